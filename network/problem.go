@@ -1,0 +1,80 @@
+// This file holds Problem and the list of reasons. A problem is a fault that
+// the cluster's owner can mend, or something that is waited for; what the API
+// server did is an error, and what we did wrong is a bug.
+
+package network
+
+import "strings"
+
+// A Reason is a stable CamelCase word: it becomes the reason of a condition and
+// a heading of docs/problems.md.
+type Reason string
+
+// The reasons. Those that begin with Waiting need no act of the user: the part
+// in question is served as soon as what it waits for is there.
+const (
+	AnnotationInvalid      Reason = "AnnotationInvalid"
+	AnnotationUnknown      Reason = "AnnotationUnknown"
+	PlatformUnsupported    Reason = "PlatformUnsupported"
+	ExternalInfrastructure Reason = "ExternalInfrastructure"
+	PublishingUnsupported  Reason = "PublishingUnsupported"
+	NetworkMissing         Reason = "NetworkMissing"
+	NetworkUnsupported     Reason = "NetworkUnsupported"
+	CIDRMissing            Reason = "CIDRMissing"
+	CIDRTooSmall           Reason = "CIDRTooSmall"
+	AddressConflict        Reason = "AddressConflict"
+	IPv6NotServed          Reason = "IPv6NotServed"
+	AppsUnreachable        Reason = "AppsUnreachable"
+	ImagesUnreachable      Reason = "ImagesUnreachable"
+	WaitingForControlPlane Reason = "WaitingForControlPlane"
+	WaitingForEndpoint     Reason = "WaitingForEndpoint"
+	WaitingForNetwork      Reason = "WaitingForNetwork"
+)
+
+// Waits says whether the reason is one that mends itself.
+func (r Reason) Waits() bool { return strings.HasPrefix(string(r), "Waiting") }
+
+// A Problem is one fault or one thing waited for.
+type Problem struct {
+	Reason Reason `json:"reason"`
+	// Field names what to change: an annotation key or a field path, with the
+	// object's kind where it is not the HostedCluster.
+	Field string `json:"field"`
+	// Detail says in words what is wrong and what to do.
+	Detail string `json:"detail"`
+	// Blocking problems leave the last good plan in force.
+	Blocking bool `json:"blocking"`
+}
+
+// Problems in the order they were found.
+type Problems []Problem
+
+// Blocking says whether any problem blocks.
+func (ps Problems) Blocking() bool {
+	for _, p := range ps {
+		if p.Blocking {
+			return true
+		}
+	}
+	return false
+}
+
+// Waiting says whether any problem is one that is waited for.
+func (ps Problems) Waiting() bool {
+	for _, p := range ps {
+		if p.Reason.Waits() {
+			return true
+		}
+	}
+	return false
+}
+
+// Has says whether one of the problems has this reason.
+func (ps Problems) Has(r Reason) bool {
+	for _, p := range ps {
+		if p.Reason == r {
+			return true
+		}
+	}
+	return false
+}
