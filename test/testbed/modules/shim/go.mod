@@ -1,0 +1,3 @@
+module github.com/cldmnky/oooi/test/testbed/modules/shim
+
+go 1.26.0
