@@ -1,0 +1,47 @@
+// This file decides which names are answered, and who answers the rest. Every
+// host name of an endpoint is the service address; whole domains that belong to
+// others are never shadowed, only the exact names in them.
+
+package network
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// names is what DNS answers on n.
+func names(n Network, s Segment, in Intent) DNS {
+	up := Upstreams{Mode: UpstreamNone}
+	if s.Gateway.IsValid() {
+		up.Mode = UpstreamManagement
+	}
+	if s.Settings.Upstreams != nil {
+		up = *s.Settings.Upstreams
+	}
+	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceAddress, in.Endpoints, s.Settings.Records)}
+	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
+		v.Zones = []string{in.Cluster.Domain}
+	}
+	return DNS{Views: []View{v}, Upstreams: up}
+}
+
+// records has one record per name: a user's own record wins over a derived one,
+// since it is the more deliberate of the two.
+func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
+	byName := map[string]Record{}
+	for _, e := range endpoints {
+		for _, h := range lowered(e.Hosts) {
+			byName[h] = Record{Name: h, Addresses: []netip.Addr{service}}
+		}
+	}
+	for _, r := range own {
+		byName[lowered([]string{r.Name})[0]] = r
+	}
+	var out []Record
+	for _, r := range byName {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b Record) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,95 @@
+// This file holds what is true of every plan that may be served. It finds our
+// own mistakes, not the user's: those are problems, found by NewPlan.
+
+package network
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// Validate returns everything that is wrong with p, or nil.
+func (p Plan) Validate() error {
+	var errs []error
+	names := map[string]bool{}
+	for _, n := range p.Networks {
+		if names[n.Name] {
+			errs = append(errs, fmt.Errorf("network %s is there twice", n.Name))
+		}
+		names[n.Name] = true
+		if err := n.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (n Network) validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !n.CIDR.IsValid() || n.CIDR != n.CIDR.Masked() || !n.CIDR.Addr().Is4() {
+		wrong("%s is not an IPv4 network", n.CIDR)
+		return errors.Join(errs...)
+	}
+	if len(n.Edges) == 0 {
+		wrong("no edge")
+	}
+	held := map[netip.Addr]string{}
+	hold := func(a netip.Addr, what string) {
+		if other := held[a]; other != "" {
+			wrong("%s is %s and %s", a, other, what)
+		}
+		if !inside(n.CIDR, a) {
+			wrong("%s %s is not a host of %s", what, a, n.CIDR)
+		}
+		if n.DHCP.Range.Contains(a) {
+			wrong("%s %s is in the DHCP range", what, a)
+		}
+		held[a] = what
+	}
+	hold(n.NextHop, "the next hop")
+	hold(n.ServiceAddress, "the service address")
+	for _, e := range n.Edges {
+		hold(e.Address, fmt.Sprintf("edge %d", e.Number))
+	}
+	for _, a := range n.ReservedAddresses {
+		hold(a, "reserved")
+	}
+	for _, a := range n.PublishedAddresses {
+		if n.CIDR.Contains(a) {
+			wrong("published address %s is inside %s", a, n.CIDR)
+		}
+	}
+	errs = append(errs, n.validateListeners()...)
+	return errors.Join(errs...)
+}
+
+func (n Network) validateListeners() []error {
+	var errs []error
+	serves := map[netip.Addr]bool{n.ServiceAddress: true}
+	for _, a := range n.PublishedAddresses {
+		serves[a] = true
+	}
+	backends := map[string]bool{}
+	for _, b := range n.Backends {
+		backends[b.Name] = true
+	}
+	for _, l := range n.Listeners {
+		if !serves[l.Address] {
+			errs = append(errs, fmt.Errorf("listener %s is at an address that nothing serves on", l.Name()))
+		}
+		if l.Default != "" && !backends[l.Default] {
+			errs = append(errs, fmt.Errorf("listener %s: no backend %s", l.Name(), l.Default))
+		}
+		if l.Default == "" && len(l.Forwards) == 0 {
+			errs = append(errs, fmt.Errorf("listener %s serves nothing", l.Name()))
+		}
+		for _, f := range l.Forwards {
+			if !backends[f.Backend] || len(f.ServerNames) == 0 {
+				errs = append(errs, fmt.Errorf("listener %s: %v goes to no backend", l.Name(), f.ServerNames))
+			}
+		}
+	}
+	return errs
+}
