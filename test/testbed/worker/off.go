@@ -1,0 +1,190 @@
+// This file decides what belongs to a machine, from what is found on the host
+// alone, and takes it away: it works also when switching on was interrupted.
+// It never touches what does not carry the machine's name or namespace.
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// SwitchOff ends every process of the machine and removes its namespaces, its
+// interfaces, its cgroups (all called name) and dir. A machine that is not there
+// is no error.
+func SwitchOff(ctx context.Context, name, dir string) error {
+	path := NetNS(name)
+	gone := func() (bool, error) {
+		left := processesOf(path, dir)
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		return len(left) == 0, nil
+	}
+	if err := poll(ctx, 20*time.Second, gone); err != nil {
+		return fmt.Errorf("processes of %s that do not end: %v: %w", name, processesOf(path, dir), err)
+	}
+	if err := removeNetNS(name); err != nil {
+		return err
+	}
+	if err := removeCgroups(name); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// processesOf are the processes whose network namespace is the one at path, or
+// that were started for the state directory dir.
+func processesOf(path, dir string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	self := os.Getpid()
+	mark := stateVariable + "=" + dir + "\x00"
+	var found []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == self || isZombie(pid) {
+			continue
+		}
+		if inNamespace(pid, path) || startedFor(pid, mark) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func startedFor(pid int, mark string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && strings.Contains("\x00"+string(env), "\x00"+mark)
+}
+
+// isZombie says that pid has ended already: only its parent can take it away.
+func isZombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(after, "Z") || strings.HasPrefix(after, "X")
+}
+
+// inNamespace says whether process pid is in the network namespace at path.
+func inNamespace(pid int, path string) bool {
+	var of, named unix.Stat_t
+	if unix.Stat(path, &named) != nil || unix.Stat(fmt.Sprintf("/proc/%d/ns/net", pid), &of) != nil {
+		return false
+	}
+	return of.Ino == named.Ino && of.Dev == named.Dev
+}
+
+// removeNetNS takes the interfaces away at once (the kernel would do it some time
+// after the last user) and then the name.
+func removeNetNS(name string) error {
+	path := NetNS(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_ = InNetNS(path, func() error { // a file without a namespace behind it has no interfaces
+		links, err := netlink.LinkList()
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			if l.Type() == "veth" {
+				_ = netlink.LinkDel(l) // both ends go; the other may be gone already
+			}
+		}
+		return nil
+	})
+	_ = unix.Unmount(path, unix.MNT_DETACH) // not mounted: the remove below says so
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("network namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// cgroupParents are the hierarchies of cgroup v1, or the one of v2.
+func cgroupParents() []string {
+	parents, _ := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
+	dirs := make([]string, 0, len(parents)+1)
+	for _, p := range parents {
+		dirs = append(dirs, filepath.Dir(p))
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.procs"); err == nil {
+		return []string{"/sys/fs/cgroup"}
+	}
+	return dirs
+}
+
+// makeCgroups makes the cgroup called name in every hierarchy, so that a kubelet
+// can have it as its root: two kubelets under one root end each other's pods.
+func makeCgroups(name string) error {
+	for _, parent := range cgroupParents() {
+		dir := filepath.Join(parent, name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cgroup: %w", err)
+		}
+		// A v1 cpuset takes no process before it has CPUs and memory nodes.
+		for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
+			if value, err := os.ReadFile(filepath.Join(parent, f)); err == nil && filepath.Base(parent) == "cpuset" {
+				if err := os.WriteFile(filepath.Join(dir, f), value, 0o644); err != nil {
+					return fmt.Errorf("cgroup: %w", err)
+				}
+			}
+		}
+		// v2: children may only use what the parent hands down.
+		if all, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers")); err == nil {
+			for _, c := range strings.Fields(string(all)) {
+				_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
+			}
+		}
+	}
+	return nil
+}
+
+func removeCgroups(name string) error {
+	for _, parent := range cgroupParents() {
+		root := filepath.Join(parent, name)
+		var dirs []string
+		_ = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, p)
+			}
+			return nil
+		})
+		for i := len(dirs) - 1; i >= 0; i-- { // children first
+			if err := os.Remove(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("cgroup %s: %w", dirs[i], err)
+			}
+		}
+	}
+	return nil
+}
+
+// Names are the machines whose names begin with prefix, from what is on the host.
+func Names(prefix string) ([]string, error) {
+	entries, err := os.ReadDir("/run/netns")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
