@@ -1,0 +1,174 @@
+// What a cluster is: its names, addresses, paths, and the ways to talk to it.
+// Nothing is started or stopped here.
+
+package testbed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The addresses of every cluster: each has a network namespace of its own, so
+// they never meet.
+const (
+	NodeIP        = "10.240.0.1"      // the node's NIC on the LAN
+	LANBridge     = "lan0"            // the bridge that stands for the physical LAN
+	LANGateway    = "10.240.0.254"    // the LAN's router, which does not exist
+	PodCIDR       = "10.244.0.0/24"   // pods of the one node
+	ClusterCIDR   = "10.244.0.0/16"   // pods of all nodes
+	ServiceCIDR   = "10.96.0.0/16"    // Services
+	ClusterDNS    = "10.96.0.10"      // CoreDNS
+	RegistryAddr  = "10.240.0.1:5000" // for whoever runs a registry on the node
+	APIServerPort = 6443              // on NodeIP and every other address of the node
+	MaxPods       = 240               // of the node
+)
+
+// Options say which cluster and where its progress goes.
+type Options struct {
+	Name string    // of the cluster, [a-z0-9-]; "" means "tb"
+	Log  io.Writer // a line for each step while it happens; nil means nowhere
+}
+
+// Cluster is one running cluster. The zero value is none: see [Up] and [Attach].
+type Cluster struct {
+	Name string // as in Options
+	Dir  string // state directory, absolute
+
+	say func(format string, args ...any)
+}
+
+var clusterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$`)
+
+// open is the cluster of that name, whether it runs or not.
+func open(o Options) (*Cluster, error) {
+	if o.Name == "" {
+		o.Name = "tb"
+	}
+	if !clusterName.MatchString(o.Name) {
+		return nil, fmt.Errorf("cluster name %q: want at most 20 of a-z, 0-9 and -", o.Name)
+	}
+	dir, err := filepath.Abs(filepath.Join(stateRoot(), o.Name))
+	if err != nil {
+		return nil, err
+	}
+	if len(dir) > 60 {
+		return nil, fmt.Errorf("state directory %s: its Unix sockets would have too long a path; set OOOI_TESTBED_DIR", dir)
+	}
+	return &Cluster{Name: o.Name, Dir: dir, say: progress(o.Log)}, nil
+}
+
+func stateRoot() string {
+	if d := os.Getenv("OOOI_TESTBED_DIR"); d != "" {
+		return d
+	}
+	return "/var/tmp/oooi-testbed"
+}
+
+// Attach is the running cluster of that name ("" means "tb").
+func Attach(name string) (*Cluster, error) {
+	c, err := open(Options{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range []string{c.NetNS(), c.Kubeconfig()} {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("cluster %s is not up: %w", c.Name, err)
+		}
+	}
+	return c, nil
+}
+
+// HostName is what belongs to the cluster is called on the host: oooi-<cluster>,
+// or oooi-<cluster>.<part>. Network namespaces and cgroup roots with these names
+// are removed by Down.
+func (c *Cluster) HostName(part string) string {
+	if part == "" {
+		return "oooi-" + c.Name
+	}
+	return "oooi-" + c.Name + "." + part
+}
+
+// NetNS is the path of the node's network namespace.
+func (c *Cluster) NetNS() string { return NetNSPath(c.HostName("")) }
+
+// Bin is the path of a program that [Cluster.Build] has put into the cluster.
+func (c *Cluster) Bin(name string) string { return filepath.Join(c.Dir, "bin", name) }
+
+// CNIBin is the directory of the CNI plugins.
+func (c *Cluster) CNIBin() string { return filepath.Join(c.Dir, "cni") }
+
+// Kubeconfig is the administrator's; its server can be reached inside the
+// network namespace only.
+func (c *Cluster) Kubeconfig() string { return c.pki("admin.kubeconfig") }
+
+func (c *Cluster) pki(file string) string { return filepath.Join(c.Dir, "pki", file) }
+
+// RESTConfig is the administrator's, usable from the host's network namespace:
+// each connection is dialled inside the cluster's.
+func (c *Cluster) RESTConfig() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	config.Dial = DialNetNS(c.NetNS())
+	config.QPS, config.Burst = 200, 400
+	return config, nil
+}
+
+// Command is a program run in the node's network namespace, with the programs of
+// the cluster first on its PATH and its KUBECONFIG the administrator's.
+func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return c.enter(ctx, []string{"--net=" + c.NetNS()}, name, args)
+}
+
+// NodeCommand is like [Cluster.Command] and also in the mount namespace of the
+// node's containerd, where /run and /var/lib are the node's.
+func (c *Cluster) NodeCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return c.enter(ctx, []string{"--net=" + c.NetNS(), "--mount=" + c.node().Runtime.MountNS()}, name, args)
+}
+
+func (c *Cluster) enter(ctx context.Context, namespaces []string, name string, args []string) *exec.Cmd {
+	argv := append(append(namespaces, "--", name), args...)
+	cmd := exec.CommandContext(ctx, "nsenter", argv...)
+	cmd.Env = append(daemonEnv(c.Dir, c.Dir), "KUBECONFIG="+c.Kubeconfig())
+	return cmd
+}
+
+// Kubectl runs kubectl as the administrator and gives what it printed; an error
+// holds what it said on stderr.
+func (c *Cluster) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
+	return output(c.Command(ctx, c.Bin("kubectl"), args...))
+}
+
+// Apply applies YAML documents server-side, as field manager "testbed".
+func (c *Cluster) Apply(ctx context.Context, manifest []byte) error {
+	cmd := c.Command(ctx, c.Bin("kubectl"), "apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
+	cmd.Stdin = bytes.NewReader(manifest)
+	_, err := output(cmd)
+	return err
+}
+
+// ImportImage loads an image tar into the node's containerd.
+func (c *Cluster) ImportImage(ctx context.Context, tar string) error {
+	return c.node().Runtime.Import(ctx, tar)
+}
+
+// output runs a command; its error says what the command wrote to stderr.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Args[len(cmd.Args)-1]), err, bytes.TrimSpace(exit.Stderr))
+	}
+	return out, err
+}
