@@ -1,0 +1,123 @@
+// Package hcp says in our words what HyperShift's objects say in theirs: from a
+// HostedCluster, its NodePools, its Routes, Services and network attachment
+// definitions to a network.Intent. It is the only package that knows
+// HyperShift's types, so when HyperShift changes, only this package changes.
+//
+// It is pure: objects in, values out. What can be read is never computed, and
+// what is not there yet is waited for, not guessed.
+package hcp
+
+import (
+	"strings"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Objects are everything that is read about one hosted cluster.
+type Objects struct {
+	HostedCluster *hyperv1.HostedCluster
+	// NodePools of this cluster, in any order; deleting ones count.
+	NodePools []hyperv1.NodePool
+	// NetworkAttachmentDefinitions that the NodePools name, as far as they exist.
+	NetworkAttachmentDefinitions []nadv1.NetworkAttachmentDefinition
+	// Routes and Services of the control plane namespace.
+	Routes   []routev1.Route
+	Services []corev1.Service
+	// Machines are the virtual machine instances of the control plane namespace.
+	Machines []kubevirtv1.VirtualMachineInstance
+	// Nodes of the management cluster. Empty where they were not read.
+	Nodes []corev1.Node
+	// Partial says that the objects are not all there is (they were read from
+	// files), so what is missing may well exist.
+	Partial bool
+}
+
+// ControlPlaneNamespace is where the control plane of hc runs: upstream's
+// manifests.HostedControlPlaneNamespace.
+func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
+	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
+}
+
+// OptedIn says whether hc asks for a network of ours.
+func OptedIn(hc *hyperv1.HostedCluster) bool {
+	v := strings.TrimSpace(hc.Annotations[Prefix+keyNetwork])
+	return v != "" && v != "none"
+}
+
+// Intent is what o asks for, and what keeps it from being served.
+func Intent(o Objects) (network.Intent, network.Problems) {
+	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: 1}
+	if ps := unsupported(o.HostedCluster); ps.Blocking() {
+		return in, ps
+	}
+	settings, problems := clusterSettings(o.HostedCluster)
+	var ps network.Problems
+	in.Segments, ps = segments(o, settings)
+	problems = append(problems, ps...)
+	in.Endpoints, ps = endpoints(o)
+	problems = append(problems, ps...)
+	problems = append(problems, notServed(o, in, settings)...)
+	return in, problems
+}
+
+func cluster(hc *hyperv1.HostedCluster) network.Cluster {
+	return network.Cluster{
+		Namespace:             hc.Namespace,
+		Name:                  hc.Name,
+		ControlPlaneNamespace: ControlPlaneNamespace(hc),
+		Domain:                domain(hc),
+	}
+}
+
+// domain is upstream's globalconfig.BaseDomain. Empty while HyperShift has not
+// filled in the base domain.
+func domain(hc *hyperv1.HostedCluster) string {
+	base := hc.Spec.DNS.BaseDomain
+	if base == "" {
+		return ""
+	}
+	prefix := hc.Name
+	if p := hc.Spec.DNS.BaseDomainPrefix; p != nil {
+		prefix = *p
+	}
+	if prefix == "" {
+		return base
+	}
+	return prefix + "." + base
+}
+
+// appsDomain is upstream's globalconfig.IngressDomain.
+func appsDomain(hc *hyperv1.HostedCluster) string {
+	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
+		if c.Ingress.AppsDomain != "" {
+			return c.Ingress.AppsDomain
+		}
+		if c.Ingress.Domain != "" {
+			return c.Ingress.Domain
+		}
+	}
+	if d := domain(hc); d != "" {
+		return "apps." + d
+	}
+	return ""
+}
+
+// unsupported are the clusters that can't be served at all.
+func unsupported(hc *hyperv1.HostedCluster) network.Problems {
+	p := hc.Spec.Platform
+	if p.Type != hyperv1.KubevirtPlatform {
+		return network.Problems{{Reason: network.PlatformUnsupported, Field: "spec.platform.type", Blocking: true,
+			Detail: "only KubeVirt hosted clusters have machines on a network of ours; this one's platform is " + string(p.Type) + ". Remove the annotation " + Prefix + keyNetwork + "."}}
+	}
+	if p.Kubevirt != nil && p.Kubevirt.Credentials != nil {
+		return network.Problems{{Reason: network.ExternalInfrastructure, Field: "spec.platform.kubevirt.credentials", Blocking: true,
+			Detail: "the machines run on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + Prefix + keyNetwork + "."}}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+// This file reads objects from YAML or JSON text, as a CLI's render, a
+// must-gather or `kubectl get -o yaml` has them. It decides which objects belong
+// to which hosted cluster, and nothing else.
+
+package hcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// A Dump is every object that was read that speaks of hosted clusters.
+type Dump struct {
+	hostedClusters []hyperv1.HostedCluster
+	nodePools      []hyperv1.NodePool
+	nads           []nadv1.NetworkAttachmentDefinition
+	routes         []routev1.Route
+	services       []corev1.Service
+	machines       []kubevirtv1.VirtualMachineInstance
+	nodes          []corev1.Node
+}
+
+// Add reads all documents of one file. Objects of other kinds are passed over,
+// as is text that is no object; text that is no YAML is an error.
+func (d *Dump) Add(file []byte) error {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		object, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			return err
+		}
+		if err := d.addObject(object); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Dump) addObject(object []byte) error {
+	var head struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Items      []json.RawMessage `json:"items"`
+	}
+	if json.Unmarshal(object, &head) != nil {
+		return nil
+	}
+	if strings.HasSuffix(head.Kind, "List") {
+		for _, item := range head.Items {
+			if err := d.addObject(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	group, _, _ := strings.Cut(head.APIVersion, "/")
+	var err error
+	switch group + " " + head.Kind {
+	case "hypershift.openshift.io HostedCluster":
+		d.hostedClusters, err = add(d.hostedClusters, object)
+	case "hypershift.openshift.io NodePool":
+		d.nodePools, err = add(d.nodePools, object)
+	case "k8s.cni.cncf.io NetworkAttachmentDefinition":
+		d.nads, err = add(d.nads, object)
+	case "route.openshift.io Route":
+		d.routes, err = add(d.routes, object)
+	case "v1 Service":
+		d.services, err = add(d.services, object)
+	case "v1 Node":
+		d.nodes, err = add(d.nodes, object)
+	case "kubevirt.io VirtualMachineInstance":
+		d.machines, err = add(d.machines, object)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", head.Kind, err)
+	}
+	return nil
+}
+
+func add[T any](list []T, object []byte) ([]T, error) {
+	var t T
+	if err := json.Unmarshal(object, &t); err != nil {
+		return nil, err
+	}
+	return append(list, t), nil
+}
+
+// Clusters is the objects of each hosted cluster, sorted by namespace and name.
+func (d *Dump) Clusters() []Objects {
+	var out []Objects
+	for i := range d.hostedClusters {
+		hc := &d.hostedClusters[i]
+		ns := ControlPlaneNamespace(hc)
+		out = append(out, Objects{
+			HostedCluster: hc,
+			NodePools: keep(d.nodePools, func(np *hyperv1.NodePool) bool {
+				return np.Namespace == hc.Namespace && np.Spec.ClusterName == hc.Name
+			}),
+			NetworkAttachmentDefinitions: d.nads,
+			Routes:                       keep(d.routes, func(r *routev1.Route) bool { return r.Namespace == ns }),
+			Services:                     keep(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
+			Machines:                     keep(d.machines, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
+			Nodes:                        d.nodes,
+			Partial:                      true,
+		})
+	}
+	slices.SortFunc(out, func(a, b Objects) int {
+		return strings.Compare(a.HostedCluster.Namespace+"/"+a.HostedCluster.Name, b.HostedCluster.Namespace+"/"+b.HostedCluster.Name)
+	})
+	return out
+}
+
+func keep[T any](list []T, wanted func(*T) bool) []T {
+	var out []T
+	for i := range list {
+		if wanted(&list[i]) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+// This file decides which layer-2 segments a cluster's machines sit on, and
+// what each is called, sized and routed by. What a NetworkAttachmentDefinition
+// means is read in attachment.go.
+
+package hcp
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// CIDR fields, as problems name them.
+const fieldCIDR = "annotation " + Prefix + keyCIDR + " or spec.networking.machineNetwork"
+
+// segments are the networks of all NodePools. The first segment of a NodePool
+// without a default network is primary: its machines boot by it.
+func segments(o Objects, base settings) ([]network.Segment, network.Problems) {
+	var out []network.Segment
+	var problems network.Problems
+	for _, np := range oldestFirst(o.NodePools) {
+		s, ps := nodePoolSettings(base, o.HostedCluster, np)
+		problems = append(problems, ps...)
+		for i, attachment := range attachments(o.HostedCluster, np) {
+			if base.network != "auto" && base.network != attachment.String() {
+				continue
+			}
+			seg := segment(attachment, np, s, i == 0 && !attachesDefault(np))
+			at := slices.IndexFunc(out, func(x network.Segment) bool { return x.Attachment == attachment })
+			if at < 0 {
+				out = append(out, seg)
+				continue
+			}
+			merged, ps := merge(out[at], seg)
+			out[at] = merged
+			problems = append(problems, ps...)
+		}
+	}
+	giveMachineNetwork(out, o.HostedCluster, base)
+	problems = append(problems, noSegment(o, base, out)...)
+	for i := range out {
+		a, ps := attachment(o, out[i])
+		out[i].Attachment = a
+		problems = append(problems, ps...)
+	}
+	return slices.DeleteFunc(out, func(s network.Segment) bool { return s.Attachment.Name == "" }), problems
+}
+
+// oldestFirst makes a later NodePool come later, so that it never takes what an
+// earlier one has.
+func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
+	out := slices.Clone(in)
+	slices.SortFunc(out, func(a, b hyperv1.NodePool) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// attachments of np in the order in which its machines have them. A bare name
+// lies in the machines' own namespace, as KubeVirt reads it.
+func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attachment {
+	if np.Spec.Platform.Kubevirt == nil {
+		return nil
+	}
+	var out []network.Attachment
+	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
+		ns, name, ok := strings.Cut(n.Name, "/")
+		if !ok {
+			ns, name = ControlPlaneNamespace(hc), n.Name
+		}
+		out = append(out, network.Attachment{Namespace: ns, Name: name})
+	}
+	return out
+}
+
+func attachesDefault(np hyperv1.NodePool) bool {
+	k := np.Spec.Platform.Kubevirt
+	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
+}
+
+func segment(a network.Attachment, np hyperv1.NodePool, s settings, primary bool) network.Segment {
+	seg := network.Segment{Attachment: a, NodePools: []string{np.Name}, Primary: primary, Settings: s.Settings}
+	if !primary {
+		// A NodePool's annotations speak of its first network.
+		seg.Settings = network.Settings{LeaseTime: s.LeaseTime, IgnoreUnknownClients: s.IgnoreUnknownClients}
+		seg.CIDRField = "a NodePool of its own for the network, with annotation " + Prefix + keyCIDR
+		return seg
+	}
+	seg.CIDR, seg.Gateway = s.cidr, s.gateway
+	seg.CIDRField = "annotation " + Prefix + keyCIDR + "." + np.Name
+	return seg
+}
+
+// merge joins what two NodePools say of one segment. Where they disagree nobody
+// wins: the user decides.
+func merge(a, b network.Segment) (network.Segment, network.Problems) {
+	out := a
+	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
+	if !a.Primary || !b.Primary {
+		if b.Primary {
+			out = b
+			out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
+		}
+		return out, nil
+	}
+	var problems network.Problems
+	disagree := func(key, x, y string) {
+		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: Prefix + key, Blocking: true, Detail: fmt.Sprintf(
+			"NodePools %s and %s are on the one network %s, but disagree on %s: %s and %s. Say it on the HostedCluster, or the same on both.",
+			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, key, x, y)})
+	}
+	switch {
+	case !a.CIDR.IsValid():
+		out.CIDR = b.CIDR
+	case b.CIDR.IsValid() && a.CIDR != b.CIDR:
+		disagree(keyCIDR, a.CIDR.String(), b.CIDR.String())
+	}
+	switch {
+	case !a.Gateway.IsValid():
+		out.Gateway = b.Gateway
+	case b.Gateway.IsValid() && a.Gateway != b.Gateway:
+		disagree(keyGateway, a.Gateway.String(), b.Gateway.String())
+	}
+	return out, problems
+}
+
+// giveMachineNetwork gives the cluster's own CIDR and gateway to its first
+// primary segment, and to no other: a second one never takes the first one's.
+func giveMachineNetwork(segs []network.Segment, hc *hyperv1.HostedCluster, base settings) {
+	for i := range segs {
+		s := &segs[i]
+		if !s.Primary {
+			continue
+		}
+		if s.CIDR.IsValid() {
+			return
+		}
+		s.CIDR, s.CIDRField = base.cidr, fieldCIDR
+		if !s.CIDR.IsValid() {
+			s.CIDR = machineNetwork(hc)
+		}
+		if !s.Gateway.IsValid() {
+			s.Gateway = base.gateway
+		}
+		return
+	}
+}
+
+// machineNetwork is the IPv4 entry of spec.networking.machineNetwork, which
+// HyperShift validates and, on KubeVirt, otherwise leaves alone.
+func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
+			return p.Masked()
+		}
+	}
+	return netip.Prefix{}
+}
+
+// noSegment explains an empty list.
+func noSegment(o Objects, base settings, segs []network.Segment) network.Problems {
+	if len(segs) > 0 {
+		return nil
+	}
+	if len(o.NodePools) == 0 {
+		return network.Problems{{Reason: network.WaitingForNetwork, Field: "NodePool",
+			Detail: "the cluster has no NodePool yet, and so no network."}}
+	}
+	if base.network != "auto" && base.network != "" {
+		return network.Problems{{Reason: network.NetworkMissing, Field: Prefix + keyNetwork, Blocking: true,
+			Detail: fmt.Sprintf("no NodePool of the cluster names the network %s in spec.platform.kubevirt.additionalNetworks. Name it there, or set %s to auto.", base.network, Prefix+keyNetwork)}}
+	}
+	return network.Problems{{Reason: network.NetworkMissing, Field: "NodePool spec.platform.kubevirt.additionalNetworks", Blocking: true,
+		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + Prefix + keyNetwork + "."}}
+}
