@@ -1,0 +1,187 @@
+// This file holds `oooi plan`: what one annotation would do, from files alone.
+// It never talks to a cluster.
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Exit codes of `oooi plan`; scripts rely on them.
+const (
+	exitUnreadable = 1
+	exitNotServed  = 2
+)
+
+// A planned is one line of `oooi plan -o json`: a promise to scripts.
+type planned struct {
+	Cluster string         `json:"cluster"`
+	Intent  network.Intent `json:"intent"`
+	// Plan is null where a problem blocks, and holds what is known where
+	// something is waited for.
+	Plan     *network.Plan    `json:"plan"`
+	Problems network.Problems `json:"problems"`
+}
+
+func newPlanCommand() *cobra.Command {
+	var files, set []string
+	var output string
+	c := &cobra.Command{
+		Use:   "plan -f FILE|DIR...",
+		Short: "Show what would be served, from YAML files alone",
+		Long: `Reads Kubernetes objects (the render of a HyperShift CLI, a must-gather, kubectl get -o yaml)
+and shows what each hosted cluster that opted in would get on its networks.
+
+Exit code 0: all would be served. 2: one is refused or waits, as its problems say,
+or no cluster opted in. 1: the input can't be read.`,
+		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
+  oooi plan -f must-gather/ -o json
+  oooi plan -f cluster.yaml --set network=auto`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", output))
+			}
+			return plan(c, append(files, args...), set, output)
+		},
+	}
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or directory to read; - is standard input; may be repeated")
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json (one object a line)")
+	c.Flags().StringArrayVar(&set, "set", nil, "annotation KEY=VALUE to add for the sake of the plan, without its prefix; may be repeated")
+	return c
+}
+
+func plan(c *cobra.Command, files, set []string, output string) error {
+	dump, err := readDump(c.InOrStdin(), files)
+	if err != nil {
+		return exit(exitUnreadable, err)
+	}
+	all := dump.Clusters()
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
+		}
+		annotate(all, hcp.Prefix+strings.TrimPrefix(key, hcp.Prefix), value)
+	}
+	clusters := slices.DeleteFunc(slices.Clone(all), func(o hcp.Objects) bool { return !hcp.OptedIn(o.HostedCluster) })
+	if len(clusters) == 0 {
+		return exit(exitNotServed, noneOptedIn(len(all)))
+	}
+	served := true
+	for i, o := range clusters {
+		p := planFor(o)
+		served = served && !p.Problems.Blocking() && !p.Problems.Waiting()
+		if output == "json" {
+			line, err := json.Marshal(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s\n", line)
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		writePlan(c.OutOrStdout(), p)
+	}
+	if !served {
+		return exit(exitNotServed, nil)
+	}
+	return nil
+}
+
+func planFor(o hcp.Objects) planned {
+	intent, problems := hcp.Intent(o)
+	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: problems}
+	decided, more := network.NewPlan(intent)
+	if p.Problems = append(p.Problems, more...); !p.Problems.Blocking() {
+		p.Plan = &decided
+	}
+	if p.Problems == nil {
+		p.Problems = network.Problems{}
+	}
+	return p
+}
+
+func noneOptedIn(clusters int) error {
+	if clusters == 0 {
+		return errors.New("there is no HostedCluster in the input")
+	}
+	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", clusters, hcp.Prefix)
+}
+
+func annotate(all []hcp.Objects, key, value string) {
+	for _, o := range all {
+		if o.HostedCluster.Annotations == nil {
+			o.HostedCluster.Annotations = map[string]string{}
+		}
+		o.HostedCluster.Annotations[key] = value
+	}
+}
+
+// readDump reads files, and every YAML or JSON file below directories.
+func readDump(stdin io.Reader, files []string) (*hcp.Dump, error) {
+	if len(files) == 0 {
+		return nil, errors.New("name a file or a directory with -f (- is standard input)")
+	}
+	dump := &hcp.Dump{}
+	for _, f := range files {
+		if f == "-" {
+			data, err := io.ReadAll(stdin)
+			if err == nil {
+				err = dump.Add(data)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("standard input: %w", err)
+			}
+			continue
+		}
+		err := filepath.WalkDir(f, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path != f && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err == nil {
+				err = dump.Add(data)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return dump, nil
+}
+
+// An exitError ends the program with a code of its own. Without err nothing
+// more is said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func exit(code int, err error) error { return exitError{code, err} }
+
+func (e exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}

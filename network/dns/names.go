@@ -1,0 +1,180 @@
+// This file turns a view of the plan into a tree of names, made once per plan
+// so that an answer is one walk up the question's labels. It answers nothing.
+
+package dns
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/netip"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// ttl of records in seconds. A plan changes rarely, but when it does, machines
+	// must follow.
+	ttl = 30
+	// negativeTTL in seconds, of SOA records and their minimum (RFC 2308, section
+	// 5): a machine must not hold for long that its API server does not exist.
+	negativeTTL = 5
+)
+
+// A View is what one group of clients is told.
+type View struct {
+	name    string
+	clients []netip.Prefix
+	// nodes by name in lower case with trailing dot. The root is always there.
+	nodes map[string]*node
+	// elsewhere has the authority of a negative answer by domain.
+	elsewhere map[string][]dns.RR
+	// cidr is the network, whose reverse names are ours.
+	cidr    netip.Prefix
+	reverse []dns.RR
+	// owners of addresses inside cidr, for PTR.
+	owners map[netip.Addr]string
+}
+
+// Name is the plan's name for the view.
+func (v *View) Name() string { return v.name }
+
+// A node is one existing name: one with records, a zone's apex, or one that
+// only has others below (an empty non-terminal, RFC 4592 section 2.2.2).
+type node struct {
+	owner string
+	// ours says that records or a zone begin here.
+	ours    bool
+	a, aaaa []dns.RR
+	// soa is set at a zone's apex.
+	soa []dns.RR
+	// zoned says that the name is in a zone of ours.
+	zoned bool
+	// authority is the SOA that negative answers at or below this name carry.
+	authority []dns.RR
+	// wildcard is the node "*" below this one.
+	wildcard *node
+}
+
+func newView(n network.Network, in network.View, elsewhere []string, serial uint32) *View {
+	v := &View{
+		name:      in.Name,
+		clients:   in.Clients,
+		nodes:     map[string]*node{},
+		elsewhere: map[string][]dns.RR{},
+		cidr:      n.CIDR,
+		owners:    map[netip.Addr]string{},
+	}
+	v.reverse = soa(reverseZone(n.CIDR), serial)
+	v.node(".")
+	for _, z := range in.Zones {
+		apex := v.node(dns.CanonicalName(z))
+		apex.ours = true
+		apex.soa = soa(apex.owner, serial)
+	}
+	for _, r := range in.Records {
+		v.add(r)
+	}
+	for name, n := range v.nodes {
+		v.settle(name, n, serial)
+	}
+	for _, d := range elsewhere {
+		d = dns.CanonicalName(d)
+		v.elsewhere[d] = soa(d, serial)
+	}
+	return v
+}
+
+// node finds or makes a name and every name above it.
+func (v *View) node(name string) *node {
+	if n := v.nodes[name]; n != nil {
+		return n
+	}
+	n := &node{owner: name}
+	v.nodes[name] = n
+	if name == "." {
+		return n
+	}
+	parent := v.node(above(name))
+	if strings.HasPrefix(name, "*.") {
+		parent.wildcard = n
+	}
+	return n
+}
+
+func (v *View) add(r network.Record) {
+	n := v.node(dns.CanonicalName(r.Name))
+	n.ours = true
+	for _, a := range r.Addresses {
+		header := dns.RR_Header{Name: n.owner, Class: dns.ClassINET, Ttl: ttl}
+		if a = a.Unmap(); a.Is4() {
+			header.Rrtype = dns.TypeA
+			n.a = append(n.a, &dns.A{Hdr: header, A: a.AsSlice()})
+		} else {
+			header.Rrtype = dns.TypeAAAA
+			n.aaaa = append(n.aaaa, &dns.AAAA{Hdr: header, AAAA: a.AsSlice()})
+		}
+		if first := v.owners[a]; v.cidr.Contains(a) && !strings.HasPrefix(n.owner, "*.") && (first == "" || n.owner < first) {
+			v.owners[a] = n.owner
+		}
+	}
+}
+
+// settle finds the SOA for negative answers at a name: its zone's; outside of
+// any zone, where we answer for single names in domains of others, a name is a
+// zone of its own, and a wildcard's is the name it hangs under.
+func (v *View) settle(name string, n *node, serial uint32) {
+	for at := name; ; at = above(at) {
+		if up := v.nodes[at]; up != nil && up.soa != nil {
+			n.zoned, n.authority = true, up.soa
+			return
+		}
+		if at == "." {
+			break
+		}
+	}
+	n.authority = soa(strings.TrimPrefix(name, "*."), serial)
+	if name == "*." {
+		n.authority = soa(".", serial)
+	}
+}
+
+// above is the parent of a name, of "." itself ".".
+func above(name string) string {
+	off, end := dns.NextLabel(name, 0)
+	if end {
+		return "."
+	}
+	return name[off:]
+}
+
+func soa(zone string, serial uint32) []dns.RR {
+	mailbox := "hostmaster." + zone
+	if zone == "." || len(mailbox) > 250 {
+		mailbox = "."
+	}
+	return []dns.RR{&dns.SOA{
+		Hdr:     dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negativeTTL},
+		Ns:      zone,
+		Mbox:    mailbox,
+		Serial:  serial,
+		Refresh: 3600,
+		Retry:   600,
+		Expire:  86400,
+		Minttl:  negativeTTL,
+	}}
+}
+
+// serialOf is the same wherever the same is served, so that edges that differ
+// can be told by it. Nothing transfers zones, so it need not grow.
+func serialOf(n network.Network) uint32 {
+	b, err := json.Marshal(n.DNS)
+	if err != nil {
+		panic("dns: a plan is always JSON: " + err.Error())
+	}
+	h := fnv.New32a()
+	h.Write(b)
+	return h.Sum32()
+}
