@@ -1,0 +1,119 @@
+package network_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// world makes an intent from seed: any mixture of segments, settings and
+// endpoints, good ones and bad ones.
+func world(seed uint64) network.Intent {
+	r := rand.New(rand.NewPCG(seed, 1))
+	addr := func() netip.Addr {
+		return netip.AddrFrom4([4]byte{byte(r.IntN(4)) + 10, byte(r.IntN(2)), byte(r.IntN(2)), byte(r.IntN(256))})
+	}
+	in := network.Intent{
+		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", ControlPlaneNamespace: "clusters-blue", Domain: "blue.example.com"},
+		Edges:   1 + r.IntN(2),
+	}
+	for i := range r.IntN(4) {
+		s := network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: fmt.Sprint("vlan", i)}, Primary: r.IntN(3) > 0, NodePools: []string{"b", "a"}, CIDRField: "cidr"}
+		if r.IntN(4) > 0 {
+			s.CIDR = netip.PrefixFrom(addr(), 8+r.IntN(25)).Masked()
+		}
+		if r.IntN(2) > 0 {
+			s.Gateway = addr()
+		}
+		if r.IntN(3) == 0 {
+			s.Settings = network.Settings{EdgeAddresses: []netip.Addr{addr(), addr(), addr(), addr()}[:r.IntN(5)], DHCPRange: network.Range{First: addr(), Last: addr()}, Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addr()}}, DHCPExclude: []network.Range{{First: addr(), Last: addr()}}}
+		}
+		in.Segments = append(in.Segments, s)
+	}
+	for i := range r.IntN(6) {
+		e := network.Endpoint{Name: fmt.Sprint("e", i), Port: []uint16{443, 6443, 30000}[r.IntN(3)], Match: []network.Match{network.MatchAny, network.MatchServerName}[r.IntN(2)], Backend: network.Backend{Name: fmt.Sprint("s", i, ":1"), Service: fmt.Sprint("s", i), Port: 1}}
+		if r.IntN(2) > 0 || e.Match == network.MatchServerName {
+			e.Hosts = []string{fmt.Sprintf("H%d.example.com.", r.IntN(4))}
+		} else {
+			e.Addresses = []netip.Addr{netip.AddrFrom4([4]byte{203, 0, 113, byte(r.IntN(4))})}
+		}
+		in.Endpoints = append(in.Endpoints, e)
+	}
+	return in
+}
+
+func shuffled(in network.Intent, seed uint64) network.Intent {
+	r := rand.New(rand.NewPCG(seed, 2))
+	in.Segments, in.Endpoints = slices.Clone(in.Segments), slices.Clone(in.Endpoints)
+	r.Shuffle(len(in.Segments), func(i, j int) { in.Segments[i], in.Segments[j] = in.Segments[j], in.Segments[i] })
+	r.Shuffle(len(in.Endpoints), func(i, j int) { in.Endpoints[i], in.Endpoints[j] = in.Endpoints[j], in.Endpoints[i] })
+	return in
+}
+
+// laws holds one intent against the laws of a plan.
+func laws(t *testing.T, seed uint64) {
+	g := NewWithT(t)
+	in := world(seed)
+	plan, problems := network.NewPlan(in)
+
+	again, _ := network.NewPlan(shuffled(in, seed))
+	g.Expect(cmp.Diff(string(plan.JSON()), string(again.JSON()))).To(BeEmpty(), "deterministic: order carries no meaning")
+
+	var read network.Plan
+	g.Expect(json.Unmarshal(plan.JSON(), &read)).To(Succeed(), "round-trips through JSON")
+	g.Expect(bytes.Equal(read.JSON(), plan.JSON())).To(BeTrue(), "round-trips through JSON")
+
+	if problems.Blocking() {
+		return
+	}
+	g.Expect(plan.Validate()).To(Succeed(), "valid where nothing blocks")
+
+	more := in
+	more.Segments = append(slices.Clone(in.Segments), network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.20.0.0/24")})
+	larger, _ := network.NewPlan(more)
+	for _, n := range plan.Networks {
+		i := slices.IndexFunc(larger.Networks, func(x network.Network) bool { return x.Name == n.Name })
+		g.Expect(i).To(BeNumerically(">=", 0))
+		g.Expect(cmp.Diff(held(n), held(larger.Networks[i]))).To(BeEmpty(), "stable: one more network moves nobody")
+	}
+}
+
+func held(n network.Network) []string {
+	out := []string{n.NextHop.String(), n.ServiceAddress.String(), n.DHCP.Range.String()}
+	for _, e := range n.Edges {
+		out = append(out, e.Address.String())
+	}
+	return out
+}
+
+func TestLaws(t *testing.T) {
+	for seed := range uint64(5000) {
+		laws(t, seed)
+	}
+}
+
+func FuzzLaws(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(laws)
+}
+
+// TestSecondEdgeMovesNobody: the second edge's address was kept for it.
+func TestSecondEdgeMovesNobody(t *testing.T) {
+	g := NewWithT(t)
+	in := network.Intent{Edges: 1, Segments: []network.Segment{{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")}}}
+	one, _ := network.NewPlan(in)
+	in.Edges = 2
+	two, _ := network.NewPlan(in)
+	g.Expect(two.Networks[0].Edges[0]).To(Equal(one.Networks[0].Edges[0]))
+	g.Expect(two.Networks[0].Edges[1].Address).To(Equal(one.Networks[0].ReservedAddresses[0]))
+	g.Expect(two.Networks[0].DHCP).To(Equal(one.Networks[0].DHCP))
+}
