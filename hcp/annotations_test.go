@@ -1,0 +1,170 @@
+package hcp_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// served is the world of the story lb-ip, to be changed by a test.
+func served(t *testing.T) hcp.Objects {
+	t.Helper()
+	stories := golden.Stories(t)
+	i := slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == "lb-ip" })
+	dump := &hcp.Dump{}
+	if err := dump.Add(stories[i].Read(t, "objects.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	o := dump.Clusters()[0]
+	o.Partial = false
+	return o
+}
+
+// TestEveryExampleIsAccepted: what the documentation shows works.
+func TestEveryExampleIsAccepted(t *testing.T) {
+	for _, k := range hcp.Keys() {
+		t.Run(k.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Annotations[hcp.Prefix+k.Name] = k.Example
+			_, problems := hcp.Intent(o)
+			g.Expect(problems.Has(network.AnnotationInvalid)).To(BeFalse(), "%v", problems)
+			g.Expect(problems.Has(network.AnnotationUnknown)).To(BeFalse(), "%v", problems)
+		})
+	}
+}
+
+func TestWrongValuesAreRefusedInWords(t *testing.T) {
+	for key, values := range map[string][]string{
+		"network":         {"vlan100", "a/b/c", "/x"},
+		"cidr":            {"192.168.100.0", "192.168.100.5/24", "fd00::/64", "999.1.1.1/8"},
+		"gateway":         {"192.168.100", "fd00::1"},
+		"edge-addresses":  {"192.168.100.2-", "10.0.0.0-10.0.1.0"},
+		"dhcp-range":      {"192.168.100.20-192.168.100.10", "a-b"},
+		"reservations":    {"02:00:00:00:00:01", "zz=192.168.100.1", "02:00:00:00:00:01=x"},
+		"lease-time":      {"1", "1s", "200h", "an hour"},
+		"mtu":             {"0", "100000", "jumbo"},
+		"search-domains":  {"a..b", "-x.example.com", "ä.example.com"},
+		"dns-upstreams":   {"google", "8.8.8.8:0", "fd00::1"},
+		"dns-records":     {"x.example.com", "=1.2.3.4", "x=y"},
+		"unknown-clients": {"yes"},
+		"paused":          {"tomorrow"},
+	} {
+		for _, v := range values {
+			t.Run(key+"="+v, func(t *testing.T) {
+				g := NewWithT(t)
+				o := served(t)
+				o.HostedCluster.Annotations[hcp.Prefix+key] = v
+				_, problems := hcp.Intent(o)
+				i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationInvalid })
+				g.Expect(i).To(BeNumerically(">=", 0), "accepted")
+				g.Expect(problems[i].Blocking).To(BeTrue())
+				g.Expect(problems[i].Detail).To(And(ContainSubstring(key), Or(ContainSubstring("want"), ContainSubstring("did you mean"), ContainSubstring("range"))))
+			})
+		}
+	}
+}
+
+func TestMisspeltKeysAreNamed(t *testing.T) {
+	for key, want := range map[string]string{
+		"gatway":      "gateway",
+		"dhcp_range":  "dhcp-range",
+		"ntp-server":  "ntp-servers",
+		"colour":      "",
+		"mtu.blue":    "", // only cidr and gateway are said by NodePool here
+		"Network":     "network",
+		"lease-times": "lease-time",
+	} {
+		t.Run(key, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Annotations[hcp.Prefix+key] = "1"
+			_, problems := hcp.Intent(o)
+			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationUnknown })
+			g.Expect(i).To(BeNumerically(">=", 0))
+			g.Expect(problems[i].Blocking).To(BeFalse())
+			if want != "" {
+				g.Expect(problems[i].Detail).To(ContainSubstring("Did you mean " + hcp.Prefix + want + "?"))
+			} else {
+				g.Expect(problems[i].Detail).NotTo(ContainSubstring("Did you mean"))
+			}
+		})
+	}
+}
+
+// TestNodePoolWins: what stands on a NodePool is laid over what stands on the
+// HostedCluster for it, and that over what stands there for all.
+func TestNodePoolWins(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	np := o.NodePools[0].Name
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "10.1.0.0/24"
+	intent, _ := hcp.Intent(o)
+	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the HostedCluster's over machineNetwork")
+
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr."+np] = "10.2.0.0/24"
+	intent, _ = hcp.Intent(o)
+	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.2.0.0/24"))
+
+	o.NodePools[0].Annotations = map[string]string{hcp.Prefix + "cidr": "10.3.0.0/24", hcp.Prefix + "lease-time": "2h"}
+	intent, _ = hcp.Intent(o)
+	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.3.0.0/24"))
+	g.Expect(intent.Segments[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
+}
+
+func TestTwoNodePoolsThatDisagree(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	second := *o.NodePools[0].DeepCopy()
+	second.Name = "more"
+	o.NodePools = append(o.NodePools, second)
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.more"] = "10.2.0.0/24"
+	_, problems := hcp.Intent(o)
+	g.Expect(problems.Blocking()).To(BeTrue())
+	g.Expect(problems[0].Detail).To(ContainSubstring("disagree"))
+}
+
+func TestPaused(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	later, earlier := now.Add(time.Hour).Format(time.RFC3339), now.Add(-time.Hour).Format(time.RFC3339)
+	for v, want := range map[string]bool{"true": true, "True": true, "false": false, "": false, later: true, earlier: false, "nonsense": false} {
+		t.Run(v, func(t *testing.T) {
+			g := NewWithT(t)
+			hc := &hyperv1.HostedCluster{Spec: hyperv1.HostedClusterSpec{PausedUntil: &v}}
+			g.Expect(hcp.Paused(hc, now)).To(Equal(want))
+		})
+	}
+}
+
+// FuzzAnnotations: any annotation gives an intent or a problem, and what is
+// accepted gives a plan that is valid.
+func FuzzAnnotations(f *testing.F) {
+	for _, k := range hcp.Keys() {
+		f.Add(k.Name, k.Example)
+	}
+	f.Fuzz(func(t *testing.T, key, value string) {
+		o := served(t)
+		o.HostedCluster.Annotations[hcp.Prefix+key] = value
+		intent, problems := hcp.Intent(o)
+		plan, more := network.NewPlan(intent)
+		for _, p := range append(problems, more...) {
+			if p.Reason == "" || strings.TrimSpace(p.Detail) == "" {
+				t.Errorf("a problem without words: %+v", p)
+			}
+		}
+		if !problems.Blocking() && !more.Blocking() {
+			if err := plan.Validate(); err != nil {
+				t.Errorf("%s=%q: %v", key, value, err)
+			}
+		}
+	})
+}

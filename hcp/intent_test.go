@@ -1,0 +1,239 @@
+package hcp_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+func publish(o hcp.Objects, s hyperv1.ServiceType, how hyperv1.ServicePublishingStrategy) {
+	for i := range o.HostedCluster.Spec.Services {
+		if o.HostedCluster.Spec.Services[i].Service == s {
+			o.HostedCluster.Spec.Services[i].ServicePublishingStrategy = how
+		}
+	}
+}
+
+// TestIllegalStrategies: what HyperShift accepts and then does not carry out is
+// refused, naming the field.
+func TestIllegalStrategies(t *testing.T) {
+	for name, c := range map[string]struct {
+		service hyperv1.ServiceType
+		how     hyperv1.ServicePublishingStrategy
+		field   string
+	}{
+		"API by None":               {hyperv1.APIServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.None}, "spec.services[APIServer].servicePublishingStrategy.type"},
+		"API by S3":                 {hyperv1.APIServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.S3}, "spec.services[APIServer].servicePublishingStrategy.type"},
+		"API by Route without host": {hyperv1.APIServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}, "spec.services[APIServer].servicePublishingStrategy.route.hostname"},
+		"OAuth by LoadBalancer":     {hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}, "spec.services[OAuthServer].servicePublishingStrategy.type"},
+		"Ignition by LoadBalancer":  {hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}, "spec.services[Ignition].servicePublishingStrategy.type"},
+		"NodePort without address":  {hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{}}, "spec.services[Konnectivity].servicePublishingStrategy.nodePort.address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			publish(o, c.service, c.how)
+			_, problems := hcp.Intent(o)
+			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.PublishingUnsupported })
+			g.Expect(i).To(BeNumerically(">=", 0))
+			g.Expect(problems[i].Field).To(Equal(c.field))
+			g.Expect(problems[i].Blocking).To(BeTrue())
+		})
+	}
+}
+
+func endpoint(t *testing.T, o hcp.Objects, name string) network.Endpoint {
+	t.Helper()
+	intent, problems := hcp.Intent(o)
+	for _, e := range intent.Endpoints {
+		if e.Name == name {
+			return e
+		}
+	}
+	t.Fatalf("no endpoint %s in %+v, problems %v", name, intent.Endpoints, problems)
+	return network.Endpoint{}
+}
+
+func TestKonnectivityByLoadBalancer(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	publish(o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+	intent, problems := hcp.Intent(o)
+	g.Expect(problems.Waiting()).To(BeTrue(), "not provisioned: waited for")
+	g.Expect(slices.ContainsFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Name == "konnectivity-server" })).To(BeFalse())
+
+	for i := range o.Services {
+		if o.Services[i].Name == "konnectivity-server" {
+			o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "10.240.0.230"}}
+		}
+	}
+	e := endpoint(t, o, "konnectivity-server")
+	g.Expect(e.Addresses[0].String()).To(Equal("10.240.0.230"))
+	g.Expect(e.Port).To(Equal(uint16(8091)))
+	g.Expect(e.Match).To(Equal(network.MatchAny))
+}
+
+func TestAPIAtAzuresPort(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "api.example.com", Port: 7443}
+	e := endpoint(t, o, "kube-apiserver")
+	g.Expect(e.Port).To(Equal(uint16(7443)))
+	g.Expect(e.Backend.Port).To(Equal(uint16(6443)))
+}
+
+func TestKubeAPIServerDNSNameIsAnsweredToo(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Spec.KubeAPIServerDNSName = "kube.example.com"
+	e := endpoint(t, o, "kube-apiserver")
+	g.Expect(e.Hosts).To(Equal([]string{"kube.example.com"}))
+	g.Expect(e.Addresses).To(HaveLen(1))
+}
+
+func TestNoOAuthUnderOIDC(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: configv1.AuthenticationTypeOIDC}}
+	o.Routes = slices.DeleteFunc(o.Routes, func(r routev1.Route) bool { return r.Name == "oauth" })
+	_, problems := hcp.Intent(o)
+	g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
+}
+
+// TestFurtherPassthroughRoutes: what HyperShift adds later is published too, and
+// what is not for machines is not.
+func TestFurtherPassthroughRoutes(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "metrics-proxy"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443}}}})
+	passthrough := &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough}
+	route := func(name string, spec routev1.RouteSpec) {
+		spec.To.Name = "metrics-proxy"
+		o.Routes = append(o.Routes, routev1.Route{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	}
+	route("metrics-proxy", routev1.RouteSpec{Host: "metrics.example.com", TLS: passthrough})
+	route("edge-terminated", routev1.RouteSpec{Host: "edge.example.com", TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge}})
+	route("wildcard", routev1.RouteSpec{Host: "https.apps.example.com", TLS: passthrough, WildcardPolicy: routev1.WildcardPolicySubdomain})
+	intent, _ := hcp.Intent(o)
+	var names []string
+	for _, e := range intent.Endpoints {
+		names = append(names, e.Name)
+	}
+	g.Expect(names).To(ConsistOf("kube-apiserver", "ignition-server", "konnectivity-server", "oauth", "metrics-proxy"))
+}
+
+func TestAttachments(t *testing.T) {
+	for name, c := range map[string]struct {
+		config  string
+		problem network.Reason
+		vlan    int
+		sibling string
+	}{
+		"bridge":             {config: `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7}`, vlan: 7, sibling: `"type":"static"`},
+		"cnv-bridge":         {config: `{"cniVersion":"0.3.1","name":"n","type":"cnv-bridge","bridge":"br1","vlan":8,"ipam":{}}`, vlan: 8, sibling: `"capabilities":{"ips":true}`},
+		"macvlan":            {config: `{"type":"macvlan","master":"bond0.9"}`, vlan: 9, sibling: `"master":"bond0.9"`},
+		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"firewall"}]}`, sibling: `"type":"firewall"`},
+		"OVN localnet":       {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10}`, vlan: 10},
+		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: network.NetworkUnsupported},
+		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: network.NetworkUnsupported},
+		"bridge with IPAM":   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"whereabouts"}}`, problem: network.NetworkUnsupported},
+		"not JSON":           {config: `{`, problem: network.NetworkUnsupported},
+		"no type":            {config: `{}`, problem: network.NetworkUnsupported},
+		"a kind not served":  {config: `{"type":"ptp"}`, problem: network.NetworkUnsupported},
+		"an empty list":      {config: `{"plugins":[]}`, problem: network.NetworkUnsupported},
+		"a list of nonsense": {config: `{"plugins":[1]}`, problem: network.NetworkUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.NetworkAttachmentDefinitions[0].Spec.Config = c.config
+			intent, problems := hcp.Intent(o)
+			if c.problem != "" {
+				g.Expect(problems.Has(c.problem)).To(BeTrue())
+				g.Expect(problems.Blocking()).To(BeTrue(), "machines boot by it")
+				return
+			}
+			a := intent.Segments[0].Attachment
+			g.Expect(a.VLAN).To(Equal(c.vlan))
+			g.Expect(strings.Contains(a.SiblingConfig, c.sibling)).To(BeTrue(), a.SiblingConfig)
+			g.Expect(a.SiblingConfig == "").To(Equal(c.sibling == ""), "only OVN takes addresses by the machines' own definition")
+		})
+	}
+}
+
+// TestTuningOnlyWhereTheRuntimeForwards: OpenShift's allow-list refuses the key,
+// and CRI-O needs it not.
+func TestTuningOnlyWhereTheRuntimeForwards(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	intent, _ := hcp.Intent(o)
+	g.Expect(intent.Segments[0].Attachment.SiblingConfig).To(ContainSubstring(`"tuning"`))
+	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
+	intent, _ = hcp.Intent(o)
+	g.Expect(intent.Segments[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+}
+
+// TestSecondPrimaryNetworkWaits: it never takes the first one's CIDR, and what
+// it gets later moves nothing.
+func TestSecondPrimaryNetworkWaits(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	second := *o.NodePools[0].DeepCopy()
+	second.Name = "aaa" // its name sorts first, but it is younger
+	second.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(1e9))
+	second.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan200"}}
+	o.NodePools = append([]hyperv1.NodePool{second}, o.NodePools...)
+	nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
+	nad.Name = "vlan200"
+	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
+
+	before, _ := plan(o)
+	waiting, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse())
+	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
+	g.Expect(waiting.Networks).To(HaveLen(1))
+	g.Expect(waiting.Networks[0].Name).To(Equal("clusters.vlan100"))
+
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.aaa"] = "192.168.200.0/24"
+	both, problems := plan(o)
+	g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
+	g.Expect(both.Networks).To(HaveLen(2))
+	g.Expect(both.Networks[0]).To(Equal(before.Networks[0]))
+}
+
+// TestPodNetworkFirst: beside the pod network, a network gives an address only.
+func TestPodNetworkFirst(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	yes := true
+	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
+	p, problems := plan(o)
+	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
+	g.Expect(p.Networks).To(BeEmpty())
+}
+
+func plan(o hcp.Objects) (network.Plan, network.Problems) {
+	intent, problems := hcp.Intent(o)
+	p, more := network.NewPlan(intent)
+	return p, append(problems, more...)
+}
+
+func TestBareNamesLieInTheControlPlaneNamespace(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "vlan100"
+	o.NetworkAttachmentDefinitions[0].Namespace = "clusters-blue"
+	p, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(p.Networks[0].Name).To(Equal("clusters-blue.vlan100"))
+}
