@@ -1,0 +1,208 @@
+// Hosted clusters: made and destroyed by HyperShift's own command line, and waited for. It decides what the command line is told; what becomes
+// of it is HyperShift's.
+package hypershift
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// HostedClusterOptions say what is asked of `hypershift create cluster kubevirt`.
+type HostedClusterOptions struct {
+	Name           string            // of the HostedCluster and its NodePool, in Namespace
+	Strategy       Strategy          // "" means LoadBalancerIP
+	BaseDomain     string            // of its names; "" means none: apps by way of the management cluster's domain
+	VLAN           int               // 1 to 4094: the NAD Namespace/vlan<VLAN> is made and its VMs sit on it; 0 makes none
+	Networks       []string          // NADs of its VMs as namespace/name, made by others or by no one; with VLAN, after it
+	DefaultNetwork bool              // its VMs sit on the pod network too
+	MachineCIDR    netip.Prefix      // the VLAN's; the zero value names none
+	Replicas       int               // VMs; 0 makes an empty NodePool
+	Annotations    map[string]string // of the HostedCluster
+	Flags          []string          // further flags of the CLI, which win
+	Mini           bool              // no more of its control plane runs than MiniKeep
+}
+
+// networks are the NADs of the cluster's VMs.
+func (o HostedClusterOptions) networks() []string {
+	if o.VLAN == 0 {
+		return o.Networks
+	}
+	return append([]string{fmt.Sprintf("%s/vlan%d", Namespace, o.VLAN)}, o.Networks...)
+}
+
+// ControlPlaneNamespace is where the control plane of a HostedCluster of Namespace runs.
+func ControlPlaneNamespace(name string) string {
+	return Namespace + "-" + strings.ReplaceAll(name, ".", "-")
+}
+
+// Create makes a hosted cluster; it returns when HyperShift has been asked for it. That one of the name exists is an error.
+func (h *HyperShift) Create(ctx context.Context, o HostedClusterOptions) error {
+	if o.Strategy == "" {
+		o.Strategy = LoadBalancerIP
+	}
+	if err := o.Strategy.Validate(); err != nil {
+		return err
+	}
+	if o.VLAN != 0 {
+		if err := h.apply(ctx, attachment(o.VLAN)); err != nil {
+			return err
+		}
+	}
+	if o.Mini { // the operator takes the namespace over as it finds it, and the webhook goes by this label
+		err := h.apply(ctx, values{"apiVersion": "v1", "kind": "Namespace", "metadata": values{
+			"name": ControlPlaneNamespace(o.Name), "labels": values{"testbed.oooi/mini": ""},
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	args := append(createArgs(o), "--pull-secret", h.path("pull-secret.json"), "--ssh-key", h.path("pki", "ssh.pub"))
+	out, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), args...))
+	if err != nil {
+		return err
+	}
+	if o.Strategy.rendered() {
+		domain := o.Name + "." + o.BaseDomain
+		manifest, err := rewrite(out, o.Strategy.services(domain))
+		if err != nil {
+			return err
+		}
+		if err := h.cluster.Apply(ctx, manifest); err != nil {
+			return err
+		}
+	}
+	h.say("HostedCluster %s/%s created (%s)", Namespace, o.Name, o.Strategy)
+	return nil
+}
+
+func (h *HyperShift) apply(ctx context.Context, objects ...any) error {
+	manifest, err := documents(objects...)
+	if err != nil {
+		return err
+	}
+	return h.cluster.Apply(ctx, manifest)
+}
+
+// attachment is the NAD of a VLAN as an administrator writes it for VMs: a tagged bridge port, addresses left to the network.
+func attachment(vlan int) any {
+	name := fmt.Sprintf("vlan%d", vlan)
+	config := fmt.Sprintf(`{"cniVersion": "0.3.1", "name": %q, "type": "bridge", "bridge": %q, "vlan": %d}`, name, testbed.LANBridge, vlan)
+	return values{
+		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+		"metadata": values{"name": name, "namespace": Namespace}, "spec": values{"config": config},
+	}
+}
+
+// WaitEndpoint waits until the API server's address and port are known, which is long before it serves, and gives them.
+func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string, port int32, err error) {
+	err = h.wait(ctx, name, 2*time.Minute, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
+		host, port = hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port
+		return host != "" && port != 0
+	})
+	if err == nil {
+		h.say("%s: endpoint %s:%d", name, host, port)
+	}
+	return host, port, err
+}
+
+// WaitAvailable waits until HyperShift calls the cluster available.
+func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
+	err := h.wait(ctx, name, 10*time.Minute, "it to be available", func(hc *hyperv1.HostedCluster) bool {
+		return meta.IsStatusConditionTrue(hc.Status.Conditions, string(hyperv1.HostedClusterAvailable))
+	})
+	if err == nil {
+		h.say("%s: available", name)
+	}
+	return err
+}
+
+// wait waits for a state of the HostedCluster; when it does not come, the error says what the conditions said last.
+func (h *HyperShift) wait(ctx context.Context, name string, limit time.Duration, what string, done func(*hyperv1.HostedCluster) bool) error {
+	var hc hyperv1.HostedCluster
+	err := poll(ctx, limit, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
+		if err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, &hc); err != nil {
+			return false, err
+		}
+		return done(&hc), nil
+	})
+	if err == nil {
+		return nil
+	}
+	var said []string
+	for _, c := range hc.Status.Conditions {
+		if c.Message != "" && c.Reason != hyperv1.AsExpectedReason {
+			said = append(said, fmt.Sprintf("%s=%s: %s", c.Type, c.Status, c.Message))
+		}
+	}
+	return fmt.Errorf("%w\n%s", err, strings.Join(said, "\n"))
+}
+
+// Destroy destroys a hosted cluster with HyperShift's command line and returns when its control plane namespace and its volumes are gone.
+// What the hosted cluster's own operators would clean up in a cloud is left out (--destroy-cloud-resources=false): there is none. The API
+// server would take its time to drain (70 s, then 135 s of grace): its pod is not waited for.
+func (h *HyperShift) Destroy(ctx context.Context, name string) error {
+	done, stop := context.WithCancel(ctx)
+	defer stop()
+	go h.hurry(done, ControlPlaneNamespace(name))
+	_, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "destroy", "cluster", "kubevirt",
+		"--name", name, "--namespace", Namespace, "--destroy-cloud-resources=false"))
+	if err != nil {
+		return err
+	}
+	ns := ControlPlaneNamespace(name)
+	err = poll(ctx, 3*time.Minute, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
+		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &corev1.Namespace{})
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return err
+	}
+	err = poll(ctx, time.Minute, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
+		var l corev1.PersistentVolumeList
+		if err := h.client.List(ctx, &l); err != nil {
+			return false, err
+		}
+		for _, pv := range l.Items {
+			if pv.Spec.ClaimRef != nil && pv.Spec.ClaimRef.Namespace == ns {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err == nil {
+		h.say("%s: destroyed", name)
+	}
+	return err
+}
+
+// hurry ends API server pods of the namespace that are being deleted, until ctx ends.
+func (h *HyperShift) hurry(ctx context.Context, namespace string) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		var pods corev1.PodList
+		if h.client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app": "kube-apiserver"}) == nil {
+			for i := range pods.Items {
+				if !pods.Items[i].DeletionTimestamp.IsZero() {
+					_ = h.client.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0))
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Inside a hosted cluster: clients that reach its API server, and the cluster version operator's part. It applies what that operator would and
+// leaves everything else to the hosted cluster's own operators.
+package hypershift
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// guestCRDs lists the files of CRDs that a hosted OpenShift cluster has, one a line.
+//
+//go:embed guest-crds.txt
+var guestCRDs string
+
+// guestNamespaces are made by the cluster version operator; the hosted cluster's configuration operator writes into them.
+//
+//go:embed guest-namespaces.txt
+var guestNamespaces string
+
+// GuestKubeconfig is the administrator's of a hosted cluster, as HyperShift made it, but for one thing: a published host name that resolves
+// nowhere here is dialled at the address of the Service behind it. Its server can be reached inside the testbed's network namespace only.
+func (h *HyperShift) GuestKubeconfig(ctx context.Context, name string) ([]byte, error) {
+	var s corev1.Secret
+	if err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name + "-admin-kubeconfig"}, &s); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.Load(s.Data["kubeconfig"])
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range config.Clusters {
+		if err := h.resolve(ctx, name, c); err != nil {
+			return nil, err
+		}
+	}
+	return clientcmd.Write(*config)
+}
+
+// resolve replaces a host name in c.Server by an address, and keeps the name for TLS.
+func (h *HyperShift) resolve(ctx context.Context, name string, c *clientcmdapi.Cluster) error {
+	server, err := url.Parse(c.Server)
+	if err != nil {
+		return err
+	}
+	if _, err := netip.ParseAddr(server.Hostname()); err == nil {
+		return nil
+	}
+	service := "kube-apiserver"
+	if server.Port() == "443" {
+		service = "router"
+	}
+	var s corev1.Service
+	if err := h.client.Get(ctx, client.ObjectKey{Namespace: ControlPlaneNamespace(name), Name: service}, &s); err != nil {
+		return err
+	}
+	if len(s.Status.LoadBalancer.Ingress) == 0 {
+		return fmt.Errorf("service %s of %s has no address yet", service, name)
+	}
+	c.TLSServerName = server.Hostname()
+	server.Host = net.JoinHostPort(s.Status.LoadBalancer.Ingress[0].IP, server.Port())
+	c.Server = server.String()
+	return nil
+}
+
+// GuestRESTConfig is the administrator's of a hosted cluster, usable from the host's network namespace.
+func (h *HyperShift) GuestRESTConfig(ctx context.Context, name string) (*rest.Config, error) {
+	kubeconfig, err := h.GuestKubeconfig(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.Dial = testbed.DialNetNS(h.cluster.NetNS())
+	config.QPS, config.Burst = 200, 400
+	return config, nil
+}
+
+// GuestKubectl runs kubectl as the administrator of a hosted cluster and gives what it printed; an error holds what it said on stderr.
+func (h *HyperShift) GuestKubectl(ctx context.Context, name string, args ...string) ([]byte, error) {
+	cmd, err := h.guestKubectl(ctx, name, args...)
+	if err != nil {
+		return nil, err
+	}
+	return h.run(cmd)
+}
+
+func (h *HyperShift) guestKubectl(ctx context.Context, name string, args ...string) (*exec.Cmd, error) {
+	kubeconfig, err := h.GuestKubeconfig(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	file := h.path("guests", name+".kubeconfig")
+	if err := write(file, kubeconfig); err != nil {
+		return nil, err
+	}
+	return h.cluster.Command(ctx, h.cluster.Bin("kubectl"), append([]string{"--kubeconfig", file}, args...)...), nil
+}
+
+func (h *HyperShift) guestApply(ctx context.Context, name string, manifest []byte) error {
+	cmd, err := h.guestKubectl(ctx, name, "apply", "--server-side", "--force-conflicts", "--validate=false", "-f", "-")
+	if err != nil {
+		return err
+	}
+	cmd.Stdin = bytes.NewReader(manifest)
+	_, err = h.run(cmd)
+	return err
+}
+
+// BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces. It returns when the hosted
+// cluster's configuration operator has made the konnectivity agent's DaemonSet, the last thing that a worker needs.
+func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
+	apis, err := moduleDir(ctx, "github.com/openshift/api")
+	if err != nil {
+		return err
+	}
+	crds, err := crdFiles(apis, strings.Fields(guestCRDs))
+	if err != nil {
+		return err
+	}
+	foreign, err := foreignCRDs()
+	if err != nil {
+		return err
+	}
+	config, err := emptyConfig(apis)
+	if err != nil {
+		return err
+	}
+	var namespaces []any
+	for _, n := range strings.Fields(guestNamespaces) {
+		namespaces = append(namespaces, values{"apiVersion": "v1", "kind": "Namespace", "metadata": values{"name": n}})
+	}
+	first, err := documents(namespaces...)
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		what     string
+		manifest []byte
+	}{
+		{"its namespaces", first},
+		{"its CRDs", bytes.Join([][]byte{crds, foreign}, []byte("\n---\n"))},
+		{"its configuration", config},
+	} {
+		err := poll(ctx, 5*time.Minute, name+" to take "+step.what, func(ctx context.Context) (bool, error) {
+			return true, h.guestApply(ctx, name, step.manifest)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	h.say("%s: OpenShift's CRDs and configuration", name)
+	err = poll(ctx, 5*time.Minute, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
+		_, err := h.GuestKubectl(ctx, name, "-n", "kube-system", "get", "daemonset", "konnectivity-agent")
+		return err == nil, err
+	})
+	if err == nil {
+		h.say("%s: konnectivity agent's DaemonSet", name)
+	}
+	return err
+}
+
+// emptyConfig are the configuration resources that a release holds, all empty.
+func emptyConfig(apis string) ([]byte, error) {
+	files, err := filepath.Glob(filepath.Join(apis, "payload-command/empty-resources/*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no empty resources in %s: %w", apis, err)
+	}
+	var docs [][]byte
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, b)
+	}
+	return bytes.Join(docs, []byte("\n---\n")), nil
+}

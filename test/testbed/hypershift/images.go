@@ -1,0 +1,123 @@
+// What is in the images of HyperShift's pods. It decides which program is found under which path of which image; it never says where it runs.
+package hypershift
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// programs are those of test/testbed/modules that the images and Install need, what takes longest to build first.
+func programs() []string {
+	return []string{
+		"hypershift", "hypershift-operator", "control-plane-operator", "control-plane-pki-operator", "cluster-api-manager", "capk-manager",
+		"proxy-server", "proxy-agent", "render", "etcdctl", "registry", "shim", "kubelite",
+	}
+}
+
+// packages are Debian's that the images take programs from.
+func packages() []string { return []string{"bash-static", "busybox-static", "haproxy"} }
+
+// sources is where the parts of images are on this machine.
+type sources struct {
+	bin  func(program string) string // a built program
+	apis string                      // the module github.com/openshift/api
+}
+
+// images are all images of HyperShift's and of the hosted control planes' pods.
+func images(s sources) ([]testbed.Image, error) {
+	labels := controlPlaneLabels()
+	all, err := payloadFiles(s)
+	if err != nil {
+		return nil, err
+	}
+	return []testbed.Image{
+		image(shimImage, "/usr/bin/shim", nil, program(s, "shim")),
+		image(operatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
+		image(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
+			program(s, "control-plane-operator"), program(s, "control-plane-pki-operator"))...),
+		image(capkImage, "/manager", nil, testbed.File{Path: "/manager", Source: s.bin("capk-manager")}),
+		// Cluster API's Deployment starts its image's entrypoint, all others name their program
+		image(payloadImage, "/usr/bin/cluster-api-manager", nil, all...),
+	}, nil
+}
+
+func image(name, entrypoint string, labels map[string]string, files ...testbed.File) testbed.Image {
+	users := testbed.File{Path: "/etc/passwd", Data: []byte("root:x:0:0::/:/\nnonroot:x:1001:0::/:/\n")}
+	return testbed.Image{
+		Names: []string{name}, Entrypoint: []string{entrypoint}, Labels: labels,
+		Env:   []string{"PATH=/usr/bin:/usr/sbin:/sbin:/bin"},
+		Files: append([]testbed.File{users, {Path: "/tmp/.keep", Data: []byte{}}}, files...),
+	}
+}
+
+func program(s sources, name string) testbed.File {
+	return testbed.File{Path: "/usr/bin/" + name, Source: s.bin(name)}
+}
+
+func link(name, target string) testbed.File { return testbed.File{Path: name, Link: target} }
+
+// shell is what scripts in HyperShift's manifests call.
+func shell() []testbed.File {
+	files := []testbed.File{{Path: "/bin/bash", Source: "/bin/bash-static"}, {Path: "/bin/busybox", Source: "/bin/busybox"}, link("/usr/bin/tail", "/bin/busybox")}
+	for _, name := range []string{"awk", "cat", "chmod", "cp", "date", "grep", "head", "id", "ls", "mkdir", "mv", "pkill", "ps", "rm", "sed", "sh", "sleep", "touch", "true", "wc"} {
+		files = append(files, link("/bin/"+name, "busybox"))
+	}
+	return files
+}
+
+// payloadFiles is one image for all parts of a release that run here: upstream's programs under OpenShift's names, stand-ins where upstream
+// has none, and the manifests that bootstrap takes from the release.
+func payloadFiles(s sources) ([]testbed.File, error) {
+	files := shell()
+	for _, name := range []string{"shim", "kubelite", "proxy-server", "proxy-agent", "render", "etcdctl", "cluster-api-manager"} {
+		files = append(files, program(s, name))
+	}
+	for _, name := range []string{"authentication-operator", "cluster-etcd-operator", "etcd", "haproxy", "hyperkube", "nslookup"} {
+		files = append(files, link("/usr/bin/"+name, "shim"))
+	}
+	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"} {
+		files = append(files, link("/usr/bin/"+name, "kubelite"))
+	}
+	for dir, targets := range map[string][]string{
+		"payload-manifests/crds":          {"/manifests", "/usr/share/bootkube/manifests/manifests"},
+		"payload-manifests/featuregates":  {"/manifests"},
+		"payload-command/empty-resources": {"/manifests"},
+	} {
+		entries, err := os.ReadDir(filepath.Join(s.apis, dir))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			for _, target := range targets {
+				files = append(files, testbed.File{Path: path.Join(target, e.Name()), Source: filepath.Join(s.apis, dir, e.Name())})
+			}
+		}
+	}
+	const haproxy = "/usr/sbin/haproxy"
+	libs, err := libraries(haproxy)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range append([]string{haproxy}, libs...) {
+		files = append(files, testbed.File{Path: f, Source: f})
+	}
+	slices.SortFunc(files, func(a, b testbed.File) int { return strings.Compare(a.Path, b.Path) }) // equal images have equal bytes
+	return files, nil
+}
+
+// libraries are the loader and shared libraries of a program, by their paths.
+func libraries(program string) ([]string, error) {
+	out, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ldd %s: %w", program, err)
+	}
+	return regexp.MustCompile(`/\S+`).FindAllString(string(out), -1), nil
+}

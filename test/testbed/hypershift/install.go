@@ -1,0 +1,275 @@
+// The pieces of an installation: images into the node, the registry and the world as daemons, manifests from HyperShift's installer, from the
+// module github.com/openshift/api and from manifests/. In which order they are put in place is hypershift.go's to decide.
+package hypershift
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+var (
+	//go:embed manifests/kubevirt.yaml
+	kubevirtManifest []byte
+	//go:embed manifests/management.yaml
+	managementManifest []byte
+	//go:embed manifests/webhook.yaml
+	webhookTemplate string
+)
+
+// load imports the images that the node does not have as they are.
+func (h *HyperShift) load(ctx context.Context, images []testbed.Image) error {
+	for _, i := range images {
+		tar, digest, err := i.Tar()
+		if err != nil {
+			return fmt.Errorf("image %s: %w", i.Names[0], err)
+		}
+		done := h.path("imported", strings.TrimPrefix(digest, "sha256:"))
+		if _, err := os.Stat(done); err == nil {
+			continue
+		}
+		if err := h.cluster.ImportImage(ctx, tar); err != nil {
+			return err
+		}
+		if err := write(done, []byte(i.Names[0]+"\n")); err != nil {
+			return err
+		}
+		h.say("image %s", i.Names[0])
+	}
+	return nil
+}
+
+// PayloadTar is the path of the image that all parts of the release are, as an OCI tar: a worker's containerd needs it for the pods that the
+// hosted cluster's DaemonSets make. Its name there is PayloadImage.
+func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
+	apis, err := moduleDir(ctx, "github.com/openshift/api")
+	if err != nil {
+		return "", err
+	}
+	imgs, err := images(sources{bin: h.cluster.Bin, apis: apis})
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(imgs, func(i testbed.Image) bool { return i.Names[0] == payloadImage })
+	tar, _, err := imgs[i].Tar()
+	return tar, err
+}
+
+// PayloadImage is the name under which pods of hosted control planes and of hosted clusters know the image of PayloadTar.
+func PayloadImage() string { return payloadImage }
+
+// startRegistry starts the registry with the release, unless it runs. It listens when its content is there; who asks earlier asks again.
+func (h *HyperShift) startRegistry() error {
+	if testbed.Pid(h.cluster.Dir, "registry") != 0 {
+		return nil
+	}
+	content, err := registryContent()
+	if err != nil {
+		return err
+	}
+	list, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	if err := write(h.path("registry.json"), list); err != nil {
+		return err
+	}
+	_, err = h.cluster.Start(testbed.Daemon{Name: "registry", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: []string{
+		h.cluster.Bin("registry"), "--listen", registryAddress, "--images", h.path("registry.json"),
+		"--tls-cert-file", h.path("pki", "registry.crt"), "--tls-private-key-file", h.path("pki", "registry.key"),
+	}})
+	return err
+}
+
+// startWorld starts the played world as a daemon, unless it runs: this program's own command, built for it, since whoever calls Install may be
+// another (a test).
+func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) error {
+	if testbed.Pid(h.cluster.Dir, "world") != 0 {
+		return nil
+	}
+	bin := h.path("world")
+	const command = "github.com/cldmnky/oooi/test/testbed/cmd/testbed"
+	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", bin, command).CombinedOutput(); err != nil {
+		return fmt.Errorf("build of %s: %w\n%s", command, err, out)
+	}
+	args := []string{bin, "hypershift", "world", "--name", h.cluster.Name}
+	if addresses.IsValid() {
+		args = append(args, "--vm-addresses", addresses.String())
+	}
+	_, err := h.cluster.Start(testbed.Daemon{
+		Name: "world", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: args,
+		Env: []string{"OOOI_TESTBED_DIR=" + filepath.Dir(h.cluster.Dir)},
+	})
+	return err
+}
+
+// run runs a command of HyperShift's; it trusts the registry's certificate.
+func (h *HyperShift) run(cmd *exec.Cmd) ([]byte, error) {
+	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+h.path("pki", "ca.crt"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// webhookManifest is the webhook that plays OpenShift's admission, keeping the components keep.
+func webhookManifest(p pki, keep []string) ([]byte, error) {
+	t, err := template.New("webhook").Funcs(template.FuncMap{"base64": base64.StdEncoding.EncodeToString}).Parse(webhookTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, map[string]any{
+		"CA": p.CA, "Cert": p.Webhook.Cert, "Key": p.Webhook.Key, "Keep": strings.Join(keep, ","), "KeepMini": strings.Join(MiniKeep(), ","),
+	})
+	return out.Bytes(), err
+}
+
+// operatorSecrets are what OpenShift would put into the operator's namespace: a serving certificate, and the bundle of trusted CAs, by which
+// the operators trust the registry.
+func operatorSecrets(p pki) ([]byte, error) {
+	return documents(
+		values{
+			"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+			"metadata": values{"name": "manager-serving-cert", "namespace": "hypershift"},
+			"data":     values{"tls.crt": p.Operator.Cert, "tls.key": p.Operator.Key},
+		},
+		values{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": values{"name": "openshift-config-managed-trusted-ca-bundle", "namespace": "hypershift"},
+			"data":     values{"ca-bundle.crt": string(p.CA)},
+		},
+	)
+}
+
+// managementCRDs are HyperShift's (with Cluster API's), those of OpenShift's that it reads, and foreign ones.
+func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, error) {
+	crds, err := h.renderOperator(ctx, "crds")
+	if err != nil {
+		return nil, err
+	}
+	openshift, err := crdFiles(apis, []string{
+		"0000_10_config-operator_01_dnses.crd.yaml", "0000_10_config-operator_01_infrastructures-Default.crd.yaml",
+		"0000_10_config-operator_01_ingresses.crd.yaml", "0000_10_config-operator_01_networks.crd.yaml", "routes.crd.yaml",
+	})
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := foreignCRDs()
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{crds, openshift, foreign}, []byte("\n---\n")), nil
+}
+
+// crdFiles are generated CRDs of the module github.com/openshift/api, by their file names.
+func crdFiles(apis string, names []string) ([]byte, error) {
+	found := map[string]string{}
+	err := filepath.WalkDir(apis, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && filepath.Base(filepath.Dir(path)) == "zz_generated.crd-manifests" {
+			found[e.Name()] = path
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var docs [][]byte
+	for _, name := range names {
+		b, err := os.ReadFile(found[name])
+		if err != nil {
+			return nil, fmt.Errorf("CRD %s: %w", name, err)
+		}
+		docs = append(docs, b)
+	}
+	return bytes.Join(docs, []byte("\n---\n")), nil
+}
+
+// foreignCRDs are those that HyperShift watches or writes and that no Go module holds as a manifest: without schemas.
+func foreignCRDs() ([]byte, error) {
+	var docs []any
+	for _, c := range []struct {
+		group, version, kind, plural string
+		short                        []string
+	}{
+		{"monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors", nil},
+		{"monitoring.coreos.com", "v1", "PodMonitor", "podmonitors", nil},
+		{"monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules", nil},
+		{"kubevirt.io", "v1", "VirtualMachine", "virtualmachines", []string{"vm", "vms"}},
+		{"kubevirt.io", "v1", "VirtualMachineInstance", "virtualmachineinstances", []string{"vmi", "vmis"}},
+		{"cdi.kubevirt.io", "v1beta1", "DataVolume", "datavolumes", []string{"dv", "dvs"}},
+	} {
+		docs = append(docs, values{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+			"metadata": values{"name": c.plural + "." + c.group},
+			"spec": values{
+				"group": c.group, "scope": "Namespaced",
+				"names": values{"kind": c.kind, "listKind": c.kind + "List", "plural": c.plural, "singular": strings.ToLower(c.kind), "shortNames": c.short},
+				"versions": []any{values{
+					"name": c.version, "served": true, "storage": true, "subresources": values{"status": values{}},
+					"schema": values{"openAPIV3Schema": values{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+				}},
+			},
+		})
+	}
+	return documents(docs...)
+}
+
+// documents are objects as YAML documents.
+func documents(objects ...any) ([]byte, error) {
+	var docs [][]byte
+	for _, o := range objects {
+		b, err := yaml.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, b)
+	}
+	return bytes.Join(docs, []byte("---\n")), nil
+}
+
+// moduleDir is the source directory of a module that HyperShift is built with, downloaded where it is not there.
+func moduleDir(ctx context.Context, module string) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cldmnky/oooi").Output()
+	if err != nil {
+		return "", fmt.Errorf("the project's directory: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(strings.TrimSpace(string(root)), "test/testbed/modules/hypershift")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go mod download %s: %w\n%s", module, err, out)
+	}
+	var m struct{ Dir string }
+	if err := json.Unmarshal(out, &m); err != nil || m.Dir == "" {
+		return "", errors.Join(fmt.Errorf("go mod download %s names no directory", module), err)
+	}
+	return m.Dir, nil
+}
+
+// write writes a file of the state directory, its directory made.
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

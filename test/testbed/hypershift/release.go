@@ -1,0 +1,147 @@
+// A release image made by hand, and the images whose labels HyperShift reads, as the registry's content. It decides which image each part of
+// a release is; it never holds their programs: those are imported into the node under the same names, since nothing here is pulled.
+package hypershift
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Names that pods and HyperShift use. An address instead of a registry's name needs no DNS.
+const (
+	registryIP      = "10.240.0.1"
+	registryAddress = registryIP + ":5000"
+
+	operatorImage     = registryAddress + "/hs/hypershift-operator:1"
+	controlPlaneImage = registryAddress + "/hs/cpo:1"
+	payloadImage      = registryAddress + "/ocp/all:1" // every other part of the release
+	dnsImage          = registryAddress + "/sys/coredns:1"
+	shimImage         = registryAddress + "/sys/shim:1"
+
+	// capkImage is a constant of HyperShift's: the provider is not part of a release.
+	capkImage = "registry.ci.openshift.org/ocp/4.18:cluster-api-provider-kubevirt"
+
+	releaseVersion    = "4.20.8" // at most what the operator supports (4.21), else it wants an annotation
+	kubernetesVersion = "1.33.6" // of OpenShift 4.20
+	releaseImage      = registryAddress + "/ocp/release:" + releaseVersion
+)
+
+// payload lists the parts that HyperShift v0.1.70 looks up in a release, one a line.
+//
+//go:embed payload.txt
+var payload string
+
+// registryImage is one image of the registry's content, see modules/registry.
+type registryImage struct {
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Files  map[string][]byte `json:"files"`
+}
+
+// controlPlaneLabels are the labels of the control plane operator's image in its Containerfile (Containerfile.control-plane of HyperShift):
+// the operators read from them what that version can do.
+func controlPlaneLabels() map[string]string {
+	labels := map[string]string{"io.openshift.release.operator": "true"}
+	for _, l := range []string{
+		"control-plane-operator-applies-management-kas-network-policy-label",
+		"control-plane-operator-creates-aws-sg",
+		"control-plane-operator-manages-ignition-server",
+		"control-plane-operator-manages.cluster-autoscaler",
+		"control-plane-operator-manages.cluster-machine-approver",
+		"control-plane-operator-manages.decompress-decode-config",
+		"control-plane-operator-skips-haproxy",
+		"control-plane-operator-subcommands",
+		"control-plane-operator-supports-kas-custom-kubeconfig",
+		"control-plane-operator.v2-isdefault",
+		"control-plane-pki-operator-signs-csrs",
+		"hosted-cluster-config-operator-reports-node-count",
+		"ignition-server-healthz-handler",
+		"restricted-psa",
+	} {
+		labels["io.openshift.hypershift."+l] = "true"
+	}
+	return labels
+}
+
+// registryContent is what the registry serves: the release, and an image without programs for each name that HyperShift looks up labels of.
+// Small on purpose: the ignition server downloads what it is told to again and again.
+func registryContent() ([]registryImage, error) {
+	release, err := releaseFiles()
+	if err != nil {
+		return nil, err
+	}
+	images := []registryImage{{Name: releaseImage, Labels: map[string]string{"io.openshift.release": releaseVersion}, Files: release}}
+	for _, name := range []string{operatorImage, controlPlaneImage, payloadImage} {
+		images = append(images, registryImage{
+			Name: name, Labels: controlPlaneLabels(), Files: map[string][]byte{"etc/testbed": []byte("the node has this image by import\n")},
+		})
+	}
+	return images, nil
+}
+
+// releaseFiles are the manifests of a release image that HyperShift reads.
+func releaseFiles() (map[string][]byte, error) {
+	stream, err := imageStream(strings.Fields(payload))
+	if err != nil {
+		return nil, err
+	}
+	boot, err := bootImages()
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"release-manifests/image-references":                         stream,
+		"release-manifests/0000_50_installer_coreos-bootimages.yaml": boot,
+		"release-manifests/release-metadata":                         fmt.Appendf(nil, `{"kind": "cincinnati-metadata-v0", "version": %q}`, releaseVersion),
+	}, nil
+}
+
+type values = map[string]any
+
+// imageStream is the release's index: which image each part is, and the versions that some carry.
+func imageStream(parts []string) ([]byte, error) {
+	var tags []values
+	for _, part := range parts {
+		image := payloadImage
+		if part == "hypershift" {
+			image = controlPlaneImage
+		}
+		notes := values{"io.openshift.build.source-location": "https://github.com/openshift/" + part}
+		switch part {
+		case "hyperkube":
+			notes["io.openshift.build.versions"] = "kubernetes=" + kubernetesVersion
+		case "machine-os-content", "rhel-coreos":
+			notes["io.openshift.build.versions"] = "machine-os=9.6.0"
+			notes["io.openshift.build.version-display-names"] = "machine-os=Red Hat Enterprise Linux CoreOS"
+		}
+		tags = append(tags, values{"name": part, "annotations": notes, "from": values{"kind": "DockerImage", "name": image}})
+	}
+	return json.Marshal(values{
+		"kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
+		"metadata": values{"name": releaseVersion, "creationTimestamp": "2026-01-01T00:00:00Z"},
+		"spec":     values{"lookupPolicy": values{"local": false}, "tags": tags},
+	})
+}
+
+// bootImages is the ConfigMap that names RHCOS's images. NodePools of KubeVirt need the container disk's digest; no one here starts it.
+func bootImages() ([]byte, error) {
+	const disk = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+	arch := values{
+		"artifacts": values{"openstack": values{"release": "9.6", "formats": values{"qcow2.gz": values{
+			"disk": values{"location": "https://example.com/rhcos.qcow2.gz", "sha256": strings.Repeat("0", 64)}}}}},
+		"images": values{"kubevirt": values{"release": "9.6", "image": disk + ":rhcos", "digest-ref": disk + "@sha256:" + strings.Repeat("1", 64)}},
+	}
+	stream, err := json.Marshal(values{"stream": "rhcos-9.6", "metadata": values{}, "architectures": values{"x86_64": arch}})
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(values{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": values{"name": "coreos-bootimages", "namespace": "openshift-machine-config-operator"},
+		"data":     values{"stream": string(stream)},
+	})
+}

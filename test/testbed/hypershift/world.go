@@ -1,0 +1,197 @@
+// The world around HyperShift that this machine does not have, played over the API: a cloud's load balancers, OpenShift's router, KubeVirt and
+// a storage provisioner. It writes what those would write and no more; it never touches an object of ours.
+package hypershift
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-logr/logr"
+	routev1 "github.com/openshift/api/route/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	virtv1 "kubevirt.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// Addresses of the load balancers: on the node's network, and routed by kube-proxy.
+const (
+	firstLoadBalancer = "10.240.0.200"
+	lastLoadBalancer  = "10.240.0.249"
+)
+
+const (
+	storageClass  = "testbed"
+	ingressDomain = "apps.mgmt.example.com"
+
+	// servedByControlPlane labels Routes that a hosted control plane's own router admits.
+	servedByControlPlane = "hypershift.openshift.io/hosted-control-plane"
+)
+
+// WorldOptions say how the world is played.
+type WorldOptions struct {
+	VolumeDir   string       // directories of persistent volumes are made here
+	VMAddresses netip.Prefix // VMs without a guest claim an address of it; the zero value leaves a VM's address to whoever boots its guest
+	Log         logr.Logger
+}
+
+// PlayWorld plays until ctx ends. The CRDs must be there.
+func PlayWorld(ctx context.Context, config *rest.Config, o WorldOptions) error {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, routev1.Install, virtv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	log.SetLogger(o.Log)
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Logger: o.Log, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+	})
+	if err != nil {
+		return err
+	}
+	w := world{Client: mgr.GetClient(), live: mgr.GetAPIReader(), WorldOptions: o}
+	for _, c := range []error{
+		play(mgr, "cloud", &corev1.Service{}, w.balance),
+		play(mgr, "router", &routev1.Route{}, w.admit),
+		play(mgr, "virt-controller", &virtv1.VirtualMachine{}, w.runVM),
+		play(mgr, "provisioner", &corev1.PersistentVolumeClaim{}, w.provision),
+		play(mgr, "reclaimer", &corev1.PersistentVolume{}, w.reclaim),
+	} {
+		if c != nil {
+			return c
+		}
+	}
+	return mgr.Start(ctx)
+}
+
+// volumeDir is where the volumes of c are.
+func volumeDir(c *testbed.Cluster) string { return filepath.Join(c.Dir, "hypershift", "volumes") }
+
+type world struct {
+	client.Client
+	live client.Reader // not from the cache
+	WorldOptions
+}
+
+// play calls act for each object like kind that exists, when it changes. One that is being deleted is left alone.
+func play[T client.Object](mgr ctrl.Manager, name string, kind T, act func(context.Context, T) error) error {
+	return ctrl.NewControllerManagedBy(mgr).Named(name).For(kind).Complete(reconcile[T]{mgr.GetClient(), kind, act})
+}
+
+type reconcile[T client.Object] struct {
+	client.Reader
+	kind T
+	act  func(context.Context, T) error
+}
+
+func (r reconcile[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	o := r.kind.DeepCopyObject().(T)
+	if err := r.Get(ctx, req.NamespacedName, o); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !o.GetDeletionTimestamp().IsZero() {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, r.act(ctx, o)
+}
+
+// balance gives a Service of type LoadBalancer an address, as a cloud or MetalLB would.
+func (w world) balance(ctx context.Context, s *corev1.Service) error {
+	if s.Spec.Type != corev1.ServiceTypeLoadBalancer || len(s.Status.LoadBalancer.Ingress) > 0 {
+		return nil
+	}
+	var all corev1.ServiceList
+	if err := w.live.List(ctx, &all); err != nil { // the cache may not know yet what was given a moment ago
+		return err
+	}
+	var used []string
+	for _, other := range all.Items {
+		for _, i := range other.Status.LoadBalancer.Ingress {
+			used = append(used, i.IP)
+		}
+	}
+	free, err := firstFree(used)
+	if err != nil {
+		return err
+	}
+	mode := corev1.LoadBalancerIPModeVIP
+	patch := client.MergeFrom(s.DeepCopy())
+	s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: free, IPMode: &mode}}
+	log.FromContext(ctx).Info("load balancer", "address", free)
+	return w.Status().Patch(ctx, s, patch)
+}
+
+// firstFree is the lowest load balancer address that is not in used.
+func firstFree(used []string) (string, error) {
+	last := netip.MustParseAddr(lastLoadBalancer)
+	for a := netip.MustParseAddr(firstLoadBalancer); a.Compare(last) <= 0; a = a.Next() {
+		if !slices.Contains(used, a.String()) {
+			return a.String(), nil
+		}
+	}
+	return "", fmt.Errorf("no load balancer address is free in %s-%s", firstLoadBalancer, lastLoadBalancer)
+}
+
+// admit writes into a Route's status that the default router serves it, unless a hosted control plane's own router does.
+func (w world) admit(ctx context.Context, r *routev1.Route) error {
+	if _, other := r.Labels[servedByControlPlane]; other || len(r.Status.Ingress) > 0 || r.Spec.Host == "" {
+		return nil
+	}
+	patch, at := client.MergeFrom(r.DeepCopy()), now()
+	r.Status.Ingress = []routev1.RouteIngress{{
+		Host: r.Spec.Host, RouterName: "default", RouterCanonicalHostname: "router-default." + ingressDomain, WildcardPolicy: r.Spec.WildcardPolicy,
+		Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: corev1.ConditionTrue, LastTransitionTime: &at}},
+	}}
+	return w.Status().Patch(ctx, r, patch)
+}
+
+// provision gives a claim a directory of its own as volume.
+func (w world) provision(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != storageClass || claim.Status.Phase == corev1.ClaimBound {
+		return nil
+	}
+	pv := volume(claim, w.VolumeDir)
+	if err := os.MkdirAll(pv.Spec.HostPath.Path, 0o777); err != nil {
+		return err
+	}
+	if err := os.Chmod(pv.Spec.HostPath.Path, 0o777); err != nil { // whatever uid the pod runs as
+		return err
+	}
+	return client.IgnoreAlreadyExists(w.Create(ctx, pv))
+}
+
+func volume(claim *corev1.PersistentVolumeClaim, dir string) *corev1.PersistentVolume {
+	name := claim.Namespace + "-" + claim.Name + "-" + string(claim.UID[:8])
+	pv := &corev1.PersistentVolume{}
+	pv.Name = name
+	pv.Spec = corev1.PersistentVolumeSpec{
+		Capacity: claim.Spec.Resources.Requests, AccessModes: claim.Spec.AccessModes, StorageClassName: storageClass,
+		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+		ClaimRef:                      &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
+		PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: filepath.Join(dir, name)}},
+	}
+	return pv
+}
+
+// reclaim removes a volume whose claim is gone.
+func (w world) reclaim(ctx context.Context, pv *corev1.PersistentVolume) error {
+	if pv.Spec.StorageClassName != storageClass || pv.Status.Phase != corev1.VolumeReleased {
+		return nil
+	}
+	if err := os.RemoveAll(filepath.Join(w.VolumeDir, pv.Name)); err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(w.Delete(ctx, pv))
+}
