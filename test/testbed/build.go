@@ -5,23 +5,242 @@ package testbed
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 )
 
 // Build builds the programs of those names (see programs.go) unless the cache has
 // them, one line when each starts and ends, and gives their paths.
 func Build(ctx context.Context, log io.Writer, names ...string) (map[string]string, error) {
-	return nil, errors.New("not built yet")
+	return build(ctx, progress(log), names)
+}
+
+// All are the names of all programs, those first that [Up] needs.
+func All() []string {
+	names := base()
+	seen := map[string]bool{}
+	for _, n := range names {
+		seen[n] = true
+	}
+	for _, p := range programs() {
+		if !seen[p.name] {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // Build is like the function and makes the programs known to [Cluster.Bin].
 func (c *Cluster) Build(ctx context.Context, names ...string) error {
-	return errors.New("not built yet")
+	paths, err := build(ctx, c.say, names)
+	if err != nil {
+		return err
+	}
+	for name, path := range paths {
+		p, _ := programNamed(name)
+		dir := filepath.Join(c.Dir, "bin")
+		if p.plugin {
+			dir = c.CNIBin()
+		}
+		for _, link := range append([]string{name}, p.links...) {
+			if err := replaceLink(path, filepath.Join(dir, link)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// EnsurePackages installs the Debian packages that are missing, and says so. Without
-// root or apt-get it is an error that names them.
-func EnsurePackages(ctx context.Context, log io.Writer, packages ...string) error {
-	return errors.New("not built yet")
+// EnvtestAssets gives a directory with etcd, kube-apiserver and kubectl, as
+// KUBEBUILDER_ASSETS wants it.
+func EnvtestAssets(ctx context.Context, log io.Writer) (string, error) {
+	paths, err := Build(ctx, log, "kubelite")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(paths["kubelite"])
+	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		if err := replaceLink("kubelite", filepath.Join(dir, name)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+func build(ctx context.Context, say func(string, ...any), names []string) (map[string]string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	version, err := output(exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOARCH"))
+	if err != nil {
+		return nil, err
+	}
+	paths := map[string]string{}
+	var missing []program
+	for _, name := range names {
+		p, ok := programNamed(name)
+		if !ok {
+			return nil, fmt.Errorf("no program %q in the testbed's table", name)
+		}
+		key, err := p.key(filepath.Join(root, "test/testbed/modules", p.module), string(version))
+		if err != nil {
+			return nil, err
+		}
+		paths[name] = filepath.Join(cacheDir(), name+"-"+key, name)
+		if _, err := os.Stat(paths[name]); err != nil {
+			missing = append(missing, p)
+		}
+	}
+	for i, p := range missing {
+		say("[%d/%d] %s ...", i+1, len(missing), p.name)
+		start := time.Now()
+		if err := p.build(ctx, filepath.Join(root, "test/testbed/modules", p.module), paths[p.name]); err != nil {
+			return nil, err
+		}
+		say("[%d/%d] %s %.0fs", i+1, len(missing), p.name, time.Since(start).Seconds())
+	}
+	return paths, nil
+}
+
+// arguments are those of `go build`, without the output.
+func (p program) arguments() []string {
+	return []string{"build", "-trimpath", "-tags", p.tags, "-ldflags", strings.TrimSpace("-s -w " + p.ldflags), p.pkg}
+}
+
+func (p program) environment() []string {
+	cgo := "CGO_ENABLED=0"
+	if p.cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	return []string{cgo, "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOWORK=off"}
+}
+
+// key is a hash of all that decides what the program is.
+func (p program) key(dir, version string) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, version, p.arguments(), p.environment())
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(hash, "%s %x\n", strings.TrimPrefix(path, dir), sha256.Sum256(content))
+		return err
+	})
+	return hex.EncodeToString(hash.Sum(nil))[:16], err
+}
+
+// build makes the program at path; two who do so at once build it once.
+func (p program) build(ctx context.Context, dir, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if p.cgo {
+		if err := EnsurePackages(ctx, os.Stderr, "gcc", "libc6-dev", "libseccomp-dev", "pkg-config"); err != nil {
+			return err
+		}
+	}
+	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	defer os.Remove(temp)
+	args := p.arguments()
+	cmd := exec.CommandContext(ctx, "go", append([]string{args[0], "-o", temp}, args[1:]...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), p.environment()...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build of %s: %w\n%s", p.name, err, out)
+	}
+	return os.Rename(temp, path)
+}
+
+// cacheDir is where what is built once stays: $OOOI_CACHE/testbed, else under the
+// user's cache directory.
+func cacheDir() string {
+	if d := os.Getenv("OOOI_CACHE"); d != "" {
+		return filepath.Join(d, "testbed")
+	}
+	d, err := os.UserCacheDir()
+	if err != nil {
+		d = "/var/tmp"
+	}
+	return filepath.Join(d, "oooi", "testbed")
+}
+
+// moduleRoot is the directory of this project, found upwards from the working
+// directory: the modules are built from its sources.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module github.com/cldmnky/oooi\n") {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("the testbed builds from source: run it inside the project's directory")
+		}
+	}
+}
+
+// replaceLink makes path a symbolic link to target, whatever it was before.
+func replaceLink(target, path string) error {
+	if now, err := os.Readlink(path); err == nil && now == target {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.Symlink(target, temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+// lock waits until no other process holds the lock file, which stays: removing it
+// would let two hold it.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }

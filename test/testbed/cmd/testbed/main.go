@@ -1,0 +1,138 @@
+// testbed is the command line of the testbed: it parses arguments and calls the
+// packages that do the work.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:           "testbed",
+		Short:         "A real single-node Kubernetes in namespaces of this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
+	root.AddCommand(buildCommand(), upCommand(name), downCommand(name), statusCommand(name),
+		loadCommand(name), kubectlCommand(name), runCommand(name))
+	err := root.ExecuteContext(ctx)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && len(exit.Stderr) == 0: // the program that was run has said it
+		os.Exit(exit.ExitCode())
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "testbed:", err)
+		os.Exit(1)
+	}
+}
+
+func buildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build [PROGRAM...]",
+		Short: "Build programs into the cache: all of them, or those named",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if len(names) == 0 {
+				names = testbed.All()
+			}
+			_, err := testbed.Build(cmd.Context(), os.Stderr, names...)
+			return err
+		},
+	}
+}
+
+func upCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "up",
+		Short: "Bring the cluster up, unless it is",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := testbed.Up(cmd.Context(), testbed.Options{Name: *name, Log: os.Stderr})
+			if err == nil {
+				fmt.Printf("try: go run ./test/testbed/cmd/testbed --name %s kubectl get nodes,pods -A\n", c.Name)
+			}
+			return err
+		},
+	}
+}
+
+func downCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Remove the cluster and all it left on this machine",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return testbed.Down(cmd.Context(), testbed.Options{Name: *name, Log: os.Stderr})
+		},
+	}
+}
+
+func statusCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Say what runs; exit 1 when the cluster is not up and healthy",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := testbed.Status(cmd.Context(), *name)
+			fmt.Print(text)
+			return err
+		},
+	}
+}
+
+func loadCommand(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "load IMAGE...",
+		Short: "Build images of this project and import them: oooi, envoy",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, images []string) error {
+			c, err := testbed.Attach(*name)
+			if err != nil {
+				return err
+			}
+			return c.LoadImages(cmd.Context(), images...)
+		},
+	}
+}
+
+func kubectlCommand(name *string) *cobra.Command {
+	return inside(name, &cobra.Command{Use: "kubectl ARGUMENT...", Short: "Run kubectl as the administrator"},
+		func(c *testbed.Cluster, ctx context.Context, args []string) *exec.Cmd {
+			return c.Command(ctx, c.Bin("kubectl"), args...)
+		})
+}
+
+func runCommand(name *string) *cobra.Command {
+	return inside(name, &cobra.Command{Use: "run PROGRAM ARGUMENT...", Short: "Run a program in the node's namespaces"},
+		func(c *testbed.Cluster, ctx context.Context, args []string) *exec.Cmd {
+			return c.NodeCommand(ctx, args[0], args[1:]...)
+		})
+}
+
+// inside is a verb that runs a program with the terminal of the caller.
+func inside(name *string, verb *cobra.Command, command func(*testbed.Cluster, context.Context, []string) *exec.Cmd) *cobra.Command {
+	verb.DisableFlagParsing = true
+	verb.Args = cobra.MinimumNArgs(1)
+	verb.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := testbed.Attach(*name)
+		if err != nil {
+			return err
+		}
+		run := command(c, cmd.Context(), args)
+		run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
+		return run.Run()
+	}
+	return verb
+}

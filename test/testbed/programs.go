@@ -1,0 +1,100 @@
+// The programs a testbed is made of: where each comes from and how it is built.
+
+package testbed
+
+// program is one main package of one module under modules/.
+type program struct {
+	name    string   // of the file, and for [Build]
+	module  string   // directory under modules/
+	pkg     string   // main package
+	cgo     bool     // linked statically against the C library, all others without C
+	tags    string   // build tags
+	ldflags string   // beside -s -w
+	links   []string // further names by which the one program is called
+	plugin  bool     // a CNI plugin: not in bin/ but among the plugins
+}
+
+const (
+	kubernetesVersion = "v1.36.3"
+	containerdPkg     = "github.com/containerd/containerd/v2"
+	cniPkg            = "github.com/containernetworking/plugins/plugins/"
+	hypershiftPkg     = "github.com/openshift/hypershift"
+	containerdTags    = "no_btrfs no_zfs no_devmapper"
+	containerdStamp   = "-X " + containerdPkg + "/version.Version=v2.4.2"
+)
+
+// base are the programs that [Up] needs, what takes longest first.
+func base() []string {
+	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "pause", "multus", "bridgevlan"}
+	for _, p := range programs() {
+		if p.plugin && p.module == "cni" && p.name != "multus" {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// programs is the whole table.
+func programs() []program {
+	return []program{
+		{name: "kubelite", module: "kube", pkg: ".", ldflags: kubernetesStamp(), links: []string{
+			"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"}},
+
+		{name: "containerd", module: "containerd", pkg: containerdPkg + "/cmd/containerd", tags: containerdTags, ldflags: containerdStamp},
+		{name: "containerd-shim-runc-v2", module: "containerd", pkg: containerdPkg + "/cmd/containerd-shim-runc-v2", tags: containerdTags, ldflags: containerdStamp},
+		{name: "ctr", module: "containerd", pkg: containerdPkg + "/cmd/ctr", tags: containerdTags, ldflags: containerdStamp},
+		{name: "runc", module: "runc", pkg: "github.com/opencontainers/runc", cgo: true, tags: "seccomp netgo osusergo", ldflags: "-extldflags -static"},
+		{name: "pause", module: "pause", pkg: "."},
+		{name: "coredns", module: "coredns", pkg: "."},
+
+		{name: "bridge.real", module: "cni", pkg: cniPkg + "main/bridge", plugin: true},
+		{name: "loopback", module: "cni", pkg: cniPkg + "main/loopback", plugin: true},
+		{name: "macvlan", module: "cni", pkg: cniPkg + "main/macvlan", plugin: true},
+		{name: "ptp", module: "cni", pkg: cniPkg + "main/ptp", plugin: true},
+		{name: "host-local", module: "cni", pkg: cniPkg + "ipam/host-local", plugin: true},
+		{name: "static", module: "cni", pkg: cniPkg + "ipam/static", plugin: true},
+		{name: "portmap", module: "cni", pkg: cniPkg + "meta/portmap", plugin: true},
+		{name: "tuning", module: "cni", pkg: cniPkg + "meta/tuning", plugin: true},
+		{name: "firewall", module: "cni", pkg: cniPkg + "meta/firewall", plugin: true},
+		{name: "multus", module: "cni", pkg: "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", plugin: true},
+		{name: "bridgevlan", module: "bridgevlan", pkg: ".", plugin: true},
+
+		{name: "hypershift", module: "hypershift", pkg: hypershiftPkg},
+		{name: "hypershift-operator", module: "hypershift", pkg: hypershiftPkg + "/hypershift-operator"},
+		{name: "control-plane-operator", module: "hypershift", pkg: hypershiftPkg + "/control-plane-operator"},
+		{name: "control-plane-pki-operator", module: "hypershift", pkg: hypershiftPkg + "/control-plane-pki-operator"},
+		{name: "render", module: "hypershift", pkg: "github.com/openshift/api/payload-command/cmd/render"},
+		{name: "cluster-api-manager", module: "capi", pkg: "sigs.k8s.io/cluster-api"},
+		{name: "capk-manager", module: "capk", pkg: "sigs.k8s.io/cluster-api-provider-kubevirt"},
+		{name: "proxy-server", module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server"},
+		{name: "proxy-agent", module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent"},
+		{name: "etcdctl", module: "etcdctl", pkg: "go.etcd.io/etcd/etcdctl/v3"},
+		{name: "registry", module: "registry", pkg: "."},
+		{name: "shim", module: "shim", pkg: "."},
+	}
+}
+
+// kubernetesStamp is what Kubernetes' own build writes into its programs: kubelet,
+// scheduler and clients read their version from it.
+func kubernetesStamp() string {
+	flags := ""
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		for _, set := range []string{
+			"gitVersion=" + kubernetesVersion, "gitMajor=1", "gitMinor=36", "gitTreeState=clean",
+			"gitCommit=0000000000000000000000000000000000000000", "buildDate=1970-01-01T00:00:00Z",
+		} {
+			flags += "-X " + pkg + "." + set + " "
+		}
+	}
+	return flags
+}
+
+// programNamed is the entry of that name.
+func programNamed(name string) (program, bool) {
+	for _, p := range programs() {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return program{}, false
+}
