@@ -1,0 +1,109 @@
+// This file decides which certificate requests of a node are granted, as
+// OpenShift's machine-approver does: a machine that is known asks for itself, with
+// its own name and addresses. It never grants what it does not recognise.
+
+package worker
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	certificates "k8s.io/api/certificates/v1"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// bootstrapper is the service account in HyperShift's bootstrap kubeconfig.
+const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+
+// Grants says whether the request is one of the node called name at address, for
+// its client or its serving certificate.
+func Grants(csr certificates.CertificateSigningRequest, name string, address netip.Addr) bool {
+	block, _ := pem.Decode(csr.Spec.Request)
+	if block == nil {
+		return false
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return false
+	}
+	user := "system:node:" + name
+	if request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
+		return false
+	}
+	switch csr.Spec.SignerName {
+	case certificates.KubeAPIServerClientKubeletSignerName:
+		mine := csr.Spec.Username == bootstrapper || csr.Spec.Username == user
+		return mine && len(request.DNSNames)+len(request.IPAddresses) == 0
+	case certificates.KubeletServingSignerName:
+		for _, ip := range request.IPAddresses {
+			if a, ok := netip.AddrFromSlice(ip); !ok || a.Unmap() != address {
+				return false
+			}
+		}
+		for _, dns := range request.DNSNames {
+			if dns != name {
+				return false
+			}
+		}
+		return csr.Spec.Username == user
+	}
+	return false
+}
+
+// Admit grants the node's requests until it is Ready, up to limit. It says when
+// the node was first seen and when it was Ready.
+func Admit(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr, limit time.Duration) (seen, ready time.Time, err error) {
+	var last error
+	state := "it has not registered"
+	err = poll(ctx, limit, func() (bool, error) {
+		if last = grantAll(ctx, guest, name, address); last != nil {
+			return false, nil // the way there may be only just coming up
+		}
+		node, err := guest.CoreV1().Nodes().Get(ctx, name, meta.GetOptions{})
+		if err != nil {
+			last = err
+			return false, nil
+		}
+		if seen.IsZero() {
+			seen = time.Now()
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == core.NodeReady {
+				state = c.Reason + ": " + c.Message
+				return c.Status == core.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return seen, ready, fmt.Errorf("node %s is not Ready in %s: %s (last error: %w)", name, limit, state, last)
+	}
+	return seen, time.Now(), nil
+}
+
+func grantAll(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr) error {
+	requests := guest.CertificatesV1().CertificateSigningRequests()
+	list, err := requests.List(ctx, meta.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, csr := range list.Items {
+		if len(csr.Status.Conditions) > 0 || !Grants(csr, name, address) {
+			continue
+		}
+		csr.Status.Conditions = append(csr.Status.Conditions, certificates.CertificateSigningRequestCondition{
+			Type: certificates.CertificateApproved, Status: core.ConditionTrue, Reason: "MachineKnown", Message: "asked by the machine itself",
+		})
+		if _, err := requests.UpdateApproval(ctx, csr.Name, &csr, meta.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

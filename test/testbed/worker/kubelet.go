@@ -1,0 +1,154 @@
+// This file decides how a node's container runtime and kubelet are set up inside a
+// machine. It never says yes to a certificate request: approve.go does.
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Programs are where the node's programs lie on the host; all of them real.
+type Programs struct {
+	// Dir holds containerd, containerd-shim-runc-v2, runc, ctr and kubelet.
+	Dir string
+	// CNI holds the plugins bridge, host-local and loopback.
+	CNI string
+}
+
+// Credentials are what a node's ignition payload brings it.
+type Credentials struct {
+	// BootstrapKubeconfig may ask for a certificate and no more.
+	BootstrapKubeconfig []byte
+	// ClientCA signs those who may call the kubelet, in PEM.
+	ClientCA []byte
+}
+
+// podNetwork is the guest's pod network as far as it goes here: one bridge inside
+// the machine.
+const podNetwork = `{"cniVersion": "1.0.0", "name": "guest", "plugins": [
+ {"type": "bridge", "bridge": "cni0", "isGateway": true, "isDefaultGateway": true,
+  "ipam": {"type": "host-local", "dataDir": "/run/machine/ipam", "ranges": [[{"subnet": "10.132.0.0/24"}]]}}]}
+`
+
+const containerdConfig = `version = 3
+root = "/run/machine/containerd/root"
+state = "/run/containerd"
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs", "io.containerd.nri.v1.nri"]
+[grpc]
+  address = "` + runtimeSocket + `"
+[ttrpc]
+  address = "` + runtimeSocket + `.ttrpc"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "localhost/pause:1"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  netns_mounts_under_state_dir = true
+[plugins."io.containerd.cri.v1.runtime".cni]
+  bin_dirs = ["%s"]
+  conf_dir = "/run/machine/net.d"
+[plugins."io.containerd.cri.v1.runtime".containerd]
+  default_runtime_name = "runc"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+  SystemdCgroup = false
+`
+
+const runtimeSocket = "/run/containerd.sock"
+
+// kubeletConfig has a cgroup root of its own, since the host runs another kubelet;
+// all else is what a node of the hosted cluster has.
+const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+failCgroupV1: false
+cgroupDriver: cgroupfs
+cgroupRoot: /%s
+containerRuntimeEndpoint: unix://` + runtimeSocket + `
+authentication:
+  anonymous: {enabled: false}
+  x509: {clientCAFile: /run/machine/kubelet-ca.crt}
+  webhook: {enabled: true}
+authorization: {mode: Webhook}
+rotateCertificates: true
+serverTLSBootstrap: true
+providerID: %s
+failSwapOn: false
+podLogsDir: /run/machine/pods
+volumePluginDir: /run/machine/volumes
+resolvConf: /etc/resolv.conf
+clusterDomain: cluster.local
+imageGCHighThresholdPercent: 100
+evictionHard: {memory.available: 50Mi, nodefs.available: "1%%", imagefs.available: "1%%"}
+makeIPTablesUtilChains: false
+nodeStatusReportFrequency: 10s
+`
+
+// StartRuntime starts containerd and imports the images, which are tars on the host.
+func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string) error {
+	if _, err := m.WriteFile("net.d/10-guest.conflist", []byte(podNetwork), 0o644); err != nil {
+		return err
+	}
+	config, err := m.WriteFile("containerd.toml", fmt.Appendf(nil, containerdConfig, p.CNI), 0o644)
+	if err != nil {
+		return err
+	}
+	path := "PATH=" + p.Dir + ":" + searchPath
+	if err := m.Start("containerd", []string{path}, filepath.Join(p.Dir, "containerd"), "-c", config); err != nil {
+		return err
+	}
+	ctr := filepath.Join(p.Dir, "ctr")
+	var last error
+	err = poll(ctx, 20*time.Second, func() (bool, error) {
+		_, last = m.Output(ctx, ctr, "-a", runtimeSocket, "version")
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("containerd: %w: %w", err, last)
+	}
+	for _, tar := range images {
+		if _, err := m.Output(ctx, ctr, "-a", runtimeSocket, "-n", "k8s.io", "images", "import", tar); err != nil {
+			return fmt.Errorf("image %s: %w", tar, err)
+		}
+	}
+	return nil
+}
+
+// StartKubelet starts the node. Its name is the machine's host name, which DHCP
+// gave; provider is what the cloud controller would set ("kubevirt://<machine>").
+func (m *Machine) StartKubelet(p Programs, c Credentials, address netip.Addr, provider string) error {
+	if err := makeCgroups(m.Name); err != nil {
+		return err
+	}
+	if _, err := m.WriteFile("kubelet-ca.crt", c.ClientCA, 0o644); err != nil {
+		return err
+	}
+	bootstrap, err := m.WriteFile("bootstrap.kubeconfig", c.BootstrapKubeconfig, 0o600)
+	if err != nil {
+		return err
+	}
+	config, err := m.WriteFile("kubelet.yaml", fmt.Appendf(nil, kubeletConfig, m.Name, provider), 0o644)
+	if err != nil {
+		return err
+	}
+	return m.Start("kubelet", []string{"PATH=" + p.Dir + ":" + searchPath}, filepath.Join(p.Dir, "kubelet"),
+		"--config="+config, "--bootstrap-kubeconfig="+bootstrap, "--kubeconfig="+stateMount+"/kubeconfig",
+		"--root-dir="+stateMount+"/kubelet", "--cert-dir="+stateMount+"/pki", "--node-ip="+address.String(),
+		"--node-labels=node.openshift.io/os_id=rhcos", "--v=2")
+}
+
+// LogTail is the end of a service's log, at most n lines; empty where there is none.
+func (m *Machine) LogTail(service string, n int) string {
+	text, err := os.ReadFile(filepath.Join(m.Dir, "log", service+".log"))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
