@@ -1,0 +1,71 @@
+# oooi: targets for contributors. `make help` lists them.
+# Two commands do everything on a fresh machine with Go, git, Python and apt:
+#   make demo    the main job, on a real Kubernetes and a real HyperShift it brings up itself
+#   make test    everything that CI runs
+
+SHELL := /bin/bash
+export GOFLAGS ?= -buildvcs=false -trimpath
+export GOTOOLCHAIN ?= local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+FUZZTIME ?= 5s
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## the one binary, bin/oooi
+	CGO_ENABLED=0 go build -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
+
+.PHONY: unit
+unit: ## the inner loop: everything that needs neither root nor a cluster
+	go vet ./...
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./hcp/... ./network/... ./test/rules/... ./config/... ./bundle/...
+
+.PHONY: golden
+golden: ## accept what the stories say now; read the difference before you commit it
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (5s)
+	@set -e; for f in $$(grep -rlE '^func Fuzz' --include=*_test.go hcp network envoy); do \
+	  for name in $$(grep -oE '^func Fuzz[A-Za-z0-9]+' $$f | cut -c6-); do \
+	    echo "fuzz $$(dirname $$f) $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
+
+include test/testbed/testbed.mk
+
+.PHONY: test-deps
+test-deps: ## install what the tests need and the machine lacks (Debian packages; needs root)
+	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl \
+	  busybox-static bash-static haproxy python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+
+.PHONY: test
+test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuzzing for seconds, and the real thing
+	@echo "== formatting and vet"
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+	@echo "== the test cluster's parts (about 20 minutes of compiling, once a machine)"
+	$(MAKE) testbed-build
+	@echo "== units, real protocols, a real API server"
+	go test -timeout 15m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
+	@echo "== fuzzing, for seconds"
+	$(MAKE) fuzz
+	@echo "== the test cluster, and HyperShift on it"
+	go test -count=1 -v -timeout 50m -p 1 ./test/testbed/... ./test/e2e/...
+
+.PHONY: demo
+demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)
+	go run ./test/demo up
+
+.PHONY: demo-down
+demo-down: ## remove what make demo left running
+	go run ./test/demo down
+
+.PHONY: bundle
+bundle: ## generate bundle/ from config/
+	go run ./config/bundle

@@ -1,0 +1,124 @@
+// Package docs checks that what the documents say is so: every reason is
+// explained, every annotation is listed, every make target and every command
+// exists.
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+var root = filepath.Join("..", "..")
+
+// TestGoldenAnnotations: the page is written from the table in the code.
+func TestGoldenAnnotations(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Annotations\n\nAll begin with `" + hcp.Prefix + "`. Only `network` is needed; the rest has defaults. What stands on a NodePool wins over\n" +
+		"what stands on the HostedCluster. A key that is not listed here has no effect, and the condition says so; a value that can't be read is refused,\n" +
+		"and what runs goes on as it is.\n\nLists are written with commas, ranges `first-last`, durations as Go writes them. This page is made from the table in `hcp/annotations.go` by `make golden`.\n\n" +
+		"| key | on | default | meaning | example |\n| --- | --- | --- | --- | --- |\n")
+	for _, k := range hcp.Keys() {
+		name := "`" + k.Name + "`"
+		if k.PerNodePool {
+			name += ", on the HostedCluster also `" + k.Name + ".<nodepool>`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | `%s` |\n", name, k.On, k.Default, k.Meaning, k.Example)
+	}
+	golden.Check(t, filepath.Join(root, "docs", "annotations.md"), []byte(b.String()))
+}
+
+// TestEveryReasonIsExplained: docs/problems.md has a heading for each reason in
+// the code, and none for another.
+func TestEveryReasonIsExplained(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "network", "problem.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			if id, ok := v.Type.(*ast.Ident); ok && id.Name == "Reason" {
+				reasons[v.Names[0].Name] = true
+			}
+		}
+		return true
+	})
+	page, err := os.ReadFile(filepath.Join(root, "docs", "problems.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(string(page), -1) {
+		explained[m[1]] = true
+		if !reasons[m[1]] {
+			t.Errorf("docs/problems.md explains %s, which is no reason", m[1])
+		}
+	}
+	for r := range reasons {
+		if !explained[r] {
+			t.Errorf("docs/problems.md does not explain %s", r)
+		}
+	}
+}
+
+// documents are the README and all pages below docs.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, p := range append(pages, filepath.Join(root, "README.md")) {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(p)] = string(b)
+	}
+	return out
+}
+
+// TestMakeTargetsExist: what a reader is told to type is there.
+func TestMakeTargetsExist(t *testing.T) {
+	var makefile []byte
+	for _, f := range []string{"Makefile", filepath.Join("test", "testbed", "testbed.mk")} {
+		b, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		makefile = append(makefile, b...)
+	}
+	for name, text := range documents(t) {
+		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^)(?:[A-Z_]+=\\S+ )*make ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(m[1]) + `:`).Match(makefile) {
+				t.Errorf("%s says make %s, which is no target", name, m[1])
+			}
+		}
+	}
+}
+
+// TestLinksLeadSomewhere: relative links name files that exist.
+func TestLinksLeadSomewhere(t *testing.T) {
+	for name, text := range documents(t) {
+		dir := root
+		if name != "README.md" {
+			dir = filepath.Join(root, "docs")
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(dir, m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+	}
+}
