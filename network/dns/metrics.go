@@ -39,7 +39,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) upstream(server, outcome string) { m.upstreams.WithLabelValues(server, outcome).Inc() }
+func (m *Metrics) upstream(server, outcome string) {
+	m.upstreams.WithLabelValues(server, outcome).Inc()
+}
 
 // rcodeName is "NOERROR" and the like, the number for codes without a name.
 func rcodeName(rcode int) string {

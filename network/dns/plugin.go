@@ -117,7 +117,7 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 		opt.SetUDPSize(bufferSize)
 	}
 	s := h.serving.Load()
-	v := s.views.For(client(w))
+	v := s.views.For(clientOf(w.RemoteAddr()))
 	if v == nil {
 		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, h.strange, byNone, start)
 	}
@@ -153,17 +153,6 @@ func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply Reply, recursive
 	err := w.WriteMsg(m)
 	t.count(b, reply.Rcode, start)
 	return dns.RcodeSuccess, err
-}
-
-// client is where a question came from, the zero address if nobody can say.
-func client(w dns.ResponseWriter) netip.Addr {
-	switch a := w.RemoteAddr().(type) {
-	case *net.UDPAddr:
-		return a.AddrPort().Addr().Unmap()
-	case *net.TCPAddr:
-		return a.AddrPort().Addr().Unmap()
-	}
-	return netip.Addr{}
 }
 
 // rcodeWriter sees the response code of what the cache writes.

@@ -16,6 +16,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+const (
+	// maxConnections of all clients together by TCP, maxConnectionsEach of one
+	// address. Each is a file descriptor.
+	maxConnections     = 2000
+	maxConnectionsEach = 100
+	// idle is how long a connection is kept without a question.
+	idle = 10 * time.Second
+)
+
 // Run answers with h on p (UDP) and l (TCP) until ctx ends, then answers what
 // was asked, within seconds, and closes both.
 func Run(ctx context.Context, h *Handler, p net.PacketConn, l net.Listener) error {
@@ -23,7 +32,7 @@ func Run(ctx context.Context, h *Handler, p net.PacketConn, l net.Listener) erro
 		Zone:        ".",
 		Transport:   transport.DNS,
 		ListenHosts: []string{""},
-		IdleTimeout: 10 * time.Second,
+		IdleTimeout: idle,
 		Plugin:      []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},
 	}
 	server, err := dnsserver.NewServer(transport.DNS+"://"+l.Addr().String(), []*dnsserver.Config{config})
@@ -31,12 +40,12 @@ func Run(ctx context.Context, h *Handler, p net.PacketConn, l net.Listener) erro
 		return fmt.Errorf("dns server: %w", err)
 	}
 	g, running := errgroup.WithContext(ctx)
-	g.Go(func() error { return server.ServePacket(p) })
-	g.Go(func() error { return server.Serve(newLimited(l)) })
+	g.Go(func() error { return closed(server.ServePacket(p)) })
+	g.Go(func() error { return closed(server.Serve(limited{l, newQuota(maxConnections, maxConnectionsEach)})) })
 	g.Go(func() error {
 		<-running.Done()
 		err := server.Stop()
-		// A server that had not begun has nothing to stop.
+		// Stop leaves open what had not begun to be served.
 		return errors.Join(err, closed(p.Close()), closed(l.Close()))
 	})
 	return g.Wait()

@@ -20,10 +20,13 @@ import (
 const (
 	// patience with one server before the next is asked as well.
 	patience = 400 * time.Millisecond
-	// giveUp is less than the 5 s after which resolvers ask again.
-	giveUp = 4 * time.Second
-	// maxConcurrent questions upstream, 1 socket each.
-	maxConcurrent = 512
+	// giveUp on one server. With the patience for those before it this is less
+	// than the 5 s after which a client asks again.
+	giveUp = 3500 * time.Millisecond
+	// maxQuestions are asked at the same time for all clients, maxQuestionsEach
+	// for each. Every one is a socket.
+	maxQuestions     = 512
+	maxQuestionsEach = 64
 	// bufferSize in octets is what fits into every network's packets (DNS flag
 	// day 2020).
 	bufferSize = 1232
@@ -36,7 +39,7 @@ type Upstream struct {
 	dialer  net.Dialer
 	metrics *Metrics
 	log     *slog.Logger
-	slots   chan struct{}
+	asking  *quota
 	first   atomic.Int32
 	// down says for each server that its failing was logged.
 	down []atomic.Bool
@@ -48,25 +51,23 @@ var _ plugin.Handler = (*Upstream)(nil)
 func NewUpstream(servers []netip.AddrPort, dialer net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	return &Upstream{
 		servers: servers, dialer: dialer, metrics: m, log: log,
-		slots: make(chan struct{}, maxConcurrent), down: make([]atomic.Bool, len(servers)),
+		asking: newQuota(maxQuestions, maxQuestionsEach), down: make([]atomic.Bool, len(servers)),
 	}
 }
 
 // Name implements plugin.Handler.
 func (u *Upstream) Name() string { return "upstream" }
 
-var errBusy = errors.New("too many questions are being asked already")
-
-// ServeDNS implements plugin.Handler. A failure is SERVFAIL.
-func (u *Upstream) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
-	select {
-	case u.slots <- struct{}{}:
-		defer func() { <-u.slots }()
-	default:
+// ServeDNS implements plugin.Handler. Where nobody could be asked the code is
+// SERVFAIL, with an error if that was the servers' fault.
+func (u *Upstream) ServeDNS(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+	client := clientOf(w.RemoteAddr())
+	if !u.asking.take(client) {
 		u.metrics.upstream("", "busy")
-		return dns.RcodeServerFailure, errBusy
+		return dns.RcodeServerFailure, nil
 	}
-	answer, err := u.ask(ctx, question(r))
+	defer u.asking.free(client)
+	answer, err := u.ask(question(r))
 	if err != nil {
 		return dns.RcodeServerFailure, err
 	}
@@ -107,18 +108,18 @@ type outcome struct {
 }
 
 // ask returns the first answer. SERVFAIL and REFUSED are one only where no
-// server does better.
-func (u *Upstream) ask(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, giveUp)
-	defer cancel()
+// server does better. A server that is slower than others is waited for in the
+// background, so that its failing is seen.
+func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
 	outcomes := make(chan outcome, len(u.servers))
 	first := int(u.first.Load())
-	asked, failed := 0, 0
+	asked := 0
 	next := func() {
 		server := (first + asked) % len(u.servers)
 		asked++
 		go func() {
-			answer, err := u.exchange(ctx, u.servers[server], m.Copy())
+			answer, err := u.exchange(u.servers[server], m.Copy())
+			u.note(server, err)
 			outcomes <- outcome{server, answer, err}
 		}()
 	}
@@ -126,7 +127,7 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
 	slow := time.NewTicker(patience)
 	defer slow.Stop()
 	var worse outcome
-	for failed < len(u.servers) {
+	for failed := 0; failed < len(u.servers); {
 		select {
 		case <-slow.C:
 			if asked < len(u.servers) {
@@ -135,11 +136,9 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
 		case o := <-outcomes:
 			if o.err == nil && o.answer.Rcode != dns.RcodeServerFailure && o.answer.Rcode != dns.RcodeRefused {
 				u.first.Store(int32(o.server))
-				u.note(o.server, nil)
 				return o.answer, nil
 			}
 			failed++
-			u.note(o.server, o.err)
 			if worse.answer == nil {
 				worse = o
 			}
@@ -152,7 +151,9 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
 }
 
 // exchange asks one server, by TCP too where the answer is too long for UDP.
-func (u *Upstream) exchange(ctx context.Context, server netip.AddrPort, m *dns.Msg) (*dns.Msg, error) {
+func (u *Upstream) exchange(server netip.AddrPort, m *dns.Msg) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
+	defer cancel()
 	var answer *dns.Msg
 	var err error
 	for _, transport := range []string{"udp", "tcp"} {
@@ -165,15 +166,12 @@ func (u *Upstream) exchange(ctx context.Context, server netip.AddrPort, m *dns.M
 	if err == nil && !answers(m, answer) {
 		err = errors.New("it answered to something else")
 	}
-	switch {
-	case err == nil:
-		u.metrics.upstream(server.String(), rcodeName(answer.Rcode))
-		return answer, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return nil, err
+	if err != nil {
+		u.metrics.upstream(server.String(), "failed")
+		return nil, fmt.Errorf("%s: %w", server, err)
 	}
-	u.metrics.upstream(server.String(), "failed")
-	return nil, fmt.Errorf("%s: %w", server, err)
+	u.metrics.upstream(server.String(), rcodeName(answer.Rcode))
+	return answer, nil
 }
 
 // answers says whether answer is to m: a wrong one is a stranger's, or stale.
@@ -187,7 +185,7 @@ func answers(m, answer *dns.Msg) bool {
 
 // note logs where a server begins or ceases to fail.
 func (u *Upstream) note(server int, err error) {
-	failing := err != nil && !errors.Is(err, context.Canceled)
+	failing := err != nil
 	if u.down[server].Swap(failing) == failing {
 		return
 	}

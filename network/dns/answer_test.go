@@ -1,0 +1,348 @@
+package dns
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/miekg/dns"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+func addresses(in ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range in {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out
+}
+
+func prefixes(in ...string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range in {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}
+
+// blue is a network whose zone is all its own, except for one name of others.
+func blue(mode network.UpstreamMode) network.Network {
+	return network.Network{
+		Name:           "clusters-blue.vlan100",
+		CIDR:           netip.MustParsePrefix("192.168.100.0/24"),
+		NextHop:        netip.MustParseAddr("192.168.100.2"),
+		ServiceAddress: netip.MustParseAddr("192.168.100.3"),
+		DNS: network.DNS{
+			Upstreams: network.Upstreams{Mode: mode},
+			Views: []network.View{{
+				Name:    "machines",
+				Clients: prefixes("192.168.100.0/24"),
+				Zones:   []string{"blue.example.com"},
+				Records: []network.Record{
+					{Name: "api.blue.example.com", Addresses: addresses("192.168.100.3")},
+					{Name: "*.apps.blue.example.com", Addresses: addresses("192.168.100.3")},
+					{Name: "console.apps.blue.example.com", Addresses: addresses("192.168.100.9", "192.168.100.10")},
+					{Name: "a.deep.apps.blue.example.com", Addresses: addresses("192.168.100.11")},
+					{Name: "x.y.z.blue.example.com", Addresses: addresses("192.168.100.12")},
+					{Name: "ignition.others.example.net", Addresses: addresses("192.168.100.3")},
+					{Name: "*.cdn.example.net", Addresses: addresses("192.168.100.3")},
+					{Name: "six.blue.example.com", Addresses: addresses("2001:db8::6", "192.168.100.13")},
+				},
+			}},
+		},
+	}
+}
+
+// leases are Machines that never change.
+type leases map[netip.Addr]string
+
+func (l leases) MachineAt(a netip.Addr) string { return l[a] }
+
+var workers = leases{netip.MustParseAddr("192.168.100.20"): "blue-abcde-fghij"}
+
+// text is a reply as lines: the code, then records as a zone file has them,
+// those of the authority section behind ";". Blanks are single, serials 1.
+func text(r Reply, known bool) string {
+	if !known {
+		return "not known"
+	}
+	lines := []string{dns.RcodeToString[r.Rcode]}
+	line := func(rr dns.RR) string {
+		rr = dns.Copy(rr)
+		if soa, ok := rr.(*dns.SOA); ok {
+			soa.Serial = 1
+		}
+		return blanks.Replace(rr.String())
+	}
+	for _, rr := range r.Answer {
+		lines = append(lines, line(rr))
+	}
+	for _, rr := range r.Authority {
+		lines = append(lines, "; "+line(rr))
+	}
+	return strings.Join(lines, "\n")
+}
+
+var blanks = strings.NewReplacer("\t", " ")
+
+func authority(zone string) string {
+	return "; " + zone + " 5 IN SOA " + zone + " hostmaster." + zone + " 1 3600 600 86400 5"
+}
+
+func TestAnswer(t *testing.T) {
+	zone := authority("blue.example.com.")
+	reverse := authority("100.168.192.in-addr.arpa.")
+	for _, c := range []struct{ why, question, want string }{
+		{"a name with records", "api.blue.example.com. A", "NOERROR\napi.blue.example.com. 30 IN A 192.168.100.3"},
+		{"the case is the question's", "API.Blue.example.COM. A", "NOERROR\nAPI.Blue.example.COM. 30 IN A 192.168.100.3"},
+		{"a known name has no AAAA: NODATA, never NXDOMAIN", "api.blue.example.com. AAAA", "NOERROR\n" + zone},
+		{"nor any other type", "api.blue.example.com. HTTPS", "NOERROR\n" + zone},
+		{"below a name with records is nothing", "x.api.blue.example.com. A", "NXDOMAIN\n" + zone},
+		{"an unknown name in the zone", "nothing.blue.example.com. A", "NXDOMAIN\n" + zone},
+		{"the zone is compared by labels", "xblue.example.com. A", "not known"},
+
+		{"a wildcard", "oauth.apps.blue.example.com. A", "NOERROR\noauth.apps.blue.example.com. 30 IN A 192.168.100.3"},
+		{"of several labels", "a.b.c.apps.blue.example.com. A", "NOERROR\na.b.c.apps.blue.example.com. 30 IN A 192.168.100.3"},
+		{"in the question's case", "OAuth.APPS.blue.example.com. A", "NOERROR\nOAuth.APPS.blue.example.com. 30 IN A 192.168.100.3"},
+		{"and NODATA for other types", "oauth.apps.blue.example.com. AAAA", "NOERROR\n" + zone},
+		{"a name of its own wins", "console.apps.blue.example.com. A", "NOERROR\nconsole.apps.blue.example.com. 30 IN A 192.168.100.9\nconsole.apps.blue.example.com. 30 IN A 192.168.100.10"},
+		{"and shuts the wildcard out below it", "x.console.apps.blue.example.com. A", "NXDOMAIN\n" + zone},
+		{"what has others below exists", "deep.apps.blue.example.com. A", "NOERROR\n" + zone},
+		{"and shuts the wildcard out too", "b.deep.apps.blue.example.com. A", "NXDOMAIN\n" + zone},
+		{"the wildcard's own name", "*.apps.blue.example.com. A", "NOERROR\n*.apps.blue.example.com. 30 IN A 192.168.100.3"},
+		{"the name it hangs under", "apps.blue.example.com. A", "NOERROR\n" + zone},
+
+		{"an empty non-terminal", "z.blue.example.com. A", "NOERROR\n" + zone},
+		{"another", "y.z.blue.example.com. TXT", "NOERROR\n" + zone},
+		{"beside them", "w.z.blue.example.com. A", "NXDOMAIN\n" + zone},
+
+		{"the zone's apex", "blue.example.com. A", "NOERROR\n" + zone},
+		{"has the SOA", "blue.example.com. SOA", "NOERROR\n" + strings.TrimPrefix(zone, "; ")},
+		{"which others have not", "api.blue.example.com. SOA", "NOERROR\n" + zone},
+		{"above the zone", "example.com. A", "not known"},
+		{"the root", ". NS", "not known"},
+
+		{"one name in a domain of others", "ignition.others.example.net. A", "NOERROR\nignition.others.example.net. 30 IN A 192.168.100.3"},
+		{"is ours for every type", "ignition.others.example.net. AAAA", "NOERROR\n" + authority("ignition.others.example.net.")},
+		{"what is beside it is not", "www.others.example.net. A", "not known"},
+		{"nor what is above it", "others.example.net. A", "not known"},
+		{"nor what is below it", "x.ignition.others.example.net. A", "not known"},
+		{"a wildcard in a domain of others", "x.cdn.example.net. AAAA", "NOERROR\n" + authority("cdn.example.net.")},
+		{"not the name it hangs under", "cdn.example.net. A", "not known"},
+
+		{"IPv6 where the plan has it", "six.blue.example.com. AAAA", "NOERROR\nsix.blue.example.com. 30 IN AAAA 2001:db8::6"},
+		{"ANY is one set of records", "six.blue.example.com. ANY", "NOERROR\nsix.blue.example.com. 30 IN A 192.168.100.13"},
+		{"ANY of nothing", "z.blue.example.com. ANY", "NOERROR\n" + zone},
+		{"ANY of an apex", "blue.example.com. ANY", "NOERROR\n" + strings.TrimPrefix(zone, "; ")},
+		{"no transfer", "blue.example.com. AXFR", "REFUSED"},
+		{"nor by parts", "blue.example.com. IXFR", "REFUSED"},
+		{"nor what is no data", "blue.example.com. TKEY", "REFUSED"},
+
+		{"a machine by its address", "20.100.168.192.in-addr.arpa. PTR", "NOERROR\n20.100.168.192.in-addr.arpa. 30 IN PTR blue-abcde-fghij."},
+		{"in the question's case", "20.100.168.192.IN-ADDR.arpa. PTR", "NOERROR\n20.100.168.192.IN-ADDR.arpa. 30 IN PTR blue-abcde-fghij."},
+		{"ANY of it", "20.100.168.192.in-addr.arpa. ANY", "NOERROR\n20.100.168.192.in-addr.arpa. 30 IN PTR blue-abcde-fghij."},
+		{"no other type", "20.100.168.192.in-addr.arpa. A", "NOERROR\n" + reverse},
+		{"an address nobody has", "21.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
+		{"no address", "021.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
+		{"no address either", "1.20.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
+		{"nor this", "x.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
+		{"the service address has the first of its names", "3.100.168.192.in-addr.arpa. PTR", "NOERROR\n3.100.168.192.in-addr.arpa. 30 IN PTR api.blue.example.com."},
+		{"the network's reverse zone", "100.168.192.in-addr.arpa. SOA", "NOERROR\n" + reverse},
+		{"another network's", "1.101.168.192.in-addr.arpa. PTR", "not known"},
+		{"what is above", "168.192.in-addr.arpa. PTR", "not known"},
+	} {
+		t.Run(c.question+" "+c.why, func(t *testing.T) {
+			v := NewViews(blue(network.UpstreamNone), nil)[0]
+			if d := cmp.Diff(c.want, text(ask(v, c.question))); d != "" {
+				t.Errorf("%s (-want +got):\n%s", c.why, d)
+			}
+		})
+	}
+}
+
+func ask(v *View, question string) (Reply, bool) {
+	name, typ, _ := strings.Cut(question, " ")
+	return Answer(v, workers, dns.Question{Name: name, Qtype: dns.StringToType[typ], Qclass: dns.ClassINET})
+}
+
+func TestOtherClassesAreRefused(t *testing.T) {
+	v := NewViews(blue(network.UpstreamNone), nil)[0]
+	for _, class := range []uint16{dns.ClassCHAOS, dns.ClassHESIOD, dns.ClassANY, dns.ClassNONE} {
+		r, known := Answer(v, nil, dns.Question{Name: "api.blue.example.com.", Qtype: dns.TypeA, Qclass: class})
+		if got := text(r, known); got != "REFUSED" {
+			t.Errorf("class %d: %s", class, got)
+		}
+	}
+}
+
+// TestNamesInsideTheManagementCluster: its resolver is asked for the world's
+// names, and never for its own.
+func TestNamesInsideTheManagementCluster(t *testing.T) {
+	n := blue(network.UpstreamManagement)
+	v := NewViews(n, Elsewhere(n, Resolver{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
+	for _, c := range []struct{ question, want string }{
+		{"kubernetes.default.svc.cluster.local. A", "NXDOMAIN\n" + authority("cluster.local.")},
+		{"KUBERNETES.default.SVC.Cluster.Local. A", "NXDOMAIN\n" + authority("cluster.local.")},
+		{"kubernetes.default.svc. A", "NXDOMAIN\n" + authority("svc.")},
+		{"etcd.ns.svc.prod.internal. SRV", "NXDOMAIN\n" + authority("prod.internal.")},
+		{"www.corp.example. A", "not known"},
+		{"1.0.30.172.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("30.172.in-addr.arpa.")},
+		{"1.0.64.100.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("64.100.in-addr.arpa.")},
+		{"1.1.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("168.192.in-addr.arpa.")},
+		{"168.192.in-addr.arpa. PTR", "NOERROR\n" + authority("168.192.in-addr.arpa.")},
+		{"1.0.0.0.0.0.d.f.ip6.arpa. PTR", "NXDOMAIN\n" + authority("d.f.ip6.arpa.")},
+		{"8.8.8.8.in-addr.arpa. PTR", "not known"},
+		{"1.32.172.in-addr.arpa. PTR", "not known"},
+		{"20.100.168.192.in-addr.arpa. PTR", "NOERROR\n20.100.168.192.in-addr.arpa. 30 IN PTR blue-abcde-fghij."},
+	} {
+		if d := cmp.Diff(c.want, text(ask(v, c.question))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.question, d)
+		}
+	}
+}
+
+// TestRecordsInsideElsewhere: what the plan has is answered wherever it is.
+func TestRecordsInsideElsewhere(t *testing.T) {
+	n := blue(network.UpstreamManagement)
+	n.DNS.Views[0].Records = append(n.DNS.Views[0].Records, network.Record{Name: "image-registry.ns.svc", Addresses: addresses("192.168.100.3")})
+	v := NewViews(n, Elsewhere(n, Resolver{}))[0]
+	for _, c := range []struct{ question, want string }{
+		{"image-registry.ns.svc. A", "NOERROR\nimage-registry.ns.svc. 30 IN A 192.168.100.3"},
+		{"ns.svc. A", "NOERROR\n" + authority("svc.")},
+		{"other.ns.svc. A", "NXDOMAIN\n" + authority("svc.")},
+	} {
+		if d := cmp.Diff(c.want, text(ask(v, c.question))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.question, d)
+		}
+	}
+}
+
+func TestReverseOfNetworksThatAreNoWholeOctets(t *testing.T) {
+	n := blue(network.UpstreamNone)
+	for _, c := range []struct{ cidr, question, want string }{
+		{"192.168.100.64/26", "70.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("100.168.192.in-addr.arpa.")},
+		{"192.168.100.64/26", "20.100.168.192.in-addr.arpa. PTR", "not known"},
+		{"192.168.100.64/26", "100.168.192.in-addr.arpa. PTR", "not known"},
+		{"192.168.96.0/20", "1.111.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("168.192.in-addr.arpa.")},
+		{"192.168.96.0/20", "111.168.192.in-addr.arpa. PTR", "NOERROR\n" + authority("168.192.in-addr.arpa.")},
+		{"192.168.96.0/20", "1.112.168.192.in-addr.arpa. PTR", "not known"},
+		{"10.0.0.0/8", "1.2.3.10.in-addr.arpa. PTR", "NXDOMAIN\n" + authority("10.in-addr.arpa.")},
+	} {
+		n.CIDR = netip.MustParsePrefix(c.cidr)
+		if d := cmp.Diff(c.want, text(ask(NewViews(n, nil)[0], c.question))); d != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", c.cidr, c.question, d)
+		}
+	}
+}
+
+func TestViewOfAClient(t *testing.T) {
+	n := blue(network.UpstreamNone)
+	n.DNS.Views = []network.View{
+		{Name: "all", Clients: prefixes("192.168.100.0/24", "10.0.0.0/8")},
+		{Name: "some", Clients: prefixes("192.168.100.128/25")},
+		{Name: "some again", Clients: prefixes("192.168.100.128/25")},
+	}
+	vs := NewViews(n, nil)
+	for client, want := range map[string]string{
+		"192.168.100.1":   "all",
+		"10.1.2.3":        "all",
+		"192.168.100.200": "some",
+		"192.168.101.1":   "",
+		"::1":             "",
+	} {
+		got := ""
+		if v := vs.For(netip.MustParseAddr(client)); v != nil {
+			got = v.Name()
+		}
+		if got != want {
+			t.Errorf("%s is in view %q, want %q", client, got, want)
+		}
+	}
+	if vs.For(netip.Addr{}) != nil {
+		t.Error("a client without an address is in a view")
+	}
+}
+
+// TestViewsDoNotMix: the same name is answered to each client from its own view.
+func TestViewsDoNotMix(t *testing.T) {
+	n := blue(network.UpstreamNone)
+	n.DNS.Views = []network.View{
+		{Name: "one", Clients: prefixes("192.168.100.0/25"), Records: []network.Record{{Name: "a.example", Addresses: addresses("192.0.2.1")}}},
+		{Name: "two", Clients: prefixes("192.168.100.128/25"), Records: []network.Record{{Name: "a.example", Addresses: addresses("192.0.2.2")}}},
+	}
+	vs := NewViews(n, nil)
+	for client, want := range map[string]string{
+		"192.168.100.1":   "NOERROR\na.example. 30 IN A 192.0.2.1",
+		"192.168.100.129": "NOERROR\na.example. 30 IN A 192.0.2.2",
+	} {
+		if got := text(ask(vs.For(netip.MustParseAddr(client)), "a.example. A")); got != want {
+			t.Errorf("%s is told %s, want %s", client, got, want)
+		}
+	}
+}
+
+func TestSerialTellsPlansApart(t *testing.T) {
+	g := NewWithT(t)
+	serial := func(n network.Network) uint32 {
+		r, _ := ask(NewViews(n, nil)[0], "blue.example.com. SOA")
+		return r.Answer[0].(*dns.SOA).Serial
+	}
+	other := blue(network.UpstreamNone)
+	other.DNS.Views[0].Records[0].Addresses = addresses("192.168.100.4")
+	g.Expect(serial(blue(network.UpstreamNone))).To(Equal(serial(blue(network.UpstreamNone))))
+	g.Expect(serial(other)).NotTo(Equal(serial(blue(network.UpstreamNone))))
+}
+
+// FuzzAnswer: whatever is asked, an answer can be sent, owns the name that was
+// asked, and a negative one carries the SOA of a zone above it.
+func FuzzAnswer(f *testing.F) {
+	for _, name := range []string{"api.blue.example.com.", "x.apps.blue.example.com.", `\000.apps.blue.example.com.`, `a\.b.blue.example.com.`, "20.100.168.192.in-addr.arpa.", "256.in-addr.arpa.", ".", "*."} {
+		m := new(dns.Msg)
+		m.SetQuestion(name, dns.TypeA)
+		wire, _ := m.Pack()
+		f.Add(wire[12:])
+	}
+	n := blue(network.UpstreamManagement)
+	v := NewViews(n, Elsewhere(n, Resolver{}))[0]
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		var m dns.Msg
+		if m.Unpack(append([]byte{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, wire...)) != nil || len(m.Question) != 1 {
+			return
+		}
+		q := m.Question[0]
+		r, known := Answer(v, workers, q)
+		if !known {
+			return
+		}
+		m.Rcode, m.Answer, m.Ns, m.Compress = r.Rcode, r.Answer, r.Authority, true
+		if _, err := m.Pack(); err != nil {
+			t.Fatalf("%v\n%s", err, text(r, known))
+		}
+		for _, rr := range r.Answer {
+			if rr.Header().Name != q.Name {
+				t.Errorf("asked %q, answered %q", q.Name, rr.Header().Name)
+			}
+		}
+		if r.Rcode != dns.RcodeRefused && len(r.Answer) == 0 &&
+			(len(r.Authority) != 1 || !dns.IsSubDomain(r.Authority[0].Header().Name, q.Name)) {
+			t.Errorf("asked %q, denied by %s", q.Name, text(r, known))
+		}
+	})
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	n := blue(network.UpstreamNone)
+	v := NewViews(n, nil)[0]
+	for _, name := range []string{"api.blue.example.com.", "oauth.apps.blue.example.com.", "nothing.blue.example.com."} {
+		b.Run(name, func(b *testing.B) {
+			q := dns.Question{Name: name, Qtype: dns.TypeA, Qclass: dns.ClassINET}
+			b.ReportAllocs()
+			for b.Loop() {
+				Answer(v, workers, q)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package dns
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+var comparable = cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })
+
+func TestParseResolver(t *testing.T) {
+	got := ParseResolver(`# made by kubelet
+search clusters-blue.svc.cluster.local svc.cluster.local Cluster.Local. corp.example
+nameserver 172.30.0.10
+nameserver fd02::a
+nameserver nonsense
+nameserver
+options ndots:5
+`)
+	want := Resolver{
+		Servers: []netip.AddrPort{netip.MustParseAddrPort("172.30.0.10:53"), netip.MustParseAddrPort("[fd02::a]:53")},
+		Search:  []string{"clusters-blue.svc.cluster.local", "svc.cluster.local", "cluster.local", "corp.example"},
+	}
+	if d := cmp.Diff(want, got, comparable); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestServers: who is asked hangs on the mode, and nobody asks us again.
+func TestServers(t *testing.T) {
+	g := NewWithT(t)
+	pod := Resolver{Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.3:53"), netip.MustParseAddrPort("172.30.0.10:53")}}
+	n := blue(network.UpstreamServers)
+	n.DNS.Upstreams.Servers = []netip.AddrPort{netip.MustParseAddrPort("192.0.2.53:5353"), netip.MustParseAddrPort("192.168.100.2:53")}
+	g.Expect(Servers(n, pod)).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("192.0.2.53:5353")}))
+	g.Expect(Servers(blue(network.UpstreamManagement), pod)).To(Equal(pod.Servers[1:]))
+	g.Expect(Servers(blue(network.UpstreamNone), pod)).To(BeEmpty())
+	g.Expect(pod.Servers).To(HaveLen(2))
+}
+
+func TestElsewhereIsForTheManagementClusterOnly(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(Elsewhere(blue(network.UpstreamServers), Resolver{})).To(BeEmpty())
+	g.Expect(Elsewhere(blue(network.UpstreamNone), Resolver{})).To(BeEmpty())
+	g.Expect(Elsewhere(blue(network.UpstreamManagement), Resolver{})).To(ContainElements("cluster.local", "svc", "10.in-addr.arpa", "16.172.in-addr.arpa", "31.172.in-addr.arpa"))
+}
