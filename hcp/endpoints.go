@@ -147,7 +147,7 @@ func apiServer(o Objects) (network.Endpoint, *network.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
 		return network.Endpoint{}, &network.Problem{Reason: network.WaitingForControlPlane, Field: "status.controlPlaneEndpoint",
-			Detail: "HyperShift has not yet said where the API server is published."}
+			Detail: "HyperShift has not yet said where the API server is published. It will be at " + announced(strategyOf(o.HostedCluster, hyperv1.APIServer)) + "."}
 	}
 	e := dialledAt(ep.Host, uint16(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
@@ -156,20 +156,35 @@ func apiServer(o Objects) (network.Endpoint, *network.Problem) {
 	return e, nil
 }
 
+// announced is what the spec alone lets one expect. It is told, never served.
+func announced(s hyperv1.ServicePublishingStrategy) string {
+	switch {
+	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "":
+		return s.Route.Hostname + ":443"
+	case s.Type == hyperv1.Route:
+		return "the host that its Route gets, port 443"
+	case s.Type == hyperv1.NodePort && s.NodePort != nil:
+		return s.NodePort.Address + ", at the node port of its Service"
+	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
+		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
+	}
+	return "the address that its load balancer gets"
+}
+
 func byRoute(o Objects, p published) (network.Endpoint, *network.Problem) {
 	for _, r := range o.Routes {
 		if r.Name == p.route && r.Spec.Host != "" {
 			return dialledAt(r.Spec.Host, 443, network.MatchServerName), nil
 		}
 	}
-	return network.Endpoint{}, waiting(p.service, "Route "+p.route, "its Route has no host yet")
+	return network.Endpoint{}, waiting(p.service, "Route "+p.route, "its Route has no host yet. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
 }
 
 func ignitionByNodePort(o Objects, p published) (network.Endpoint, *network.Problem) {
 	ap := o.HostedCluster.Status.IgnitionEndpoint
 	host, port, ok := cutPort(ap)
 	if !ok {
-		return network.Endpoint{}, waiting(p.service, "status.ignitionEndpoint", "HyperShift has not yet said where it is published")
+		return network.Endpoint{}, waiting(p.service, "status.ignitionEndpoint", "HyperShift has not yet said where it is published. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
 	}
 	return dialledAt(host, port, network.MatchAny), nil
 }
@@ -177,7 +192,7 @@ func ignitionByNodePort(o Objects, p published) (network.Endpoint, *network.Prob
 func byNodePort(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	svc, ok := service(o, p.backend)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
-		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its Service has no node port yet")
+		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its Service has no node port yet. It will be at "+announced(s))
 	}
 	return dialledAt(s.NodePort.Address, uint16(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }

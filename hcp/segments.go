@@ -31,7 +31,7 @@ func segments(o Objects, base settings) ([]network.Segment, network.Problems) {
 			if base.network != "auto" && base.network != attachment.String() {
 				continue
 			}
-			seg := segment(attachment, np, s, i == 0 && !attachesDefault(np))
+			seg := segment(attachment, np, s, i == 0)
 			at := slices.IndexFunc(out, func(x network.Segment) bool { return x.Attachment == attachment })
 			if at < 0 {
 				out = append(out, seg)
@@ -84,15 +84,16 @@ func attachesDefault(np hyperv1.NodePool) bool {
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
 }
 
-func segment(a network.Attachment, np hyperv1.NodePool, s settings, primary bool) network.Segment {
-	seg := network.Segment{Attachment: a, NodePools: []string{np.Name}, Primary: primary, Settings: s.Settings}
-	if !primary {
-		// A NodePool's annotations speak of its first network.
+// segment is what one NodePool says of one network. Its annotations speak of
+// the network that it lists first.
+func segment(a network.Attachment, np hyperv1.NodePool, s settings, first bool) network.Segment {
+	seg := network.Segment{Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np)}
+	if !first {
 		seg.Settings = network.Settings{LeaseTime: s.LeaseTime, IgnoreUnknownClients: s.IgnoreUnknownClients}
-		seg.CIDRField = "a NodePool of its own for the network, with annotation " + Prefix + keyCIDR
+		seg.CIDRField = "annotation " + Prefix + keyCIDR + " on a NodePool that lists the network first"
 		return seg
 	}
-	seg.CIDR, seg.Gateway = s.cidr, s.gateway
+	seg.CIDR, seg.Gateway, seg.Settings = s.cidr, s.gateway, s.Settings
 	seg.CIDRField = "annotation " + Prefix + keyCIDR + "." + np.Name
 	return seg
 }
@@ -100,15 +101,11 @@ func segment(a network.Attachment, np hyperv1.NodePool, s settings, primary bool
 // merge joins what two NodePools say of one segment. Where they disagree nobody
 // wins: the user decides.
 func merge(a, b network.Segment) (network.Segment, network.Problems) {
-	out := a
-	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
-	if !a.Primary || !b.Primary {
-		if b.Primary {
-			out = b
-			out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
-		}
-		return out, nil
+	out, other := a, b
+	if b.Primary && !a.Primary {
+		out, other = b, a
 	}
+	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
 	var problems network.Problems
 	disagree := func(key, x, y string) {
 		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: Prefix + key, Blocking: true, Detail: fmt.Sprintf(
@@ -116,15 +113,15 @@ func merge(a, b network.Segment) (network.Segment, network.Problems) {
 			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, key, x, y)})
 	}
 	switch {
-	case !a.CIDR.IsValid():
-		out.CIDR = b.CIDR
-	case b.CIDR.IsValid() && a.CIDR != b.CIDR:
+	case !out.CIDR.IsValid():
+		out.CIDR = other.CIDR
+	case other.CIDR.IsValid() && a.CIDR != b.CIDR:
 		disagree(keyCIDR, a.CIDR.String(), b.CIDR.String())
 	}
 	switch {
-	case !a.Gateway.IsValid():
-		out.Gateway = b.Gateway
-	case b.Gateway.IsValid() && a.Gateway != b.Gateway:
+	case !out.Gateway.IsValid():
+		out.Gateway = other.Gateway
+	case other.Gateway.IsValid() && a.Gateway != b.Gateway:
 		disagree(keyGateway, a.Gateway.String(), b.Gateway.String())
 	}
 	return out, problems

@@ -54,7 +54,7 @@ func sortedSegments(in []Segment) []Segment {
 // left out and said, and what it gets later moves nothing.
 func cidrMissing(s Segment, first bool) Problem {
 	p := Problem{Reason: WaitingForNetwork, Field: s.CIDRField, Detail: fmt.Sprintf(
-		"network %s is not served: nobody said its CIDR. Set %s.", s.Attachment, s.CIDRField)}
+		"network %s is not served: nobody said its CIDR. Say it by %s.", s.Attachment, s.CIDRField)}
 	if first && s.Primary {
 		p.Reason, p.Blocking = CIDRMissing, true
 	}

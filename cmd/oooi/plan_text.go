@@ -3,9 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,7 +22,9 @@ func writePlan(w io.Writer, p planned) {
 			writeNetwork(w, n)
 		}
 	}
-	for _, problem := range p.Problems {
+	problems := slices.Clone(p.Problems)
+	slices.SortStableFunc(problems, func(a, b network.Problem) int { return cmp.Compare(urgency(a), urgency(b)) })
+	for _, problem := range problems {
 		fmt.Fprintf(w, "\n  %s %s\n    at %s\n    %s\n", weight(problem), problem.Reason, problem.Field, problem.Detail)
 	}
 }
@@ -37,14 +41,17 @@ func verdict(ps network.Problems) string {
 	return "would be served"
 }
 
-func weight(p network.Problem) string {
+// weight is how a problem is marked, urgency where it stands.
+func weight(p network.Problem) string { return [...]string{"REFUSED", "WAITS", "NOTE"}[urgency(p)] }
+
+func urgency(p network.Problem) int {
 	switch {
 	case p.Blocking:
-		return "REFUSED"
+		return 0
 	case p.Reason.Waits():
-		return "WAITS"
+		return 1
 	}
-	return "NOTE"
+	return 2
 }
 
 func writeNetwork(out io.Writer, n network.Network) {
