@@ -1,0 +1,286 @@
+package dns
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/miekg/dns"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// A resolver is an upstream that answers every A question with one address and
+// remembers what it was asked. Unlike a real one it never recurses, and knows
+// no name that does not exist.
+type resolver struct {
+	at      netip.AddrPort
+	address net.IP
+	// cut makes it answer by TCP only.
+	cut   bool
+	rcode atomic.Int32
+
+	mu    sync.Mutex
+	asked []*dns.Msg
+}
+
+func newResolver(t testing.TB, address string, cut bool) *resolver {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := net.ListenPacket("udp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &resolver{at: l.Addr().(*net.TCPAddr).AddrPort(), address: net.ParseIP(address), cut: cut}
+	for _, s := range []*dns.Server{{PacketConn: p, Handler: r}, {Listener: l, Handler: r}} {
+		go s.ActivateAndServe()
+	}
+	t.Cleanup(func() { l.Close(); p.Close() })
+	return r
+}
+
+func (r *resolver) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	r.mu.Lock()
+	r.asked = append(r.asked, q)
+	r.mu.Unlock()
+	m := new(dns.Msg).SetRcode(q, int(r.rcode.Load()))
+	m.Authoritative, m.RecursionAvailable = true, true
+	if _, udp := w.RemoteAddr().(*net.UDPAddr); r.cut && udp {
+		m.Truncated = true
+	} else if m.Rcode == dns.RcodeSuccess {
+		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: r.address}}
+	}
+	if opt := q.IsEdns0(); opt != nil {
+		m.SetEdns0(4096, opt.Do())
+	}
+	w.WriteMsg(m)
+}
+
+func (r *resolver) questions() []*dns.Msg {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.asked)
+}
+
+func TestUpstreamIsAskedForTheRest(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", false)
+	_, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	got := dig(t, at, "+ednsopt=65001:0102", "+norecurse", "+bufsize=4096", "WWW.example.org", "A")
+	g.Expect(got).To(And(ContainSubstring("status: NOERROR"), ContainSubstring("flags: qr ra;"),
+		ContainSubstring("WWW.example.org. 60 IN A 192.0.2.1"), ContainSubstring("udp: 1232")))
+	g.Expect(up.questions()).To(HaveLen(1))
+	asked := up.questions()[0]
+	g.Expect(asked.RecursionDesired).To(BeTrue())
+	g.Expect(asked.IsEdns0().Option).To(BeEmpty(), "options go no further than to us")
+	g.Expect(asked.IsEdns0().UDPSize()).To(BeEquivalentTo(1232))
+
+	g.Expect(dig(t, at, "www.example.org", "A")).To(ContainSubstring("IN A 192.0.2.1"))
+	g.Expect(up.questions()).To(HaveLen(1), "the second answer is the cache's")
+	g.Expect(dig(t, at, "api.blue.example.com", "A")).To(And(ContainSubstring("flags: qr aa rd ra;"), ContainSubstring("192.168.100.3")))
+	g.Expect(dig(t, at, "nothing.blue.example.com", "A")).To(ContainSubstring("status: NXDOMAIN"))
+	g.Expect(dig(t, at, "-x", "192.168.100.77")).To(ContainSubstring("status: NXDOMAIN"))
+	g.Expect(dig(t, at, "example.org", "AXFR")).To(ContainSubstring("Transfer failed"))
+	g.Expect(up.questions()).To(HaveLen(1), "what is ours is asked of nobody")
+}
+
+func TestResolverOfThePod(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", false)
+	_, at := served(t, local(network.UpstreamManagement), Options{Resolver: Resolver{Servers: []netip.AddrPort{up.at}}})
+	g.Expect(dig(t, at, "kubernetes.default.svc.cluster.local")).To(ContainSubstring("status: NXDOMAIN"))
+	g.Expect(dig(t, at, "-x", "10.1.2.3")).To(ContainSubstring("status: NXDOMAIN"))
+	g.Expect(up.questions()).To(BeEmpty())
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
+}
+
+// TestCachesArePerView: what one view was told is not told another.
+func TestCachesArePerView(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", false)
+	n := local(network.UpstreamServers, up.at)
+	n.DNS.Views = []network.View{
+		{Name: "one", Clients: prefixes("127.0.0.1/32")},
+		{Name: "two", Clients: prefixes("127.0.0.2/32")},
+	}
+	_, at := served(t, n, Options{})
+	for range 2 {
+		for _, client := range []string{"127.0.0.1", "127.0.0.2"} {
+			g.Expect(dig(t, at, "-b", client, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
+		}
+	}
+	g.Expect(up.questions()).To(HaveLen(2))
+}
+
+// TestCacheOutlivesPlans that ask the same servers, and no others.
+func TestCacheOutlivesPlans(t *testing.T) {
+	g := NewWithT(t)
+	up, other := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
+	h, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
+	n := local(network.UpstreamServers, up.at)
+	n.DNS.Views[0].Records = nil
+	h.Serve(n)
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
+	g.Expect(up.questions()).To(HaveLen(1))
+	h.Serve(local(network.UpstreamServers, other.at))
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.2"))
+	h.Serve(local(network.UpstreamNone))
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("status: REFUSED"))
+}
+
+// TestSilentServer: the next server is asked as well, and from then on first.
+func TestSilentServer(t *testing.T) {
+	g := NewWithT(t)
+	silent, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	defer silent.Close()
+	dead := silent.LocalAddr().(*net.UDPAddr).AddrPort()
+	up := newResolver(t, "192.0.2.1", false)
+	h, at := served(t, local(network.UpstreamServers, dead, up.at), Options{})
+	for i := range 3 {
+		g.Expect(dig(t, at, fmt.Sprintf("www%d.example.org", i))).To(ContainSubstring("IN A 192.0.2.1"))
+	}
+	g.Eventually(func() string { return counted(t, h.metrics.upstreams) }, "10s").Should(Equal(strings.Join(sorted(
+		fmt.Sprintf("outcome=NOERROR server=%s 3", up.at),
+		fmt.Sprintf("outcome=failed server=%s 1", dead)), "\n")))
+}
+
+func sorted(s ...string) []string { slices.Sort(s); return s }
+
+// TestServersThatRefuse: a server that will not answer gives way to one that
+// does; where none does, its word is passed on.
+func TestServersThatRefuse(t *testing.T) {
+	g := NewWithT(t)
+	bad, up := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
+	bad.rcode.Store(dns.RcodeServerFailure)
+	_, at := served(t, local(network.UpstreamServers, bad.at, up.at), Options{})
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.2"))
+	up.rcode.Store(dns.RcodeRefused)
+	g.Expect(dig(t, at, "www2.example.org")).To(ContainSubstring("status: REFUSED"))
+	up.rcode.Store(dns.RcodeNameError)
+	g.Expect(dig(t, at, "www3.example.org")).To(ContainSubstring("status: NXDOMAIN"))
+}
+
+func TestNoServerAnswers(t *testing.T) {
+	g := NewWithT(t)
+	closed, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	closed.Close()
+	h, at := served(t, local(network.UpstreamServers, closed.LocalAddr().(*net.UDPAddr).AddrPort()), Options{})
+	g.Expect(dig(t, at, "www.example.org")).To(And(ContainSubstring("status: SERVFAIL"), ContainSubstring("flags: qr rd ra;")))
+	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal("by=upstream rcode=SERVFAIL view=machines 1"))
+}
+
+func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", true)
+	_, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
+	g.Expect(up.questions()).To(HaveLen(2))
+}
+
+// TestForgedAnswers: an answer to another question is none.
+func TestForgedAnswers(t *testing.T) {
+	q := new(dns.Msg).SetQuestion("www.example.org.", dns.TypeA)
+	good := new(dns.Msg).SetReply(q)
+	for why, change := range map[string]func(*dns.Msg){
+		"id":          func(m *dns.Msg) { m.Id++ },
+		"name":        func(m *dns.Msg) { m.Question[0].Name = "www.example.net." },
+		"type":        func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeAAAA },
+		"no question": func(m *dns.Msg) { m.Question = nil },
+		"a question":  func(m *dns.Msg) { m.Response = false },
+	} {
+		forged := good.Copy()
+		change(forged)
+		if answers(q, forged) {
+			t.Errorf("an answer with another %s is taken", why)
+		}
+	}
+	good.Question[0].Name = "WWW.example.org."
+	if !answers(q, good) {
+		t.Error("the answer is not taken")
+	}
+}
+
+// TestQuota: one client's questions leave others theirs.
+func TestQuota(t *testing.T) {
+	g := NewWithT(t)
+	q := newQuota(5, 2)
+	one, two, three := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
+	g.Expect([]bool{q.take(one), q.take(one), q.take(one)}).To(Equal([]bool{true, true, false}))
+	g.Expect([]bool{q.take(two), q.take(two), q.take(three), q.take(three)}).To(Equal([]bool{true, true, true, false}))
+	q.free(one)
+	g.Expect(q.take(three)).To(BeTrue())
+	for _, c := range []netip.Addr{one, two, two, three, three} {
+		q.free(c)
+	}
+	g.Expect(q.each).To(BeEmpty())
+	g.Expect(q.all).To(BeZero())
+}
+
+// TestPlansChangeUnderLoad: while plans are replaced, every question is answered
+// wholly from the one plan or the other.
+func TestPlansChangeUnderLoad(t *testing.T) {
+	g := NewWithT(t)
+	plans := []network.Network{local(network.UpstreamNone), local(network.UpstreamNone)}
+	plans[1].DNS.Views[0].Records = []network.Record{{Name: "api.blue.example.com", Addresses: addresses("192.168.100.4")}}
+	h, at := served(t, plans[0], Options{Machines: workers})
+	const clients, each = 8, 300
+	var asking sync.WaitGroup
+	failures := make(chan string, clients*each)
+	seen := [2]atomic.Int32{}
+	for c := range clients {
+		transport := []string{"udp", "tcp"}[c%2]
+		asking.Go(func() {
+			conn, err := dns.Dial(transport, at.String())
+			if err != nil {
+				failures <- err.Error()
+				return
+			}
+			defer conn.Close()
+			client := dns.Client{Net: transport}
+			for range each {
+				r, _, err := client.ExchangeWithConn(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA), conn)
+				switch {
+				case err != nil:
+					failures <- err.Error()
+				case len(r.Answer) != 1:
+					failures <- r.String()
+				case strings.HasSuffix(r.Answer[0].String(), "192.168.100.3"):
+					seen[0].Add(1)
+				case strings.HasSuffix(r.Answer[0].String(), "192.168.100.4"):
+					seen[1].Add(1)
+				default:
+					failures <- r.String()
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { asking.Wait(); close(done) }()
+	for i := 0; ; i++ {
+		h.Serve(plans[i%2])
+		select {
+		case <-done:
+			close(failures)
+			for f := range failures {
+				t.Error(f)
+			}
+			g.Expect(seen[0].Load() + seen[1].Load()).To(BeEquivalentTo(clients * each))
+			g.Expect(seen[0].Load()).NotTo(BeZero())
+			g.Expect(seen[1].Load()).NotTo(BeZero())
+			return
+		default:
+		}
+	}
+}
