@@ -1,0 +1,104 @@
+package network_test
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+func serving(endpoints ...network.Endpoint) network.Intent {
+	in := on("192.168.100.0/24", network.Segment{})
+	in.Endpoints = endpoints
+	return in
+}
+
+func named(name, host string, port uint16, m network.Match) network.Endpoint {
+	return network.Endpoint{Name: name, Hosts: []string{host}, Port: port, Match: m, Backend: network.Backend{Name: name + ":1", Service: name, Port: 1}}
+}
+
+// TestNamesShareAPort: known server names to their own, everything else to the
+// API if and only if it is published on that port.
+func TestNamesShareAPort(t *testing.T) {
+	g := NewWithT(t)
+	oauth := named("oauth", "OAuth.example.com.", 443, network.MatchServerName)
+	plan, problems := network.NewPlan(serving(oauth))
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(plan.Networks[0].Listeners).To(HaveExactElements(network.Listener{
+		Address: netip.MustParseAddr("192.168.100.3"), Port: 443,
+		Forwards: []network.Forward{{ServerNames: []string{"oauth.example.com"}, Backend: "oauth:1"}},
+	}), "closed to everything else")
+
+	plan, _ = network.NewPlan(serving(oauth, named("kube-apiserver", "api.example.com", 443, network.MatchAny)))
+	g.Expect(plan.Networks[0].Listeners).To(HaveLen(1))
+	g.Expect(plan.Networks[0].Listeners[0].Default).To(Equal("kube-apiserver:1"))
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveLen(1))
+}
+
+// TestOneNameTwice: whoever comes first by name is served, and the other is
+// said.
+func TestOneNameTwice(t *testing.T) {
+	g := NewWithT(t)
+	plan, problems := network.NewPlan(serving(
+		named("b", "x.example.com", 443, network.MatchServerName), named("a", "x.example.com", 443, network.MatchServerName)))
+	g.Expect(problems).To(HaveLen(1))
+	g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
+	g.Expect(problems[0].Field).To(Equal("b"))
+	g.Expect(problems.Blocking()).To(BeFalse())
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "a:1"}))
+	g.Expect(plan.Networks[0].Backends).To(HaveLen(1), "no backend that nothing leads to")
+}
+
+// TestBareAddress: every edge holds it, machines route it by the next hop, and
+// nothing else listens there.
+func TestBareAddress(t *testing.T) {
+	g := NewWithT(t)
+	bare := netip.MustParseAddr("203.0.113.7")
+	api := network.Endpoint{Name: "kube-apiserver", Addresses: []netip.Addr{bare}, Port: 6443, Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443"}}
+	plan, problems := network.NewPlan(serving(api))
+	g.Expect(problems).To(BeEmpty())
+	n := plan.Networks[0]
+	g.Expect(n.PublishedAddresses).To(HaveExactElements(bare))
+	g.Expect(n.DHCP.Routes).To(HaveExactElements(
+		network.Route{Destination: netip.MustParsePrefix("192.168.100.3/32"), Via: n.NextHop},
+		network.Route{Destination: netip.MustParsePrefix("203.0.113.7/32"), Via: n.NextHop},
+		network.Route{Destination: netip.MustParsePrefix("0.0.0.0/0"), Via: n.NextHop},
+	))
+	g.Expect(n.Listeners).To(HaveExactElements(network.Listener{Address: bare, Port: 6443, Default: "kube-apiserver:6443"}))
+	g.Expect(n.DNS.Views[0].Records).To(BeEmpty())
+
+	api.Addresses = []netip.Addr{netip.MustParseAddr("192.168.100.77")}
+	_, problems = network.NewPlan(serving(api))
+	g.Expect(problems.Blocking()).To(BeTrue(), "an address inside the VLAN's own CIDR")
+	g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
+}
+
+// TestSecondaryNetworkGivesAnAddressOnly.
+func TestSecondaryNetworkGivesAnAddressOnly(t *testing.T) {
+	g := NewWithT(t)
+	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
+	in.Segments[0].Primary = false
+	plan, problems := network.NewPlan(in)
+	g.Expect(problems).To(BeEmpty())
+	n := plan.Networks[0]
+	g.Expect(n.Listeners).To(BeEmpty())
+	g.Expect(n.DNS.Views).To(BeEmpty())
+	g.Expect(n.DHCP.Router.IsValid()).To(BeFalse())
+	g.Expect(n.DHCP.Routes).To(BeEmpty())
+	g.Expect(n.DHCP.DNSServers).To(BeEmpty())
+	g.Expect(n.DHCP.Range.First.IsValid()).To(BeTrue())
+}
+
+func TestUsersOwnRecords(t *testing.T) {
+	g := NewWithT(t)
+	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
+	mirror := netip.MustParseAddr("192.168.100.200")
+	in.Segments[0].Settings.Records = []network.Record{{Name: "registry.example.com", Addresses: []netip.Addr{mirror}}, {Name: "api.example.com", Addresses: []netip.Addr{mirror}}}
+	plan, _ := network.NewPlan(in)
+	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(
+		network.Record{Name: "api.example.com", Addresses: []netip.Addr{mirror}},
+		network.Record{Name: "registry.example.com", Addresses: []netip.Addr{mirror}},
+	))
+}
