@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -60,6 +61,11 @@ func open(o Options) (*Cluster, error) {
 	dir, err := filepath.Abs(filepath.Join(stateRoot(), o.Name))
 	if err != nil {
 		return nil, err
+	}
+	for _, private := range privateDirs() {
+		if dir == private || strings.HasPrefix(dir, private+"/") {
+			return nil, fmt.Errorf("state directory %s: %s is private to the node; set OOOI_TESTBED_DIR", dir, private)
+		}
 	}
 	if len(dir) > 60 {
 		return nil, fmt.Errorf("state directory %s: its Unix sockets would have too long a path; set OOOI_TESTBED_DIR", dir)

@@ -4,8 +4,15 @@
 package testbed
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
 )
 
 // Down is [Cluster.Down] for a cluster that may be there only in parts.
@@ -18,5 +25,96 @@ func Down(ctx context.Context, o Options) error {
 }
 
 // Down ends all processes of the cluster and removes its network namespaces,
-// cgroups, mounts and state directory.
-func (c *Cluster) Down(ctx context.Context) error { return errors.New("not built yet") }
+// cgroups, mounts and state directory. One that is not there is no error.
+func (c *Cluster) Down(ctx context.Context) error {
+	unlock, err := lock(ctx, c.Dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := c.remove(); err != nil {
+		return err
+	}
+	c.say("cluster %s is down", c.Name)
+	// whoever waits for this lock looks whether it is still the file of that name
+	return os.Remove(c.Dir + ".lock")
+}
+
+// remove does all steps, also when one fails: the next Down has the less to do.
+func (c *Cluster) remove() error {
+	// at once, without a good-bye: nothing of it is kept, and kubelet would start
+	// again what another ends
+	err := Kill(c.Dir, 0)
+	for _, name := range c.hostNames(cgroupNames()) {
+		err = errors.Join(err, RemoveCgroup(name))
+	}
+	for _, name := range c.hostNames(fileNames(netnsDir)) {
+		err = errors.Join(err, DeleteNetNS(name))
+	}
+	err = errors.Join(err, unmountBelow(c.Dir))
+	if err != nil {
+		return err // the state directory holds what the next Down needs
+	}
+	return os.RemoveAll(c.Dir)
+}
+
+// hostNames are those of the names that belong to the cluster.
+func (c *Cluster) hostNames(names []string) []string {
+	var ours []string
+	for _, n := range names {
+		if n == c.HostName("") || strings.HasPrefix(n, c.HostName("")+".") {
+			ours = append(ours, n)
+		}
+	}
+	return ours
+}
+
+// cgroupNames are those of the cgroups right below the root of any hierarchy.
+func cgroupNames() []string {
+	seen := map[string]bool{}
+	for _, h := range hierarchies() {
+		for _, name := range fileNames(h) {
+			seen[name] = true
+		}
+	}
+	var names []string
+	for name := range seen {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// fileNames are the names in a directory; none when it is not there.
+func fileNames(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// unmountBelow takes away what is mounted at dir or below, the last mount first.
+func unmountBelow(dir string) error {
+	file, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var points []string
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		const mountPoint = 4 // proc(5), counted from 0
+		if fields := strings.Fields(lines.Text()); len(fields) > mountPoint {
+			if p := fields[mountPoint]; p == dir || strings.HasPrefix(p, dir+string(filepath.Separator)) {
+				points = append([]string{p}, points...)
+			}
+		}
+	}
+	for _, p := range points {
+		if err := syscall.Unmount(p, syscall.MNT_DETACH); err != nil && !errors.Is(err, syscall.EINVAL) {
+			return fmt.Errorf("unmount %s: %w", p, err)
+		}
+	}
+	return nil
+}

@@ -5,8 +5,8 @@ package testbed
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 )
@@ -21,6 +21,9 @@ type Runtime struct {
 
 	cluster *Cluster
 }
+
+// privateDirs are those that a node sees in a way of its own.
+func privateDirs() []string { return []string{"/run", "/var/lib", "/var/log"} }
 
 // Runtime is a containerd to be started in that state directory.
 func (c *Cluster) Runtime(dir, netns string) Runtime {
@@ -42,10 +45,107 @@ func (r Runtime) Command(ctx context.Context, name string, args ...string) *exec
 
 // Import loads an image tar.
 func (r Runtime) Import(ctx context.Context, tar string) error {
-	_, err := output(r.Command(ctx, r.cluster.Bin("ctr"), "-a", r.Socket(), "-n", "k8s.io", "images", "import", tar))
+	_, err := output(r.ctr(ctx, "images", "import", tar))
 	return err
 }
 
-// Start writes the configuration, starts containerd and waits until it answers.
-// A pod's sandbox image, localhost/pause:1, is imported.
-func (r Runtime) Start(ctx context.Context) error { return errors.New("not built yet") }
+func (r Runtime) ctr(ctx context.Context, args ...string) *exec.Cmd {
+	return r.Command(ctx, r.cluster.Bin("ctr"), append([]string{"-a", r.Socket(), "-n", "k8s.io"}, args...)...)
+}
+
+// enterPrivate makes the mount namespace that it is run in the node's, and becomes
+// containerd. Its arguments: the state directory, containerd and its arguments.
+// The other clusters' network namespaces are let go, else they would live on in here.
+const enterPrivate = `
+dir=$1; shift
+umount -l -R /run/netns 2>/dev/null || :
+mount -t tmpfs -o mode=755 tmpfs /run
+for d in /var/lib /var/log; do
+	own=$dir/private$d
+	mkdir -p "$own/upper" "$own/work"
+	mount -t overlay -o "lowerdir=$d,upperdir=$own/upper,workdir=$own/work" overlay "$d"
+done
+mount --make-rshared /
+exec "$@"
+`
+
+// Start writes the configuration, starts containerd and waits until it answers. The
+// sandbox image, localhost/pause:1, is loaded.
+func (r Runtime) Start(ctx context.Context) error {
+	for _, dir := range []string{r.Dir, r.CNIConf} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	config := filepath.Join(r.Dir, "containerd.toml")
+	if err := os.WriteFile(config, []byte(r.config()), 0o644); err != nil {
+		return err
+	}
+	_, err := r.cluster.Start(Daemon{Name: "containerd", Dir: r.Dir, NetNS: r.NetNS, Args: []string{
+		"unshare", "--mount", "--propagation", "private", "--",
+		"sh", "-ec", enterPrivate, "sh", r.Dir, r.cluster.Bin("containerd"), "-c", config,
+	}})
+	if err != nil {
+		return err
+	}
+	err = await(ctx, "containerd answers", r.Dir, "containerd", func(ctx context.Context) error {
+		return r.ctr(ctx, "version").Run()
+	})
+	if err != nil {
+		return err
+	}
+	pause, err := r.cluster.image(ctx, "pause")
+	if err != nil {
+		return err
+	}
+	return r.Load(ctx, pause)
+}
+
+// config is containerd's configuration. Like CRI-O on OpenShift it gives a pod no
+// low port that the pod did not ask for by a sysctl.
+func (r Runtime) config() string {
+	return fmt.Sprintf(`version = 3
+root = "%[1]s/root"
+state = "%[1]s/state"
+disabled_plugins = [
+  "io.containerd.internal.v1.opt",
+  "io.containerd.nri.v1.nri",
+  "io.containerd.snapshotter.v1.blockfile",
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.snapshotter.v1.erofs",
+  "io.containerd.snapshotter.v1.zfs",
+]
+
+[grpc]
+  address = "%[2]s"
+
+[ttrpc]
+  address = "%[2]s.ttrpc"
+
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = "%[3]s"
+
+[plugins.'io.containerd.cri.v1.runtime']
+  disable_apparmor = true
+  enable_unprivileged_icmp = false
+  enable_unprivileged_ports = false
+  netns_mounts_under_state_dir = true
+  restrict_oom_score_adj = true
+
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = ["%[4]s"]
+    conf_dir = "%[5]s"
+    max_conf_num = 1
+
+  [plugins.'io.containerd.cri.v1.runtime'.containerd]
+    default_runtime_name = "runc"
+
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+
+      [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+        BinaryName = "%[6]s"
+        SystemdCgroup = false
+`, r.Dir, r.Socket(), pauseImage, r.CNIBin, r.CNIConf, r.cluster.Bin("runc"))
+}

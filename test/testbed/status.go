@@ -4,10 +4,36 @@ package testbed
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"strings"
 )
 
-// Status says in words what runs of the cluster; an error when it is not healthy.
+// Status says in words what runs of the cluster ("" means "tb"); an error when it is
+// not healthy.
 func Status(ctx context.Context, name string) (string, error) {
-	return "", errors.New("not built yet")
+	c, err := open(Options{Name: name})
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "cluster %s in %s, network namespace %s\n", c.Name, c.Dir, c.NetNS())
+	line := func(dir, daemon string) {
+		if pid := Pid(dir, daemon); pid != 0 {
+			fmt.Fprintf(&text, "  %-24s runs as process %d\n", daemon, pid)
+		} else {
+			fmt.Fprintf(&text, "  %-24s does not run\n", daemon)
+		}
+	}
+	for _, d := range c.controlPlane() {
+		line(c.Dir, d.Name)
+	}
+	for _, d := range c.node().daemons() {
+		line(c.node().Runtime.Dir, d)
+	}
+	if err := c.healthy(ctx); err != nil {
+		return text.String(), err
+	}
+	pods, err := c.Kubectl(ctx, "get", "nodes,pods", "-A")
+	text.Write(pods)
+	return text.String(), err
 }

@@ -4,9 +4,211 @@ package testbed
 
 import (
 	"context"
+	_ "embed"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
+//go:embed manifests/multus.yaml
+var multusManifest []byte
+
+//go:embed manifests/coredns.yaml
+var corednsManifest []byte
+
+//go:embed manifests/restricted.yaml
+var restrictedManifest []byte
+
 // Up gives the running cluster of that name, made now unless it is there and
-// healthy. A broken one is removed first.
-func Up(ctx context.Context, o Options) (*Cluster, error) { return nil, errors.New("not built yet") }
+// healthy. A broken one is removed first. After an error all is left as it is, for
+// its logs: Down removes it.
+func Up(ctx context.Context, o Options) (*Cluster, error) {
+	c, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	if os.Geteuid() != 0 {
+		return nil, errors.New("the testbed needs root: it makes namespaces, cgroups and mounts")
+	}
+	unlock, err := lock(ctx, c.Dir+".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if c.healthy(ctx) == nil {
+		c.say("cluster %s is up", c.Name)
+		return c, nil
+	}
+	if err := c.remove(); err != nil {
+		return nil, fmt.Errorf("what is left of an earlier cluster %s: %w", c.Name, err)
+	}
+	if err := EnsurePackages(ctx, o.Log, HostPackages()...); err != nil {
+		return nil, err
+	}
+	if err := c.Build(ctx, base()...); err != nil {
+		return nil, err
+	}
+	if err := c.prepare(); err != nil {
+		return nil, err
+	}
+	return c, c.start(ctx)
+}
+
+// prepare makes what the processes find when they start.
+func (c *Cluster) prepare() error {
+	for _, dir := range []string{"home", "log", "pid"} {
+		if err := os.MkdirAll(filepath.Join(c.Dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := c.writePKI(c.node()); err != nil {
+		return fmt.Errorf("certificates: %w", err)
+	}
+	if err := NewNetNS(c.HostName("")); err != nil {
+		return err
+	}
+	err := InNetNS(c.NetNS(), func() error {
+		// the node routes between its pods and the LAN, and kube-proxy sees what its bridges pass on
+		for _, key := range []string{"net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables"} {
+			err := os.WriteFile("/proc/sys/"+key, []byte("1"), 0o644)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.makeLAN(); err != nil {
+		return err
+	}
+	return c.chooseBridge()
+}
+
+// chooseBridge puts the bridge plugin among the CNI plugins that makes VLANs on this
+// kernel, under both names it goes by.
+func (c *Cluster) chooseBridge() error {
+	filters, err := c.filtersVLANs()
+	if err != nil {
+		return err
+	}
+	plugin := "bridgevlan"
+	if filters {
+		plugin = "bridge.real"
+	}
+	for _, name := range []string{"bridge", "cnv-bridge"} {
+		if err := replaceLink(plugin, filepath.Join(c.CNIBin(), name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts everything and waits until pods can run.
+func (c *Cluster) start(ctx context.Context) error {
+	config, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	daemons, n := c.controlPlane(), c.node()
+	for _, d := range daemons[:2] { // the rest would only fail until these serve
+		if _, err := c.Start(d); err != nil {
+			return err
+		}
+	}
+	together, inner := errgroup.WithContext(ctx)
+	together.Go(func() error {
+		if err := n.startRuntime(inner); err != nil {
+			return err
+		}
+		c.say("containerd answers")
+		return c.LoadImages(inner, "coredns")
+	})
+	together.Go(func() error {
+		if err := await(inner, "API server ready", c.Dir, "kube-apiserver", apiReady(client)); err != nil {
+			return err
+		}
+		c.say("API server ready")
+		for _, d := range daemons[2:] {
+			if _, err := c.Start(d); err != nil {
+				return err
+			}
+		}
+		return c.applyBase(inner)
+	})
+	if err := together.Wait(); err != nil {
+		return err
+	}
+	if err := n.startAgents(); err != nil {
+		return err
+	}
+	if err := await(ctx, "node ready", n.Runtime.Dir, "kubelet", n.ready(client)); err != nil {
+		return err
+	}
+	c.say("node ready")
+	err = await(ctx, "default service account", c.Dir, "kube-controller-manager", func(ctx context.Context) error {
+		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", deploymentAvailable(client, "kube-system", "coredns")); err != nil {
+		return err
+	}
+	c.say("cluster %s is up", c.Name)
+	return nil
+}
+
+// applyBase applies what every cluster has.
+func (c *Cluster) applyBase(ctx context.Context) error {
+	for _, manifest := range [][]byte{multusManifest, corednsManifest, restrictedManifest} {
+		if err := c.Apply(ctx, manifest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// healthy is nil when all processes run, the API serves and the node is ready.
+func (c *Cluster) healthy(ctx context.Context) error {
+	if _, err := Attach(c.Name); err != nil {
+		return err
+	}
+	for _, d := range c.controlPlane() {
+		if Pid(c.Dir, d.Name) == 0 {
+			return fmt.Errorf("%s does not run", d.Name)
+		}
+	}
+	n := c.node()
+	for _, name := range n.daemons() {
+		if Pid(n.Runtime.Dir, name) == 0 {
+			return fmt.Errorf("%s does not run", name)
+		}
+	}
+	config, err := c.RESTConfig()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := apiReady(client)(ctx); err != nil {
+		return err
+	}
+	return n.ready(client)(ctx)
+}

@@ -1,16 +1,191 @@
-// The LAN: a bridge, and access ports of its VLANs. Addresses are the caller's.
+// The LAN: a bridge, and access ports of its VLANs. Addresses other than the node's
+// are the caller's.
 
 package testbed
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"net"
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 )
+
+// nodeNIC is the node's interface on the LAN; its other end is a port of the bridge.
+const nodeNIC, nodePort = "node0", "node0p"
+
+// makeLAN makes the LAN in the node's network namespace, with the node on it. The
+// bridge filters VLANs where the kernel can.
+func (c *Cluster) makeLAN() error {
+	return c.inLinks(func(n *netlink.Handle) error {
+		bridge := &netlink.Bridge{LinkAttrs: named(LANBridge), VlanFiltering: new(bool)}
+		*bridge.VlanFiltering = true
+		if err := n.LinkAdd(bridge); err != nil { // "operation not supported": this kernel cannot
+			bridge = &netlink.Bridge{LinkAttrs: named(LANBridge)}
+			if err := n.LinkAdd(bridge); err != nil {
+				return fmt.Errorf("bridge %s: %w", LANBridge, err)
+			}
+		}
+		port := named(nodeNIC)
+		if err := n.LinkAdd(&netlink.Veth{LinkAttrs: port, PeerName: nodePort}); err != nil {
+			return fmt.Errorf("%s: %w", nodeNIC, err)
+		}
+		if err := up(n, "lo", LANBridge, nodeNIC, nodePort); err != nil {
+			return err
+		}
+		if err := enslave(n, nodePort); err != nil {
+			return err
+		}
+		nic, err := n.LinkByName(nodeNIC)
+		if err != nil {
+			return err
+		}
+		address, err := netlink.ParseAddr(NodeIP + "/24")
+		if err != nil {
+			return err
+		}
+		if err := n.AddrAdd(nic, address); err != nil {
+			return fmt.Errorf("%s on %s: %w", NodeIP, nodeNIC, err)
+		}
+		// nobody is there: but kubelet wants a default route to know its address
+		return n.RouteAdd(&netlink.Route{LinkIndex: nic.Attrs().Index, Gw: net.ParseIP(LANGateway)})
+	})
+}
+
+// filtersVLANs says whether the LAN's bridge itself knows VLANs.
+func (c *Cluster) filtersVLANs() (yes bool, err error) {
+	err = c.inLinks(func(n *netlink.Handle) error {
+		link, err := n.LinkByName(LANBridge)
+		if err != nil {
+			return err
+		}
+		bridge, ok := link.(*netlink.Bridge)
+		yes = ok && bridge.VlanFiltering != nil && *bridge.VlanFiltering
+		return nil
+	})
+	return yes, err
+}
 
 // PlugVLAN puts an interface into the network namespace at path netns whose other
 // end is an access port of the LAN: tagged with vlan there (1 to 4094; 0 means
 // untagged). The interface is up, without addresses. mac nil leaves it to the kernel.
-func (c *Cluster) PlugVLAN(ctx context.Context, netns, ifname string, vlan int, mac net.HardwareAddr) error {
-	return errors.New("not built yet")
+func (c *Cluster) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac net.HardwareAddr) error {
+	target, err := netns.GetFromPath(path)
+	if err != nil {
+		return fmt.Errorf("network namespace %s: %w", path, err)
+	}
+	defer target.Close()
+	port := portName(path, ifname)
+	err = c.inLinks(func(n *netlink.Handle) error {
+		attrs := named(port)
+		veth := &netlink.Veth{LinkAttrs: attrs, PeerName: ifname, PeerHardwareAddr: mac, PeerNamespace: netlink.NsFd(int(target))}
+		if err := n.LinkAdd(veth); err != nil {
+			return fmt.Errorf("%s into %s: %w", ifname, path, err)
+		}
+		return enslave(n, port)
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.accessPort(ctx, port, vlan); err != nil {
+		return errors.Join(err, c.inLinks(func(n *netlink.Handle) error {
+			return n.LinkDel(&netlink.Dummy{LinkAttrs: named(port)})
+		}))
+	}
+	// up only now: nothing leaves untagged
+	if err := c.inLinks(func(n *netlink.Handle) error { return up(n, port) }); err != nil {
+		return err
+	}
+	inside, err := netlink.NewHandleAt(target)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	return up(inside, ifname)
+}
+
+// accessPort tags what enters the bridge by that port, and lets out of it, untagged,
+// that VLAN only.
+func (c *Cluster) accessPort(ctx context.Context, port string, vlan int) error {
+	if vlan == 0 {
+		return nil
+	}
+	filters, err := c.filtersVLANs()
+	if err != nil {
+		return err
+	}
+	if !filters {
+		_, err := output(c.Command(ctx, c.CNIBin()+"/bridgevlan", "access-port", port, strconv.Itoa(vlan)))
+		return err
+	}
+	return c.inLinks(func(n *netlink.Handle) error {
+		link, err := n.LinkByName(port)
+		if err != nil {
+			return err
+		}
+		const defaultVLAN = 1
+		if vlan != defaultVLAN {
+			if err := n.BridgeVlanDel(link, defaultVLAN, true, true, false, true); err != nil {
+				return err
+			}
+		}
+		return n.BridgeVlanAdd(link, uint16(vlan), true, true, false, true)
+	})
+}
+
+// portName is the bridge port's name: at most 15 bytes, the same for the same
+// interface, so that plugging twice is an error.
+func portName(path, ifname string) string {
+	h := fnv.New64a()
+	fmt.Fprint(h, path, " ", ifname)
+	return fmt.Sprintf("p%012x", h.Sum64()&0xffffffffffff)
+}
+
+func (c *Cluster) inLinks(f func(*netlink.Handle) error) error {
+	ns, err := netns.GetFromPath(c.NetNS())
+	if err != nil {
+		return fmt.Errorf("network namespace %s: %w", c.NetNS(), err)
+	}
+	defer ns.Close()
+	handle, err := netlink.NewHandleAt(ns)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	return f(handle)
+}
+
+func named(name string) netlink.LinkAttrs {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = name
+	return attrs
+}
+
+func up(n *netlink.Handle, names ...string) error {
+	for _, name := range names {
+		link, err := n.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := n.LinkSetUp(link); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func enslave(n *netlink.Handle, name string) error {
+	port, err := n.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	bridge, err := n.LinkByName(LANBridge)
+	if err != nil {
+		return err
+	}
+	return n.LinkSetMaster(port, bridge)
 }

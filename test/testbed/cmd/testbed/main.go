@@ -20,10 +20,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{
-		Use:           "testbed",
-		Short:         "A real single-node Kubernetes in namespaces of this machine",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:              "testbed",
+		Short:            "A real single-node Kubernetes in namespaces of this machine",
+		TraverseChildren: true, // --name stands before the verb, whose arguments may be another program's
+		SilenceUsage:     true,
+		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), upCommand(name), downCommand(name), statusCommand(name),

