@@ -1,0 +1,139 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// A writer is the client's end of a question by UDP: it keeps what was sent and
+// sends nothing.
+type writer struct {
+	client *net.UDPAddr
+	sent   *dns.Msg
+	octets int
+}
+
+func newWriter(client netip.Addr) *writer {
+	return &writer{client: net.UDPAddrFromAddrPort(netip.AddrPortFrom(client, 5353))}
+}
+
+func (w *writer) LocalAddr() net.Addr  { return w.client }
+func (w *writer) RemoteAddr() net.Addr { return w.client }
+func (w *writer) WriteMsg(m *dns.Msg) error {
+	b, err := m.Pack()
+	w.sent, w.octets = m, len(b)
+	return err
+}
+func (w *writer) Write(b []byte) (int, error) { return len(b), nil }
+func (w *writer) Close() error                { return nil }
+func (w *writer) TsigStatus() error           { return nil }
+func (w *writer) TsigTimersOnly(bool)         {}
+func (w *writer) Hijack()                     {}
+
+// TestStories: what the machines of each story are told, asked through the
+// plugin, with one machine on the first address of the range.
+func TestStories(t *testing.T) {
+	for _, story := range golden.Stories(t) {
+		t.Run(story.Name, func(t *testing.T) {
+			b := story.Read(t, "plan.json")
+			if b == nil {
+				golden.Check(t, story.Path("dns.txt"), nil)
+				return
+			}
+			var p network.Plan
+			if err := json.Unmarshal(b, &p); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			for _, n := range p.Networks {
+				fmt.Fprintf(&out, "# network %s, asked by %s\n", n.Name, n.DHCP.Range.First)
+				machine := leases{n.DHCP.Range.First: "machine-1"}
+				h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: machine})
+				h.Serve(n)
+				for _, q := range questions(t, p.Cluster, n) {
+					fmt.Fprintf(&out, "\n%s %s\n", q.Name, dns.TypeToString[q.Qtype])
+					w := newWriter(n.DHCP.Range.First)
+					if _, err := h.ServeDNS(context.Background(), w, &dns.Msg{Question: []dns.Question{q}}); err != nil {
+						t.Fatal(err)
+					}
+					r := Reply{Rcode: w.sent.Rcode, Answer: w.sent.Answer, Authority: w.sent.Ns}
+					fmt.Fprintln(&out, "   ", strings.ReplaceAll(text(r, true), "\n", "\n    "))
+				}
+			}
+			golden.Check(t, story.Path("dns.txt"), []byte(out.String()))
+		})
+	}
+}
+
+// questions are what a machine asks of n, and what it should not learn.
+func questions(t *testing.T, c network.Cluster, n network.Network) []dns.Question {
+	var out []dns.Question
+	add := func(name string, types ...uint16) {
+		for _, typ := range types {
+			out = append(out, dns.Question{Name: dns.Fqdn(name), Qtype: typ, Qclass: dns.ClassINET})
+		}
+	}
+	for _, v := range n.DNS.Views {
+		for _, r := range v.Records {
+			add(strings.Replace(r.Name, "*", "any.thing", 1), dns.TypeA, dns.TypeAAAA)
+		}
+	}
+	if c.Domain != "" {
+		add(c.Domain, dns.TypeA)
+		add("nothing."+c.Domain, dns.TypeA)
+	}
+	add("www.example.org", dns.TypeA)
+	add("kubernetes.default.svc.cluster.local", dns.TypeA)
+	for _, a := range []netip.Addr{n.ServiceAddress, n.DHCP.Range.First, n.DHCP.Range.Last} {
+		name, err := dns.ReverseAddr(a.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(name, dns.TypePTR)
+	}
+	return out
+}
+
+// BenchmarkServeDNS is one answer with all that CoreDNS does for it and its
+// packing, without the sockets.
+func BenchmarkServeDNS(b *testing.B) {
+	n := blue(network.UpstreamNone)
+	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: workers})
+	h.Serve(n)
+	server, err := dnsserver.NewServer("dns://192.168.100.3:53", []*dnsserver.Config{{
+		Zone: ".", Plugin: []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"api.blue.example.com.", "oauth.apps.blue.example.com.", "nothing.blue.example.com."} {
+		b.Run(name, func(b *testing.B) {
+			wire, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(bufferSize, false).Pack()
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := newWriter(netip.MustParseAddr("192.168.100.20"))
+			b.ReportAllocs()
+			for b.Loop() {
+				var m dns.Msg
+				if err := m.Unpack(wire); err != nil {
+					b.Fatal(err)
+				}
+				server.ServeDNS(context.Background(), w, &m)
+			}
+		})
+	}
+}
