@@ -1,0 +1,124 @@
+// This file decides which pods stand behind a Service, from its EndpointSlices.
+// It never dials.
+
+package edge
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// EndpointSlices follows the namespace's EndpointSlices.
+type EndpointSlices struct {
+	signal signal
+	store  cache.Store
+	seen   func() bool
+	// whole is closed when the first list has been seen.
+	whole chan struct{}
+}
+
+// EndpointSlices follows the namespace's EndpointSlices until ctx ends.
+func (k *Kube) EndpointSlices(ctx context.Context) *EndpointSlices {
+	e := &EndpointSlices{whole: make(chan struct{})}
+	change := func(*discoveryv1.EndpointSlice) { e.signal.notify() }
+	e.store, e.seen = follow(ctx, k.lister(k.client.DiscoveryV1().RESTClient(), "endpointslices", nil), &discoveryv1.EndpointSlice{}, slim, on(change, change))
+	go func() {
+		if poll(ctx, e.seen) {
+			close(e.whole)
+			e.signal.notify()
+		}
+	}()
+	return e
+}
+
+// slim drops what nobody reads, since a namespace has many slices.
+func slim(o any) (any, error) {
+	if s, ok := o.(*discoveryv1.EndpointSlice); ok {
+		s.ManagedFields, s.Annotations = nil, nil
+	}
+	return o, nil
+}
+
+// Seen is closed when every EndpointSlice that there was has been seen; with the
+// API server away it stays open.
+func (e *EndpointSlices) Seen() <-chan struct{} { return e.whole }
+
+// Changed is closed at the next change. Take it before reading Endpoints.
+func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.changed() }
+
+// Endpoints are the addresses behind the named port of a service, sorted; an
+// empty name is the only port of a Service. Nil where no slice of the service
+// has been seen (dial its cluster IP), empty where there are slices and nobody
+// is ready.
+func (e *EndpointSlices) Endpoints(service, portName string) []netip.AddrPort {
+	var all []*discoveryv1.EndpointSlice
+	for _, o := range e.store.List() {
+		if s, ok := o.(*discoveryv1.EndpointSlice); ok && s.Labels[discoveryv1.LabelServiceName] == service {
+			all = append(all, s)
+		}
+	}
+	return endpoints(all, portName)
+}
+
+// endpoints are those that are ready, or, where none is, those that still serve
+// while they end (KEP-1669).
+func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
+	if len(slice) == 0 {
+		return nil
+	}
+	ready, serving := []netip.AddrPort{}, []netip.AddrPort{}
+	for _, s := range slice {
+		if s.AddressType != discoveryv1.AddressTypeIPv4 {
+			continue
+		}
+		for _, p := range s.Ports {
+			if p.Port == nil || deref(p.Name, "") != portName {
+				continue
+			}
+			for _, e := range s.Endpoints {
+				isReady := deref(e.Conditions.Ready, true)
+				for _, a := range e.Addresses {
+					addr, err := netip.ParseAddr(a)
+					switch at := netip.AddrPortFrom(addr, uint16(*p.Port)); {
+					case err != nil:
+					case isReady:
+						ready = append(ready, at)
+					case deref(e.Conditions.Serving, false):
+						serving = append(serving, at)
+					}
+				}
+			}
+		}
+	}
+	if len(ready) == 0 {
+		ready = serving
+	}
+	slices.SortFunc(ready, netip.AddrPort.Compare)
+	return slices.Compact(ready)
+}
+
+func deref[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// poll waits until done says so, and is false where ctx ends before.
+func poll(ctx context.Context, done func() bool) bool {
+	t := time.NewTicker(50 * time.Millisecond)
+	defer t.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+		}
+	}
+	return true
+}

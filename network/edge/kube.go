@@ -1,0 +1,177 @@
+// This file reaches the API server from inside an edge: by which device, in
+// which namespace, and how objects are followed. What is done with the objects
+// is decided in the files named after them.
+
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// networkStatus is Multus' annotation: which interface got what.
+	networkStatus = "k8s.v1.cni.cncf.io/network-status"
+)
+
+// A Kube is the API server as one edge sees it: its own namespace, by the
+// management side's device.
+type Kube struct {
+	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	namespace string
+	device    string
+	log       *slog.Logger
+}
+
+// InCluster reaches the API server with the pod's service account. Podinfo is the
+// directory of the downward API's annotations file; see Default for what it is
+// read for.
+func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--watch is for a pod in a cluster: %w", err)
+	}
+	namespace, err := os.ReadFile(filepath.Join(serviceAccount, "namespace"))
+	if err != nil {
+		return nil, err
+	}
+	device, err := Default("/", podinfo)
+	if err != nil {
+		return nil, err
+	}
+	return NewKube(config, strings.TrimSpace(string(namespace)), device, log)
+}
+
+// NewKube reaches the API server of config by device, or by any where it is
+// empty, for the objects of namespace.
+func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube, error) {
+	c := rest.CopyConfig(config)
+	c.Dial = Dialer(device).DialContext
+	// Leases are written while machines wait: a burst of power-ons must not queue
+	// here. The API server's own fairness decides.
+	c.QPS = -1
+	c.UserAgent = "oooi-edge"
+	c.Timeout = 0
+	dyn, err := dynamic.NewForConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	c = rest.CopyConfig(c)
+	c.AcceptContentTypes, c.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Kube{client: client, dynamic: dyn, namespace: namespace, device: device, log: log}, nil
+}
+
+// Namespace is the control plane namespace the edge runs in.
+func (k *Kube) Namespace() string { return k.namespace }
+
+// Device is the management side's, empty where none was named.
+func (k *Kube) Device() string { return k.device }
+
+// Default is the device of the pod's default network: the one that network-status
+// in <podinfo>/annotations marks as default. That annotation appears in the file
+// some time after the pod has begun, so until then it is the device of the
+// default route in <root>/proc/net/route.
+func Default(root, podinfo string) (string, error) {
+	if podinfo != "" {
+		b, err := os.ReadFile(filepath.Join(podinfo, "annotations"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if device := markedDefault(string(b)); device != "" {
+			return device, nil
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(root, "proc/net/route"))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		// Iface Destination Gateway Flags RefCnt Use Metric Mask ...
+		if f := strings.Fields(line); len(f) > 7 && f[1] == "00000000" && f[7] == "00000000" {
+			return f[0], nil
+		}
+	}
+	return "", errors.New("no default route: which device leads to the management cluster?")
+}
+
+func markedDefault(annotations string) string {
+	for line := range strings.Lines(annotations) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if key != networkStatus {
+			continue
+		}
+		text, err := strconv.Unquote(value)
+		if err != nil {
+			return ""
+		}
+		var status []struct {
+			Interface string `json:"interface"`
+			Default   bool   `json:"default"`
+		}
+		if json.Unmarshal([]byte(text), &status) != nil {
+			return ""
+		}
+		for _, s := range status {
+			if s.Default {
+				return s.Interface
+			}
+		}
+	}
+	return ""
+}
+
+// lister lists and watches one resource of the namespace.
+func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
+	return cache.NewFilteredListWatchFromClient(c, resource, k.namespace, only)
+}
+
+// follow calls h for every object as it is and as it changes, after keep has made
+// it small, and tries again for as long as ctx lasts. The store holds what keep
+// returned; seen says whether all that was there has been.
+func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler) (store cache.Store, seen func() bool) {
+	store, c := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: l, ObjectType: kind, Handler: h, Transform: keep})
+	go c.RunWithContext(ctx)
+	return store, c.HasSynced
+}
+
+// on calls f with every object that is added or changed, and gone with every one
+// that is removed.
+func on[T any](f, gone func(T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { call(f, o) },
+		UpdateFunc: func(_, o any) { call(f, o) },
+		DeleteFunc: func(o any) {
+			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = d.Obj
+			}
+			call(gone, o)
+		},
+	}
+}
+
+func call[T any](f func(T), o any) {
+	if t, ok := o.(T); ok && f != nil {
+		f(t)
+	}
+}

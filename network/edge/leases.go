@@ -1,0 +1,236 @@
+// This file keeps DHCP leases as Lease objects (coordination.k8s.io), one for each
+// address: creating the object is the compare-and-swap on the address, so two
+// edges can't give one address twice. It decides nothing about who gets what.
+
+package edge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	labelName      = "app.kubernetes.io/name"
+	labelPartOf    = "app.kubernetes.io/part-of"
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	prefix         = "hostedcluster.densityops.com/"
+	labelNetwork   = prefix + "network"
+
+	annotationMachine = prefix + "machine"
+	annotationMAC     = prefix + "mac"
+	// nobody holds an address that a client found in use.
+	nobody = "declined"
+	// writing is how long one write may take before the client is left to ask
+	// again.
+	writing = 5 * time.Second
+)
+
+// Leases are the leases of one network, in memory and as Lease objects.
+type Leases struct {
+	client    kubernetes.Interface
+	namespace string
+	network   string
+	seen      func() bool
+
+	mu     sync.RWMutex
+	byAddr map[netip.Addr]stored
+	byMAC  map[string]map[netip.Addr]bool
+}
+
+// A stored lease and the version of the object that says so.
+type stored struct {
+	lease   network.Lease
+	version string
+}
+
+// Leases follows the leases of the named network until ctx ends.
+func (k *Kube) Leases(ctx context.Context, name string) *Leases {
+	s := &Leases{
+		client: k.client, namespace: k.namespace, network: name,
+		byAddr: map[netip.Addr]stored{}, byMAC: map[string]map[netip.Addr]bool{},
+	}
+	only := func(o *metav1.ListOptions) {
+		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: leaseLabels(name)})
+	}
+	l := k.lister(k.client.CoordinationV1().RESTClient(), "leases", only)
+	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, slimLease, on(s.take, s.drop))
+	return s
+}
+
+func slimLease(o any) (any, error) {
+	if l, ok := o.(*coordinationv1.Lease); ok {
+		l.ManagedFields = nil
+	}
+	return o, nil
+}
+
+func leaseLabels(name string) map[string]string {
+	return map[string]string{labelName: "dhcp", labelPartOf: "oooi", labelManagedBy: "oooi", labelNetwork: network.Shortened(name, 63)}
+}
+
+// Ready is nil when every lease that there was has been seen. Until then no new
+// lease should be promised.
+func (s *Leases) Ready() error {
+	if !s.seen() {
+		return errors.New("leases have not been read from the API server yet")
+	}
+	return nil
+}
+
+// At is the lease on an address.
+func (s *Leases) At(a netip.Addr) (network.Lease, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, ok := s.byAddr[a]
+	return r.lease, ok
+}
+
+// Of is the lease of a MAC, the one that lasts longest where it has several.
+func (s *Leases) Of(mac string) (network.Lease, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var best network.Lease
+	for a := range s.byMAC[mac] {
+		l := s.byAddr[a].lease
+		if c := cmp.Or(l.Expires.Compare(best.Expires), best.Address.Compare(l.Address)); !best.Address.IsValid() || c > 0 {
+			best = l
+		}
+	}
+	return best, best.Address.IsValid()
+}
+
+// MachineAt is the name of the machine that holds address now, by a lease that
+// has not expired. Empty: none does.
+func (s *Leases) MachineAt(a netip.Addr) string {
+	if l, ok := s.At(a); ok && l.Held(time.Now()) {
+		return l.Machine
+	}
+	return ""
+}
+
+// Replace writes next where was is what is known of its address (the zero Lease:
+// nothing), and returns when it is durable. An error that is fs.ErrExist: somebody
+// else wrote that address since.
+func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
+	s.mu.RLock()
+	now, there := s.byAddr[next.Address]
+	s.mu.RUnlock()
+	if there != was.Address.IsValid() || there && now.lease != was {
+		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
+	}
+	ctx, cancel := context.WithTimeout(ctx, writing)
+	defer cancel()
+	api := s.client.CoordinationV1().Leases(s.namespace)
+	object := leaseObject(s.network, next, time.Now())
+	var out *coordinationv1.Lease
+	var err error
+	if there {
+		object.ResourceVersion = now.version
+		out, err = api.Update(ctx, object, metav1.UpdateOptions{FieldManager: "oooi"})
+	} else {
+		out, err = api.Create(ctx, object, metav1.CreateOptions{FieldManager: "oooi"})
+	}
+	switch {
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
+		// Know at once who has it, so that the client is offered another.
+		if o, err := api.Get(ctx, object.Name, metav1.GetOptions{}); err == nil {
+			s.take(o)
+		} else if apierrors.IsNotFound(err) {
+			s.forget(next.Address, "")
+		}
+		return errors.Join(fs.ErrExist, err)
+	case err != nil:
+		return err
+	}
+	s.take(out)
+	return nil
+}
+
+// Remove deletes a lease where it is still as was says, and returns when that is
+// durable.
+func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
+	s.mu.RLock()
+	now, there := s.byAddr[was.Address]
+	s.mu.RUnlock()
+	if !there || now.lease != was {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writing)
+	defer cancel()
+	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, leaseName(s.network, was.Address), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{ResourceVersion: &now.version},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	s.forget(was.Address, now.version)
+	return nil
+}
+
+// take remembers what an object says, unless something newer is known: a watch
+// lags behind our own writes.
+func (s *Leases) take(o *coordinationv1.Lease) {
+	l, err := readLease(o)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, ok := s.byAddr[l.Address]
+	if ok && older(o.ResourceVersion, old.version) {
+		return
+	}
+	if ok {
+		delete(s.byMAC[old.lease.MAC], l.Address)
+	}
+	s.byAddr[l.Address] = stored{l, o.ResourceVersion}
+	if l.MAC == "" {
+		return
+	}
+	if s.byMAC[l.MAC] == nil {
+		s.byMAC[l.MAC] = map[netip.Addr]bool{}
+	}
+	s.byMAC[l.MAC][l.Address] = true
+}
+
+func (s *Leases) drop(o *coordinationv1.Lease) {
+	if l, err := readLease(o); err == nil {
+		s.forget(l.Address, o.ResourceVersion)
+	}
+}
+
+func (s *Leases) forget(a netip.Addr, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, ok := s.byAddr[a]
+	if !ok || older(version, old.version) {
+		return
+	}
+	delete(s.byAddr, a)
+	delete(s.byMAC[old.lease.MAC], a)
+	if len(s.byMAC[old.lease.MAC]) == 0 {
+		delete(s.byMAC, old.lease.MAC)
+	}
+}
+
+// older compares resource versions, which are numbers in every API server there
+// is; where they are not, what comes last wins.
+func older(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x < y
+}
