@@ -16,10 +16,9 @@ import (
 	"github.com/cldmnky/oooi/test/testbed"
 )
 
-// Command is `testbed hypershift`.
-func Command() *cobra.Command {
-	cmd := &cobra.Command{Use: "hypershift", Short: "HyperShift on the testbed: install it, make and destroy hosted clusters"}
-	name := cmd.PersistentFlags().String("name", "", "name of the testbed")
+// Command is `testbed hypershift`, for the cluster of that name.
+func Command(name *string) *cobra.Command {
+	cmd := &cobra.Command{Use: "hypershift", Short: "HyperShift: install it, make and destroy hosted clusters"}
 	attach := func(cmd *cobra.Command) (*HyperShift, error) {
 		c, err := testbed.Attach(*name)
 		if err != nil {

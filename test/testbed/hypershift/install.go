@@ -105,10 +105,10 @@ func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) err
 	}
 	bin := h.path("world")
 	const command = "github.com/cldmnky/oooi/test/testbed/cmd/testbed"
-	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", bin, command).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, command).CombinedOutput(); err != nil {
 		return fmt.Errorf("build of %s: %w\n%s", command, err, out)
 	}
-	args := []string{bin, "hypershift", "world", "--name", h.cluster.Name}
+	args := []string{bin, "--name", h.cluster.Name, "hypershift", "world"}
 	if addresses.IsValid() {
 		args = append(args, "--vm-addresses", addresses.String())
 	}

@@ -19,7 +19,6 @@ const (
 	operatorImage     = registryAddress + "/hs/hypershift-operator:1"
 	controlPlaneImage = registryAddress + "/hs/cpo:1"
 	payloadImage      = registryAddress + "/ocp/all:1" // every other part of the release
-	dnsImage          = registryAddress + "/sys/coredns:1"
 	shimImage         = registryAddress + "/sys/shim:1"
 
 	// capkImage is a constant of HyperShift's: the provider is not part of a release.

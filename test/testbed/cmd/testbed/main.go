@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
 func main() {
@@ -28,7 +29,7 @@ func main() {
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), upCommand(name), downCommand(name), statusCommand(name),
-		loadCommand(name), kubectlCommand(name), runCommand(name))
+		loadCommand(name), kubectlCommand(name), runCommand(name), hypershift.Command(name))
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {
