@@ -17,6 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 func TestParseLease(t *testing.T) {
@@ -40,12 +42,12 @@ func plugTestWire(t *testing.T, m *Machine) string {
 	t.Helper()
 	g := NewWithT(t)
 	name := fmt.Sprintf("oooi-t%d-server", os.Getpid())
-	g.Expect(onOwnThread(func() error { h, err := netns.NewNamed(name); _ = h.Close(); return err })).To(Succeed())
+	g.Expect(testbed.NewNetNS(name)).To(Succeed())
 	t.Cleanup(func() { _ = removeNetNS(name) })
-	machine, err := netns.GetFromPath(NetNS(m.Name))
+	machine, err := netns.GetFromPath(m.NetNS())
 	g.Expect(err).NotTo(HaveOccurred())
 	defer machine.Close()
-	g.Expect(InNetNS(NetNS(name), func() error {
+	g.Expect(testbed.InNetNS(testbed.NetNSPath(name), func() error {
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name = "srv0"
 		if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: Interface, PeerNamespace: netlink.NsFd(machine)}); err != nil {
@@ -61,7 +63,7 @@ func plugTestWire(t *testing.T, m *Machine) string {
 		}
 		return netlink.LinkSetUp(link)
 	})).To(Succeed())
-	return NetNS(name)
+	return testbed.NetNSPath(name)
 }
 
 // serveOneLease answers every client with the same lease until the test ends.
@@ -87,7 +89,7 @@ func serveOneLease(t *testing.T, path string) {
 			_, _ = conn.WriteTo(reply.ToBytes(), &net.UDPAddr{IP: net.IPv4bcast, Port: dhcpv4.ClientPort})
 		}
 	}
-	g.Expect(InNetNS(path, func() error {
+	g.Expect(testbed.InNetNS(path, func() error {
 		server, err := server4.NewServer("srv0", nil, answer)
 		if err != nil {
 			return err

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 // Programs are where the node's programs lie on the host; all of them real.
@@ -123,7 +125,7 @@ func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string
 // StartKubelet starts the node. Its name is the machine's host name, which DHCP
 // gave; provider is what the cloud controller would set ("kubevirt://<machine>").
 func (m *Machine) StartKubelet(p Programs, c Credentials, address netip.Addr, provider string) error {
-	if err := makeCgroups(m.Name); err != nil {
+	if err := testbed.MakeCgroup(m.Name); err != nil {
 		return err
 	}
 	if _, err := m.WriteFile("kubelet-ca.crt", c.ClientCA, 0o644); err != nil {

@@ -12,14 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 // stateMount is where a machine sees its own state directory: a short path, since
@@ -27,8 +27,9 @@ import (
 const stateMount = "/run/machine"
 
 // stateVariable is set in the environment of every process of a machine, so that
-// they are found by whoever cleans up.
-const stateVariable = "OOOI_MACHINE"
+// they are found by whoever cleans up: by us, and by the testbed's own Down, which
+// knows it by this name.
+const stateVariable = "OOOI_TESTBED_STATE"
 
 //go:embed init.sh
 var initScript string
@@ -42,9 +43,6 @@ type Machine struct {
 	// PID of the machine's init, as the host counts.
 	PID int
 }
-
-// NetNS is the path of the network namespace called name.
-func NetNS(name string) string { return "/run/netns/" + name }
 
 // SwitchOn makes a machine with a loopback interface and no other. A rest of a
 // machine of the same name is removed first.
@@ -64,12 +62,10 @@ func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 	}
 	defer log.Close()
 	m := &Machine{Name: name, Dir: dir}
-	err = onOwnThread(func() error {
-		handle, err := netns.NewNamed(name) // the thread is inside from here on
-		if err != nil {
-			return fmt.Errorf("network namespace %s: %w", name, err)
-		}
-		defer handle.Close()
+	if err := testbed.NewNetNS(name); err != nil {
+		return nil, err
+	}
+	err = testbed.InNetNS(testbed.NetNSPath(name), func() error {
 		if err := loopbackUp(); err != nil {
 			return err
 		}
@@ -112,7 +108,7 @@ func Attach(name, dir string) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("init.pid of %s: %w", dir, err)
 	}
-	if !inNamespace(pid, NetNS(name)) {
+	if !inNamespace(pid, testbed.NetNSPath(name)) {
 		return nil, fmt.Errorf("the machine %s is off", name)
 	}
 	return &Machine{Name: name, Dir: dir, PID: pid}, nil
@@ -178,33 +174,10 @@ func (m *Machine) WriteFile(name string, data []byte, mode os.FileMode) (string,
 // Inside runs f on a thread in the machine's network namespace. Sockets that f
 // opens on its own goroutine belong to the machine; names are still resolved as
 // the host does.
-func (m *Machine) Inside(f func() error) error { return InNetNS(NetNS(m.Name), f) }
+func (m *Machine) Inside(f func() error) error { return testbed.InNetNS(m.NetNS(), f) }
 
-// InNetNS runs f on a thread in the network namespace at path.
-func InNetNS(path string, f func() error) error {
-	return onOwnThread(func() error {
-		handle, err := netns.GetFromPath(path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		defer handle.Close()
-		if err := netns.Set(handle); err != nil {
-			return fmt.Errorf("enter %s: %w", path, err)
-		}
-		return f()
-	})
-}
-
-// onOwnThread runs f on a thread that nobody else will ever use: it is never
-// unlocked, so the runtime ends it with the goroutine.
-func onOwnThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		done <- f()
-	}()
-	return <-done
-}
+// NetNS is the path of the machine's network namespace.
+func (m *Machine) NetNS() string { return testbed.NetNSPath(m.Name) }
 
 func loopbackUp() error {
 	lo, err := netlink.LinkByName("lo")

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 // needRoot leaves the test out where namespaces cannot be made; on CI that is a fault.
@@ -67,14 +69,14 @@ func TestMachineKnowsNoNamesOfTheHost(t *testing.T) {
 func TestSwitchOffLeavesNothing(t *testing.T) {
 	g := NewWithT(t)
 	m := testMachine(t, "off")
-	g.Expect(makeCgroups(m.Name)).To(Succeed())
+	g.Expect(testbed.MakeCgroup(m.Name)).To(Succeed())
 	g.Expect(m.Start("deep", nil, "sh", "-c", "setsid sleep 7777 & wait")).To(Succeed())
-	g.Eventually(func() []int { return processesOf(NetNS(m.Name), m.Dir) }).Should(HaveLen(5), "init and its sleep, nsenter, sh, sleep")
+	g.Eventually(func() []int { return processesOf(m.NetNS(), m.Dir) }).Should(HaveLen(5), "init and its sleep, nsenter, sh, sleep")
 
 	g.Expect(SwitchOff(t.Context(), m.Name, m.Dir)).To(Succeed())
 
-	g.Expect(processesOf(NetNS(m.Name), m.Dir)).To(BeEmpty())
-	g.Expect(NetNS(m.Name)).NotTo(BeAnExistingFile())
+	g.Expect(processesOf(m.NetNS(), m.Dir)).To(BeEmpty())
+	g.Expect(m.NetNS()).NotTo(BeAnExistingFile())
 	g.Expect(m.Dir).NotTo(BeADirectory())
 	left, _ := filepath.Glob("/sys/fs/cgroup/*/" + m.Name)
 	g.Expect(left).To(BeEmpty())
@@ -99,5 +101,5 @@ func TestSwitchOnAfterAnInterruptedOne(t *testing.T) {
 	attached, err := Attach(m.Name, m.Dir)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(attached).To(Equal(again))
-	g.Expect(inNamespace(m.PID, NetNS(m.Name))).To(BeFalse(), "the first init is gone")
+	g.Expect(inNamespace(m.PID, m.NetNS())).To(BeFalse(), "the first init is gone")
 }

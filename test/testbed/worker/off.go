@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,13 +17,15 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 // SwitchOff ends every process of the machine and removes its namespaces, its
 // interfaces, its cgroups (all called name) and dir. A machine that is not there
 // is no error.
 func SwitchOff(ctx context.Context, name, dir string) error {
-	path := NetNS(name)
+	path := testbed.NetNSPath(name)
 	gone := func() (bool, error) {
 		left := processesOf(path, dir)
 		for _, pid := range left {
@@ -38,7 +39,7 @@ func SwitchOff(ctx context.Context, name, dir string) error {
 	if err := removeNetNS(name); err != nil {
 		return err
 	}
-	if err := removeCgroups(name); err != nil {
+	if err := testbed.RemoveCgroup(name); err != nil {
 		return err
 	}
 	return os.RemoveAll(dir)
@@ -93,11 +94,7 @@ func inNamespace(pid int, path string) bool {
 // removeNetNS takes the interfaces away at once (the kernel would do it some time
 // after the last user) and then the name.
 func removeNetNS(name string) error {
-	path := NetNS(name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	_ = InNetNS(path, func() error { // a file without a namespace behind it has no interfaces
+	_ = testbed.InNetNS(testbed.NetNSPath(name), func() error { // no namespace of that name: no interfaces
 		links, err := netlink.LinkList()
 		if err != nil {
 			return err
@@ -109,69 +106,7 @@ func removeNetNS(name string) error {
 		}
 		return nil
 	})
-	_ = unix.Unmount(path, unix.MNT_DETACH) // not mounted: the remove below says so
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("network namespace %s: %w", name, err)
-	}
-	return nil
-}
-
-// cgroupParents are the hierarchies of cgroup v1, or the one of v2.
-func cgroupParents() []string {
-	parents, _ := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs")
-	dirs := make([]string, 0, len(parents)+1)
-	for _, p := range parents {
-		dirs = append(dirs, filepath.Dir(p))
-	}
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.procs"); err == nil {
-		return []string{"/sys/fs/cgroup"}
-	}
-	return dirs
-}
-
-// makeCgroups makes the cgroup called name in every hierarchy, so that a kubelet
-// can have it as its root: two kubelets under one root end each other's pods.
-func makeCgroups(name string) error {
-	for _, parent := range cgroupParents() {
-		dir := filepath.Join(parent, name)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("cgroup: %w", err)
-		}
-		// A v1 cpuset takes no process before it has CPUs and memory nodes.
-		for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
-			if value, err := os.ReadFile(filepath.Join(parent, f)); err == nil && filepath.Base(parent) == "cpuset" {
-				if err := os.WriteFile(filepath.Join(dir, f), value, 0o644); err != nil {
-					return fmt.Errorf("cgroup: %w", err)
-				}
-			}
-		}
-		// v2: children may only use what the parent hands down.
-		if all, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers")); err == nil {
-			for _, c := range strings.Fields(string(all)) {
-				_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
-			}
-		}
-	}
-	return nil
-}
-
-func removeCgroups(name string) error {
-	for _, parent := range cgroupParents() {
-		root := filepath.Join(parent, name)
-		var dirs []string
-		_ = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				dirs = append(dirs, p)
-			}
-			return nil
-		})
-		for i := len(dirs) - 1; i >= 0; i-- { // children first
-			if err := os.Remove(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("cgroup %s: %w", dirs[i], err)
-			}
-		}
-	}
-	return nil
+	return testbed.DeleteNetNS(name)
 }
 
 // Names are the machines whose names begin with prefix, from what is on the host.

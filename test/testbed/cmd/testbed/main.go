@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
 func main() {
@@ -29,7 +30,7 @@ func main() {
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), upCommand(name), downCommand(name), statusCommand(name),
-		loadCommand(name), kubectlCommand(name), runCommand(name), hypershift.Command(name))
+		loadCommand(name), kubectlCommand(name), runCommand(name), hypershift.Command(name), worker.Command(name))
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {

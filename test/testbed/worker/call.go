@@ -1,0 +1,63 @@
+// This file decides how it is shown that a control plane reaches a node: requests
+// to the hosted API server that it can only answer through konnectivity.
+
+package worker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// A Call goes to a hosted API server and from there to one of its nodes.
+type Call struct {
+	Guest kubernetes.Interface
+	Node  string
+}
+
+// Healthz asks the node's kubelet for its health, through the API server's proxy,
+// until it says ok, up to limit.
+func (c Call) Healthz(ctx context.Context, limit time.Duration) error {
+	var last error
+	err := poll(ctx, limit, func() (bool, error) {
+		short, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		body, err := c.Guest.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes", c.Node, "proxy/healthz").DoRaw(short)
+		if err != nil {
+			last = fmt.Errorf("%w: %s", err, body)
+			return false, nil
+		}
+		return string(body) == "ok", nil
+	})
+	if err != nil {
+		return fmt.Errorf("nodes/%s/proxy/healthz is not ok in %s: %w", c.Node, limit, last)
+	}
+	return nil
+}
+
+// Logs reads the log of the node's konnectivity agent, HyperShift's own: its pod's
+// name and how many lines there were.
+func (c Call) Logs(ctx context.Context, limit time.Duration) (pod string, lines int, err error) {
+	var last error
+	err = poll(ctx, limit, func() (bool, error) {
+		pods, err := c.Guest.CoreV1().Pods("kube-system").List(ctx, meta.ListOptions{
+			LabelSelector: "app=konnectivity-agent", FieldSelector: "spec.nodeName=" + c.Node})
+		if err != nil || len(pods.Items) == 0 {
+			last = err
+			return false, nil
+		}
+		pod = pods.Items[0].Name
+		text, err := c.Guest.CoreV1().Pods("kube-system").GetLogs(pod, &core.PodLogOptions{}).DoRaw(ctx)
+		lines, last = bytes.Count(text, []byte("\n")), err
+		return lines > 0, nil
+	})
+	if err != nil {
+		return pod, lines, fmt.Errorf("no logs of a konnectivity agent on %s in %s: %w", c.Node, limit, last)
+	}
+	return pod, lines, nil
+}

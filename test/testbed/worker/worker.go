@@ -1,0 +1,310 @@
+// This file decides the order of a worker's life, from power-on to a Ready node
+// that its control plane can call, and what must be true after each step. How a
+// step is done is in the other files.
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// An Event is one step that is done.
+type Event struct {
+	Machine string
+	Step    string
+	// Took is the step alone, Since the time from power-on to its end.
+	Took, Since time.Duration
+	// Detail says what was seen, in words.
+	Detail string
+}
+
+// Options are what a worker is made with.
+type Options struct {
+	Cluster    *testbed.Cluster
+	Management client.Client
+	// Guest is an administrator's way into the hosted cluster: for approvals and
+	// for asking whether the node is Ready. The machine itself never uses it.
+	Guest *rest.Config
+	// Images are tars on the host: the sandbox, and the release's.
+	Images []string
+	// Report is called after each step; nil: nobody listens.
+	Report func(Event)
+}
+
+// A Worker is a machine that has joined.
+type Worker struct {
+	VM      VM
+	Machine *Machine
+	Lease   Lease
+	// Token and NoToken are what the ignition server answered to the machine with
+	// its token and without.
+	Token, NoToken Answer
+	// API is where the node's kubelet finds its API server.
+	API *url.URL
+	// Ready is the time from power-on to the Ready condition.
+	Ready time.Duration
+}
+
+// Name of vm's machine on the host.
+func machineName(c *testbed.Cluster, vm VM) string {
+	return c.HostName("w." + vm.Namespace + "." + vm.Name)
+}
+
+// stateDir of vm's machine.
+func stateDir(c *testbed.Cluster, vm VM) string {
+	return filepath.Join(c.Dir, "w", vm.Namespace+"."+vm.Name)
+}
+
+// boot is a worker on its way.
+type boot struct {
+	Options
+	*Worker
+	data        UserData
+	credentials Credentials
+	ca          []byte // of the API server
+	begin       time.Time
+	guest       kubernetes.Interface
+}
+
+// Boot switches vm on and returns when its node is Ready and its control plane has
+// called it. The machine stays, also after an error: its logs are in its state
+// directory.
+func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
+	guest, err := kubernetes.NewForConfig(o.Guest)
+	if err != nil {
+		return nil, err
+	}
+	b := &boot{Options: o, Worker: &Worker{VM: vm}, guest: guest}
+	if b.data, err = ParseUserData(vm.UserData); err != nil {
+		return nil, err
+	}
+	if b.credentials, err = ReadCredentials(ctx, o.Management, vm.Namespace); err != nil {
+		return nil, fmt.Errorf("what the ignition payload would hold: %w", err)
+	}
+	if b.API, b.ca, err = serverOf(b.credentials.BootstrapKubeconfig); err != nil {
+		return nil, err
+	}
+	b.begin = time.Now()
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) (string, error)
+	}{
+		{"power-on", b.powerOn},
+		{"dhcp", b.askDHCP},
+		{"dns", b.resolve},
+		{"ignition", b.askIgnition},
+		{"api", b.reachAPI},
+		{"runtime", b.startRuntime},
+		{"kubelet", b.join},
+		{"konnectivity", b.beCalled},
+	} {
+		start := time.Now()
+		detail, err := step.do(ctx)
+		if err != nil {
+			return b.Worker, fmt.Errorf("worker %s, %s: %w", vm.Name, step.name, err)
+		}
+		if o.Report != nil {
+			now := time.Now()
+			o.Report(Event{Machine: vm.Name, Step: step.name, Took: now.Sub(start), Since: now.Sub(b.begin), Detail: detail})
+		}
+	}
+	return b.Worker, nil
+}
+
+// serverOf reads the API server's URL and authority from a kubeconfig.
+func serverOf(kubeconfig []byte) (*url.URL, []byte, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("bootstrap kubeconfig: %w", err)
+	}
+	u, err := url.Parse(config.Host)
+	return u, config.CAData, err
+}
+
+func (b *boot) powerOn(ctx context.Context) (string, error) {
+	name := machineName(b.Cluster, b.VM)
+	m, err := SwitchOn(ctx, name, stateDir(b.Cluster, b.VM))
+	if err != nil {
+		return "", err
+	}
+	b.Machine = m
+	if err := b.Cluster.PlugVLAN(ctx, b.Machine.NetNS(), Interface, b.VM.VLAN, b.VM.MAC); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s on VLAN %d (%s)", b.VM.MAC, b.VM.VLAN, b.VM.Network), nil
+}
+
+func (b *boot) askDHCP(ctx context.Context) (string, error) {
+	lease, err := b.Machine.AskDHCP(ctx, 90*time.Second)
+	if err != nil {
+		return "", err
+	}
+	b.Lease = lease
+	if lease.HostName != b.VM.Name {
+		return "", fmt.Errorf("DHCP gave the host name %q: the node would not be called as its machine (%s)", lease.HostName, lease)
+	}
+	if len(lease.DNS) == 0 {
+		return "", fmt.Errorf("DHCP gave no DNS server (%s)", lease)
+	}
+	return lease.String(), ReportAddress(ctx, b.Management, b.VM, lease.Address.Addr())
+}
+
+// resolve asks the machine's resolver for every name it will need.
+func (b *boot) resolve(ctx context.Context) (string, error) {
+	var said []string
+	for _, u := range []*url.URL{b.data.Source, b.API} {
+		host := u.Hostname()
+		if _, err := netip.ParseAddr(host); err == nil {
+			said = append(said, host+" (a bare address)")
+			continue
+		}
+		out, err := b.Machine.Output(ctx, "getent", "ahostsv4", host)
+		if err != nil {
+			return "", fmt.Errorf("%s has no address: %w", host, err)
+		}
+		address, _, _ := strings.Cut(string(out), " ")
+		said = append(said, host+" is "+address)
+	}
+	return strings.Join(said, ", "), nil
+}
+
+func (b *boot) askIgnition(ctx context.Context) (string, error) {
+	var err error
+	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, 5*time.Minute); err != nil {
+		return "", err
+	}
+	if b.Token.Status != 511 || b.NoToken.Status != 401 {
+		return "", fmt.Errorf("%s answered %d with the token and %d without, not 511 and 401", b.data.Source, b.Token.Status, b.NoToken.Status)
+	}
+	return fmt.Sprintf("%s: 511 with the token, 401 without; TLS after %s", b.data.Source.Host, b.Token.TLS.Round(time.Millisecond)), nil
+}
+
+// reachAPI asks the API server as kubelet will, by its published name or address,
+// and as pods will, through the node's HAProxy and without a TLS server name.
+func (b *boot) reachAPI(ctx context.Context) (string, error) {
+	direct, err := b.Machine.Ask(ctx, b.API.String()+"/version", nil, b.ca)
+	if err != nil {
+		return "", err
+	}
+	if err := b.Machine.StartProxy(b.API); err != nil {
+		return "", err
+	}
+	var through Answer
+	var last error
+	err = poll(ctx, 20*time.Second, func() (bool, error) {
+		through, last = b.Machine.Ask(ctx, "https://"+InternalAPI+"/version", nil, b.ca)
+		return last == nil, nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("through HAProxy: %w", last)
+	}
+	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+}
+
+func (b *boot) programs() Programs {
+	return Programs{Dir: filepath.Dir(b.Cluster.Bin("containerd")), CNI: b.Cluster.CNIBin()}
+}
+
+func (b *boot) startRuntime(ctx context.Context) (string, error) {
+	if err := b.Machine.StartRuntime(ctx, b.programs(), b.Images...); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("containerd with %d images", len(b.Images)), nil
+}
+
+func (b *boot) join(ctx context.Context) (string, error) {
+	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
+		return "", err
+	}
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), 3*time.Minute)
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
+	}
+	b.Ready = ready.Sub(b.begin)
+	return fmt.Sprintf("registered %.1fs, Ready %.1fs after power-on", seen.Sub(b.begin).Seconds(), b.Ready.Seconds()), nil
+}
+
+// beCalled waits until the control plane reaches the node through konnectivity.
+func (b *boot) beCalled(ctx context.Context) (string, error) {
+	call := Call{Guest: b.guest, Node: b.VM.Name}
+	start := time.Now()
+	if err := call.Healthz(ctx, 3*time.Minute); err != nil {
+		return "", err
+	}
+	healthz := time.Since(start)
+	pod, lines, err := call.Logs(ctx, time.Minute)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("nodes/%s/proxy/healthz is ok after %.1fs, logs of %s: %d lines", b.VM.Name, healthz.Seconds(), pod, lines), nil
+}
+
+// Running are the machines of a control plane namespace that are on; "" means all
+// of the cluster's.
+func Running(c *testbed.Cluster, namespace string) ([]*Machine, error) {
+	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var on []*Machine
+	for _, e := range entries {
+		ns, name, _ := strings.Cut(e.Name(), ".")
+		if namespace != "" && ns != namespace {
+			continue
+		}
+		vm := VM{Namespace: ns, Name: name}
+		if m, err := Attach(machineName(c, vm), stateDir(c, vm)); err == nil {
+			on = append(on, m)
+		}
+	}
+	return on, nil
+}
+
+// Down switches off every machine of a control plane namespace, or of the cluster
+// where namespace is "", and removes what a start that was interrupted left.
+func Down(ctx context.Context, c *testbed.Cluster, namespace string) error {
+	found := map[string]bool{}
+	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for _, e := range entries {
+		found[e.Name()] = true
+	}
+	prefix := c.HostName("w.")
+	names, err := Names(prefix)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		found[strings.TrimPrefix(n, prefix)] = true
+	}
+	for key := range found {
+		ns, name, _ := strings.Cut(key, ".")
+		if namespace != "" && ns != namespace {
+			continue
+		}
+		vm := VM{Namespace: ns, Name: name}
+		if err := SwitchOff(ctx, machineName(c, vm), stateDir(c, vm)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
