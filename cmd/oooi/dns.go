@@ -1,0 +1,141 @@
+// This file holds `oooi dns`: it joins the plan, the sockets and the DNS server
+// of one edge. It decides nothing about names.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/network/dns"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+const (
+	dnsPort = 53
+	// resolvConf is the pod's, as the kubelet wrote it.
+	resolvConf = "/etc/resolv.conf"
+)
+
+func newDNSCommand() *cobra.Command {
+	var f serverFlags
+	var listen string
+	c := &cobra.Command{
+		Use:   "dns --plan FILE",
+		Short: "Answer a plan's names on one network",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := parseListen(listen)
+			if err != nil {
+				return err
+			}
+			return runDNS(c.Context(), f, at, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "dns"))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&listen, "listen", "", "`address:port` to answer at (default: the network's service address, port 53)")
+	return c
+}
+
+// parseListen is the zero value where nothing is said.
+func parseListen(s string) (netip.AddrPort, error) {
+	if s == "" {
+		return netip.AddrPort{}, nil
+	}
+	at, err := netip.ParseAddrPort(s)
+	if err != nil || !at.Addr().Is4() {
+		return netip.AddrPort{}, fmt.Errorf("--listen %s: want an IPv4 address and a port, like 192.168.100.3:53", s)
+	}
+	return at, nil
+}
+
+func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	o := dns.Options{Log: log}
+	// A host that has none serves what the plan knows.
+	if b, err := os.ReadFile(resolvConf); err != nil {
+		log.Warn("no resolver to ask", "error", err)
+	} else {
+		o.Resolver = dns.ParseResolver(string(b))
+	}
+	if kube != nil {
+		o.Dialer = *edge.Dialer(kube.Device())
+	}
+	registry := prometheus.NewRegistry()
+	h := dns.NewHandler(dns.NewMetrics(registry), o)
+	at := func() netip.AddrPort {
+		if listen.IsValid() {
+			return listen
+		}
+		return netip.AddrPortFrom(source.Current().Network.ServiceAddress, dnsPort)
+	}
+	var r readiness
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return source.Run(ctx) })
+	// What CoreDNS counts is in the process' registry.
+	g.Go(func() error {
+		return f.health(ctx, "dns", &r, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
+	})
+	changed := source.Changed()
+	h.Serve(source.Current().Network)
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+			}
+			changed = source.Changed()
+			h.Serve(source.Current().Network)
+		}
+	})
+	g.Go(func() error {
+		return serveWhile(ctx, &r, log, func() error { return f.may(at().Addr()) }, func(ctx context.Context, ready func()) error {
+			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
+				ready()
+				log.Info("serving", "address", here, "interface", f.device)
+			})
+		})
+	})
+	return g.Wait()
+}
+
+// serveDNS answers at one address, until ctx ends or the plan names another.
+func serveDNS(ctx context.Context, h *dns.Handler, source *edge.Source, device string, at func() netip.AddrPort, ready func(netip.AddrPort)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	changed, here := source.Changed(), at()
+	p, err := edge.ListenPacket(ctx, device, here)
+	if err != nil {
+		return err
+	}
+	l, err := edge.Listen(ctx, device, here)
+	if err != nil {
+		_ = p.Close()
+		return err
+	}
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+			if changed = source.Changed(); at() != here {
+				stop()
+			}
+		}
+	}()
+	ready(here)
+	return dns.Run(ctx, h, p, l)
+}
