@@ -26,7 +26,7 @@ type Machines struct {
 	cidr      netip.Prefix
 	store     cache.Store
 	seen      func() bool
-	index atomic.Pointer[machineIndex]
+	index     atomic.Pointer[machineIndex]
 }
 
 type machineIndex struct {
