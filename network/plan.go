@@ -80,6 +80,9 @@ type DHCP struct {
 	MTU int `json:"mtu,omitempty"`
 	// NTPServers is option 42.
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
+	// Relays whose packets are answered, by the address they put in giaddr. What
+	// others relay is dropped.
+	Relays []netip.Addr `json:"relays,omitempty"`
 	// IgnoreUnknownClients answers only machines of the cluster.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
 }
