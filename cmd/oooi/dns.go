@@ -70,6 +70,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	if kube != nil {
 		o.Dialer = *edge.Dialer(kube.Device())
+		o.Machines = kube.Leases(ctx, source.Current().Network.Name)
 	}
 	registry := prometheus.NewRegistry()
 	h := dns.NewHandler(dns.NewMetrics(registry), o)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns/coredns/core/dnsserver"
-	"github.com/coredns/coredns/plugin"
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -105,35 +103,4 @@ func questions(t *testing.T, c network.Cluster, n network.Network) []dns.Questio
 		add(name, dns.TypePTR)
 	}
 	return out
-}
-
-// BenchmarkServeDNS is one answer with all that CoreDNS does for it and its
-// packing, without the sockets.
-func BenchmarkServeDNS(b *testing.B) {
-	n := blue(network.UpstreamNone)
-	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: workers})
-	h.Serve(n)
-	server, err := dnsserver.NewServer("dns://192.168.100.3:53", []*dnsserver.Config{{
-		Zone: ".", Plugin: []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},
-	}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, name := range []string{"api.blue.example.com.", "oauth.apps.blue.example.com.", "nothing.blue.example.com."} {
-		b.Run(name, func(b *testing.B) {
-			wire, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(bufferSize, false).Pack()
-			if err != nil {
-				b.Fatal(err)
-			}
-			w := newWriter(netip.MustParseAddr("192.168.100.20"))
-			b.ReportAllocs()
-			for b.Loop() {
-				var m dns.Msg
-				if err := m.Unpack(wire); err != nil {
-					b.Fatal(err)
-				}
-				server.ServeDNS(context.Background(), w, &m)
-			}
-		})
-	}
 }

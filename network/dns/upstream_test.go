@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -8,10 +9,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -282,5 +285,27 @@ func TestPlansChangeUnderLoad(t *testing.T) {
 			return
 		default:
 		}
+	}
+}
+
+// TestUpstreamIsAskedByItsDevice: the dialer's Control binds every socket, by
+// UDP and TCP.
+func TestUpstreamIsAskedByItsDevice(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", true)
+	for _, c := range []struct{ device, want string }{
+		{"lo", "IN A 192.0.2.1"},
+		{"no-such-device", "status: SERVFAIL"},
+	} {
+		var sockets atomic.Int32
+		bind := func(_, _ string, conn syscall.RawConn) error {
+			sockets.Add(1)
+			var bound error
+			err := conn.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), c.device) })
+			return errors.Join(err, bound)
+		}
+		_, at := served(t, local(network.UpstreamServers, up.at), Options{Dialer: net.Dialer{Control: bind}})
+		g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring(c.want))
+		g.Expect(sockets.Load()).NotTo(BeZero())
 	}
 }

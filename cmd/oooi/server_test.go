@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// TestServeWhile: a server runs only while it may, says why when it does not,
+// and comes back.
+func TestServeWhile(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var forbidden, failing atomic.Bool
+	var running atomic.Int32
+	may := func() error {
+		if forbidden.Load() {
+			return errors.New("the kernel would forward")
+		}
+		return nil
+	}
+	serve := func(ctx context.Context, ready func()) error {
+		if failing.Load() {
+			return errors.New("no such device")
+		}
+		running.Add(1)
+		defer running.Add(-1)
+		ready()
+		<-ctx.Done()
+		return nil
+	}
+	var r readiness
+	g.Expect(r.why()).To(MatchError("starting"))
+	forbidden.Store(true)
+	ended := make(chan error)
+	go func() { ended <- serveWhile(ctx, &r, slog.New(slog.DiscardHandler), may, serve) }()
+	g.Eventually(r.why).Should(MatchError("the kernel would forward"))
+	g.Expect(running.Load()).To(BeZero())
+	forbidden.Store(false)
+	g.Eventually(r.why, "5s").Should(Succeed())
+	g.Expect(running.Load()).To(BeEquivalentTo(1))
+	failing.Store(true)
+	forbidden.Store(true)
+	g.Eventually(r.why, "5s").Should(MatchError("the kernel would forward"))
+	g.Eventually(running.Load, "5s").Should(BeZero())
+	forbidden.Store(false)
+	g.Eventually(r.why, "5s").Should(MatchError("no such device"))
+	failing.Store(false)
+	g.Eventually(r.why, "5s").Should(Succeed())
+	cancel()
+	g.Expect(<-ended).To(Succeed())
+}
+
+func TestMayServe(t *testing.T) {
+	g := NewWithT(t)
+	f := serverFlags{device: "lo"}
+	g.Expect(f.may(netip.MustParseAddr("127.0.0.1"))).To(Succeed())
+	g.Expect(f.may(netip.MustParseAddr("127.0.0.53"))).To(Succeed(), "all of 127/8 is lo's")
+	g.Expect(f.may(netip.MustParseAddr("0.0.0.0"))).To(Succeed())
+	g.Expect(f.may(netip.MustParseAddr("192.0.2.1"))).To(MatchError("waiting for 192.0.2.1 on interface lo"))
+	f.device = "no-such-device"
+	g.Expect(f.may(netip.MustParseAddr("192.0.2.1"))).To(MatchError(ContainSubstring("interface no-such-device")))
+}

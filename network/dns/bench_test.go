@@ -1,0 +1,86 @@
+package dns
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// BenchmarkServeDNS is one answer with all that CoreDNS does for it and its
+// packing, without the sockets.
+func BenchmarkServeDNS(b *testing.B) {
+	n := blue(network.UpstreamNone)
+	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: workers})
+	h.Serve(n)
+	server, err := dnsserver.NewServer("dns://192.168.100.3:53", []*dnsserver.Config{{
+		Zone: ".", Plugin: []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"api.blue.example.com.", "oauth.apps.blue.example.com.", "nothing.blue.example.com."} {
+		b.Run(name, func(b *testing.B) {
+			wire, err := new(dns.Msg).SetQuestion(name, dns.TypeA).SetEdns0(bufferSize, false).Pack()
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := newWriter(netip.MustParseAddr("192.168.100.20"))
+			b.ReportAllocs()
+			before := cpu(b)
+			for b.Loop() {
+				var m dns.Msg
+				if err := m.Unpack(wire); err != nil {
+					b.Fatal(err)
+				}
+				server.ServeDNS(context.Background(), w, &m)
+			}
+			b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// cpu is what this process has used of all cores: what an answer costs, however
+// busy the machine is.
+func cpu(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkServerUDP is one answer over the loopback device: CoreDNS, its
+// sockets and the client's half, all in this process.
+func BenchmarkServerUDP(b *testing.B) {
+	_, at := served(b, local(network.UpstreamNone), Options{})
+	c, err := net.Dial("udp", at.String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	question, err := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA).Pack()
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer := make([]byte, bufferSize)
+	before := cpu(b)
+	for b.Loop() {
+		if _, err := c.Write(question); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := c.Read(answer); err != nil || n <= len(question) {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+}
