@@ -98,6 +98,7 @@ func offers(n Network, s Segment, r Range, domain string) DHCP {
 		ServerID:             n.ServiceAddress,
 		MTU:                  cmp.Or(s.Settings.MTU, n.Attachment.MTU),
 		NTPServers:           s.Settings.NTPServers,
+		Relays:               s.Settings.DHCPRelays,
 		IgnoreUnknownClients: s.Settings.IgnoreUnknownClients,
 	}
 	if s.Gateway.IsValid() && r.Contains(s.Gateway) {

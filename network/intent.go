@@ -84,8 +84,10 @@ type Settings struct {
 	Reservations  []Reservation `json:"reservations,omitempty"`
 	LeaseTime     Duration      `json:"leaseTime,omitempty"`
 	// MTU in bytes for DHCP option 26.
-	MTU           int          `json:"mtu,omitempty"`
-	NTPServers    []netip.Addr `json:"ntpServers,omitempty"`
+	MTU        int          `json:"mtu,omitempty"`
+	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
+	// DHCPRelays whose packets are answered, by the address they put in giaddr.
+	DHCPRelays    []netip.Addr `json:"dhcpRelays,omitempty"`
 	SearchDomains []string     `json:"searchDomains,omitempty"`
 	Upstreams     *Upstreams   `json:"upstreams,omitempty"`
 	// Records are further names to answer, as the user wrote them.
