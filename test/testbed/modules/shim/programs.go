@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"syscall"
 )
 
@@ -55,7 +56,9 @@ func upstreamFlags(args []string) []string {
 func etcd(args []string) error {
 	if len(args) > 0 && args[0] == "grpc-proxy" {
 		fmt.Println("shim: no metrics proxy here")
-		select {}
+		for { // a bare select would be called a deadlock
+			time.Sleep(time.Hour)
+		}
 	}
 	return execAs(kubelite, append([]string{"etcd"}, args...)...)
 }
