@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"syscall"
+	"time"
 )
 
 // kubelite is the one binary that holds etcd and Kubernetes' programs, chosen by argv[0].
