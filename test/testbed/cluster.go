@@ -94,6 +94,9 @@ func Attach(name string) (*Cluster, error) {
 	return c, nil
 }
 
+// LogTo has the cluster's further steps said on w.
+func (c *Cluster) LogTo(w io.Writer) { c.say = progress(w) }
+
 // HostName is what belongs to the cluster is called on the host: oooi-<cluster>,
 // or oooi-<cluster>.<part>. Network namespaces and cgroup roots with these names
 // are removed by Down.

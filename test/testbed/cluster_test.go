@@ -70,11 +70,18 @@ func TestCluster(t *testing.T) {
 		var said bytes.Buffer
 		again, err := Attach(c.Name)
 		g.Expect(err).NotTo(HaveOccurred())
-		again.say = progress(&said)
+		again.LogTo(&said)
 		g.Expect(again.LoadImage(t.Context(), busyboxImage(t))).To(Succeed())
 		g.Expect(said.String()).To(BeEmpty())
 	})
 	t.Run("pods", func(t *testing.T) { testPods(t, c) })
+	t.Run("Envoy runs in a pod", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(c.LoadImages(t.Context(), "envoy")).To(Succeed())
+		envoy := strings.NewReplacer("localhost/busybox:1", EnvoyImage, "[sh, -c, \"\"]", "[--version]").Replace(pod("envoy", "", "", ""))
+		g.Expect(c.Apply(t.Context(), []byte(envoy))).To(Succeed())
+		eventuallyLogs(g, c, "envoy", "/envoy  version: ")
+	})
 	t.Run("VLANs", func(t *testing.T) { testVLANs(t, c) })
 	t.Run("restricted", func(t *testing.T) { testRestricted(t, c) })
 }

@@ -126,17 +126,30 @@ func processes(dir string) []int {
 	return found
 }
 
+// marked says whether a process belongs to the state directory or to one beneath.
 func marked(pid int, dir string) bool {
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return false
-	}
-	for _, v := range bytes.Split(environ, []byte{0}) {
+	for _, v := range bytes.Split(environ(pid), []byte{0}) {
 		if value, ok := strings.CutPrefix(string(v), mark+"="); ok {
 			return value == dir || strings.HasPrefix(value, dir+"/")
 		}
 	}
 	return false
+}
+
+// environ is a process's environment. While a process becomes another program it
+// has none for a moment: that is waited for.
+func environ(pid int) []byte {
+	for range 5 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil || len(text) > 0 || zombie(pid) {
+			return text
+		}
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+			return nil // a thread of the kernel
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return nil
 }
 
 func ancestors(pid int) map[int]bool {

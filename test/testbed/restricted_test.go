@@ -34,7 +34,7 @@ func testRestricted(t *testing.T, c *Cluster) {
 		{"a container's own seccomp", "drop: [ALL]}", "drop: [ALL]}, seccompProfile: {type: Unconfined}", "seccomp"},
 		{"an SELinux label", "runAsNonRoot: true", "runAsNonRoot: true, seLinuxOptions: {level: 's0:c1'}", "SELinux"},
 		{"AppArmor off", "drop: [ALL]}", "drop: [ALL]}, appArmorProfile: {type: Unconfined}", "AppArmor"},
-		{"the node's network", "spec:\n", "spec:\n  hostNetwork: true\n", "node's network"},
+		{"the node's network", ", sysctls: [" + lowPorts + "]}\n", "}\n  hostNetwork: true\n", "node's network"},
 		{"the node's processes", "spec:\n", "spec:\n  hostPID: true\n", "node's network"},
 		{"the node's IPC", "spec:\n", "spec:\n  hostIPC: true\n", "node's network"},
 		{"a host port", "    imagePullPolicy", "    ports: [{containerPort: 443, hostPort: 443}]\n    imagePullPolicy", "host ports"},

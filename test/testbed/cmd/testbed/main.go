@@ -105,6 +105,7 @@ func loadCommand(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.LogTo(os.Stderr)
 			return c.LoadImages(cmd.Context(), images...)
 		},
 	}

@@ -1,0 +1,18 @@
+# Targets of the testbed, a real single-node cluster on this machine (root).
+# TESTBED names the cluster: several run side by side.
+TESTBED ?= tb
+testbed = go run ./test/testbed/cmd/testbed --name $(TESTBED)
+
+.PHONY: testbed-build testbed-up testbed-down testbed-status
+
+testbed-build: ## build everything the testbed runs, once per machine
+	$(testbed) build
+
+testbed-up: ## bring the cluster up; builds what is missing
+	$(testbed) up
+
+testbed-down: ## remove the cluster and all it left on this machine
+	$(testbed) down
+
+testbed-status: ## say what runs
+	$(testbed) status
