@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // kubelite is the one binary that holds etcd and Kubernetes' programs, chosen by argv[0].
@@ -56,9 +56,10 @@ func upstreamFlags(args []string) []string {
 func etcd(args []string) error {
 	if len(args) > 0 && args[0] == "grpc-proxy" {
 		fmt.Println("shim: no metrics proxy here")
-		for { // a bare select would be called a deadlock
-			time.Sleep(time.Hour)
-		}
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+		<-stop
+		return nil
 	}
 	return execAs(kubelite, append([]string{"etcd"}, args...)...)
 }
