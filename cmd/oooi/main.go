@@ -41,6 +41,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(
+		newDHCPCommand(),
 		newDNSCommand(),
 		newPlanCommand(),
 		newProbeCommand(),

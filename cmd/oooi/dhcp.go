@@ -1,0 +1,87 @@
+// This file holds `oooi dhcp`: it joins the plan, the socket, the leases and the
+// DHCP server of one edge. It decides nothing about addresses.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+const dhcpPort = 67
+
+func newDHCPCommand() *cobra.Command {
+	var f serverFlags
+	var leaseDir string
+	c := &cobra.Command{
+		Use:   "dhcp --plan FILE",
+		Short: "Give a plan's addresses on one network",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runDHCP(c.Context(), f, leaseDir, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "dhcp"))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&leaseDir, "lease-dir", "", "`directory` to keep leases in (default: they last as long as the process; with --watch they are Lease objects)")
+	return c
+}
+
+func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	metrics, err := dhcp.NewMetrics(registry)
+	if err != nil {
+		return err
+	}
+	store, machines, closing, err := leases(ctx, source.Current().Network, kube, leaseDir)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	server := &dhcp.Server{
+		Network: func() network.Network { return source.Current().Network },
+		Store:   store, Machines: machines, Metrics: metrics, Log: log,
+	}
+	var r readiness
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { return f.health(ctx, "dhcp", &r, registry) })
+	g.Go(func() error {
+		// Answers are sent from the service address.
+		may := func() error { return f.may(source.Current().Network.DHCP.ServerID) }
+		return serveWhile(ctx, &r, log, may, func(ctx context.Context, ready func()) error {
+			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
+			if err != nil {
+				return err
+			}
+			ready()
+			log.Info("serving", "network", source.Current().Network.Name, "interface", f.device)
+			return server.Serve(ctx, conn)
+		})
+	})
+	return g.Wait()
+}
+
+// leases are objects in a cluster, else files.
+func leases(ctx context.Context, n network.Network, kube *edge.Kube, dir string) (dhcp.Store, dhcp.Machines, func(), error) {
+	if kube != nil {
+		return kube.Leases(ctx, n.Name), kube.Machines(ctx, n.CIDR), func() {}, nil
+	}
+	files, err := dhcp.OpenFiles(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return files, dhcp.NoMachines{}, func() { _ = files.Close() }, nil
+}

@@ -1,0 +1,32 @@
+// Package dhcp serves DHCP (RFC 2131) on one network from its plan.
+//
+// # Parts
+//
+//   - Reply is pure: what is answered to one message, what must be written before
+//     the answer leaves, and where it goes
+//   - Leases, Machines and Store say what Reply reads and what Server writes;
+//     Files keeps leases without a cluster
+//   - Server reads a UDP socket that the caller bound to the network's device,
+//     writes what Reply asks to have written, and answers
+//
+// # Several edges, one server
+//
+// Every edge of a network answers with the same server identifier, and the
+// address a MAC is offered follows from the MAC, the plan and the leases alone:
+// whichever edge is heard first, the other agrees. Nothing is written for an
+// offer. The write that precedes an ACK is a compare-and-swap on the address.
+//
+// # Who a client is
+//
+// Its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842) and
+// decides nothing: a node's initrd and its root send different ones, and cloned
+// disks send the same.
+//
+// # Without privileges
+//
+// There is no raw socket, so an answer to a client without an address is sent to
+// 255.255.255.255 also where the client did not ask for broadcast (RFC 2131
+// section 4.1 allows what the broadcast flag asks for; clients take it). Nothing
+// probes an address before it is offered; a client that finds its address in use
+// says so (DHCPDECLINE).
+package dhcp

@@ -1,0 +1,189 @@
+// This file keeps leases as files, one for each address, for a server without a
+// cluster. Each is written whole, flushed, and put in its place in one step.
+
+package dhcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Files are leases in memory, and in a directory where there is one.
+type Files struct {
+	dir  string
+	lock *os.File
+
+	mu     sync.RWMutex
+	leases map[netip.Addr]network.Lease
+	byMAC  map[string]netip.Addr
+}
+
+// OpenFiles reads the leases in dir and keeps others out of it. A file that can't
+// be read keeps its address from everybody. With an empty dir leases last as long
+// as the process.
+func OpenFiles(dir string) (*Files, error) {
+	f := &Files{dir: dir, leases: map[netip.Addr]network.Lease{}, byMAC: map[string]netip.Addr{}}
+	if dir == "" {
+		return f, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var err error
+	if f.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is in use by another server: %w", dir, err), f.lock.Close())
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	var read []network.Lease
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		a, err := netip.ParseAddr(name)
+		if !ok || err != nil {
+			continue
+		}
+		read = append(read, readFile(filepath.Join(dir, e.Name()), a))
+	}
+	// Where a MAC has several, the one that lasts longest counts.
+	slices.SortFunc(read, func(a, b network.Lease) int { return a.Expires.Compare(b.Expires) })
+	for _, l := range read {
+		f.put(l)
+	}
+	return f, nil
+}
+
+func readFile(path string, a netip.Addr) network.Lease {
+	var l network.Lease
+	b, err := os.ReadFile(path)
+	if err == nil && json.Unmarshal(b, &l) == nil && l.Address == a {
+		return l
+	}
+	return network.Lease{Address: a, Expires: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// Close lets others use the directory.
+func (f *Files) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
+}
+
+// Ready is nil: everything was read when the directory was opened.
+func (f *Files) Ready() error { return nil }
+
+// At is the lease on an address.
+func (f *Files) At(a netip.Addr) (network.Lease, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	l, ok := f.leases[a]
+	return l, ok
+}
+
+// Of is the lease of a MAC, the one that was written last.
+func (f *Files) Of(mac string) (network.Lease, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	l, ok := f.leases[f.byMAC[mac]]
+	return l, ok
+}
+
+// Replace writes next where was is what is known of its address.
+func (f *Files) Replace(_ context.Context, was, next network.Lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.leases[next.Address] != was {
+		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
+	}
+	if f.dir != "" {
+		b, err := json.Marshal(next)
+		if err == nil {
+			err = writeFile(f.dir, next.Address.String()+".json", append(b, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.put(next)
+	return nil
+}
+
+// Remove deletes a lease where it is still as was says.
+func (f *Files) Remove(_ context.Context, was network.Lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.leases[was.Address] != was {
+		return nil
+	}
+	if f.dir != "" {
+		if err := os.Remove(filepath.Join(f.dir, was.Address.String()+".json")); err != nil {
+			return err
+		}
+		if err := syncDir(f.dir); err != nil {
+			return err
+		}
+	}
+	delete(f.leases, was.Address)
+	if f.byMAC[was.MAC] == was.Address {
+		delete(f.byMAC, was.MAC)
+	}
+	return nil
+}
+
+// put holds the lock, or is alone.
+func (f *Files) put(l network.Lease) {
+	if old, ok := f.leases[l.Address]; ok && f.byMAC[old.MAC] == l.Address {
+		delete(f.byMAC, old.MAC)
+	}
+	f.leases[l.Address] = l
+	if l.MAC != "" {
+		f.byMAC[l.MAC] = l.Address
+	}
+}
+
+// writeFile is durable when it returns, and never seen half.
+func writeFile(dir, name string, content []byte) error {
+	t, err := os.CreateTemp(dir, "."+name+".*")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(content)
+	if err == nil {
+		err = t.Sync()
+	}
+	err = errors.Join(err, t.Close())
+	if err == nil {
+		err = os.Rename(t.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(t.Name()))
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

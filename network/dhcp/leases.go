@@ -1,0 +1,69 @@
+// This file says what the answers depend on, as small interfaces: who has which
+// address, and which machines there are. It holds no lease itself.
+
+package dhcp
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Leases is what is known of who has which address.
+type Leases interface {
+	// At is the lease on an address, expired or not.
+	At(netip.Addr) (network.Lease, bool)
+	// Of is the lease of a MAC, the one that lasts longest where there are several.
+	Of(mac string) (network.Lease, bool)
+}
+
+// A Store keeps leases so that they outlive the server.
+type Store interface {
+	Leases
+	// Ready is nil when every lease that there was is known. Until then nothing
+	// new is promised.
+	Ready() error
+	// Replace writes next where was is what is known of next.Address (the zero
+	// Lease: nothing), and returns when it is durable. An error that is
+	// fs.ErrExist: somebody else wrote that address, and is known by now.
+	Replace(ctx context.Context, was, next network.Lease) error
+	// Remove deletes a lease where it is still as was says.
+	Remove(ctx context.Context, was network.Lease) error
+}
+
+// Machines is what is known of the cluster's machines.
+type Machines interface {
+	// Machine is the name of the machine with this MAC, and the address it is
+	// reported to have on the network, zero where none.
+	Machine(mac string) (name string, address netip.Addr, ok bool)
+	// Reporter is the MAC of the machine that is reported to have address. Empty:
+	// none is.
+	Reporter(address netip.Addr) string
+	// Gone says that there surely is no machine of this name.
+	Gone(name string) bool
+}
+
+// NoMachines knows none: every client is served from the pool.
+type NoMachines struct{}
+
+// Machine is none.
+func (NoMachines) Machine(string) (string, netip.Addr, bool) { return "", netip.Addr{}, false }
+
+// Reporter is nobody.
+func (NoMachines) Reporter(netip.Addr) string { return "" }
+
+// Gone is never sure.
+func (NoMachines) Gone(string) bool { return false }
+
+// Known is everything that an answer depends on beside the plan and the clock.
+type Known struct {
+	Leases   Leases
+	Machines Machines
+	// Offered is the MAC that an address was offered to a moment ago, so that two
+	// machines that start together are not offered the same. Empty: to none. It
+	// is a courtesy: the write before the ACK decides.
+	Offered func(netip.Addr) string
+	// Complete: Leases knows every lease that there was.
+	Complete bool
+}
