@@ -10,7 +10,7 @@
 //     and none is lost
 //   - Upstream asks the resolvers that the plan allows, behind one CoreDNS cache
 //     for each view, so that no view sees what another was told
-//   - Server is CoreDNS's own server on sockets that the caller opened
+//   - Run is CoreDNS's own server on sockets that the caller opened
 //
 // # What of CoreDNS is used, and what is not
 //
@@ -23,8 +23,9 @@
 //     concurrent questions can be set by a Corefile only
 //   - plugin/errors: its handler can be made by a Corefile only; what an upstream
 //     does wrong is logged once per change instead of once per question
-//   - plugin/file, plugin/hosts and plugin/view: they cost more than the rest of
-//     the server together, and the plan is at hand as a map
+//   - plugin/file and plugin/view: together they cost more than the rest of the
+//     server, and the plan is at hand as a map; plugin/hosts knows neither
+//     wildcards nor zones
 //   - plugin/metrics: it serves HTTP on a socket of its own and registers with
 //     the process; Metrics registers where the caller says
 //
