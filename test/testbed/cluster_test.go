@@ -132,11 +132,11 @@ func eventuallyLogs(g *WithT, c *Cluster, pod, line string) {
 
 func testPods(t *testing.T, c *Cluster) {
 	g := NewWithT(t)
-	// 127.0.0.1: what is asked is whether the port may be bound
-	serve := "busybox nc -l -s 127.0.0.1 -p 443 -w 1 & sleep 1; kill -0 $! && echo bound || echo refused; sleep 600"
+	const serve = "busybox nc -l -p 443 & until busybox grep -q :01BB /proc/net/tcp*; do kill -0 $! || break; busybox sleep 0.1; done; " +
+		"kill -0 $! && echo bound || echo refused; busybox sleep 600"
 	g.Expect(c.Apply(t.Context(), []byte(strings.Join([]string{
-		pod("with-sysctl", "", lowPorts, strings.ReplaceAll(serve, "sleep", "busybox sleep")),
-		pod("without-sysctl", "", "", strings.ReplaceAll(serve, "sleep", "busybox sleep")),
+		pod("with-sysctl", "", lowPorts, serve),
+		pod("without-sysctl", "", "", serve),
 		pod("forwarding", "", "", "echo all=$(busybox cat /proc/sys/net/ipv4/conf/all/forwarding) eth0=$(busybox cat /proc/sys/net/ipv4/conf/eth0/forwarding); busybox sleep 600"),
 		pod("dns", "", "", "until busybox nslookup kubernetes.default.svc.cluster.local; do busybox sleep 1; done; busybox sleep 600"),
 	}, "---\n")))).To(Succeed())
