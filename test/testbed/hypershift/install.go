@@ -183,10 +183,10 @@ func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, e
 
 // crdFiles are generated CRDs of the module github.com/openshift/api, by their file names.
 func crdFiles(apis string, names []string) ([]byte, error) {
-	found := map[string]string{}
+	found := map[string][]string{} // groups may each have a file of the same name: all are meant
 	err := filepath.WalkDir(apis, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && filepath.Base(filepath.Dir(path)) == "zz_generated.crd-manifests" {
-			found[e.Name()] = path
+			found[e.Name()] = append(found[e.Name()], path)
 		}
 		return err
 	})
@@ -195,11 +195,16 @@ func crdFiles(apis string, names []string) ([]byte, error) {
 	}
 	var docs [][]byte
 	for _, name := range names {
-		b, err := os.ReadFile(found[name])
-		if err != nil {
-			return nil, fmt.Errorf("CRD %s: %w", name, err)
+		if len(found[name]) == 0 {
+			return nil, fmt.Errorf("no CRD %s in %s", name, apis)
 		}
-		docs = append(docs, b)
+		for _, path := range found[name] {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("CRD %s: %w", name, err)
+			}
+			docs = append(docs, b)
+		}
 	}
 	return bytes.Join(docs, []byte("\n---\n")), nil
 }
