@@ -1,0 +1,183 @@
+// This file decides how an Envoy starts: where it asks for everything else, its
+// limits, and which of its counters are kept. It holds nothing of a plan.
+
+package envoy
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	metricsv3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
+	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
+	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
+	httpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+const (
+	// maxConnections is how many connections machines may have open through one
+	// Envoy: some 30 each for 500 machines, and with about 17 KiB for an idle one
+	// within the memory that a pod is given.
+	maxConnections = 20_000
+	// drainTime in seconds is how long a connection lives on whose listener or
+	// filter chain is gone.
+	drainTime = "86400"
+	// anyone may open the sockets of Envoy and of its server, since their
+	// containers may run as different users. The directory keeps others out.
+	anyone = 0o666
+
+	xdsCluster = "xds"
+)
+
+// XDSSocket is where a Server listens for the Envoy that uses runDir.
+func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds.sock") }
+
+// AdminSocket is where the Envoy that uses runDir answers its admin interface.
+func AdminSocket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
+
+// Arguments are the command line of an Envoy that asks the Server in runDir for
+// everything, as node. They are equal for equal values, whatever built them.
+//
+// A program may read and write the sockets in runDir only if it may enter the
+// directory, so keep that from others.
+func Arguments(runDir, node string) []string {
+	return []string{
+		"--config-yaml", string(Bootstrap(runDir, node)),
+		"--disable-hot-restart",
+		"--concurrency", "2",
+		"--drain-time-s", drainTime,
+		"--log-level", "warning",
+	}
+}
+
+// Bootstrap is the configuration that Envoy starts with, as JSON for
+// --config-yaml.
+func Bootstrap(runDir, node string) []byte {
+	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(newBootstrap(runDir, node))
+	if err != nil {
+		panic("envoy: a bootstrap is always JSON: " + err.Error())
+	}
+	// protojson's white space differs from build to build on purpose.
+	var out bytes.Buffer
+	if err := json.Compact(&out, b); err != nil {
+		panic("envoy: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+func newBootstrap(runDir, node string) *bootstrapv3.Bootstrap {
+	return &bootstrapv3.Bootstrap{
+		Node:  &corev3.Node{Id: node, Cluster: "oooi"},
+		Admin: &bootstrapv3.Admin{Address: pipe(AdminSocket(runDir), anyone), IgnoreGlobalConnLimit: true},
+		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
+			AdsConfig: &corev3.ApiConfigSource{
+				ApiType:                   corev3.ApiConfigSource_DELTA_GRPC,
+				TransportApiVersion:       corev3.ApiVersion_V3,
+				SetNodeOnFirstMessageOnly: true,
+				GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{
+					EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: xdsCluster, RetryPolicy: reconnecting()},
+				}}},
+			},
+			// Zero: wait for the first answer, however long it takes. An Envoy that
+			// gave up would say that it is ready with nothing to serve.
+			CdsConfig: overADS(durationpb.New(0)),
+			LdsConfig: overADS(durationpb.New(0)),
+		},
+		StaticResources: &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{newXDSCluster(runDir)}},
+		StatsConfig:     newStatsConfig(),
+		OverloadManager: &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
+			Name: "envoy.resource_monitors.global_downstream_max_connections",
+			ConfigType: &overloadv3.ResourceMonitor_TypedConfig{TypedConfig: packed(
+				&connectionsv3.DownstreamConnectionsConfig{MaxActiveDownstreamConnections: maxConnections})},
+		}}},
+	}
+}
+
+// reconnecting is how soon Envoy asks again for a server that is away: by itself
+// it may wait for half a minute, while new endpoints go unheard.
+func reconnecting() *corev3.RetryPolicy {
+	return &corev3.RetryPolicy{RetryBackOff: &corev3.BackoffStrategy{
+		BaseInterval: durationpb.New(100 * time.Millisecond),
+		MaxInterval:  durationpb.New(time.Second),
+	}}
+}
+
+// newXDSCluster is the one cluster that Envoy knows from its start: our server.
+func newXDSCluster(runDir string) *clusterv3.Cluster {
+	http2 := &httpv3.HttpProtocolOptions{UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
+		ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
+			ProtocolConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
+				Http2ProtocolOptions: &corev3.Http2ProtocolOptions{}}},
+	}}
+	return &clusterv3.Cluster{
+		Name:                          xdsCluster,
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		ConnectTimeout:                durationpb.New(connectTimeout),
+		TypedExtensionProtocolOptions: map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": packed(http2)},
+		LoadAssignment: &endpointv3.ClusterLoadAssignment{
+			ClusterName: xdsCluster,
+			Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
+				HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: pipe(XDSSocket(runDir), 0)}},
+			}}}},
+		},
+	}
+}
+
+// newStatsConfig keeps the counters that say whether connections get through,
+// and why not. Envoy's others are some hundreds for each cluster and listener.
+func newStatsConfig() *metricsv3.StatsConfig {
+	var kept []*matcherv3.StringMatcher
+	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload."} {
+		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: prefix}})
+	}
+	for _, suffix := range []string{
+		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
+		"downstream_pre_cx_timeout", "no_filter_chain_match",
+		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail",
+		"upstream_cx_connect_timeout", "upstream_cx_none_healthy", "membership_total",
+	} {
+		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Suffix{Suffix: "." + suffix}})
+	}
+	return &metricsv3.StatsConfig{
+		UseAllDefaultTags: wrapperspb.Bool(false),
+		StatsMatcher: &metricsv3.StatsMatcher{StatsMatcher: &metricsv3.StatsMatcher_InclusionList{
+			InclusionList: &matcherv3.ListStringMatcher{Patterns: kept},
+		}},
+	}
+}
+
+// overADS asks by the one stream that every type shares. A nil timeout is
+// Envoy's own.
+func overADS(timeout *durationpb.Duration) *corev3.ConfigSource {
+	return &corev3.ConfigSource{
+		ResourceApiVersion:    corev3.ApiVersion_V3,
+		ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}},
+		InitialFetchTimeout:   timeout,
+	}
+}
+
+// pipe is a Unix socket; a mode of 0 leaves the process' own.
+func pipe(path string, mode uint32) *corev3.Address {
+	return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path, Mode: mode}}}
+}
+
+// packed is the same bytes for the same message, so that versions made of them
+// don't change by themselves.
+func packed(m proto.Message) *anypb.Any {
+	a := &anypb.Any{}
+	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
+		panic("envoy: a message of ours always packs: " + err.Error())
+	}
+	return a
+}
