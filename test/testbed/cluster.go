@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -177,7 +178,11 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Args[len(cmd.Args)-1]), err, bytes.TrimSpace(exit.Stderr))
+		words := cmd.Args
+		if i := slices.Index(words, "--"); i >= 0 {
+			words = words[i+1:] // what nsenter was to run
+		}
+		err = fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, bytes.TrimSpace(exit.Stderr))
 	}
 	return out, err
 }
