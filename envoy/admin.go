@@ -1,0 +1,81 @@
+// This file asks Envoy itself whether it serves. It only reads.
+
+package envoy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// An Admin is the administration interface of one Envoy, at a Unix socket.
+type Admin struct{ client *http.Client }
+
+// NewAdmin reaches the Envoy that uses runDir.
+func NewAdmin(runDir string) *Admin {
+	socket := AdminSocket(runDir)
+	return &Admin{client: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true,
+	}}}
+}
+
+// Serves is nil where Envoy is up and has every one of the named listeners, else
+// what is missing, in words.
+func (a *Admin) Serves(ctx context.Context, listeners []string) error {
+	state, err := a.get(ctx, "/ready")
+	if err != nil {
+		return err
+	}
+	if s := strings.TrimSpace(string(state)); s != "LIVE" {
+		return fmt.Errorf("Envoy is %s", s)
+	}
+	b, err := a.get(ctx, "/listeners?format=json")
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Listeners []struct {
+			Name string `json:"name"`
+		} `json:"listener_statuses"`
+	}
+	if err := json.Unmarshal(b, &answer); err != nil {
+		return fmt.Errorf("Envoy's listeners: %w", err)
+	}
+	var there, missing []string
+	for _, l := range answer.Listeners {
+		there = append(there, l.Name)
+	}
+	for _, l := range listeners {
+		if !slices.Contains(there, l) {
+			missing = append(missing, l)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("Envoy does not listen on %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// get is the body of an answer, whatever its status: /ready says its state with
+// a 503 too.
+func (a *Admin) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("Envoy does not answer: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+}
