@@ -26,7 +26,7 @@ func Command(name *string) *cobra.Command {
 		}
 		return Attach(c, cmd.ErrOrStderr())
 	}
-	cmd.AddCommand(upCommand(name), createCommand(attach), destroyCommand(attach), kubectlCommand(attach), payloadCommand(attach), worldCommand(name))
+	cmd.AddCommand(upCommand(name), createCommand(attach), destroyCommand(attach), guestCommand(attach), kubectlCommand(attach), payloadCommand(attach), worldCommand(name))
 	return cmd
 }
 
@@ -102,6 +102,19 @@ func destroyCommand(attach func(*cobra.Command) (*HyperShift, error)) *cobra.Com
 				return err
 			}
 			return h.Destroy(cmd.Context(), args[0])
+		},
+	}
+}
+
+func guestCommand(attach func(*cobra.Command) (*HyperShift, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "guest NAME", Short: "play the cluster version operator in a hosted cluster (`create` does this)", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := attach(cmd)
+			if err != nil {
+				return err
+			}
+			return h.BootstrapGuest(cmd.Context(), args[0])
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -153,30 +156,46 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		what     string
-		manifest []byte
-	}{
-		{"its namespaces", first},
-		{"its CRDs", bytes.Join([][]byte{crds, foreign}, []byte("\n---\n"))},
-		{"its configuration", config},
-	} {
-		err := poll(ctx, 5*time.Minute, name+" to take "+step.what, func(ctx context.Context) (bool, error) {
-			return true, h.guestApply(ctx, name, step.manifest)
+	err = poll(ctx, 10*time.Minute, name+"'s API server", func(ctx context.Context) (bool, error) {
+		return h.guestHas(ctx, name, "/apis/config.openshift.io/v1/featuregates") // made by the API server's bootstrap, its last step
+	})
+	if err != nil {
+		return err
+	}
+	h.say("%s: its API server serves", name)
+	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), config} {
+		var last error
+		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once
+			return last == nil, nil
 		})
 		if err != nil {
-			return err
+			return errors.Join(err, last)
 		}
 	}
 	h.say("%s: OpenShift's CRDs and configuration", name)
-	err = poll(ctx, 5*time.Minute, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
-		_, err := h.GuestKubectl(ctx, name, "-n", "kube-system", "get", "daemonset", "konnectivity-agent")
-		return err == nil, err
+	err = poll(ctx, 10*time.Minute, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
+		return h.guestHas(ctx, name, "/apis/apps/v1/namespaces/kube-system/daemonsets/konnectivity-agent")
 	})
 	if err == nil {
 		h.say("%s: konnectivity agent's DaemonSet", name)
 	}
 	return err
+}
+
+// guestHas says whether a GET of path succeeds in a hosted cluster.
+func (h *HyperShift) guestHas(ctx context.Context, name, path string) (bool, error) {
+	config, err := h.GuestRESTConfig(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	config.Timeout = 5 * time.Second
+	c, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return false, err
+	}
+	_, err = c.RESTClient().Get().AbsPath(path).DoRaw(ctx)
+	return err == nil, err
 }
 
 // emptyConfig are the configuration resources that a release holds, all empty.

@@ -181,13 +181,15 @@ func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, e
 	return bytes.Join([][]byte{crds, openshift, foreign}, []byte("\n---\n")), nil
 }
 
-// crdFiles are generated CRDs of the module github.com/openshift/api, by their file names.
+// crdFiles are generated CRDs of the module github.com/openshift/api, by their file names. Packages may use a name twice: both are meant.
 func crdFiles(apis string, names []string) ([]byte, error) {
-	found := map[string][]string{} // groups may each have a file of the same name: all are meant
+	found := map[string][][]byte{}
 	err := filepath.WalkDir(apis, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && filepath.Base(filepath.Dir(path)) == "zz_generated.crd-manifests" {
-			found[e.Name()] = append(found[e.Name()], path)
+		if err != nil || e.IsDir() || filepath.Base(filepath.Dir(path)) != "zz_generated.crd-manifests" || !slices.Contains(names, e.Name()) {
+			return err
 		}
+		b, err := os.ReadFile(path)
+		found[e.Name()] = append(found[e.Name()], b)
 		return err
 	})
 	if err != nil {
@@ -198,13 +200,7 @@ func crdFiles(apis string, names []string) ([]byte, error) {
 		if len(found[name]) == 0 {
 			return nil, fmt.Errorf("no CRD %s in %s", name, apis)
 		}
-		for _, path := range found[name] {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return nil, fmt.Errorf("CRD %s: %w", name, err)
-			}
-			docs = append(docs, b)
-		}
+		docs = append(docs, found[name]...)
 	}
 	return bytes.Join(docs, []byte("\n---\n")), nil
 }
