@@ -1,0 +1,165 @@
+package envoy
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestConnectionsFindTheirWay: OpenSSL through a real Envoy. The API's port is
+// never looked into; on 443 what nobody named is closed, and counted.
+func TestConnectionsFindTheirWay(t *testing.T) {
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	for _, c := range []struct{ name, port, serverName, want string }{
+		{"the API, by address", "6443", "", "kube-apiserver, asked for nobody"},
+		{"the API, by its name", "6443", "api.blue.example.com", "kube-apiserver, asked for api.blue.example.com"},
+		{"the API, by the name pods use", "6443", "kubernetes.default.svc", "kube-apiserver, asked for kubernetes.default.svc"},
+		{"a name of another on the API's port", "6443", "oauth.blue.example.com", "kube-apiserver, asked for oauth.blue.example.com"},
+		{"a name", "443", "oauth.blue.example.com", "oauth, asked for oauth.blue.example.com"},
+		{"a name in upper case", "443", "OAUTH.Blue.Example.COM", "oauth, asked for OAUTH.Blue.Example.COM"},
+		{"a second name of a backend", "443", "console.blue.example.com", "ingress, asked for console.blue.example.com"},
+		{"a wildcard", "443", "x.apps.blue.example.com", "ingress, asked for x.apps.blue.example.com"},
+		{"a wildcard, two labels", "443", "y.x.apps.blue.example.com", "ingress, asked for y.x.apps.blue.example.com"},
+		{"a wildcard's own name", "443", "apps.blue.example.com", ""},
+		{"a name of nobody", "443", "other.example.com", ""},
+		{"no name", "443", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := w.openssl(t, w.machine, onVLAN+":"+c.port, c.serverName)
+			if c.want == "" {
+				g.Expect(err).To(HaveOccurred(), got)
+				g.Expect(got).To(BeEmpty())
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got).To(Equal(c.want))
+		})
+	}
+	NewWithT(t).Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("3"))
+}
+
+// TestTheAPIOn443TakesWhatNobodyNamed.
+func TestTheAPIOn443TakesWhatNobodyNamed(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	n := blue()
+	n.Listeners[0].Default = api.Name
+	w.serves(t, n, pods())
+	for serverName, want := range map[string]string{
+		"":                       "kube-apiserver, asked for nobody",
+		"kubernetes.default.svc": "kube-apiserver, asked for kubernetes.default.svc",
+		"oauth.blue.example.com": "oauth, asked for oauth.blue.example.com",
+	} {
+		got, err := w.openssl(t, w.machine, onVLAN+":443", serverName)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(got).To(Equal(want))
+	}
+}
+
+// split sends what is written in many small segments.
+type split struct{ net.Conn }
+
+// Write implements io.Writer.
+func (s split) Write(b []byte) (int, error) {
+	done := 0
+	for len(b) > 0 {
+		n, err := s.Conn.Write(b[:min(len(b), 40)])
+		done += n
+		if err != nil {
+			return done, err
+		}
+		b = b[n:]
+	}
+	return done, nil
+}
+
+func TestHellosThatAreNotAsUsual(t *testing.T) {
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	t.Run("in many segments", func(t *testing.T) {
+		g := NewWithT(t)
+		u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com", func(c net.Conn) net.Conn { return split{c} })
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(u.hello).To(Equal("oauth, asked for oauth.blue.example.com"))
+	})
+	for name, said := range map[string]string{
+		"no TLS at all":                    "GET / HTTP/1.1\r\nHost: oauth.blue.example.com\r\n\r\n",
+		"one that is begun and never done": "\x16\x03\x01\x02\x00\x01",
+		"nothing":                          "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var c net.Conn
+			var err error
+			w.machine.Do(t, func() { c, err = net.Dial("tcp4", onVLAN+":443") })
+			g.Expect(err).NotTo(HaveOccurred())
+			defer func() { _ = c.Close() }()
+			_, err = io.WriteString(c, said)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(c.SetDeadline(time.Now().Add(60 * time.Second))).To(Succeed())
+			got, err := io.ReadAll(c)
+			if err != nil {
+				g.Expect(err).To(MatchError(ContainSubstring("connection reset")), "not the deadline: it is closed")
+			}
+			g.Expect(got).To(BeEmpty())
+		})
+	}
+}
+
+// TestOnlyTheVLANIsServed: by the weak host model what comes in by another
+// device reaches the edge at every address; no socket is for it. And backends
+// are dialled by their device, whatever the routes say.
+func TestOnlyTheVLANIsServed(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	for _, at := range []string{onVLAN + ":443", onVLAN + ":6443", "10.128.0.2:6443", "192.168.100.4:6443"} {
+		_, err := w.openssl(t, w.pods, at, "oauth.blue.example.com")
+		g.Expect(err).To(MatchError(ContainSubstring("Connection refused")), at)
+	}
+	listening := w.edge.Run(t, "ss", "-Hlnt")
+	g.Expect(strings.Fields(listening)).To(ContainElements(onVLAN+"%net1:443", onVLAN+"%net1:6443"))
+	g.Expect(strings.Count(listening, "\n")).To(Equal(2), listening)
+
+	// The machine claims the API server's address, and the edge routes to it.
+	w.machine.Address(t, "eth0", "10.128.0.11/32")
+	w.pod(t, w.machine, netip.MustParseAddrPort("10.128.0.11:7443"), "impostor")
+	w.edge.Route(t, "10.128.0.11/32", "192.168.100.20")
+	g.Expect(w.openssl(t, w.edge, "10.128.0.11:7443", "")).To(HavePrefix("impostor"), "what is not bound goes there")
+	g.Expect(w.openssl(t, w.machine, onVLAN+":6443", "")).To(HavePrefix("kube-apiserver"))
+}
+
+// TestAnAddressThatComesLater: Envoy listens before the device has the address.
+func TestAnAddressThatComesLater(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	n := blue()
+	bare := netip.MustParseAddr("203.0.113.7")
+	n.Listeners = append(n.Listeners, network.Listener{Address: bare, Port: 6443, Default: api.Name})
+	w.serves(t, n, pods())
+	w.machine.Route(t, "203.0.113.7/32", "192.168.100.4")
+	w.edge.Address(t, "net1", "203.0.113.7/32")
+	g.Expect(w.openssl(t, w.machine, "203.0.113.7:6443", "")).To(HavePrefix("kube-apiserver"))
+}
+
+// TestARefusalIsSaid: by the name of what was refused; what else there is
+// serves.
+func TestARefusalIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.pod(t, w.edge, netip.MustParseAddrPort(onVLAN+":6443"), "somebody else")
+	w.server.Serve(NewResources(blue(), options(), pods()))
+	g.Eventually(w.server.Accepted, patient).Should(MatchError(And(ContainSubstring("Envoy refused listeners"), ContainSubstring(onVLAN+":6443"))))
+	names := []string{onVLAN + ":443", onVLAN + ":6443"}
+	g.Expect(w.admin.Serves(t.Context(), names)).To(MatchError("Envoy does not listen on " + onVLAN + ":6443"))
+	g.Expect(w.openssl(t, w.machine, onVLAN+":443", "oauth.blue.example.com")).To(HavePrefix("oauth"))
+}

@@ -1,0 +1,272 @@
+package envoy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// A world is an edge with a real Envoy in it, between a machine on the VLAN and
+// the pods of a control plane. Each backend's first pod is at 10.128.0.11 to .13.
+type world struct {
+	edge, machine, pods *netns.Namespace
+	dir                 string
+	server              *Server
+	stopServer          func()
+	admin               *Admin
+}
+
+const (
+	onVLAN = "192.168.100.3"
+	// patient is how long a test waits for what takes milliseconds.
+	patient = "20s"
+)
+
+// options are what a pod of an edge has.
+func options() Options { return Options{Device: "net1", UpstreamDevice: "eth0"} }
+
+// pods are where the backends of blue are.
+func pods() map[string][]netip.AddrPort {
+	return map[string][]netip.AddrPort{
+		api.Name:     {netip.MustParseAddrPort("10.128.0.11:7443")},
+		oauth.Name:   {netip.MustParseAddrPort("10.128.0.12:7443")},
+		ingress.Name: {netip.MustParseAddrPort("10.128.0.13:7443")},
+	}
+}
+
+// newWorld starts Envoy and our server, with nothing to serve yet.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	netns.Require(t, "openssl", "ss")
+	program := envoyProgram(t)
+	w := &world{edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
+	vlan, management := netns.NewSegment(t), netns.NewSegment(t)
+	vlan.Attach(t, w.edge, "net1", "", "192.168.100.4/24", onVLAN+"/32")
+	vlan.Attach(t, w.machine, "eth0", "", "192.168.100.20/24")
+	management.Attach(t, w.edge, "eth0", "", "10.128.0.2/24")
+	management.Attach(t, w.pods, "eth0", "", "10.128.0.1/24", "10.128.0.11/24", "10.128.0.12/24", "10.128.0.13/24", "10.128.0.14/24")
+	w.pods.Route(t, "192.168.100.0/24", "10.128.0.2")
+	// A test's own directory has a path that is too long for a Unix socket.
+	dir, err := os.MkdirTemp("", "oooi-envoy-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	w.dir, w.admin = dir, NewAdmin(dir)
+	w.startServer(t)
+	t.Cleanup(func() { w.stopServer() })
+	w.startEnvoy(t, program)
+	for _, b := range []network.Backend{api, oauth, ingress} {
+		w.pod(t, w.pods, pods()[b.Name][0], b.Service)
+	}
+	return w
+}
+
+func (w *world) startServer(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	s := NewServer(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, XDSSocket(w.dir)) }()
+	w.server = s
+	w.stopServer = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("server: %v", err)
+		}
+		w.stopServer = func() {}
+	}
+}
+
+func (w *world) startEnvoy(t *testing.T, program string) {
+	t.Helper()
+	var said bytes.Buffer
+	c := w.edge.Command(context.WithoutCancel(t.Context()), program, Arguments(w.dir, "test")...)
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+		if t.Failed() {
+			t.Logf("Envoy said:\n%s", said.String())
+		}
+	})
+}
+
+// serves makes Envoy serve n, and waits until it does.
+func (w *world) serves(t *testing.T, n network.Network, behind map[string][]netip.AddrPort) {
+	t.Helper()
+	w.server.Serve(NewResources(n, options(), behind))
+	var names []string
+	for _, l := range n.Listeners {
+		names = append(names, l.Name())
+	}
+	g := NewWithT(t)
+	g.Eventually(w.server.Accepted, patient, "5ms").Should(Succeed())
+	g.Eventually(func() error { return w.admin.Serves(t.Context(), names) }, patient, "5ms").Should(Succeed())
+}
+
+// pod answers TLS at an address of n: first who it is and the server name it was
+// asked for, then every line again, until the line "bye".
+func (w *world) pod(t *testing.T, n *netns.Namespace, at netip.AddrPort, name string) {
+	t.Helper()
+	certificate := selfSigned(t)
+	var l net.Listener
+	n.Do(t, func() {
+		var err error
+		if l, err = net.Listen("tcp4", at.String()); err != nil {
+			t.Error(err)
+		}
+	})
+	if l == nil {
+		t.FailNow()
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answerTLS(tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}}), name)
+		}
+	}()
+}
+
+func answerTLS(c *tls.Conn, name string) {
+	defer func() { _ = c.Close() }()
+	if c.Handshake() != nil {
+		return
+	}
+	asked := c.ConnectionState().ServerName
+	if asked == "" {
+		asked = "nobody"
+	}
+	if _, err := fmt.Fprintf(c, "%s, asked for %s\n", name, asked); err != nil {
+		return
+	}
+	lines := bufio.NewScanner(c)
+	for lines.Scan() && lines.Text() != "bye" {
+		if _, err := fmt.Fprintln(c, lines.Text()); err != nil {
+			return
+		}
+	}
+}
+
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// openssl is who answers OpenSSL, dialling from n, or the error that it prints.
+// An empty server name is not sent.
+func (w *world) openssl(t *testing.T, n *netns.Namespace, at, serverName string) (string, error) {
+	t.Helper()
+	args := []string{"s_client", "-connect", at, "-quiet", "-verify_quiet"}
+	if serverName == "" {
+		args = append(args, "-noservername")
+	} else {
+		args = append(args, "-servername", serverName)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c := n.Command(ctx, "openssl", args...)
+	c.Stdin = strings.NewReader("bye\n")
+	var out, failed bytes.Buffer
+	c.Stdout, c.Stderr = &out, &failed
+	if err := c.Run(); err != nil {
+		if _, ok := err.(*exec.ExitError); !ok {
+			t.Fatal(err)
+		}
+		return out.String(), fmt.Errorf("%w: %s", err, failed.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// A tunnel is a connection that stays.
+type tunnel struct {
+	conn  *tls.Conn
+	lines *bufio.Reader
+	// hello is what the pod said first.
+	hello string
+}
+
+// dial opens a connection from the machine; over wraps what TLS is spoken over.
+func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn) net.Conn) (*tunnel, error) {
+	t.Helper()
+	var c net.Conn
+	var err error
+	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", at, 10*time.Second) })
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	for _, o := range over {
+		c = o(c)
+	}
+	u := &tunnel{conn: tls.Client(c, &tls.Config{ServerName: serverName, InsecureSkipVerify: true})}
+	u.lines = bufio.NewReader(u.conn)
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	u.hello, err = u.lines.ReadString('\n')
+	u.hello = strings.TrimSpace(u.hello)
+	return u, err
+}
+
+// works says whether bytes still go there and back.
+func (u *tunnel) works() error {
+	_ = u.conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(u.conn, "still there?\n"); err != nil {
+		return err
+	}
+	_, err := u.lines.ReadString('\n')
+	return err
+}
+
+// counter is one of Envoy's.
+func (w *world) counter(t *testing.T, name string) string {
+	t.Helper()
+	b, err := w.admin.get(t.Context(), "/stats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if n, v, _ := strings.Cut(strings.TrimSpace(line), ": "); n == name {
+			return v
+		}
+	}
+	t.Fatalf("Envoy has no counter %s:\n%s", name, b)
+	return ""
+}
