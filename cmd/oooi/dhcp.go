@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -66,12 +67,31 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 			if err != nil {
 				return err
 			}
-			ready()
+			go readyWith(ctx, store, &r, ready)
 			log.Info("serving", "network", source.Current().Network.Name, "interface", f.device)
 			return server.Serve(ctx, conn)
 		})
 	})
 	return g.Wait()
+}
+
+// readyWith is not ready before every lease that there was is known, though
+// those that are known are renewed from the start.
+func readyWith(ctx context.Context, store dhcp.Store, r *readiness, ready func()) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		err := store.Ready()
+		if err == nil {
+			ready()
+			return
+		}
+		r.set(err)
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
 }
 
 // leases are objects in a cluster, else files.

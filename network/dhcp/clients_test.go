@@ -1,0 +1,235 @@
+package dhcp_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+const mac1, mac2 = "02:00:00:00:00:01", "02:00:00:00:00:02"
+
+// blue is a network as NewPlan makes it, with short leases.
+func blue() network.Network {
+	intent := network.Intent{
+		Cluster:   network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"},
+		Edges:     1,
+		Endpoints: []network.Endpoint{{Name: "kube-apiserver", Addresses: []netip.Addr{netip.MustParseAddr("10.240.0.200")}, Port: 6443, Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}},
+		Segments: []network.Segment{{
+			Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100", MTU: 1400}, Primary: true,
+			CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
+			Settings: network.Settings{LeaseTime: network.Duration(10 * time.Minute), NTPServers: []netip.Addr{netip.MustParseAddr("192.0.2.123")}},
+		}},
+	}
+	plan, problems := network.NewPlan(intent)
+	if len(problems) > 0 || plan.Validate() != nil {
+		panic(problems)
+	}
+	return plan.Networks[0]
+}
+
+// machines is a cluster's, by MAC.
+type machines map[string]string
+
+func (m machines) Machine(mac string) (string, netip.Addr, bool) {
+	name, ok := m[mac]
+	return name, netip.Addr{}, ok
+}
+func (m machines) Reporter(netip.Addr) string { return "" }
+func (m machines) Gone(name string) bool {
+	for _, n := range m {
+		if n == name {
+			return false
+		}
+	}
+	return true
+}
+
+// A site is an edge that serves DHCP on a segment.
+type site struct {
+	t       *testing.T
+	n       network.Network
+	segment *netns.Segment
+	edge    *netns.Namespace
+	files   *dhcp.Files
+}
+
+func serve(t *testing.T, n network.Network, dir string) site {
+	t.Helper()
+	s := site{t: t, n: n, segment: netns.NewSegment(t), edge: netns.New(t)}
+	s.segment.Attach(t, s.edge, "net1", "", n.Edges[0].Address.String()+"/24", n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
+	var err error
+	if s.files, err = dhcp.OpenFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	m, err := dhcp.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &dhcp.Server{
+		Network: func() network.Network { return n }, Store: s.files, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
+		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	var conn *net.UDPConn
+	s.edge.Do(t, func() {
+		conn, err = edge.ListenPacket(t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:67"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, conn) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		_ = s.files.Close()
+	})
+	return s
+}
+
+// script does what a client's own script does with what it got, and writes down
+// what that was.
+const script = `#!/bin/sh
+reason=${reason:-$1}
+env | grep -E '^(new_|ip=|subnet=|router=|dns=|staticroutes=|lease=|hostname=|domain=|search=|mtu=|ntpsrv=|message=)' | sort > "$RECORD.$reason.tmp"
+mv "$RECORD.$reason.tmp" "$RECORD.$reason"
+ip=${ip:-$new_ip_address}
+case $reason in
+bound|renew|BOUND|REBOOT|RENEW|REBIND)
+	ip addr flush dev net1
+	ip addr add "$ip/24" dev net1
+	if [ -n "$staticroutes" ]; then
+		set -- $staticroutes
+		while [ $# -gt 1 ]; do ip route replace "$1" via "$2" onlink dev net1; shift 2; done
+	fi
+	# dhclient gives the bytes: width, the destination's, the router's.
+	set -- $new_rfc3442_classless_static_routes
+	while [ $# -gt 4 ]; do
+		w=$1; shift; d=
+		for at in 0 8 16 24; do if [ "$w" -gt $at ]; then d=$d.$1; shift; else d=$d.0; fi; done
+		ip route replace "${d#.}/$w" via "$1.$2.$3.$4" onlink dev net1; shift 4
+	done ;;
+deconfig|RELEASE|EXPIRE|STOP)
+	ip addr flush dev net1 ;;
+esac
+`
+
+// A guest is a namespace on the segment with a foreign client in it.
+type guest struct {
+	site
+	ns     *netns.Namespace
+	dir    string
+	record string
+}
+
+func (s site) guest(mac string) guest {
+	s.t.Helper()
+	g := guest{site: s, ns: netns.New(s.t), dir: s.t.TempDir()}
+	s.segment.Attach(s.t, g.ns, "net1", mac)
+	g.record = filepath.Join(g.dir, "got")
+	g.write("script", script, 0o700)
+	g.write("dhclient.conf", "option rfc3442-classless-static-routes code 121 = array of unsigned integer 8;\nrequest subnet-mask, broadcast-address, routers, rfc3442-classless-static-routes, domain-name, domain-name-servers, domain-search, host-name, interface-mtu, ntp-servers;\ntimeout 20;\n", 0o600)
+	return g
+}
+
+func (g guest) write(name, content string, mode os.FileMode) {
+	if err := os.WriteFile(filepath.Join(g.dir, name), []byte(content), mode); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g guest) read(name string) string {
+	b, err := os.ReadFile(filepath.Join(g.dir, name))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// start runs a client until stop; stop ends it with a signal of its choice.
+func (g guest) start(program string, args ...string) (stop func(os.Signal)) {
+	g.t.Helper()
+	c := g.ns.Command(context.WithoutCancel(g.t.Context()), program, args...)
+	c.Env = append(os.Environ(), "RECORD="+g.record)
+	c.Stdout, c.Stderr = g.t.Output(), g.t.Output()
+	c.WaitDelay = time.Second
+	if err := c.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = c.Wait(); close(ended) }()
+	stop = func(s os.Signal) { _ = c.Process.Signal(s) }
+	g.t.Cleanup(func() {
+		_ = c.Process.Kill()
+		<-ended
+	})
+	return stop
+}
+
+// run runs a client to its end.
+func (g guest) run(program string, args ...string) error {
+	c := g.ns.Command(g.t.Context(), program, args...)
+	c.Env = append(os.Environ(), "RECORD="+g.record)
+	c.Stdout, c.Stderr = g.t.Output(), g.t.Output()
+	c.WaitDelay = time.Second
+	return c.Run()
+}
+
+// got is what the client's script was told, as variables.
+func (g guest) got(reason string) map[string]string {
+	out := map[string]string{}
+	b, _ := os.ReadFile(g.record + "." + reason)
+	for line := range strings.Lines(string(b)) {
+		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
+		out[k] = v
+	}
+	return out
+}
+
+func (g guest) address() string {
+	for _, p := range g.ns.Addresses(g.t, "net1") {
+		return p.Addr().String()
+	}
+	return ""
+}
+
+func (g guest) udhcpc(args ...string) []string {
+	return append([]string{"-f", "-i", "net1", "-s", filepath.Join(g.dir, "script"), "-O", "121", "-O", "119", "-O", "26", "-O", "42"}, args...)
+}
+
+func (g guest) dhclient(args ...string) []string {
+	return append(args, "-4", "-cf", filepath.Join(g.dir, "dhclient.conf"), "-lf", filepath.Join(g.dir, "leases"),
+		"-pf", filepath.Join(g.dir, "pid"), "-sf", filepath.Join(g.dir, "script"), "-e", "RECORD="+g.record, "net1")
+}
+
+// gets waits until the client has the address and the routes of the plan.
+func (g guest) gets(address string) {
+	g.t.Helper()
+	w := NewWithT(g.t)
+	w.Eventually(g.address, "20s", "50ms").Should(Equal(address))
+	w.Eventually(func() string {
+		out, _ := exec.Command("ip", "-n", g.ns.Name, "route").Output()
+		return string(out)
+	}, "5s", "50ms").Should(And(
+		ContainSubstring("default via 192.168.100.2 "),
+		ContainSubstring("192.168.100.3 via 192.168.100.2 "),
+		ContainSubstring("10.240.0.200 via 192.168.100.2 "),
+	))
+}
