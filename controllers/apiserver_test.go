@@ -1,0 +1,217 @@
+package controllers
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// An apiServer is a real one, with its etcd and nothing else: no controller
+// fills in a Deployment's status or collects garbage, so tests do.
+type apiServer struct {
+	admin client.Client
+	// operator is the operator's ServiceAccount, with the rights of config/.
+	operator *rest.Config
+	env      *envtest.Environment
+}
+
+// newAPIServer starts one that refuses what OpenShift's does, with what
+// config/default installs.
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	g := NewWithT(t)
+	env := &envtest.Environment{BinaryAssetsDirectory: assets(t)}
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	conf, err := env.Start()
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, AddToScheme, apiextensionsv1.AddToScheme} {
+		g.Expect(add(scheme)).To(Succeed())
+	}
+	conf.QPS = -1
+	admin, err := client.New(conf, client.Options{Scheme: scheme})
+	g.Expect(err).NotTo(HaveOccurred())
+	s := &apiServer{admin: admin, operator: rest.CopyConfig(conf), env: env}
+	s.operator.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:oooi-system:oooi",
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:oooi-system", "system:authenticated"},
+	}
+	s.install(t)
+	return s
+}
+
+// assets is where etcd and kube-apiserver are.
+func assets(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
+		return dir
+	}
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs a real API server; OOOI_UNIT is set")
+	}
+	dir, err := testbed.EnvtestAssets(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatalf("building an API server: %v", err)
+	}
+	return dir
+}
+
+// install applies config/default, as a user does.
+func (s *apiServer) install(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("..", "config", "default"))
+	g.Expect(err).NotTo(HaveOccurred())
+	text, err := built.AsYaml()
+	g.Expect(err).NotTo(HaveOccurred())
+	s.apply(t, text)
+}
+
+// apply creates every object of a manifest, whose namespaces exist.
+func (s *apiServer) apply(t *testing.T, manifest []byte) {
+	t.Helper()
+	for _, u := range objectsOf(t, manifest) {
+		NewWithT(t).Expect(s.admin.Create(t.Context(), u)).To(Succeed(), "%s %s", u.GetKind(), u.GetName())
+	}
+}
+
+func objectsOf(t *testing.T, manifest []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var out []*unstructured.Unstructured
+	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		err := d.Decode(&u.Object)
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(u.Object) > 0 {
+			out = append(out, u)
+		}
+	}
+}
+
+// installKinds makes the API server know HyperShift's kinds from HyperShift's
+// own definitions, and the others.
+func (s *apiServer) installKinds(t *testing.T) {
+	t.Helper()
+	hypershift := filepath.Join(moduleDir(t, "github.com/openshift/hypershift/api"), "hypershift", "v1beta1", "zz_generated.featuregated-crd-manifests")
+	crds := []*apiextensionsv1.CustomResourceDefinition{machineDefinition()}
+	for _, plural := range []string{"hostedclusters", "nodepools", "hostedcontrolplanes"} {
+		crds = append(crds, definitionIn(t, filepath.Join(hypershift, plural+".hypershift.openshift.io", "AAA_ungated.yaml")))
+	}
+	crds = append(crds,
+		definitionIn(t, filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")),
+		definitionIn(t, filepath.Join(moduleDir(t, "github.com/k8snetworkplumbingwg/network-attachment-definition-client"), "artifacts", "networks-crd.yaml")))
+	_, err := envtest.InstallCRDs(s.env.Config, envtest.CRDInstallOptions{CRDs: crds})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+}
+
+// definitionIn reads a definition, without annotations: HyperShift's ungated
+// ones have a key that no API server takes.
+func definitionIn(t *testing.T, path string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err == nil {
+		err = sigsyaml.Unmarshal(text, crd)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotations := map[string]string{}
+	if v, ok := crd.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]; ok {
+		annotations[apiextensionsv1.KubeAPIApprovedAnnotation] = v
+	}
+	crd.Annotations = annotations
+	return crd
+}
+
+// machineDefinition stands for KubeVirt's, which its operator makes at run time:
+// it has the names and takes any content.
+func machineDefinition() *apiextensionsv1.CustomResourceDefinition {
+	any := true
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "virtualmachineinstances.kubevirt.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "kubevirt.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "virtualmachineinstances", Kind: "VirtualMachineInstance"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &any}}}},
+		},
+	}
+}
+
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatalf("go list -m %s: %v", module, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// run starts the operator with its own rights, until the test ends.
+func (s *apiServer) run(t *testing.T) (*Reconciler, *prometheus.Registry) {
+	t.Helper()
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(AddToScheme(scheme)).To(Succeed())
+	skipName := true
+	mgr, err := ctrl.NewManager(s.operator, ctrl.Options{
+		Scheme: scheme, Cache: CacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
+		LeaderElection: true, LeaderElectionID: "oooi.densityops.com", LeaderElectionNamespace: "oooi-system", LeaderElectionReleaseOnCancel: true,
+		Controller: config.Controller{SkipNameValidation: &skipName},
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	registry := prometheus.NewRegistry()
+	r := &Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("oooi"),
+		Metrics: NewMetrics(registry), Options: testOptions, Now: time.Now,
+	}
+	g.Expect(r.SetupWithManager(mgr)).To(Succeed())
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended: %v", err)
+		}
+	})
+	return r, registry
+}

@@ -1,0 +1,97 @@
+// This file decides which objects a plan needs in the control plane namespace.
+// It is pure, and names no user, no host path and no capability.
+
+package controllers
+
+import (
+	"fmt"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// desired are the objects that plan needs, in the order in which they are
+// applied: what an edge needs before the edge.
+func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured {
+	ns := plan.Cluster.ControlPlaneNamespace
+	out := []*unstructured.Unstructured{
+		object(w, corev1ac.ServiceAccount(EdgeRole, ns).
+			WithLabels(plainLabels("oooi-edge")).
+			WithAutomountServiceAccountToken(false)),
+		object(w, roleBinding(EdgeRole, ns, EdgeRole, ns).WithLabels(plainLabels("oooi-edge"))),
+		object(w, corev1ac.ConfigMap(PlanConfigMap, ns).
+			WithLabels(plainLabels("oooi-plan")).
+			WithData(map[string]string{PlanKey: string(plan.JSON())})),
+	}
+	for _, n := range plan.Networks {
+		if n.Attachment.SiblingConfig != "" {
+			out = append(out, sibling(w, n, ns))
+		}
+		for _, e := range n.Edges {
+			out = append(out, object(w, edgeDeployment(w, n, e, o, ns)))
+		}
+	}
+	return out
+}
+
+// controlPlaneBinding gives the operator ControlPlaneRole where w's control
+// plane runs.
+func controlPlaneBinding(w world, o Options) *unstructured.Unstructured {
+	ns := w.controlPlane.Namespace
+	return object(w, roleBinding(ControlPlaneRole, ns, o.ServiceAccount.Name, o.ServiceAccount.Namespace).
+		WithLabels(plainLabels("oooi-operator")))
+}
+
+// roleBinding binds the shipped ClusterRole of its name to a ServiceAccount.
+func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
+	return rbacv1ac.RoleBinding(name, ns).
+		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(name)).
+		WithSubjects(rbacv1ac.Subject().WithKind(rbacv1.ServiceAccountKind).WithName(account).WithNamespace(accountNS))
+}
+
+// sibling is the definition by which edges join n with addresses, beside the
+// one that its machines use.
+func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.SiblingConfig}}}
+	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
+	u.SetNamespace(ns)
+	u.SetName(siblingName(n))
+	u.SetLabels(networkLabels("oooi-edge", n))
+	if r := n.Attachment.ResourceName; r != "" {
+		u.SetAnnotations(map[string]string{resourceNameAnnotation: r})
+	}
+	return owned(w, u)
+}
+
+// object is a typed apply configuration as all of ours are kept, with the
+// HostedControlPlane as its owner.
+func object(w world, typed any) *unstructured.Unstructured {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+	}
+	return owned(w, &unstructured.Unstructured{Object: m})
+}
+
+// owned makes u go when the control plane goes. The reference neither controls
+// nor blocks: OpenShift refuses both without rights on the owner's finalizers.
+func owned(w world, u *unstructured.Unstructured) *unstructured.Unstructured {
+	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
+		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").
+		WithName(w.controlPlane.Name).WithUID(w.controlPlane.UID))
+	if err == nil {
+		err = unstructured.SetNestedSlice(u.Object, []any{ref}, "metadata", "ownerReferences")
+	}
+	if err != nil {
+		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+	}
+	return u
+}

@@ -1,0 +1,230 @@
+package controllers
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// served is the story's world and its plan.
+func served(t *testing.T, name string) (world, network.Plan) {
+	t.Helper()
+	stories := golden.Stories(t)
+	i := slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == name })
+	w := worldOf(t, stories[i])
+	d := decide(w, testOptions, testNow)
+	if d.action != serve {
+		t.Fatalf("%s is not served: %v", name, d.problems)
+	}
+	return w, d.plan
+}
+
+// edge is the one Deployment among the objects for plan.
+func edge(t *testing.T, w world, plan network.Plan) appsv1.Deployment {
+	t.Helper()
+	var found []appsv1.Deployment
+	for _, u := range desired(w, plan, testOptions) {
+		if u.GetKind() != "Deployment" {
+			continue
+		}
+		d := appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, &d, true); err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, d)
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d Deployments, want 1", len(found))
+	}
+	return found[0]
+}
+
+// TestEdgeIsRestricted holds what OpenShift's restricted-v2 and Pod Security
+// restricted ask, and what they leave open and we do not.
+func TestEdgeIsRestricted(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	pod := edge(t, w, plan).Spec.Template.Spec
+	g.Expect(pod.HostNetwork || pod.HostPID || pod.HostIPC).To(BeFalse())
+	g.Expect(pod.SecurityContext.RunAsUser).To(BeNil(), "OpenShift gives each namespace its own range")
+	g.Expect(pod.SecurityContext.FSGroup).To(BeNil())
+	g.Expect(pod.SecurityContext.SupplementalGroups).To(BeEmpty())
+	g.Expect(pod.SecurityContext.Sysctls).To(ConsistOf(corev1.Sysctl{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}))
+	for _, c := range pod.Containers {
+		s := c.SecurityContext
+		g.Expect(s.RunAsUser).To(BeNil(), c.Name)
+		g.Expect(s.RunAsGroup).To(BeNil(), c.Name)
+		g.Expect(*s.RunAsNonRoot && *s.ReadOnlyRootFilesystem && !*s.AllowPrivilegeEscalation).To(BeTrue(), c.Name)
+		g.Expect(s.Capabilities).To(Equal(&corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}), c.Name)
+		g.Expect(s.SeccompProfile.Type).To(Equal(corev1.SeccompProfileTypeRuntimeDefault), c.Name)
+		g.Expect(c.Ports).To(BeEmpty(), c.Name)
+		for _, p := range []*corev1.Probe{c.ReadinessProbe, c.StartupProbe, c.LivenessProbe} {
+			g.Expect(p == nil || p.Exec != nil).To(BeTrue(), "%s: an edge may be deaf to its node", c.Name)
+		}
+	}
+}
+
+// TestOnlyOurServersHoldAToken: Envoy, which parses what machines send, can ask
+// nothing of the API server.
+func TestOnlyOurServersHoldAToken(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	pod := edge(t, w, plan).Spec.Template.Spec
+	g.Expect(*pod.AutomountServiceAccountToken).To(BeFalse())
+	for _, c := range pod.Containers {
+		has := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "token" })
+		g.Expect(has).To(Equal(c.Name != "envoy"), c.Name)
+	}
+}
+
+func TestAddressesOfAnEdge(t *testing.T) {
+	for story, want := range map[string]string{
+		"lb-ip":   `[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24","192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"net1"}]`,
+		"lb-name": `[{"name":"oooi-clusters-vlan100","namespace":"clusters-lbh","ips":["192.168.100.4/24","192.168.100.2/32","192.168.100.3/32"],"interface":"net1"}]`,
+	} {
+		t.Run(story, func(t *testing.T) {
+			w, plan := served(t, story)
+			NewWithT(t).Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(Equal(want))
+		})
+	}
+	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
+		g := NewWithT(t)
+		w, plan := served(t, "lb-name")
+		plan.Networks[0].Attachment.SiblingConfig = ""
+		g.Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(ContainSubstring(`{"name":"vlan100","namespace":"clusters",`))
+		g.Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement("NetworkAttachmentDefinition"))
+	})
+}
+
+func kindsOf(objects []*unstructured.Unstructured) []string {
+	var out []string
+	for _, u := range objects {
+		out = append(out, u.GetKind())
+	}
+	return out
+}
+
+// TestWhatMakesAnEdgeAnew: an edge that is made anew cuts every connection, so
+// only what can't be changed in a running pod may do it.
+func TestWhatMakesAnEdgeAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world, *network.Plan, *Options)
+		anew   bool
+	}{
+		"a name": {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].DNS.Views[0].Records = nil }, false},
+		"a backend": {func(_ *world, p *network.Plan, _ *Options) {
+			p.Networks[0].Backends[0].ClusterIP = netip.MustParseAddr("10.9.9.9")
+		}, false},
+		"a listener":     {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].Listeners = p.Networks[0].Listeners[:1] }, false},
+		"the lease time": {func(_ *world, p *network.Plan, _ *Options) { p.Networks[0].DHCP.LeaseTime++ }, false},
+		"a NodePool": {func(_ *world, p *network.Plan, _ *Options) {
+			p.Networks[0].NodePools = append(p.Networks[0].NodePools, "blue-2")
+		}, false},
+		"a published address": {func(_ *world, p *network.Plan, _ *Options) {
+			p.Networks[0].PublishedAddresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
+		}, true},
+		"the next hop": {func(_ *world, p *network.Plan, _ *Options) {
+			p.Networks[0].NextHop = netip.MustParseAddr("192.168.100.9")
+		}, true},
+		"our image":     {func(_ *world, _ *network.Plan, o *Options) { o.Image += "2" }, true},
+		"Envoy's image": {func(_ *world, _ *network.Plan, o *Options) { o.EnvoyImage += "2" }, true},
+		"where machines may run": {func(w *world, _ *network.Plan, _ *Options) {
+			w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"vlan": "100"}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := served(t, "lb-ip")
+			o := testOptions
+			n := plan.Networks[0]
+			before, _ := json.Marshal(edgeDeployment(w, n, n.Edges[0], o, "x").Spec.Template)
+			c.change(&w, &plan, &o)
+			n = plan.Networks[0]
+			after, _ := json.Marshal(edgeDeployment(w, n, n.Edges[0], o, "x").Spec.Template)
+			g.Expect(string(before) != string(after)).To(Equal(c.anew))
+		})
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	w.HostedCluster.Spec.Tolerations = []corev1.Toleration{{Key: "mine", Operator: corev1.TolerationOpExists}}
+	second := w.NodePools[0].DeepCopy()
+	second.Name = "blue-2"
+	plan.Networks[0].NodePools = []string{"blue", "blue-2"}
+	w.NodePools = append(w.NodePools, *second)
+	required := func() *corev1.NodeSelector {
+		return edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	g.Expect(edge(t, w, plan).Spec.Template.Spec.Tolerations).To(ContainElement(w.HostedCluster.Spec.Tolerations[0]))
+	g.Expect(required()).To(BeNil())
+	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
+	g.Expect(required()).To(BeNil(), "the machines of one NodePool may run anywhere")
+	w.NodePools[1].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "b", "vlan": "yes"}
+	g.Expect(required().NodeSelectorTerms).To(HaveLen(2))
+	g.Expect(required().NodeSelectorTerms[1].MatchExpressions).To(HaveLen(2))
+	w.NodePools[1].Spec.Platform = hyperv1.NodePoolPlatform{}
+	g.Expect(required().NodeSelectorTerms).To(HaveLen(1))
+	plan.Networks[0].Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
+	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceName("bridge.network.kubevirt.io/br1")))
+}
+
+// TestSecondaryNetworkGetsAddressesOnly: nothing listens there but DHCP.
+func TestSecondaryNetworkGetsAddressesOnly(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	plan.Networks[0].Primary = false
+	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers).To(HaveLen(1))
+}
+
+// TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.
+func TestEverythingGoesWithTheControlPlane(t *testing.T) {
+	w, plan := served(t, "lb-ip")
+	for _, u := range append(desired(w, plan, testOptions), controlPlaneBinding(w, testOptions)) {
+		g := NewWithT(t)
+		g.Expect(u.GetFinalizers()).To(BeEmpty())
+		g.Expect(u.GetNamespace()).To(Equal("clusters-blue"))
+		g.Expect(u.GetOwnerReferences()).To(HaveLen(1))
+		ref := u.GetOwnerReferences()[0]
+		g.Expect(ref.Kind + "/" + ref.Name).To(Equal("HostedControlPlane/blue"))
+		g.Expect(ref.Controller).To(BeNil())
+		g.Expect(ref.BlockOwnerDeletion).To(BeNil())
+		g.Expect(ownedLabels().AsSelector().Matches(labels.Set(u.GetLabels()))).To(BeTrue(), "what does not carry our labels is never removed")
+	}
+}
+
+func TestNamesAreShortAndTheirOwn(t *testing.T) {
+	g := NewWithT(t)
+	long := strings.Repeat("x", 60)
+	seen := map[string]string{}
+	for _, a := range []network.Attachment{
+		{Namespace: "clusters", Name: "vlan100"}, {Namespace: "clusters", Name: "vlan.100"}, {Namespace: "clusters", Name: "vlan-100"},
+		{Namespace: "a", Name: "b-c"}, {Namespace: "a-b", Name: "c"}, {Namespace: "a", Name: "b.c"},
+		{Namespace: long, Name: long}, {Namespace: long, Name: long + "y"},
+	} {
+		n := network.Network{Name: a.Namespace + "." + a.Name, Attachment: a}
+		for _, name := range []string{edgeName(n, network.Edge{Number: 1}), edgeName(n, network.Edge{Number: 2}), siblingName(n)} {
+			g.Expect(validation.IsDNS1123Label(name)).To(BeEmpty(), name)
+			g.Expect(seen).NotTo(HaveKey(name))
+			seen[name] = n.Name
+		}
+		g.Expect(len(edgeName(n, network.Edge{Number: 1}))).To(BeNumerically("<=", 47), "room for what a pod's name gets behind it")
+		g.Expect(validation.IsValidLabelValue(networkLabel(n))).To(BeEmpty())
+	}
+	g.Expect(seen).To(HaveKey("oooi-edge-clusters-vlan100-1"))
+}

@@ -1,0 +1,78 @@
+// Package controllers is where HostedClusters meet the API server: it reads
+// what a cluster's network is derived from, applies what the plan asks for, and
+// says on the HostedCluster how that went. What is served is decided elsewhere
+// (hcp, network); what the objects look like is decided by the pure functions
+// in desired*.go.
+//
+// It never updates a HostedCluster or a NodePool beyond one condition of its
+// own, sets no finalizer, makes no Role and no Route, and reads no Secret.
+package controllers
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// How long until a cluster is looked at again though nothing was heard of it.
+const (
+	// whileServed heals what is not watched: the objects of ours of which the
+	// operator may not read all others of their kind.
+	whileServed = 5 * time.Minute
+	// whilePaused is how late the end of a pause may be seen.
+	whilePaused = time.Minute
+	// whileRemoving is how often it is looked for what a stopping edge still
+	// wrote.
+	whileRemoving = 2 * time.Second
+	// whileBinding is how long the API server gets to hear of our own rights.
+	whileBinding = 100 * time.Millisecond
+)
+
+// Options of the controllers.
+type Options struct {
+	// Image is our own image, for edges. EnvoyImage is Envoy's, with envoy as
+	// its entrypoint and a numeric user.
+	Image, EnvoyImage string
+	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
+	ServiceAccount types.NamespacedName
+	// ControllerName must be unique in a process. Empty: "hostedcluster".
+	ControllerName string
+}
+
+// A Reconciler keeps the networks of hosted clusters as their annotations ask.
+type Reconciler struct {
+	// Client writes, and reads from the cache.
+	Client client.Client
+	// Live reads what the operator may read in some namespaces only, which no
+	// cache can hold.
+	Live    client.Reader
+	Events  events.EventRecorder
+	Metrics *Metrics
+	Options Options
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile brings one hosted cluster to what it asks for. An error is the API
+// server's, to be tried again; what a user can mend is said in the condition.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	w, err := r.gather(ctx, req.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		r.Metrics.forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide(w, r.Options, r.Now())
+	a, err := r.apply(ctx, w, d)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: a.again}, r.report(ctx, w, d, a)
+}

@@ -1,0 +1,140 @@
+// This file holds every write but the condition's: server-side apply by one
+// field owner, and removal of what is ours and no longer desired. It decides
+// nothing but the order, and never touches what does not carry our labels.
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// An outcome is how things are after a decision was carried out.
+type outcome struct {
+	// edges as the API server has them now.
+	edges []appsv1.Deployment
+	// unfinished says that the decision is not carried out to its end.
+	unfinished bool
+	again      time.Duration
+}
+
+func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, error) {
+	switch d.action {
+	case serve:
+		return r.serve(ctx, w, d)
+	case remove:
+		return r.remove(ctx, w)
+	}
+	return outcome{edges: w.edges, again: d.again}, nil
+}
+
+// serve first binds the operator's own rights in the namespace; until they hold,
+// nothing else can be written.
+func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, error) {
+	if err := r.write(ctx, w, controlPlaneBinding(w, r.Options)); err != nil {
+		return outcome{}, err
+	}
+	if w.binding == nil {
+		return outcome{unfinished: true, again: whileBinding}, nil
+	}
+	o := outcome{again: d.again}
+	for _, want := range d.desired {
+		u := want.DeepCopy()
+		if err := r.write(ctx, w, u); err != nil {
+			return outcome{}, err
+		}
+		if u.GroupVersionKind() == deploymentKind {
+			edge := appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
+				return outcome{}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
+			}
+			o.edges = append(o.edges, edge)
+		}
+	}
+	return o, r.prune(ctx, obsolete(w.owned, d))
+}
+
+// write applies u and leaves in it what the API server made of it.
+func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstructured) error {
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("applying %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
+	}
+	if !w.has(u) {
+		r.Metrics.wrote(u.GetKind())
+	}
+	return nil
+}
+
+// has says whether w holds u in this very version.
+func (w world) has(u *unstructured.Unstructured) bool {
+	same := func(o metav1.PartialObjectMetadata) bool {
+		return o.UID == u.GetUID() && o.ResourceVersion == u.GetResourceVersion()
+	}
+	return w.binding != nil && same(*w.binding) || slices.ContainsFunc(w.owned, same)
+}
+
+// obsolete are the objects of ours that d does not ask for. Leases are asked for
+// by their network, as the edges write them.
+func obsolete(owned []metav1.PartialObjectMetadata, d decision) []metav1.PartialObjectMetadata {
+	networks := map[string]bool{}
+	for _, n := range d.plan.Networks {
+		networks[networkLabel(n)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(owned), func(o metav1.PartialObjectMetadata) bool {
+		if o.GroupVersionKind() == leaseKind {
+			return networks[o.Labels[labelNetwork]]
+		}
+		return slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
+		})
+	})
+}
+
+// remove takes everything of ours away. The operator's own rights go last, in a
+// pass that found nothing else: an edge that stops may still write a lease.
+func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
+	if w.binding == nil {
+		return outcome{}, nil
+	}
+	if len(w.owned) > 0 {
+		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned)
+	}
+	return outcome{}, r.delete(ctx, *w.binding)
+}
+
+// prune deletes edges before the rights by which they write leases, and those
+// before the leases.
+func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata) error {
+	order := []string{deploymentKind.Kind, roleBindingKind.Kind, serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind}
+	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
+		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
+	})
+	for _, o := range sorted {
+		if err := r.delete(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delete removes o as it was read: another object of its name stays.
+func (r *Reconciler) delete(ctx context.Context, o metav1.PartialObjectMetadata) error {
+	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if o.UID != "" {
+		opts = append(opts, client.Preconditions{UID: &o.UID})
+	}
+	if err := client.IgnoreNotFound(r.Client.Delete(ctx, &o, opts...)); err != nil {
+		return fmt.Errorf("removing %s %s/%s: %w", o.Kind, o.Namespace, o.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// This file decides what is done with one hosted cluster, from what was read of
+// it. It is pure: no reads, no writes, no clock but the time passed in.
+
+package controllers
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An action is what is done with a cluster.
+type action int
+
+const (
+	// ignore: nothing is written at all (it is paused, or going).
+	ignore action = iota
+	// leave: what is there stays as it is, and the condition says why.
+	leave
+	// serve: the desired objects are applied, all others of ours removed.
+	serve
+	// remove: everything of ours goes, the condition too.
+	remove
+)
+
+func (a action) String() string { return [...]string{"ignore", "leave", "serve", "remove"}[a] }
+
+// A decision is everything that follows from a world.
+type decision struct {
+	action   action
+	plan     network.Plan
+	problems network.Problems
+	// desired is applied in this order. Empty unless the action is serve.
+	desired []*unstructured.Unstructured
+	again   time.Duration
+}
+
+func decide(w world, o Options, now time.Time) decision {
+	hc := w.HostedCluster
+	switch {
+	case !hc.DeletionTimestamp.IsZero():
+		// The owner reference and the namespace's end take everything of ours.
+		return decision{action: ignore}
+	case hcp.Paused(hc, now):
+		return decision{action: ignore, again: whilePaused}
+	case !hcp.OptedIn(hc):
+		return decision{action: remove}
+	}
+	intent, problems := hcp.Intent(w.Objects)
+	plan, more := network.NewPlan(intent)
+	problems = append(slices.Clone(problems), more...)
+	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
+		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
+			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."})
+	}
+	d := decision{action: serve, plan: plan, problems: problems, again: whileServed}
+	if !servable(problems) {
+		d.action = leave
+		return d
+	}
+	d.desired = desired(w, plan, o)
+	return d
+}
+
+// servable says whether anything is applied: nothing where a problem blocks, and
+// nothing while there is no control plane to reach.
+func servable(ps network.Problems) bool {
+	return !ps.Blocking() && !ps.Has(network.WaitingForControlPlane)
+}

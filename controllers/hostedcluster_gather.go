@@ -1,0 +1,202 @@
+// This file holds every read: what there is to know about one hosted cluster
+// now. It decides nothing, and never reads a Secret.
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
+)
+
+// priorityClass is HyperShift's for what the API of a hosted cluster hangs on.
+const priorityClass = "hypershift-api-critical"
+
+// The kinds that are read as metadata only, or written.
+var (
+	hostedControlPlaneKind = hyperv1.GroupVersion.WithKind("HostedControlPlane")
+	serviceAccountKind     = corev1.SchemeGroupVersion.WithKind("ServiceAccount")
+	configMapKind          = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	roleBindingKind        = rbacv1.SchemeGroupVersion.WithKind("RoleBinding")
+	leaseKind              = coordinationv1.SchemeGroupVersion.WithKind("Lease")
+	deploymentKind         = appsv1.SchemeGroupVersion.WithKind("Deployment")
+	definitionKind         = nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
+)
+
+// A world is everything that is read about one hosted cluster.
+type world struct {
+	hcp.Objects
+	// controlPlane is the HostedControlPlane, which owns what we make. Nil while
+	// HyperShift has not made it.
+	controlPlane *metav1.PartialObjectMetadata
+	// binding gives the operator ControlPlaneRole in the control plane
+	// namespace. Where it is nil, nothing of ours can be there.
+	binding *metav1.PartialObjectMetadata
+	// owned is everything else of ours in the control plane namespace.
+	owned []metav1.PartialObjectMetadata
+	// edges are the Deployments among it.
+	edges []appsv1.Deployment
+	// priorityClass says that HyperShift's PriorityClass exists.
+	priorityClass bool
+}
+
+// hasControlPlane says whether there is one to serve, and to be owned by.
+func (w world) hasControlPlane() bool {
+	return w.controlPlane != nil && w.controlPlane.DeletionTimestamp.IsZero()
+}
+
+// gather reads one world. A HostedCluster that is gone is a NotFound error.
+func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (world, error) {
+	w := world{Objects: hcp.Objects{HostedCluster: &hyperv1.HostedCluster{}}}
+	if err := r.Client.Get(ctx, key, w.HostedCluster); err != nil {
+		return w, err
+	}
+	if !w.HostedCluster.DeletionTimestamp.IsZero() {
+		return w, nil
+	}
+	if err := r.gatherOwned(ctx, &w); err != nil {
+		return w, fmt.Errorf("reading what is ours: %w", err)
+	}
+	if !hcp.OptedIn(w.HostedCluster) {
+		return w, nil
+	}
+	if err := r.gatherInput(ctx, &w); err != nil {
+		return w, fmt.Errorf("reading what the network is derived from: %w", err)
+	}
+	return w, nil
+}
+
+// gatherOwned reads what we made, from the API server: an object made a moment
+// ago must not be missed when everything is removed.
+func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
+	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
+	binding, err := r.ownedByName(ctx, roleBindingKind, ns, ControlPlaneRole)
+	if err != nil || len(binding) == 0 {
+		return err
+	}
+	w.binding = &binding[0]
+	for _, named := range []struct {
+		kind schema.GroupVersionKind
+		name string
+	}{{configMapKind, PlanConfigMap}, {serviceAccountKind, EdgeRole}, {roleBindingKind, EdgeRole}} {
+		found, err := r.ownedByName(ctx, named.kind, ns, named.name)
+		if err != nil {
+			return err
+		}
+		w.owned = append(w.owned, found...)
+	}
+	for _, kind := range []schema.GroupVersionKind{definitionKind, leaseKind} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := present(r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels()))); err != nil {
+			return err
+		}
+		for _, o := range list.Items {
+			o.SetGroupVersionKind(kind)
+			w.owned = append(w.owned, o)
+		}
+	}
+	list := &appsv1.DeploymentList{}
+	if err := r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels())); err != nil {
+		return err
+	}
+	w.edges = list.Items
+	for _, d := range list.Items {
+		o := metav1.PartialObjectMetadata{ObjectMeta: d.ObjectMeta}
+		o.SetGroupVersionKind(deploymentKind)
+		w.owned = append(w.owned, o)
+	}
+	return nil
+}
+
+// ownedByName is the object where it is there and ours, or nothing.
+func (r *Reconciler) ownedByName(ctx context.Context, kind schema.GroupVersionKind, ns, name string) ([]metav1.PartialObjectMetadata, error) {
+	o := metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(kind)
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, &o)
+	if apierrors.IsNotFound(err) || err == nil && !ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.Labels)) {
+		return nil, nil
+	}
+	o.SetGroupVersionKind(kind)
+	return []metav1.PartialObjectMetadata{o}, err
+}
+
+// gatherInput reads what the network is derived from.
+func (r *Reconciler) gatherInput(ctx context.Context, w *world) error {
+	hc := w.HostedCluster
+	ns := hcp.ControlPlaneNamespace(hc)
+	cp := &metav1.PartialObjectMetadata{}
+	cp.SetGroupVersionKind(hostedControlPlaneKind)
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: ns, Name: hc.Name}, cp)
+	if err == nil {
+		w.controlPlane = cp
+	}
+	if err := present(client.IgnoreNotFound(err)); err != nil {
+		return err
+	}
+	pools := &hyperv1.NodePoolList{}
+	if err := present(r.Client.List(ctx, pools, client.InNamespace(hc.Namespace))); err != nil {
+		return err
+	}
+	for _, np := range pools.Items {
+		if np.Spec.ClusterName == hc.Name {
+			w.NodePools = append(w.NodePools, np)
+		}
+	}
+	for _, a := range hcp.Definitions(w.Objects) {
+		nad := nadv1.NetworkAttachmentDefinition{}
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
+		if err == nil {
+			w.NetworkAttachmentDefinitions = append(w.NetworkAttachmentDefinitions, nad)
+		}
+		if err := present(client.IgnoreNotFound(err)); err != nil {
+			return err
+		}
+	}
+	return r.gatherSurroundings(ctx, w, ns)
+}
+
+func (r *Reconciler) gatherSurroundings(ctx context.Context, w *world, ns string) error {
+	routes, services, machines, nodes := &routev1.RouteList{}, &corev1.ServiceList{}, &kubevirtv1.VirtualMachineInstanceList{}, &corev1.NodeList{}
+	for _, list := range []client.ObjectList{routes, services, machines} {
+		if err := present(r.Client.List(ctx, list, client.InNamespace(ns))); err != nil {
+			return err
+		}
+	}
+	if err := r.Client.List(ctx, nodes); err != nil {
+		return err
+	}
+	w.Routes, w.Services, w.Machines, w.Nodes = routes.Items, services.Items, machines.Items, nodes.Items
+	class := &metav1.PartialObjectMetadata{}
+	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
+	err := r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class)
+	w.priorityClass = err == nil
+	return client.IgnoreNotFound(err)
+}
+
+// present is err, but nil where the cluster does not know the kind: then there
+// is none.
+func present(err error) error {
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package controllers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A hosted is one hosted cluster whose HyperShift is played by the test.
+type hosted struct {
+	*apiServer
+	key types.NamespacedName
+	ns  string
+}
+
+// newHosted creates config/samples under another name, opted in, without a
+// control plane.
+func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]string) hosted {
+	t.Helper()
+	g := NewWithT(t)
+	h := hosted{s, types.NamespacedName{Namespace: "clusters", Name: name}, "clusters-" + name}
+	for _, ns := range []string{h.key.Namespace, h.ns} {
+		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))).To(Succeed())
+	}
+	sample, err := os.ReadFile(filepath.Join("..", "config", "samples", "hostedcluster.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, u := range objectsOf(t, []byte(strings.ReplaceAll(string(sample), "blue", name))) {
+		if u.GetKind() == "HostedCluster" {
+			// HyperShift's, which deletion waits for.
+			u.SetFinalizers([]string{"hypershift.openshift.io/finalizer"})
+			all := u.GetAnnotations()
+			for k, v := range annotations {
+				all[hcp.Prefix+k] = v
+			}
+			u.SetAnnotations(all)
+		}
+		g.Expect(s.admin.Create(t.Context(), u)).To(Succeed(), u.GetKind())
+	}
+	return h
+}
+
+// publish plays HyperShift: the control plane, its Services and Routes, and
+// where the API is.
+func (h hosted) publish(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(h.admin.Create(t.Context(), &hyperv1.HostedControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: h.key.Name},
+		Spec: hyperv1.HostedControlPlaneSpec{
+			DNS: hyperv1.DNSSpec{BaseDomain: "example.com"}, InfraID: h.key.Name, IssuerURL: "https://kubernetes.default.svc",
+			Etcd:         hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
+			Platform:     hyperv1.PlatformSpec{Type: hyperv1.KubevirtPlatform},
+			ReleaseImage: "quay.io/openshift-release-dev/ocp-release:4.20.8-multi",
+			Services:     h.hostedCluster(t).Spec.Services,
+			Networking:   h.hostedCluster(t).Spec.Networking,
+		},
+	})).To(Succeed())
+	for name, port := range map[string]int32{"kube-apiserver": 6443, "ignition-server-proxy": 443, "konnectivity-server": 8091, "oauth-openshift": 6443} {
+		g.Expect(h.admin.Create(t.Context(), &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}},
+		})).To(Succeed())
+	}
+	for name, service := range map[string]string{"ignition-server": "ignition-server-proxy", "konnectivity-server": "konnectivity-server", "oauth": "oauth-openshift"} {
+		g.Expect(h.admin.Create(t.Context(), &routev1.Route{
+			ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name},
+			Spec: routev1.RouteSpec{
+				Host: name + "-" + h.ns + ".apps.mgmt.example.com", To: routev1.RouteTargetReference{Kind: "Service", Name: service},
+				TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough},
+			},
+		})).To(Succeed())
+	}
+	h.status(t, func(s *hyperv1.HostedClusterStatus) {
+		s.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "203.0.113.10", Port: 6443}
+	})
+}
+
+// status replaces all of the status as HyperShift does, with a full update.
+func (h hosted) status(t *testing.T, change func(*hyperv1.HostedClusterStatus)) {
+	t.Helper()
+	NewWithT(t).Eventually(func() error {
+		hc := &hyperv1.HostedCluster{}
+		if err := h.admin.Get(t.Context(), h.key, hc); err != nil {
+			return err
+		}
+		change(&hc.Status)
+		return h.admin.Status().Update(t.Context(), hc)
+	}).WithTimeout(patience).Should(Succeed())
+}
+
+// annotate sets one annotation of ours; "" removes it.
+func (h hosted) annotate(t *testing.T, key, value string) {
+	t.Helper()
+	g := NewWithT(t)
+	hc := h.hostedCluster(t)
+	before := hc.DeepCopy()
+	if hc.Annotations == nil {
+		hc.Annotations = map[string]string{}
+	}
+	hc.Annotations[hcp.Prefix+key] = value
+	if value == "" {
+		delete(hc.Annotations, hcp.Prefix+key)
+	}
+	g.Expect(h.admin.Patch(t.Context(), hc, client.MergeFrom(before))).To(Succeed())
+}
+
+func (h hosted) hostedCluster(t *testing.T) *hyperv1.HostedCluster {
+	t.Helper()
+	hc := &hyperv1.HostedCluster{}
+	NewWithT(t).Expect(h.admin.Get(t.Context(), h.key, hc)).To(Succeed())
+	return hc
+}
+
+// reason of our condition, "" where there is none.
+func (h hosted) reason(t *testing.T) func() string {
+	return func() string {
+		if c := h.condition(t); c != nil {
+			return c.Reason
+		}
+		return ""
+	}
+}
+
+func (h hosted) condition(t *testing.T) *metav1.Condition {
+	t.Helper()
+	return meta.FindStatusCondition(h.hostedCluster(t).Status.Conditions, ConditionType)
+}
+
+// edgeServes plays the Deployment's controller.
+func (h hosted) edgeServes(t *testing.T) {
+	t.Helper()
+	NewWithT(t).Eventually(func() error {
+		d := &appsv1.Deployment{}
+		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.edge()}, d); err != nil {
+			return err
+		}
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
+		return h.admin.Status().Update(t.Context(), d)
+	}).WithTimeout(patience).Should(Succeed())
+}
+
+// edge is the name of the cluster's one edge.
+func (h hosted) edge() string {
+	a := network.Attachment{Namespace: h.ns, Name: "vlan100"}
+	return edgeName(network.Network{Name: a.Namespace + "." + a.Name, Attachment: a}, network.Edge{Number: 1})
+}

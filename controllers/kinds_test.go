@@ -1,0 +1,33 @@
+package controllers
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// TestBeginsWhenHyperShiftAppears: the operator may be there first.
+func TestBeginsWhenHyperShiftAppears(t *testing.T) {
+	g := NewWithT(t)
+	s := newAPIServer(t)
+	_, registry := s.run(t)
+	watched := func() map[string]float64 {
+		out := map[string]float64{}
+		families, err := registry.Gather()
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "oooi_kind_watched" {
+					out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+				}
+			}
+		}
+		return out
+	}
+	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 0.), HaveKeyWithValue("Route", 0.), HaveKeyWithValue("Service", 1.)))
+	s.installKinds(t)
+	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 1.), HaveKeyWithValue("VirtualMachineInstance", 1.)))
+	h := s.newHosted(t, "late", nil)
+	h.publish(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+}

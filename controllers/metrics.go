@@ -1,0 +1,65 @@
+// This file holds what is counted about hosted clusters. It decides nothing.
+
+package controllers
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Metrics of the controllers. None has a label that machines or their users
+// choose.
+type Metrics struct {
+	ready   *prometheus.GaugeVec
+	problem *prometheus.GaugeVec
+	writes  *prometheus.CounterVec
+	kinds   *prometheus.GaugeVec
+}
+
+// NewMetrics registers all of them with r.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_hosted_cluster_ready", Help: "1 where the condition NetworkReady of a hosted cluster that opted in is True, else 0."}, []string{"namespace", "name"}),
+		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_hosted_cluster_problems", Help: "How many problems of a reason a hosted cluster has."}, []string{"namespace", "name", "reason"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "oooi_object_writes_total", Help: "Objects that were created, or changed since they were not as desired."}, []string{"kind"}),
+		kinds: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_kind_watched", Help: "1 where a kind that networks are derived from exists and is watched, else 0."}, []string{"kind"}),
+	}
+	r.MustRegister(m.ready, m.problem, m.writes, m.kinds)
+	return m
+}
+
+func (m *Metrics) wrote(kind string) { m.writes.WithLabelValues(kind).Inc() }
+
+func (m *Metrics) watched(kind string, yes bool) {
+	m.kinds.WithLabelValues(kind).Set(0)
+	if yes {
+		m.kinds.WithLabelValues(kind).Set(1)
+	}
+}
+
+// observe replaces what is said of one cluster.
+func (m *Metrics) observe(w world, d decision, o outcome) {
+	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
+	m.forget(key)
+	if d.action == remove {
+		return
+	}
+	for _, p := range d.problems {
+		m.problem.WithLabelValues(key.Namespace, key.Name, string(p.Reason)).Inc()
+	}
+	ready := m.ready.WithLabelValues(key.Namespace, key.Name)
+	ready.Set(0)
+	if reason, _ := verdict(d, o); reason == Served || reason == ServedWithLimits {
+		ready.Set(1)
+	}
+}
+
+func (m *Metrics) forget(key types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+	m.ready.DeletePartialMatch(labels)
+	m.problem.DeletePartialMatch(labels)
+}

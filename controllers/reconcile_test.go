@@ -1,0 +1,413 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 30 * time.Second
+
+// snapshot is every object of ours in the cluster's namespaces, and the
+// HostedCluster, by their versions.
+func (h hosted) snapshot(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleBindingKind, leaseKind, deploymentKind, definitionKind} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+		for _, o := range list.Items {
+			out[kind.Kind+" "+o.Name] = o.ResourceVersion
+		}
+	}
+	return out
+}
+
+func (h hosted) plan(t *testing.T) string {
+	t.Helper()
+	c := &corev1.ConfigMap{}
+	NewWithT(t).Expect(h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, c)).To(Succeed())
+	return c.Data[PlanKey]
+}
+
+// served is a cluster that is served.
+func (s *apiServer) served(t *testing.T, name string) hosted {
+	t.Helper()
+	h := s.newHosted(t, name, nil)
+	h.publish(t)
+	h.edgeServes(t)
+	NewWithT(t).Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	return h
+}
+
+// again reconciles once more, and waits for nothing.
+func again(t *testing.T, r *Reconciler, h hosted) {
+	t.Helper()
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: h.key})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+}
+
+// TestReconcile is the operator on a real API server, with the rights of
+// config/ and no others.
+func TestReconcile(t *testing.T) {
+	s := newAPIServer(t)
+	s.installKinds(t)
+	NewWithT(t).Expect(s.admin.Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{ContainerRuntimeVersion: "cri-o://1.33"}},
+	})).To(Succeed())
+	r, _ := s.run(t)
+	for name, test := range map[string]func(*testing.T, *apiServer, *Reconciler){
+		"OptIn": testOptIn, "SecondReconcileWritesNothing": testSecondReconcile, "OptOut": testOptOut, "WaitsForControlPlane": testWaits,
+		"WrongAnnotation": testWrongAnnotation, "LastGoodPlan": testLastGoodPlan, "Drift": testDrift, "ForeignConditions": testForeignConditions,
+		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
+		"Rights": testRights, "RightsOfAnEdge": testRightsOfAnEdge, "Events": testEvents,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, s, r) })
+	}
+}
+
+func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "optin", nil)
+	h.publish(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Expect(h.snapshot(t)).To(And(HaveLen(6),
+		HaveKey("ServiceAccount oooi-edge"), HaveKey("RoleBinding oooi-edge"), HaveKey("RoleBinding oooi-controlplane"),
+		HaveKey("ConfigMap oooi-plan"), HaveKey("NetworkAttachmentDefinition "+strings.Replace(strings.TrimSuffix(h.edge(), "-1"), "oooi-edge-", "oooi-", 1)), HaveKey("Deployment "+h.edge())))
+	g.Expect(h.plan(t)).To(And(ContainSubstring(`"203.0.113.10"`), ContainSubstring("oauth-clusters-optin.apps.mgmt.example.com")))
+	h.edgeServes(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	c := h.condition(t)
+	g.Expect(c.Status).To(Equal(metav1.ConditionTrue))
+	g.Expect(c.ObservedGeneration).To(Equal(h.hostedCluster(t).Generation))
+	g.Expect(c.Message).To(ContainSubstring("192.168.100.3"))
+
+	h.annotate(t, "lease-time", "30m")
+	hash := func() string { return h.condition(t).Message[len(c.Message)-len("12345678)"):] }
+	before := hash()
+	g.Eventually(hash).WithTimeout(patience).ShouldNot(Equal(before), "who annotated can wait for it")
+	g.Expect(h.plan(t)).To(ContainSubstring(`"leaseTime": "30m0s"`))
+}
+
+func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "twice")
+	again(t, r, h)
+	objects, version := h.snapshot(t), h.hostedCluster(t).ResourceVersion
+	again(t, r, h)
+	again(t, r, h)
+	g.Expect(h.snapshot(t)).To(Equal(objects))
+	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
+}
+
+func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
+	for name, value := range map[string]string{"removed": "", "none": "none"} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := s.served(t, "out"+name)
+			label := network.Shortened(h.ns+".vlan100", 63)
+			g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.192.168.100.10",
+				Labels: map[string]string{labelName: "dhcp", labelPartOf: ours, labelManagedBy: ours, labelNetwork: label}}})).To(Succeed())
+			g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "theirs"}})).To(Succeed())
+			h.annotate(t, "network", value)
+			g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+			g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "vlan100"}, &nadv1.NetworkAttachmentDefinition{})).To(Succeed(), "the machines' own")
+			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "theirs"}, &coordinationv1.Lease{})).To(Succeed())
+			h.annotate(t, "network", "auto")
+			h.edgeServes(t)
+			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits), "and back again")
+		})
+	}
+}
+
+func testWaits(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "waits", nil)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+	h.publish(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+}
+
+func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "wrong", map[string]string{"cidr": "192.168.100.0/244"})
+	h.publish(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied.")))
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+	h.annotate(t, "cidr", "192.168.101.0/24")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Expect(h.plan(t)).To(ContainSubstring("192.168.101.0/24"))
+}
+
+func testLastGoodPlan(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "good")
+	before := h.snapshot(t)
+	h.annotate(t, "gateway", "10.0.0.1")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AddressConflict))
+	g.Expect(h.condition(t).Message).To(ContainSubstring("What runs goes on with the last good plan."))
+	g.Expect(h.snapshot(t)).To(Equal(before))
+}
+
+func testDrift(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "drift")
+	key := types.NamespacedName{Namespace: h.ns, Name: h.edge()}
+	edge := &appsv1.Deployment{}
+	g.Expect(s.admin.Get(t.Context(), key, edge)).To(Succeed())
+
+	t.Run("an edge deleted", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(s.admin.Delete(t.Context(), edge)).To(Succeed())
+		g.Eventually(func() types.UID {
+			d := &appsv1.Deployment{}
+			_ = s.admin.Get(t.Context(), key, d)
+			return d.UID
+		}).WithTimeout(patience).Should(And(Not(BeEmpty()), Not(Equal(edge.UID))))
+	})
+	t.Run("an edge changed", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(s.admin.Patch(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`)))).To(Succeed())
+		g.Eventually(func() int32 {
+			d := &appsv1.Deployment{}
+			_ = s.admin.Get(t.Context(), key, d)
+			return *d.Spec.Replicas
+		}).WithTimeout(patience).Should(BeEquivalentTo(1))
+	})
+	t.Run("its definition changed", func(t *testing.T) {
+		g := NewWithT(t)
+		nads := func() nadv1.NetworkAttachmentDefinition {
+			list := &nadv1.NetworkAttachmentDefinitionList{}
+			g.Expect(s.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+			g.Expect(list.Items).To(HaveLen(1))
+			return list.Items[0]
+		}
+		before := nads()
+		changed := before.DeepCopy()
+		changed.Spec.Config = "{}"
+		g.Expect(s.admin.Update(t.Context(), changed)).To(Succeed())
+		g.Eventually(func() string { return nads().Spec.Config }).WithTimeout(patience).Should(Equal(before.Spec.Config))
+	})
+	t.Run("the plan deleted", func(t *testing.T) {
+		g := NewWithT(t)
+		before := h.plan(t)
+		g.Expect(s.admin.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: PlanConfigMap}})).To(Succeed())
+		again(t, r, h) // ConfigMaps are not watched: the next look heals it
+		g.Expect(h.plan(t)).To(Equal(before))
+	})
+}
+
+func testForeignConditions(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "foreign")
+	theirs := func(name string) {
+		h.status(t, func(s *hyperv1.HostedClusterStatus) {
+			meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionTrue, Reason: "AsExpected", Message: "theirs"})
+		})
+	}
+	types := func() []string {
+		var out []string
+		for _, c := range h.hostedCluster(t).Status.Conditions {
+			out = append(out, c.Type)
+		}
+		return out
+	}
+	theirs("Available")
+	h.annotate(t, "cidr", "x")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	theirs("Progressing")
+	g.Expect(types()).To(ConsistOf("Available", "Progressing", ConditionType))
+	h.annotate(t, "network", "")
+	g.Eventually(types).WithTimeout(patience).Should(ConsistOf("Available", "Progressing"))
+	g.Expect(h.hostedCluster(t).Status.ControlPlaneEndpoint.Host).To(Equal("203.0.113.10"))
+}
+
+func testDeletion(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "going")
+	before := h.snapshot(t)
+	g.Expect(s.admin.Delete(t.Context(), h.hostedCluster(t))).To(Succeed())
+	version := h.hostedCluster(t).ResourceVersion
+	h.waitCached(t, r, func(hc *hyperv1.HostedCluster) bool { return !hc.DeletionTimestamp.IsZero() })
+	again(t, r, h)
+	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version), "it is HyperShift's to end")
+	g.Expect(h.snapshot(t)).To(Equal(before), "its machines need the network until they are gone")
+	hc := h.hostedCluster(t)
+	hc.Finalizers = slices.DeleteFunc(hc.Finalizers, func(f string) bool { return strings.HasPrefix(f, "hypershift") })
+	g.Expect(hc.Finalizers).To(BeEmpty(), "we add none")
+	g.Expect(s.admin.Update(t.Context(), hc)).To(Succeed())
+	g.Eventually(func() bool { return apierrors.IsNotFound(s.admin.Get(t.Context(), h.key, hc)) }).WithTimeout(patience).Should(BeTrue())
+	h.waitGone(t, r)
+	again(t, r, h)
+}
+
+// waitCached waits until the operator has seen the HostedCluster so.
+func (h hosted) waitCached(t *testing.T, r *Reconciler, so func(*hyperv1.HostedCluster) bool) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool {
+		hc := &hyperv1.HostedCluster{}
+		return r.Client.Get(t.Context(), h.key, hc) == nil && so(hc)
+	}).WithTimeout(patience).Should(BeTrue())
+}
+
+func (h hosted) waitGone(t *testing.T, r *Reconciler) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool {
+		return apierrors.IsNotFound(r.Client.Get(t.Context(), h.key, &hyperv1.HostedCluster{}))
+	}).WithTimeout(patience).Should(BeTrue())
+}
+
+func testPaused(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "paused")
+	h.annotate(t, "paused", "true")
+	before := h.snapshot(t)
+	h.annotate(t, "network", "none")
+	h.waitCached(t, r, func(hc *hyperv1.HostedCluster) bool { return !hcp.OptedIn(hc) })
+	again(t, r, h)
+	g.Expect(h.snapshot(t)).To(Equal(before))
+	h.annotate(t, "paused", "")
+	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
+}
+
+// testNetworkRetired: what belonged to a network that nobody names any more goes,
+// and nothing else.
+func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "retire")
+	other := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "vlan200"},
+		Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"cniVersion":"0.3.1","name":"vlan200","type":"bridge","bridge":"br1","vlan":200,"ipam":{}}`}}
+	g.Expect(s.admin.Create(t.Context(), other)).To(Succeed())
+	np := &hyperv1.NodePool{}
+	g.Expect(s.admin.Get(t.Context(), h.key, np)).To(Succeed())
+	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: h.ns + "/vlan200"}}
+	g.Expect(s.admin.Update(t.Context(), np)).To(Succeed())
+	names := func() string {
+		var out []string
+		for name := range h.snapshot(t) {
+			out = append(out, name)
+		}
+		return strings.Join(out, " ")
+	}
+	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100"))))
+	g.Expect(h.snapshot(t)).To(HaveLen(6))
+}
+
+// testUntouched: who did not opt in is not written to, or said anything of.
+func testUntouched(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "alone", map[string]string{"network": "none"})
+	h.publish(t)
+	version := h.hostedCluster(t).ResourceVersion
+	h.waitCached(t, r, func(hc *hyperv1.HostedCluster) bool { return hc.ResourceVersion == version })
+	again(t, r, h)
+	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+}
+
+// testRights are what the operator must not be able to do.
+func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "rights")
+	c, err := client.New(s.operator, client.Options{Scheme: s.admin.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	hc := h.hostedCluster(t)
+	binding := func(name, role string) *rbacv1.RoleBinding {
+		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "oooi", Namespace: "oooi-system"}}}
+	}
+	in := func(ns string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: "x"} }
+	for what, try := range map[string]func(context.Context) error{
+		"read a Secret where it writes": func(ctx context.Context) error {
+			return c.Get(ctx, types.NamespacedName{Namespace: h.ns, Name: "x"}, &corev1.Secret{})
+		},
+		"list Secrets":           func(ctx context.Context) error { return c.List(ctx, &corev1.SecretList{}) },
+		"read another ConfigMap": func(ctx context.Context) error { return c.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(h.ns)) },
+		"update a HostedCluster": func(ctx context.Context) error { return c.Update(ctx, hc) },
+		"patch a HostedCluster": func(ctx context.Context) error {
+			return c.Patch(ctx, hc, client.RawPatch(types.MergePatchType, []byte(`{}`)))
+		},
+		"patch a NodePool": func(ctx context.Context) error {
+			return c.Patch(ctx, &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}, client.RawPatch(types.MergePatchType, []byte(`{}`)))
+		},
+		"make a Role":                         func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
+		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding("oooi-edge", "cluster-admin")) },
+		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", EdgeRole)) },
+		"make a Deployment elsewhere":         func(ctx context.Context) error { return c.Create(ctx, &appsv1.Deployment{ObjectMeta: in("default")}) },
+		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
+		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
+		"make a lease where it removes them":  func(ctx context.Context) error { return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in(h.ns)}) },
+		"change the definition of another one": func(ctx context.Context) error {
+			return c.Create(ctx, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in("default")})
+		},
+	} {
+		g.Expect(apierrors.IsForbidden(try(t.Context()))).To(BeTrue(), what)
+	}
+}
+
+// testRightsOfAnEdge: what it needs, where it runs, and nowhere else.
+func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "edge")
+	conf := rest.CopyConfig(s.operator)
+	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + EdgeRole, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
+	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test"}}
+	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
+	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
+	g.Expect(c.Delete(t.Context(), lease)).To(Succeed())
+	g.Expect(c.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, &corev1.ConfigMap{})).To(Succeed())
+	g.Expect(apierrors.IsForbidden(c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}))).To(BeTrue())
+	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(h.ns)))).To(BeTrue())
+	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(h.ns)))).To(BeTrue())
+}
+
+// testEvents: one for each verdict, on the object that was annotated.
+func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "events")
+	h.annotate(t, "network", "none")
+	reasons := func() []string {
+		list := &eventsv1.EventList{}
+		g.Expect(s.admin.List(t.Context(), list, client.InNamespace(h.key.Namespace))).To(Succeed())
+		slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+		var out []string
+		for _, e := range list.Items {
+			if e.Regarding.Name == h.key.Name && e.Regarding.Kind == "HostedCluster" {
+				out = append(out, e.Reason)
+			}
+		}
+		return slices.Compact(out)
+	}
+	g.Eventually(reasons).WithTimeout(patience).Should(And(ContainElements(EdgeNotReady, ServedWithLimits), ContainElement(optedOut)))
+	again(t, r, h)
+}

@@ -1,0 +1,149 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
+	d := appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "oooi-edge-clusters-vlan100-1", Namespace: "clusters-blue", Generation: 2, Labels: map[string]string{labelNetwork: "clusters.vlan100"}},
+		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
+	}
+	change(&d)
+	return d
+}
+
+func TestVerdict(t *testing.T) {
+	serving := []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}
+	blocking := network.Problem{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}
+	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}
+	starting := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
+	note := network.Problem{Reason: network.ImagesUnreachable, Detail: "no images."}
+	for name, c := range map[string]struct {
+		action   action
+		problems network.Problems
+		outcome  outcome
+		reason   string
+		text     string
+	}{
+		"well":                    {serve, nil, outcome{edges: serving}, Served, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
+		"well but":                {serve, network.Problems{note}, outcome{edges: serving}, ServedWithLimits, "192.168.100.3. But no images."},
+		"a part is waited for":    {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "OAuth is not there. no images. The rest is served."},
+		"refused, worst first":    {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. OAuth is not there. no images. Nothing is applied."},
+		"refused while it runs":   {leave, network.Problems{blocking}, outcome{edges: serving}, "CIDRMissing", "No CIDR. What runs goes on with the last good plan."},
+		"no control plane":        {leave, network.Problems{starting}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
+		"pod starts":              {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}, EdgeNotReady, "Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
+		"old pod still there":     {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })}}, EdgeNotReady, "not ready"},
+		"status of an older wish": {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Generation = 3 })}}, EdgeNotReady, "not ready"},
+		"just created":            {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} })}}, EdgeNotReady, "not ready"},
+		"one of two edges":        {serve, nil, outcome{edges: append(serving, deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 }))}, EdgeNotReady, "Edge two does not serve"},
+		"pod refused, and why": {serve, network.Problems{note}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) {
+			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
+		})}}, EdgeNotReady, "its pod is refused: violates PodSecurity."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := served(t, "lb-ip")
+			w.HostedCluster.Generation = 7
+			got, ok := condition(w, decision{action: c.action, plan: plan, problems: c.problems}, c.outcome, testNow)
+			g.Expect(ok).To(BeTrue())
+			g.Expect(got.Reason).To(Equal(c.reason))
+			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == Served || c.reason == ServedWithLimits))
+			g.Expect(got.Message).To(ContainSubstring(c.text))
+			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
+			g.Expect(got.ObservedGeneration).To(BeEquivalentTo(7))
+		})
+	}
+}
+
+func TestTransitionTimeIsTheStatuss(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	earlier := metav1.NewTime(testNow.Add(-time.Hour))
+	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
+	waits := decision{action: serve, plan: plan, problems: network.Problems{{Reason: network.WaitingForEndpoint}}}
+	c, _ := condition(w, waits, outcome{}, testNow)
+	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
+	c, _ = condition(w, decision{action: serve, plan: plan}, outcome{edges: []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}}, testNow)
+	g.Expect(c.LastTransitionTime.Time).To(Equal(testNow))
+}
+
+func TestOptedOutSaysNothing(t *testing.T) {
+	w, _ := served(t, "lb-ip")
+	_, ok := condition(w, decision{action: remove}, outcome{}, testNow)
+	NewWithT(t).Expect(ok).To(BeFalse())
+}
+
+func TestMessageHasALimit(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	c, _ := condition(w, decision{action: leave, plan: plan, problems: network.Problems{{Reason: network.CIDRMissing, Blocking: true, Detail: strings.Repeat("ä", 40000)}}}, outcome{}, testNow)
+	g.Expect(len(c.Message)).To(BeNumerically("<", 32768))
+	g.Expect(c.Message).To(And(ContainSubstring("... (settings "), Not(ContainSubstring("\ufffd"))))
+}
+
+// TestSettings: every annotation of ours counts, on whatever it stands, and no
+// other one.
+func TestSettings(t *testing.T) {
+	g := NewWithT(t)
+	hc := func(a map[string]string) *hyperv1.HostedCluster {
+		return &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: a}}
+	}
+	pool := func(name string, a map[string]string) hyperv1.NodePool {
+		return hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: a}}
+	}
+	mtu := map[string]string{hcp.Prefix + "mtu": "9000"}
+	a, b := pool("a", mtu), pool("b", nil)
+	one := Settings(hc(mtu), []hyperv1.NodePool{a, b})
+	g.Expect(one).To(MatchRegexp("^[0-9a-f]{8}$"))
+	g.Expect(Settings(hc(mtu), []hyperv1.NodePool{b, a})).To(Equal(one), "in whatever order they were listed")
+	g.Expect(Settings(hc(map[string]string{hcp.Prefix + "mtu": "9000", "other": "x"}), []hyperv1.NodePool{a, b})).To(Equal(one))
+	g.Expect(Settings(hc(mtu), []hyperv1.NodePool{pool("a", nil), pool("b", mtu)})).NotTo(Equal(one))
+	g.Expect(Settings(hc(nil), []hyperv1.NodePool{a, b})).NotTo(Equal(one))
+}
+
+func TestDecide(t *testing.T) {
+	deleting := metav1.NewTime(testNow)
+	until := testNow.Add(time.Hour).Format(time.RFC3339)
+	for name, c := range map[string]struct {
+		change func(*world)
+		want   action
+	}{
+		"opted in":                    {func(*world) {}, serve},
+		"annotation removed":          {func(w *world) { delete(w.HostedCluster.Annotations, hcp.Prefix+"network") }, remove},
+		"network: none":               {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"network"] = "none" }, remove},
+		"being deleted":               {func(w *world) { w.HostedCluster.DeletionTimestamp = &deleting }, ignore},
+		"paused":                      {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"paused"] = "true" }, ignore},
+		"paused, opted out":           {func(w *world) { w.HostedCluster.Annotations = map[string]string{hcp.Prefix + "paused": "true"} }, ignore},
+		"spec.pausedUntil":            {func(w *world) { w.HostedCluster.Spec.PausedUntil = &until }, ignore},
+		"no control plane":            {func(w *world) { w.controlPlane = nil }, leave},
+		"control plane being deleted": {func(w *world) { w.controlPlane.DeletionTimestamp = &deleting }, leave},
+		"API not published":           {func(w *world) { w.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{} }, leave},
+		"wrong annotation":            {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "x" }, leave},
+		"a Route is missing":          {func(w *world) { w.Routes = w.Routes[1:] }, serve},
+		"the definition is missing":   {func(w *world) { w.NetworkAttachmentDefinitions = nil }, leave},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := served(t, "lb-ip")
+			c.change(&w)
+			d := decide(w, testOptions, testNow)
+			g.Expect(d.action.String()).To(Equal(c.want.String()), "%v", d.problems)
+			g.Expect(len(d.desired) > 0).To(Equal(c.want == serve))
+			if c.want == leave {
+				g.Expect(servable(d.problems)).To(BeFalse(), "the condition says why")
+			}
+		})
+	}
+}

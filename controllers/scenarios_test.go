@@ -1,0 +1,82 @@
+package controllers
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+var testOptions = Options{
+	Image:          "registry.example.com/oooi:v1",
+	EnvoyImage:     "registry.example.com/envoy:v1",
+	ServiceAccount: types.NamespacedName{Namespace: "oooi-system", Name: "oooi"},
+}
+
+var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// worldOf is a story's world with a control plane, the operator's rights, and
+// nothing of ours yet.
+func worldOf(t *testing.T, story golden.Story) world {
+	t.Helper()
+	dump := &hcp.Dump{}
+	if err := dump.Add(story.Read(t, "objects.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w := world{Objects: dump.Clusters()[0], priorityClass: true}
+	w.Partial = false
+	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
+	w.controlPlane = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: ns, Name: w.HostedCluster.Name, UID: "6b1c2a52-0000-4000-8000-000000000000",
+	}}
+	w.binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: ControlPlaneRole}}
+	return w
+}
+
+// TestStories is the last step of each story: from the plan to the objects.
+func TestStories(t *testing.T) {
+	for _, story := range golden.Stories(t) {
+		t.Run(story.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			plan, problems := network.Plan{}, network.Problems{}
+			g.Expect(json.Unmarshal(story.Read(t, "problems.json"), &problems)).To(Succeed())
+			w := worldOf(t, story)
+			d := decide(w, testOptions, testNow)
+			if !servable(problems) {
+				golden.Check(t, story.Path("applied.yaml"), nil)
+				g.Expect(d.action).To(Equal(leave))
+				g.Expect(d.desired).To(BeEmpty())
+				return
+			}
+			g.Expect(json.Unmarshal(story.Read(t, "plan.json"), &plan)).To(Succeed())
+			g.Expect(d.action).To(Equal(serve))
+			g.Expect(d.desired).To(Equal(desired(w, plan, testOptions)), "what is decided from the objects is what the story's plan asks for")
+			golden.Check(t, story.Path("applied.yaml"), manifest(t, append(
+				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, testOptions)...)))
+		})
+	}
+}
+
+func manifest(t *testing.T, objects []*unstructured.Unstructured) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, u := range objects {
+		b, err := yaml.Marshal(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("---\n")
+		out.Write(b)
+	}
+	return out.Bytes()
+}
