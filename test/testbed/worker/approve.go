@@ -57,9 +57,10 @@ func Grants(csr certificates.CertificateSigningRequest, name string, address net
 	return false
 }
 
-// Admit grants the node's requests until it is Ready, up to limit. It says when
-// the node was first seen and when it was Ready.
-func Admit(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr, limit time.Duration) (seen, ready time.Time, err error) {
+// Admit grants the node's requests until it is Ready, up to limit, and says when
+// the node was first seen and when it was Ready. What a kubelet of the same name
+// said before since does not count.
+func Admit(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr, since time.Time, limit time.Duration) (seen, ready time.Time, err error) {
 	var last error
 	state := "it has not registered"
 	err = poll(ctx, limit, func() (bool, error) {
@@ -75,7 +76,7 @@ func Admit(ctx context.Context, guest kubernetes.Interface, name string, address
 			seen = time.Now()
 		}
 		for _, c := range node.Status.Conditions {
-			if c.Type == core.NodeReady {
+			if c.Type == core.NodeReady && !c.LastHeartbeatTime.Time.Before(since.Truncate(time.Second)) {
 				state = c.Reason + ": " + c.Message
 				return c.Status == core.ConditionTrue, nil
 			}

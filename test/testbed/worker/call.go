@@ -10,9 +10,26 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
+	rbac "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
+
+// AllowCalls lets the hosted API server call kubelets, as OpenShift's own API server
+// is at its start and upstream's, which runs in its place here, is not.
+func AllowCalls(ctx context.Context, guest kubernetes.Interface) error {
+	binding := &rbac.ClusterRoleBinding{
+		ObjectMeta: meta.ObjectMeta{Name: "kube-apiserver-calls-kubelets"},
+		RoleRef:    rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: "system:kubelet-api-admin"},
+		Subjects:   []rbac.Subject{{APIGroup: rbac.GroupName, Kind: rbac.UserKind, Name: "system:kube-apiserver"}},
+	}
+	_, err := guest.RbacV1().ClusterRoleBindings().Create(ctx, binding, meta.CreateOptions{})
+	if errors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
 
 // A Call goes to a hosted API server and from there to one of its nodes.
 type Call struct {

@@ -179,6 +179,24 @@ func (m *Machine) Inside(f func() error) error { return testbed.InNetNS(m.NetNS(
 // NetNS is the path of the machine's network namespace.
 func (m *Machine) NetNS() string { return testbed.NetNSPath(m.Name) }
 
+// waitCarrier waits until the card has a link: what is sent before that is lost.
+func (m *Machine) waitCarrier(ctx context.Context) error {
+	err := poll(ctx, 10*time.Second, func() (up bool, err error) {
+		err = m.Inside(func() error {
+			card, err := netlink.LinkByName(Interface)
+			if err == nil {
+				up = card.Attrs().OperState == netlink.OperUp
+			}
+			return err
+		})
+		return up, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s has no link: %w", Interface, err)
+	}
+	return nil
+}
+
 func loopbackUp() error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {

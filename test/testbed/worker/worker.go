@@ -145,6 +145,9 @@ func (b *boot) powerOn(ctx context.Context) (string, error) {
 	if err := b.Cluster.PlugVLAN(ctx, b.Machine.NetNS(), Interface, b.VM.VLAN, b.VM.MAC); err != nil {
 		return "", err
 	}
+	if err := m.waitCarrier(ctx); err != nil {
+		return "", err
+	}
 	return fmt.Sprintf("%s on VLAN %d (%s)", b.VM.MAC, b.VM.VLAN, b.VM.Network), nil
 }
 
@@ -230,7 +233,7 @@ func (b *boot) join(ctx context.Context) (string, error) {
 	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
-	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), 3*time.Minute)
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, 3*time.Minute)
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
 	}
@@ -240,9 +243,20 @@ func (b *boot) join(ctx context.Context) (string, error) {
 
 // beCalled waits until the control plane reaches the node through konnectivity.
 func (b *boot) beCalled(ctx context.Context) (string, error) {
+	if err := AllowCalls(ctx, b.guest); err != nil {
+		return "", err
+	}
 	call := Call{Guest: b.guest, Node: b.VM.Name}
 	start := time.Now()
-	if err := call.Healthz(ctx, 3*time.Minute); err != nil {
+	granting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // a serving certificate is asked for after the node is there
+		_ = poll(granting, 3*time.Minute, func() (bool, error) {
+			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // asked again
+			return false, nil
+		})
+	}()
+	if err := call.Healthz(ctx, 2*time.Minute); err != nil {
 		return "", err
 	}
 	healthz := time.Since(start)
