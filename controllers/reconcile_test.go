@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +13,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -331,64 +328,6 @@ func testUntouched(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, r, h)
 	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
-}
-
-// testRights are what the operator must not be able to do.
-func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
-	g := NewWithT(t)
-	h := s.served(t, "rights")
-	c, err := client.New(s.operator, client.Options{Scheme: s.admin.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	hc := h.hostedCluster(t)
-	binding := func(name, role string) *rbacv1.RoleBinding {
-		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "oooi", Namespace: "oooi-system"}}}
-	}
-	in := func(ns string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: "x"} }
-	for what, try := range map[string]func(context.Context) error{
-		"read a Secret where it writes": func(ctx context.Context) error {
-			return c.Get(ctx, types.NamespacedName{Namespace: h.ns, Name: "x"}, &corev1.Secret{})
-		},
-		"list Secrets":           func(ctx context.Context) error { return c.List(ctx, &corev1.SecretList{}) },
-		"read another ConfigMap": func(ctx context.Context) error { return c.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(h.ns)) },
-		"update a HostedCluster": func(ctx context.Context) error { return c.Update(ctx, hc) },
-		"patch a HostedCluster": func(ctx context.Context) error {
-			return c.Patch(ctx, hc, client.RawPatch(types.MergePatchType, []byte(`{}`)))
-		},
-		"patch a NodePool": func(ctx context.Context) error {
-			return c.Patch(ctx, &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}, client.RawPatch(types.MergePatchType, []byte(`{}`)))
-		},
-		"make a Role":                         func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
-		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding("oooi-edge", "cluster-admin")) },
-		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", EdgeRole)) },
-		"make a Deployment elsewhere":         func(ctx context.Context) error { return c.Create(ctx, &appsv1.Deployment{ObjectMeta: in("default")}) },
-		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
-		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
-		"make a lease where it removes them":  func(ctx context.Context) error { return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in(h.ns)}) },
-		"change the definition of another one": func(ctx context.Context) error {
-			return c.Create(ctx, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in("default")})
-		},
-	} {
-		g.Expect(apierrors.IsForbidden(try(t.Context()))).To(BeTrue(), what)
-	}
-}
-
-// testRightsOfAnEdge: what it needs, where it runs, and nowhere else.
-func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
-	g := NewWithT(t)
-	h := s.served(t, "edge")
-	conf := rest.CopyConfig(s.operator)
-	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + EdgeRole, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
-	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test"}}
-	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
-	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
-	g.Expect(c.Delete(t.Context(), lease)).To(Succeed())
-	g.Expect(c.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, &corev1.ConfigMap{})).To(Succeed())
-	g.Expect(apierrors.IsForbidden(c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}))).To(BeTrue())
-	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(h.ns)))).To(BeTrue())
-	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(h.ns)))).To(BeTrue())
 }
 
 // testEvents: one for each verdict, on the object that was annotated.
