@@ -1,0 +1,113 @@
+// This file decides how the product gets onto a testbed: from config/, with the
+// images of this checkout. It changes nothing in the manifests but images.
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// Namespace is where the operator runs.
+const Namespace = "oooi-system"
+
+// InstallOperator builds the images of this checkout, applies config/default with
+// them and waits until the operator is ready.
+func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
+	if err := c.LoadImages(ctx, "oooi", "envoy"); err != nil {
+		return err
+	}
+	root, err := projectDir(ctx)
+	if err != nil {
+		return err
+	}
+	manifest, err := Manifests(filepath.Join(root, "config", "default"))
+	if err != nil {
+		return err
+	}
+	_, err = c.Kubectl(ctx, "-n", Namespace, "get", "deployment", "oooi")
+	wasThere := err == nil
+	if err := c.Apply(ctx, manifest); err != nil {
+		return err
+	}
+	if wasThere { // the image's name stays when its content changes
+		if _, err := c.Kubectl(ctx, "-n", Namespace, "rollout", "restart", "deployment/oooi"); err != nil {
+			return err
+		}
+	}
+	_, err = c.Kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout=180s")
+	return err
+}
+
+// Manifests are those of a kustomization, with the operator's Deployment running
+// the testbed's images and its edges told to.
+func Manifests(dir string) ([]byte, error) {
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return nil, fmt.Errorf("kustomize %s: %w", dir, err)
+	}
+	var out bytes.Buffer
+	for _, r := range built.Resources() {
+		content, err := r.Map()
+		if err != nil {
+			return nil, err
+		}
+		if r.GetKind() == "Deployment" && r.GetName() == "oooi" {
+			if err := runDevelopmentImages(content); err != nil {
+				return nil, err
+			}
+		}
+		doc, err := yaml.Marshal(content)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "---\n%s", doc)
+	}
+	return out.Bytes(), nil
+}
+
+// runDevelopmentImages sets the operator's image and those that it gives its edges.
+func runDevelopmentImages(deployment map[string]any) error {
+	path := []string{"spec", "template", "spec", "containers"}
+	containers, _, err := unstructured.NestedSlice(deployment, path...)
+	if err != nil || len(containers) != 1 {
+		return fmt.Errorf("the operator's Deployment has %d containers, not one: %w", len(containers), err)
+	}
+	manager := containers[0].(map[string]any)
+	manager["image"], manager["imagePullPolicy"] = testbed.OooiImage, "IfNotPresent"
+	images := map[string]string{"RELATED_IMAGE_OOOI": testbed.OooiImage, "RELATED_IMAGE_ENVOY": testbed.EnvoyImage}
+	env, _ := manager["env"].([]any)
+	for _, e := range env {
+		if e, ok := e.(map[string]any); ok {
+			name, _ := e["name"].(string)
+			if image, found := images[name]; found {
+				e["value"] = image
+				delete(images, name)
+			}
+		}
+	}
+	if len(images) > 0 {
+		return fmt.Errorf("the operator's Deployment lacks the variables %v", images)
+	}
+	return unstructured.SetNestedSlice(deployment, containers, path...)
+}
+
+// projectDir is the root of this checkout.
+func projectDir(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cldmnky/oooi").Output()
+	if err != nil {
+		return "", fmt.Errorf("the project's directory: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

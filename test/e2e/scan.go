@@ -1,0 +1,112 @@
+// This file asks addresses for open ports, from inside a machine. It decides what
+// counts as an answer; what may answer is the test's to say.
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// A Scan asks from the network namespace at NetNS.
+type Scan struct {
+	NetNS string
+	// Patience with a port that says nothing.
+	Patience time.Duration
+	// Parallel questions, 1 or more.
+	Parallel int
+}
+
+// TCP are those of ports that take a connection on address, sorted.
+func (s Scan) TCP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
+	return s.ask(ports, func(port uint16) bool {
+		dialer := net.Dialer{Timeout: s.Patience}
+		conn, err := dialer.DialContext(ctx, "tcp4", netip.AddrPortFrom(address, port).String())
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
+	})
+}
+
+// UDP are those of ports that answer any datagram on address, sorted. Each is sent
+// a DNS question, which is also a datagram like any other.
+func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
+	question, err := new(dns.Msg).SetQuestion("scan.invalid.", dns.TypeA).Pack()
+	if err != nil {
+		return nil, err
+	}
+	return s.ask(ports, func(port uint16) bool {
+		dialer := net.Dialer{Timeout: s.Patience}
+		conn, err := dialer.DialContext(ctx, "udp4", netip.AddrPortFrom(address, port).String())
+		if err != nil {
+			return false
+		}
+		defer conn.Close()
+		if _, err := conn.Write(question); err != nil {
+			return false
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(s.Patience))
+		_, err = conn.Read(make([]byte, 512))
+		return err == nil // an ICMP refusal is an error here
+	})
+}
+
+// ask asks every port on threads in the namespace. A socket belongs to the thread
+// that makes it, so each asker stays on its own.
+func (s Scan) ask(ports []uint16, open func(uint16) bool) ([]uint16, error) {
+	next := make(chan uint16)
+	go func() {
+		defer close(next)
+		for _, p := range ports {
+			next <- p
+		}
+	}()
+	var (
+		found  []uint16
+		failed error
+		lock   sync.Mutex
+		all    sync.WaitGroup
+	)
+	for range max(s.Parallel, 1) {
+		all.Go(func() {
+			err := testbed.InNetNS(s.NetNS, func() error {
+				for port := range next {
+					if open(port) {
+						lock.Lock()
+						found = append(found, port)
+						lock.Unlock()
+					}
+				}
+				return nil
+			})
+			lock.Lock()
+			failed = errors.Join(failed, err)
+			lock.Unlock()
+		})
+	}
+	all.Wait()
+	for range next { // when no asker could enter
+	}
+	slices.Sort(found)
+	return found, failed
+}
+
+// Every is all ports.
+func Every() []uint16 {
+	ports := make([]uint16, 0, 65535)
+	for p := 1; p <= 65535; p++ {
+		ports = append(ports, uint16(p))
+	}
+	return ports
+}

@@ -1,0 +1,79 @@
+// This file shows that the scanner finds what is there and nothing else.
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("needs root")
+	}
+	t.Skip("needs root")
+}
+
+func TestScanFindsWhatListensInTheNamespace(t *testing.T) {
+	needRoot(t)
+	g := NewWithT(t)
+	name := fmt.Sprintf("oooi-scan%d", os.Getpid())
+	g.Expect(testbed.NewNetNS(name)).To(Succeed())
+	t.Cleanup(func() { _ = testbed.DeleteNetNS(name) })
+	path := testbed.NetNSPath(name)
+	g.Expect(exec.Command("nsenter", "--net="+path, "ip", "link", "set", "lo", "up").Run()).To(Succeed())
+	g.Expect(testbed.InNetNS(path, func() error {
+		for _, a := range []string{"127.0.0.1:443", "127.0.0.1:65535"} {
+			l, err := net.Listen("tcp", a)
+			if err != nil {
+				return err
+			}
+			t.Cleanup(func() { _ = l.Close() })
+		}
+		echo, err := net.ListenPacket("udp", "127.0.0.1:53")
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = echo.Close() })
+		go func() {
+			b := make([]byte, 512)
+			for {
+				n, from, err := echo.ReadFrom(b)
+				if err != nil {
+					return
+				}
+				_, _ = echo.WriteTo(b[:n], from)
+			}
+		}()
+		mute, err := net.ListenPacket("udp", "127.0.0.1:67") // takes datagrams, answers none
+		if err == nil {
+			t.Cleanup(func() { _ = mute.Close() })
+		}
+		return err
+	})).To(Succeed())
+
+	scan := Scan{NetNS: path, Patience: time.Second, Parallel: 16}
+	here := netip.MustParseAddr("127.0.0.1")
+	tcp, err := scan.TCP(t.Context(), here, Every())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(tcp).To(Equal([]uint16{443, 65535}))
+	udp, err := scan.UDP(t.Context(), here, []uint16{52, 53, 54, 67})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(udp).To(Equal([]uint16{53}))
+
+	_, err = Scan{NetNS: path + "-not", Parallel: 2}.TCP(t.Context(), here, []uint16{1, 2, 3})
+	g.Expect(err).To(HaveOccurred())
+}

@@ -1,0 +1,178 @@
+// This file reads what the product says of a hosted cluster and what it has made
+// for it. It changes nothing.
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	apps "k8s.io/api/apps/v1"
+	coordination "k8s.io/api/coordination/v1"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+)
+
+// What users rely on.
+const (
+	// Annotation opts in.
+	Annotation = "hostedcluster.densityops.com/network"
+	// Condition says on the HostedCluster how it goes.
+	Condition = "hostedcluster.densityops.com/NetworkReady"
+)
+
+// ownedBy selects everything of the product's.
+func ownedBy() client.MatchingLabels {
+	return client.MatchingLabels{"app.kubernetes.io/part-of": "oooi"}
+}
+
+// A Hosted is one hosted cluster, looked at from the management cluster.
+type Hosted struct {
+	Cluster *testbed.Cluster
+	Client  client.Client
+	Name    string
+}
+
+// NewHosted looks at the hosted cluster called name, whether it is there or not.
+func NewHosted(c *testbed.Cluster, name string) (Hosted, error) {
+	config, err := c.RESTConfig()
+	if err != nil {
+		return Hosted{}, err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(core.AddToScheme(scheme), apps.AddToScheme(scheme), coordination.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
+		return Hosted{}, err
+	}
+	cl, err := client.New(config, client.Options{Scheme: scheme})
+	return Hosted{Cluster: c, Client: cl, Name: name}, err
+}
+
+// Namespace is the control plane's.
+func (h Hosted) Namespace() string { return hypershift.ControlPlaneNamespace(h.Name) }
+
+// Condition is the product's on the HostedCluster; the zero value while there is none.
+func (h Hosted) Condition(ctx context.Context) (meta.Condition, error) {
+	var hc hyperv1.HostedCluster
+	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: hypershift.Namespace, Name: h.Name}, &hc); err != nil {
+		return meta.Condition{}, err
+	}
+	for _, c := range hc.Status.Conditions {
+		if c.Type == Condition {
+			return c, nil
+		}
+	}
+	return meta.Condition{}, nil
+}
+
+// Annotate sets the opt-in; "" removes it.
+func (h Hosted) Annotate(ctx context.Context, value string) error {
+	var patch any = value
+	if value == "" {
+		patch = nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{Annotation: patch}}})
+	if err != nil {
+		return err
+	}
+	hc := &hyperv1.HostedCluster{ObjectMeta: meta.ObjectMeta{Namespace: hypershift.Namespace, Name: h.Name}}
+	return h.Client.Patch(ctx, hc, client.RawPatch("application/merge-patch+json", body))
+}
+
+// Plan is the one in force.
+func (h Hosted) Plan(ctx context.Context) (network.Plan, error) {
+	var cm core.ConfigMap
+	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: h.Namespace(), Name: "oooi-plan"}, &cm); err != nil {
+		return network.Plan{}, err
+	}
+	var plan network.Plan
+	return plan, json.Unmarshal([]byte(cm.Data["plan.json"]), &plan)
+}
+
+// Edges are the Deployments of the product's.
+func (h Hosted) Edges(ctx context.Context) ([]apps.Deployment, error) {
+	var list apps.DeploymentList
+	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
+	return list.Items, err
+}
+
+// EdgePods are the pods of the edges.
+func (h Hosted) EdgePods(ctx context.Context) ([]core.Pod, error) {
+	var list core.PodList
+	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
+	return list.Items, err
+}
+
+// Leases are those that the edges gave.
+func (h Hosted) Leases(ctx context.Context) ([]coordination.Lease, error) {
+	var list coordination.LeaseList
+	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
+	return list.Items, err
+}
+
+// kinds that the product could leave in a control plane namespace, whether it makes
+// them or not.
+const kinds = "configmaps,secrets,services,pods,deployments,replicasets,serviceaccounts,roles,rolebindings,leases,networkpolicies,poddisruptionbudgets,network-attachment-definitions,endpointslices"
+
+// Owned are the names of everything of the product's in the control plane
+// namespace, as "kind/name".
+func (h Hosted) Owned(ctx context.Context) ([]string, error) {
+	out, err := h.Cluster.Kubectl(ctx, "-n", h.Namespace(), "get", kinds, "-l", "app.kubernetes.io/part-of=oooi", "-o", "name", "--ignore-not-found")
+	return strings.Fields(string(out)), err
+}
+
+// WaitServing waits until the condition is True and every edge is available.
+func (h Hosted) WaitServing(ctx context.Context, limit time.Duration) error {
+	var said string
+	err := Until(ctx, limit, func(ctx context.Context) (bool, error) {
+		c, err := h.Condition(ctx)
+		if err != nil {
+			return false, err
+		}
+		edges, err := h.Edges(ctx)
+		if err != nil {
+			return false, err
+		}
+		ready := 0
+		for _, e := range edges {
+			if e.Status.ObservedGeneration >= e.Generation && e.Status.AvailableReplicas > 0 {
+				ready++
+			}
+		}
+		said = fmt.Sprintf("condition %s %s: %s; %d of %d edges available", c.Status, c.Reason, c.Message, ready, len(edges))
+		return c.Status == meta.ConditionTrue && len(edges) > 0 && ready == len(edges), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s is not served after %s: %s: %w", h.Name, limit, said, err)
+	}
+	return nil
+}
+
+// Until asks done until it says yes, or limit is over; the error is then the last.
+func Until(ctx context.Context, limit time.Duration, done func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := done(ctx)
+		if ok && err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
