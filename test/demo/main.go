@@ -1,0 +1,49 @@
+// Demo is the product's main job on one machine: it brings up a real Kubernetes and
+// a real HyperShift, installs the operator, creates an annotated hosted cluster and
+// boots a worker on an isolated VLAN that joins it.
+//
+// This file decides what is asked for; steps.go decides in which order it happens.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	name := os.Getenv("DEMO_TESTBED")
+	if name == "" {
+		name = "demo"
+	}
+	switch {
+	case len(args) == 1 && args[0] == "up":
+		strategy := hypershift.Strategy(os.Getenv("DEMO_STRATEGY"))
+		if strategy == "" {
+			strategy = hypershift.LoadBalancerIP
+		}
+		if err := strategy.Validate(); err != nil {
+			return fmt.Errorf("DEMO_STRATEGY: %w", err)
+		}
+		return up(ctx, newDemo(name, strategy, out))
+	case len(args) == 1 && args[0] == "down":
+		return testbed.Down(ctx, testbed.Options{Name: name, Log: out})
+	}
+	return fmt.Errorf("usage: demo up|down   (DEMO_STRATEGY is one of %v)", hypershift.Strategies())
+}

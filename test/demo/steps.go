@@ -1,0 +1,242 @@
+// This file decides the steps of the demo, their order, and what each shows when it
+// fails. How a step is done is in the packages it calls.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/test/e2e"
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// vlan is where the demo's workers sit, and nowhere else: one for each strategy.
+func (d *demo) vlan() int { return 100 + slices.Index(hypershift.Strategies(), d.strategy) }
+
+// workersCIDR are the VLAN's addresses.
+var workersCIDR = netip.MustParsePrefix("192.168.100.0/24")
+
+// A demo is what the steps make and hand on.
+type demo struct {
+	name     string // of the testbed
+	hosted   string // of the HostedCluster
+	strategy hypershift.Strategy
+	out      io.Writer
+	begin    time.Time
+
+	cluster    *testbed.Cluster
+	hypershift *hypershift.HyperShift
+	state      e2e.Hosted
+	workers    []*worker.Worker
+	annotated  time.Time // when the annotated HostedCluster was created
+}
+
+func newDemo(name string, strategy hypershift.Strategy, out io.Writer) *demo {
+	// a hosted cluster for each strategy, so that they can be shown one after the other
+	return &demo{name: name, hosted: strings.ReplaceAll(string(strategy), "-", ""), strategy: strategy, out: out, begin: time.Now()}
+}
+
+// A step is one thing that happens, and what to look at when it does not.
+type step struct {
+	name string
+	do   func(context.Context, *demo) (string, error)
+	logs func(context.Context, *demo)
+}
+
+func steps() []step {
+	return []step{
+		{"install what is missing", installPackages, nil},
+		{"build", build, nil},
+		{"bring up Kubernetes", bringUp, nil},
+		{"install HyperShift", installHyperShift, showPods("hypershift")},
+		{"install the operator", installOperator, showPods(e2e.Namespace)},
+		{"create the hosted cluster", create, showHosted},
+		{"serve its network", serve, showEdge},
+		{"start its control plane", startControlPlane, showHosted},
+		{"boot a worker", bootWorker, showEdge},
+	}
+}
+
+// up does all steps and tells each while it happens.
+func up(ctx context.Context, d *demo) error {
+	d.say("oooi demo: a hosted cluster published by %s, its workers on VLAN %d (%s) and nowhere else", d.strategy, d.vlan(), workersCIDR)
+	all := steps()
+	for i, s := range all {
+		d.say("[%d/%d] %s ...", i+1, len(all), s.name)
+		start := time.Now()
+		told, err := s.do(ctx, d)
+		if err != nil {
+			if s.logs != nil && ctx.Err() == nil {
+				s.logs(ctx, d)
+			}
+			return fmt.Errorf("step %d, %s, failed after %.1fs: %w", i+1, s.name, time.Since(start).Seconds(), err)
+		}
+		d.say("[%d/%d] %s: %.1fs. %s", i+1, len(all), s.name, time.Since(start).Seconds(), told)
+	}
+	return d.summary(ctx)
+}
+
+// say writes a line with the seconds since the demo began.
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.out, "%7.1fs %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// lines is a writer whose lines appear under the step that runs.
+func (d *demo) lines() io.Writer { return indent{d.out} }
+
+type indent struct{ w io.Writer }
+
+// Write indents whole lines; each call is one line or more.
+func (i indent) Write(text []byte) (int, error) {
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Fprintf(i.w, "         | %s\n", strings.TrimRight(line, "\n")); err != nil {
+			return 0, err
+		}
+	}
+	return len(text), nil
+}
+
+func installPackages(ctx context.Context, d *demo) (string, error) {
+	packages := append(testbed.HostPackages(), worker.Packages()...)
+	return fmt.Sprintf("%d Debian packages are there", len(packages)), testbed.EnsurePackages(ctx, d.lines(), packages...)
+}
+
+func build(ctx context.Context, d *demo) (string, error) {
+	programs, err := testbed.Build(ctx, d.lines(), testbed.All()...)
+	return fmt.Sprintf("%d programs from Go modules", len(programs)), err
+}
+
+func bringUp(ctx context.Context, d *demo) (_ string, err error) {
+	d.cluster, err = testbed.Up(ctx, testbed.Options{Name: d.name, Log: d.lines()})
+	if err != nil {
+		return "", err
+	}
+	d.state, err = e2e.NewHosted(d.cluster, d.hosted)
+	return "the management cluster's node is Ready", err
+}
+
+func installHyperShift(ctx context.Context, d *demo) (_ string, err error) {
+	d.hypershift, err = hypershift.Install(ctx, d.cluster, hypershift.Options{Log: d.lines()})
+	return "its operator leads", err
+}
+
+func installOperator(ctx context.Context, d *demo) (string, error) {
+	return "from config/default, with the rights it ships with", e2e.InstallOperator(ctx, d.cluster)
+}
+
+// create asks HyperShift's own command line for the cluster, with the annotation.
+func create(ctx context.Context, d *demo) (string, error) {
+	if _, err := d.state.Condition(ctx); err == nil {
+		if err := worker.Down(ctx, d.cluster, d.state.Namespace()); err != nil {
+			return "", err
+		}
+		d.annotated = time.Now()
+		if err := d.state.Annotate(ctx, "auto"); err != nil {
+			return "", err
+		}
+		return d.hosted + " is there already: its workers are booted anew", nil
+	}
+	d.annotated = time.Now()
+	err := d.hypershift.Create(ctx, hypershift.HostedClusterOptions{
+		Name: d.hosted, Strategy: d.strategy, BaseDomain: "example.com", VLAN: d.vlan(), MachineCIDR: workersCIDR, Replicas: 1,
+		Annotations: map[string]string{e2e.Annotation: "auto"},
+	})
+	return fmt.Sprintf("hypershift create cluster kubevirt --name %s ... --annotations %s=auto", d.hosted, e2e.Annotation), err
+}
+
+func serve(ctx context.Context, d *demo) (string, error) {
+	host, port, err := d.hypershift.WaitEndpoint(ctx, d.hosted)
+	if err != nil {
+		return "", err
+	}
+	known := time.Now()
+	if err := d.state.WaitServing(ctx, 3*time.Minute); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("HyperShift published %s:%d %.1fs after it was asked; an edge served it %.1fs later",
+		host, port, known.Sub(d.annotated).Seconds(), time.Since(known).Seconds()), nil
+}
+
+// startControlPlane waits for HyperShift, and plays the release's own installer.
+func startControlPlane(ctx context.Context, d *demo) (string, error) {
+	if err := d.hypershift.BootstrapGuest(ctx, d.hosted); err != nil {
+		return "", err
+	}
+	return "HostedCluster " + d.hosted + " is Available", d.hypershift.WaitAvailable(ctx, d.hosted)
+}
+
+func bootWorker(ctx context.Context, d *demo) (string, error) {
+	o, err := worker.New(ctx, d.cluster, d.hypershift, d.hosted, func(e worker.Event) {
+		fmt.Fprintf(d.lines(), "%5.1fs %-12s %5.2fs  %s\n", e.Since.Seconds(), e.Step, e.Took.Seconds(), e.Detail)
+	})
+	if err != nil {
+		return "", err
+	}
+	d.workers, err = worker.BootAll(ctx, o, d.state.Namespace(), 1, 3*time.Minute)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("node %s is Ready %.1fs after power-on", d.workers[0].VM.Name, d.workers[0].Ready.Seconds()), nil
+}
+
+// showPods shows what a namespace's pods say when a step fails.
+func showPods(namespace string) func(context.Context, *demo) {
+	return func(ctx context.Context, d *demo) {
+		d.show(ctx, "-n", namespace, "get", "pods", "-o", "wide")
+		d.show(ctx, "-n", namespace, "get", "events", "--field-selector", "type=Warning", "--sort-by=.lastTimestamp")
+		d.show(ctx, "-n", namespace, "logs", "--all-containers", "--prefix", "--tail=20", "-l", "app.kubernetes.io/part-of=oooi")
+	}
+}
+
+func showHosted(ctx context.Context, d *demo) {
+	d.show(ctx, "-n", hypershift.Namespace, "get", "hostedcluster,nodepool")
+	d.show(ctx, "-n", d.state.Namespace(), "get", "pods", "--field-selector", "status.phase!=Running")
+	showPods("hypershift")(ctx, d)
+}
+
+func showEdge(ctx context.Context, d *demo) {
+	if c, err := d.state.Condition(ctx); err == nil {
+		fmt.Fprintf(d.lines(), "condition %s is %s %s: %s\n", e2e.Condition, c.Status, c.Reason, c.Message)
+	}
+	showPods(d.state.Namespace())(ctx, d)
+	showPods(e2e.Namespace)(ctx, d)
+	machines, err := worker.Running(d.cluster, d.state.Namespace())
+	if err != nil {
+		return
+	}
+	for _, m := range machines {
+		for _, service := range []string{"udhcpc", "haproxy", "kubelet"} {
+			fmt.Fprintf(d.lines(), "%s, %s:\n%s\n", m.Name, service, m.LogTail(service, 15))
+		}
+	}
+}
+
+// show prints what kubectl says.
+func (d *demo) show(ctx context.Context, args ...string) {
+	if d.cluster == nil {
+		return
+	}
+	out, err := d.cluster.Kubectl(ctx, args...)
+	fmt.Fprintf(d.lines(), "kubectl %s\n%s", strings.Join(args, " "), out)
+	if err != nil {
+		fmt.Fprintln(d.lines(), err)
+	}
+}
+
+// command is how this checkout's testbed is called by hand.
+func (d *demo) command(verb string) string {
+	prefix := ""
+	if dir := os.Getenv("OOOI_TESTBED_DIR"); dir != "" {
+		prefix = "OOOI_TESTBED_DIR=" + dir + " "
+	}
+	return prefix + "go run ./test/testbed/cmd/testbed --name " + d.name + " " + verb
+}

@@ -1,0 +1,115 @@
+// This file decides what the demo shows at its end: the plan that was derived, what
+// is served by it, and what to try.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// summary prints the table. It fails where what it shows cannot be read.
+func (d *demo) summary(ctx context.Context) error {
+	plan, err := d.state.Plan(ctx)
+	if err != nil {
+		return fmt.Errorf("the plan in force: %w", err)
+	}
+	condition, err := d.state.Condition(ctx)
+	if err != nil {
+		return err
+	}
+	leases, err := d.state.Leases(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := d.hypershift.GuestKubectl(ctx, d.hosted, "get", "nodes", "-o", "wide")
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "\nHOSTED CLUSTER\t%s\t%s\n", plan.Cluster, plan.Cluster.Domain)
+	fmt.Fprintf(t, "CONDITION\t%s=%s %s\t%s\n", "NetworkReady", condition.Status, condition.Reason, condition.Message)
+	for _, n := range plan.Networks {
+		networkRows(t, n)
+	}
+	for _, l := range leases {
+		holder := ""
+		if l.Spec.HolderIdentity != nil {
+			holder = *l.Spec.HolderIdentity
+		}
+		fmt.Fprintf(t, "LEASE\t%s\t%s\n", l.Name, holder)
+	}
+	for _, w := range d.workers {
+		fmt.Fprintf(t, "WORKER\t%s\t%s, Ready %.1fs after power-on; ignition answered %d with its token, %d without\n",
+			w.VM.Name, w.Lease.Address.Addr(), w.Ready.Seconds(), w.Token.Status, w.NoToken.Status)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\nkubectl get nodes, in the hosted cluster:\n%s\n", nodes)
+	d.whatToTry()
+	return nil
+}
+
+func networkRows(t *tabwriter.Writer, n network.Network) {
+	fmt.Fprintf(t, "NETWORK\t%s\tVLAN %d, %s\n", n.Attachment, n.Attachment.VLAN, n.CIDR)
+	fmt.Fprintf(t, "\taddresses\tnext hop %s, service %s", n.NextHop, n.ServiceAddress)
+	for _, e := range n.Edges {
+		fmt.Fprintf(t, ", edge %d %s", e.Number, e.Address)
+	}
+	for _, a := range n.PublishedAddresses {
+		fmt.Fprintf(t, ", published %s", a)
+	}
+	fmt.Fprintf(t, "\nDHCP\t%s\trouter %s, dns %v, lease %s\n", n.DHCP.Range, n.DHCP.Router, n.DHCP.DNSServers, durationOf(n.DHCP.LeaseTime))
+	for _, r := range n.DHCP.Routes {
+		fmt.Fprintf(t, "\troute\t%s via %s\n", r.Destination, r.Via)
+	}
+	for _, v := range n.DNS.Views {
+		for _, r := range v.Records {
+			fmt.Fprintf(t, "NAME\t%s\t%v\n", r.Name, r.Addresses)
+		}
+	}
+	for _, l := range n.Listeners {
+		for _, f := range l.Forwards {
+			fmt.Fprintf(t, "FORWARD\t%s\t%s to %s\n", l.Name(), strings.Join(f.ServerNames, ", "), f.Backend)
+		}
+		if l.Default != "" {
+			fmt.Fprintf(t, "FORWARD\t%s\teverything else to %s\n", l.Name(), l.Default)
+		}
+	}
+	backends := slices.Clone(n.Backends)
+	for _, b := range backends {
+		fmt.Fprintf(t, "BACKEND\t%s\tService %s, port %d, %s\n", b.Name, b.Service, b.Port, b.ClusterIP)
+	}
+}
+
+func durationOf(d network.Duration) string {
+	text, err := d.MarshalText()
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func (d *demo) whatToTry() {
+	node := "<node>"
+	if len(d.workers) > 0 {
+		node = d.workers[0].VM.Name
+	}
+	fmt.Fprintln(d.out, "It stays up. To try:")
+	for _, line := range [][2]string{
+		{d.command("kubectl -n clusters get hostedcluster " + d.hosted + " -o yaml"), "the condition on the HostedCluster"},
+		{d.command("kubectl -n " + d.state.Namespace() + " get pods,leases,cm -l app.kubernetes.io/part-of=oooi"), "everything that was made for it"},
+		{d.command("hypershift kubectl " + d.hosted + " -- get --raw /api/v1/nodes/" + node + "/proxy/healthz"), "its API server calls the worker, through konnectivity and the edge"},
+		{d.command("worker run " + d.hosted + " -- ip route"), "what the worker was told by DHCP"},
+		{d.command("kubectl -n clusters annotate --overwrite hostedcluster " + d.hosted + " hostedcluster.densityops.com/network=none"), "all of it goes again"},
+		{"make demo-down", "the whole demo goes"},
+	} {
+		fmt.Fprintf(d.out, "  # %s\n  %s\n", line[1], line[0])
+	}
+}

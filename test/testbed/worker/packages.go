@@ -1,0 +1,9 @@
+// This file names the foreign programs a machine is made of. It installs nothing.
+
+package worker
+
+// Packages are the Debian packages that bring a machine its programs: the DHCP
+// client, HAProxy, curl, getent and what the scripts use.
+func Packages() []string {
+	return []string{"ca-certificates", "curl", "haproxy", "hostname", "iproute2", "libc-bin", "mount", "udhcpc", "util-linux"}
+}
