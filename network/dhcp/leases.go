@@ -67,3 +67,37 @@ type Known struct {
 	// Complete: Leases knows every lease that there was.
 	Complete bool
 }
+
+// Late are leases that were granted while they could not be written, by address.
+// They are only ever known clients' own.
+type Late map[netip.Addr]network.Lease
+
+// Over is what is known together: a late lease counts as long as nobody else is
+// written at its address.
+func (l Late) Over(written Leases) Leases { return layered{l, written} }
+
+type layered struct {
+	late    Late
+	written Leases
+}
+
+// At is the late lease, or the written one.
+func (l layered) At(a netip.Addr) (network.Lease, bool) {
+	written, ok := l.written.At(a)
+	late, is := l.late[a]
+	if is && (!ok || written.MAC == late.MAC && written.Expires.Before(late.Expires)) {
+		return late, true
+	}
+	return written, ok
+}
+
+// Of is the lease of a MAC that lasts longest.
+func (l layered) Of(mac string) (network.Lease, bool) {
+	best, ok := l.written.Of(mac)
+	for _, late := range l.late {
+		if now, is := l.At(late.Address); is && now.MAC == mac && (!ok || best.Expires.Before(now.Expires)) {
+			best, ok = now, true
+		}
+	}
+	return best, ok
+}

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,14 +53,17 @@ type Server struct {
 	// meanwhile gets the first answer.
 	busy   map[string]bool
 	offers offered
-	// late are renewals that were granted and could not be written, by address.
-	late map[netip.Addr]network.Lease
+	late   Late
 }
 
 // Serve answers on conn, which it closes, until ctx ends.
 func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	s.mu.Lock()
-	s.busy, s.offers, s.late = map[string]bool{}, offered{}, map[netip.Addr]network.Lease{}
+	// What is late stays so while the socket is opened anew.
+	if s.late == nil {
+		s.late = Late{}
+	}
+	s.busy, s.offers = map[string]bool{}, offered{}
 	s.mu.Unlock()
 	if s.Now == nil {
 		s.Now = time.Now
@@ -137,11 +142,11 @@ func addressedTo(n network.Network, dst net.IP) bool {
 	return ok && (a == n.DHCP.ServerID || dst.Equal(net.IPv4bcast) || a == broadcast(n.CIDR))
 }
 
-// decide holds the lock, for the offers.
+// decide holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) Verdict {
 	now := s.Now()
 	return Reply(n, Known{
-		Leases: s.Store, Machines: s.Machines, Complete: s.Store.Ready() == nil,
+		Leases: s.late.Over(s.Store), Machines: s.Machines, Complete: s.Store.Ready() == nil,
 		Offered: func(a netip.Addr) string { return s.offers.to(a, now) },
 	}, request, now)
 }
@@ -153,12 +158,13 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 	for range tries {
 		var err error
 		if v.Next.Address.IsValid() {
-			err = s.Store.Replace(ctx, v.Was, v.Next)
+			err = s.Store.Replace(ctx, s.written(v.Was), v.Next)
 		}
 		switch {
 		case err == nil:
 			s.Metrics.wrote("written", begin)
 			s.remove(ctx, v.Remove)
+			s.forget(v.Next.Address)
 			return v
 		case errors.Is(err, fs.ErrExist):
 			s.mu.Lock()
@@ -183,13 +189,31 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 	return v
 }
 
+// written is what the store knows where l may be late.
+func (s *Server) written(l network.Lease) network.Lease {
+	s.mu.Lock()
+	_, late := s.late[l.Address]
+	s.mu.Unlock()
+	if was, ok := s.Store.At(l.Address); late && (!ok || was.MAC == l.MAC) {
+		return was
+	}
+	return l
+}
+
+func (s *Server) forget(a netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.late, a)
+}
+
 func (s *Server) remove(ctx context.Context, l network.Lease) {
 	if !l.Address.IsValid() {
 		return
 	}
-	if err := s.Store.Remove(ctx, l); err != nil {
+	if err := s.Store.Remove(ctx, s.written(l)); err != nil {
 		s.Log.Warn("a lease is kept that nobody needs", "address", l.Address, "mac", l.MAC, "error", err)
 	}
+	s.forget(l.Address)
 }
 
 // finish answers and says what was done.
@@ -227,16 +251,14 @@ func (s *Server) writeLate(ctx context.Context) {
 		case <-tick.C:
 		}
 		s.mu.Lock()
-		var all []network.Lease
-		for _, l := range s.late {
-			all = append(all, l)
-		}
+		all := slices.Collect(maps.Values(s.late))
 		s.mu.Unlock()
 		s.Metrics.late.Set(float64(len(all)))
 		for _, l := range all {
 			was, ok := s.Store.At(l.Address)
-			if superseded := ok && (was.MAC != l.MAC || !was.Expires.Before(l.Expires)); !superseded {
-				if err := s.Store.Replace(ctx, was, l); err != nil && !errors.Is(err, fs.ErrExist) {
+			if !ok || was.MAC == l.MAC && was.Expires.Before(l.Expires) {
+				if err := s.Store.Replace(ctx, was, l); err != nil {
+					// The next one would fail too; what somebody else wrote is known then.
 					break
 				}
 			}

@@ -1,0 +1,167 @@
+package dhcp_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+)
+
+// TestPool: a pool is given to the last address, then there is silence, and an
+// address that is long expired is given again.
+func TestPool(t *testing.T) {
+	g := NewWithT(t)
+	n := blue()
+	n.DHCP.Range = network.Range{First: at("10"), Last: at("19")}
+	w := world{n: n}
+	for i := range 10 {
+		v := w.says(message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:01:%02x", i)))
+		g.Expect(v.Outcome).To(Equal(dhcp.Offered), "client %d", i)
+		w.leases = append(w.leases, network.Lease{Address: v.Address, MAC: v.MAC, Expires: now.Add(time.Hour)})
+	}
+	next := message(dhcpv4.MessageTypeDiscover, mac1)
+	g.Expect(w.says(next).Outcome).To(Equal(dhcp.Exhausted))
+	w.leases[3].Expires = now.Add(-time.Hour)
+	g.Expect(w.says(next).Address).To(Equal(w.leases[3].Address))
+}
+
+// TestOffersHoldNothing: who only asks takes no address from anybody.
+func TestOffersHoldNothing(t *testing.T) {
+	g := NewWithT(t)
+	w := world{offered: map[string]string{}}
+	for a := at("10"); w.n.DHCP.Range.Last != a && a.Compare(at("253")) <= 0; a = a.Next() {
+		w.offered[a.String()] = mac2
+	}
+	g.Expect(w.says(message(dhcpv4.MessageTypeDiscover, mac1)).Address).To(Equal(at(ofMAC1)))
+}
+
+// TestEdgesAgree: two edges that know the same offer the same, and mostly
+// different addresses to different machines.
+func TestEdgesAgree(t *testing.T) {
+	g := NewWithT(t)
+	seen := map[netip.Addr]int{}
+	for i := range 100 {
+		m := message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:02:%02x", i))
+		a, b := world{}.says(m), world{}.says(m)
+		g.Expect(a.Address).To(Equal(b.Address))
+		seen[a.Address]++
+	}
+	g.Expect(len(seen)).To(BeNumerically(">", 60), "neighbouring MACs spread over the range")
+}
+
+// TestNobodyElsesAddress is the law that matters: over any schedule of clients,
+// expiries and failed writes, an address that a client may use is no other's.
+func TestNobodyElsesAddress(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		n := blue()
+		n.DHCP.Range = network.Range{First: at("10"), Last: at("16")}
+		store, _ := dhcp.OpenFiles("")
+		late := dhcp.Late{}
+		clock := now
+		uses := map[netip.Addr]network.Lease{} // as the clients believe
+		has := map[string]netip.Addr{}
+		for step := range 3000 {
+			clock = clock.Add(time.Duration(r.IntN(200)) * time.Second)
+			mac := fmt.Sprintf("02:00:00:00:00:%02x", r.IntN(12))
+			known := dhcp.Known{Leases: late.Over(store), Machines: dhcp.NoMachines{}, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			var m *dhcpv4.DHCPv4
+			mine := has[mac]
+			held := mine.IsValid() && uses[mine].MAC == mac && clock.Before(uses[mine].Expires)
+			switch kind := r.IntN(10); {
+			case held && kind < 5:
+				m = message(dhcpv4.MessageTypeRequest, mac, dhcpv4.WithClientIP(mine.AsSlice()))
+			case mine.IsValid() && kind < 6:
+				m = message(dhcpv4.MessageTypeRequest, mac, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(mine.AsSlice())))
+			case held && kind == 6:
+				m = message(dhcpv4.MessageTypeRelease, mac, dhcpv4.WithClientIP(mine.AsSlice()))
+				delete(uses, mine)
+				delete(has, mac)
+			case held && kind == 7:
+				m = message(dhcpv4.MessageTypeDecline, mac, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(mine.AsSlice())))
+				delete(uses, mine)
+				delete(has, mac)
+			default:
+				offer := dhcp.Reply(n, known, message(dhcpv4.MessageTypeDiscover, mac), clock)
+				if offer.Answer == nil {
+					continue
+				}
+				m = message(dhcpv4.MessageTypeRequest, mac, server(us), dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(offer.Address.AsSlice())))
+			}
+			v := dhcp.Reply(n, known, m, clock)
+			if v.Next.Address.IsValid() {
+				was, _ := store.At(v.Next.Address)
+				switch away := r.IntN(5) == 0; {
+				case away && v.Anyway:
+					late[v.Next.Address] = v.Next
+				case away:
+					continue
+				default:
+					if err := store.Replace(t.Context(), was, v.Next); err != nil {
+						t.Fatal(err)
+					}
+					delete(late, v.Next.Address)
+				}
+			}
+			if a := v.Remove.Address; a.IsValid() {
+				was, _ := store.At(a)
+				_ = store.Remove(t.Context(), was)
+				delete(late, a)
+			}
+			if v.Outcome != dhcp.Granted {
+				continue
+			}
+			if other, ok := uses[v.Address]; ok && other.MAC != mac && clock.Before(other.Expires) {
+				t.Fatalf("seed %d step %d: %s is given to %s while %s uses it until %s (now %s)", seed, step, v.Address, mac, other.MAC, other.Expires, clock)
+			}
+			lease := v.Answer.IPAddressLeaseTime(0)
+			uses[v.Address] = network.Lease{Address: v.Address, MAC: mac, Expires: clock.Add(lease)}
+			has[mac] = v.Address
+		}
+	}
+}
+
+// FuzzReply: no packet stops the server, and no answer is larger than a client
+// takes, gives an address of ours, or promises what is not written.
+func FuzzReply(f *testing.F) {
+	for _, t := range []dhcpv4.MessageType{1, 3, 4, 7, 8} {
+		f.Add(message(t, mac1, parameters(rhcos...), asks("20")).ToBytes())
+		f.Add(message(t, mac1, has("20"), server(us)).ToBytes())
+	}
+	whole := message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...)).ToBytes()
+	for i := range whole {
+		f.Add(whole[:i])
+	}
+	n := blue()
+	w := world{leases: []network.Lease{held("20", mac1, time.Hour)}}
+	known := w.known()
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		m, err := dhcpv4.FromBytes(packet)
+		if err != nil {
+			return
+		}
+		v := dhcp.Reply(n, known, m, now)
+		if v.Answer == nil {
+			return
+		}
+		if size := len(v.Answer.ToBytes()); size > 1472 {
+			t.Fatalf("answer of %d bytes", size)
+		}
+		if v.Outcome != dhcp.Granted && v.Outcome != dhcp.Offered {
+			return
+		}
+		if !n.DHCP.Range.Contains(v.Address) {
+			t.Fatalf("gave %s", v.Address)
+		}
+		if l, ok := known.Leases.At(v.Address); v.Outcome == dhcp.Granted && !v.Next.Address.IsValid() && (!ok || l.MAC != v.MAC) {
+			t.Fatalf("granted %s to %s without a write", v.Address, v.MAC)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package dhcp_test
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+)
+
+// A world is what is known in a table's row.
+type world struct {
+	n        network.Network
+	leases   []network.Lease
+	machines cluster
+	offered  map[string]string
+	// partial: not all leases are known.
+	partial bool
+}
+
+// A cluster is what is known of machines, as a table writes it.
+type cluster struct {
+	names   map[string]string // by MAC
+	reports map[string]string // address by MAC
+	seen    bool
+}
+
+func (c cluster) Machine(mac string) (string, netip.Addr, bool) {
+	name, ok := c.names[mac]
+	a, _ := netip.ParseAddr(c.reports[mac])
+	return name, a, ok
+}
+
+func (c cluster) Reporter(a netip.Addr) string {
+	for mac, reported := range c.reports {
+		if reported == a.String() {
+			return mac
+		}
+	}
+	return ""
+}
+
+func (c cluster) Gone(name string) bool {
+	for _, n := range c.names {
+		if n == name {
+			return false
+		}
+	}
+	return c.seen
+}
+
+var now = time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
+
+func at(last string) netip.Addr { return netip.MustParseAddr("192.168.100." + last) }
+
+// held is a lease that ends some time after now, or before.
+func held(last, mac string, after time.Duration) network.Lease {
+	return network.Lease{Address: at(last), MAC: mac, Expires: now.Truncate(time.Second).Add(after)}
+}
+
+func (w world) known() dhcp.Known {
+	files, _ := dhcp.OpenFiles("")
+	for _, l := range w.leases {
+		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
+	}
+	return dhcp.Known{
+		Leases: files, Machines: w.machines, Complete: !w.partial,
+		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
+	}
+}
+
+func (w world) says(m *dhcpv4.DHCPv4) dhcp.Verdict {
+	if w.n.Name == "" {
+		w.n = blue()
+	}
+	return dhcp.Reply(w.n, w.known(), m, now)
+}
+
+// message is a client's, as RFC 2131 table 5 has it fill the fields.
+func message(t dhcpv4.MessageType, mac string, more ...dhcpv4.Modifier) *dhcpv4.DHCPv4 {
+	hw, _ := net.ParseMAC(mac)
+	m, err := dhcpv4.New(append([]dhcpv4.Modifier{dhcpv4.WithHwAddr(hw), dhcpv4.WithMessageType(t)}, more...)...)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func asks(last string) dhcpv4.Modifier {
+	return dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(net.ParseIP(full(last))))
+}
+func has(last string) dhcpv4.Modifier { return dhcpv4.WithClientIP(net.ParseIP(full(last))) }
+func server(a string) dhcpv4.Modifier {
+	return dhcpv4.WithOption(dhcpv4.OptServerIdentifier(net.ParseIP(a)))
+}
+
+// full is an address of the network by its last byte, or any by all of it.
+func full(a string) string {
+	if len(a) <= 3 {
+		return at(a).String()
+	}
+	return a
+}
+
+const us = "192.168.100.3"
+
+// ofMAC1 is the place of mac1 in the range where everything is free: a promise
+// to machines that were served by an earlier version.
+const ofMAC1 = "47"
+
+func TestReply(t *testing.T) {
+	hour := time.Hour
+	mine := []network.Lease{held("20", mac1, hour)}
+	others := []network.Lease{held("20", mac2, hour)}
+	reserved := blue()
+	reserved.DHCP.Reservations = []network.Reservation{{MAC: mac1, Address: at("7")}}
+	excluded := blue()
+	excluded.DHCP.Exclude = []network.Range{{First: at("20"), Last: at("29")}}
+	strict := blue()
+	strict.DHCP.IgnoreUnknownClients = true
+	isMachine := cluster{names: map[string]string{mac1: "blue-worker-1"}, seen: true}
+	none := dhcpv4.MessageTypeNone
+	discover, offer, request := dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeOffer, dhcpv4.MessageTypeRequest
+	ack, nak := dhcpv4.MessageTypeAck, dhcpv4.MessageTypeNak
+	decline, release, inform := dhcpv4.MessageTypeDecline, dhcpv4.MessageTypeRelease, dhcpv4.MessageTypeInform
+	with := func(m ...dhcpv4.Modifier) []dhcpv4.Modifier { return m }
+	for name, c := range map[string]struct {
+		in      world
+		type_   dhcpv4.MessageType
+		fields  []dhcpv4.Modifier
+		outcome dhcp.Outcome
+		answer  dhcpv4.MessageType
+		yiaddr  string
+		writes  string // the MAC that is written, "-" for nobody's
+		removes string
+		anyway  bool
+	}{
+		"DISCOVER: a place that follows from the MAC":                 {world{}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: what it has":                                       {world{leases: mine}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
+		"DISCOVER: what it has, not what it asks for":                 {world{leases: mine}, discover, with(asks("30")), dhcp.Offered, offer, "20", "", "", false},
+		"DISCOVER: what it had, long ago":                             {world{leases: []network.Lease{held("20", mac1, -999*hour)}}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
+		"DISCOVER: option 50 where it is free":                        {world{}, discover, with(asks("30")), dhcp.Offered, offer, "30", "", "", false},
+		"DISCOVER: option 50 where another has it":                    {world{leases: others}, discover, with(asks("20")), dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: option 50 of ours":                                 {world{}, discover, with(asks("3")), dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: option 50 outside":                                 {world{}, discover, with(asks("10.0.0.1")), dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: a reservation, also outside of the range":          {world{n: reserved, leases: mine}, discover, nil, dhcp.Offered, offer, "7", "", "", false},
+		"DISCOVER: another's reservation is not given":                {world{n: reserved}, discover, with(asks("7"), dhcpv4.WithHwAddr(net.HardwareAddr{2, 0, 0, 0, 0, 2})), dhcp.Offered, offer, "128", "", "", false},
+		"DISCOVER: an excluded address is left":                       {world{n: excluded, leases: mine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: what its machine is reported to have":              {world{machines: cluster{names: isMachine.names, reports: map[string]string{mac1: "192.168.100.66"}}}, discover, nil, dhcp.Offered, offer, "66", "", "", false},
+		"DISCOVER: never what another machine is reported to have":    {world{machines: cluster{reports: map[string]string{mac2: "192.168.100.47"}}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
+		"DISCOVER: not what was just offered to another":              {world{offered: map[string]string{"192.168.100.47": mac2}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
+		"DISCOVER: another's that expired stays its for a lease time": {world{leases: []network.Lease{held("47", mac2, -5*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
+		"DISCOVER: another's that expired a lease time ago":           {world{leases: []network.Lease{held("47", mac2, -10*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "47", "", "", false},
+		"DISCOVER: a machine of the cluster only":                     {world{n: strict}, discover, nil, dhcp.UnknownMachine, none, "", "", "", false},
+		"DISCOVER: a machine of the cluster":                          {world{n: strict, machines: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
+		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), dhcp.Relayed, none, "", "", "", false},
+
+		"SELECTING: our offer":                        {world{}, request, with(server(us), asks(ofMAC1)), dhcp.Granted, ack, ofMAC1, mac1, "", false},
+		"SELECTING: another server's":                 {world{}, request, with(server("192.168.100.9"), asks(ofMAC1)), dhcp.OtherServer, none, "", "", "", false},
+		"SELECTING: another's address":                {world{leases: others}, request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
+		"SELECTING: not what it has":                  {world{leases: mine}, request, with(server(us), asks("30")), dhcp.Refused, nak, "", "", "", false},
+		"SELECTING: ours":                             {world{}, request, with(server(us), asks("2")), dhcp.Refused, nak, "", "", "", false},
+		"SELECTING: without an address":               {world{}, request, with(server(us)), dhcp.Malformed, none, "", "", "", false},
+		"SELECTING: what it has, written long ago":    {world{leases: []network.Lease{held("20", mac1, time.Minute)}}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"SELECTING: its reservation, and not the old": {world{n: reserved, leases: mine}, request, with(server(us), asks("7")), dhcp.Granted, ack, "7", mac1, "20", false},
+		"SELECTING: an expired one of a machine that is gone": {
+			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(-time.Second)}}},
+			request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"SELECTING: one of a machine that is gone, not expired": {
+			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(time.Second)}}},
+			request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
+		"SELECTING: not all leases are known": {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
+
+		"INIT-REBOOT: right":                               {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
+		"INIT-REBOOT: another network":                     {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: wrong address of this network":       {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: unknown client":                      {world{}, request, with(asks("30")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: unknown client, held address":        {world{leases: others}, request, with(asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: a machine whose lease was lost":      {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
+		"INIT-REBOOT: a machine, held address":             {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: wrong, but not all leases are known": {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
+
+		"RENEWING: right":                                 {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
+		"RENEWING: near what was written":                 {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: another's":                             {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: of another network":                    {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: excluded since":                        {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: a lease that was lost":                 {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"RENEWING: not known as not all leases are known": {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+
+		"DECLINE: what it has":        {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
+		"DECLINE: another's":          {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
+		"DISCOVER: what was declined": {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
+		"RELEASE: what it has":        {world{leases: mine}, release, with(server(us), has("20")), dhcp.Released, none, "", "", "20", false},
+		"RELEASE: another's":          {world{leases: others}, release, with(server(us), has("20")), dhcp.NotHeld, none, "", "", "", false},
+		"INFORM":                      {world{}, inform, with(has("200")), dhcp.Informed, ack, "", "", "", false},
+		"INFORM: of another network":  {world{}, inform, with(has("10.0.0.1")), dhcp.NotHeld, none, "", "", "", false},
+		"BOOTP: no message type":      {world{}, none, nil, dhcp.Malformed, none, "", "", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			m := message(c.type_, mac1, c.fields...)
+			if c.type_ == none {
+				m.DeleteOption(dhcpv4.OptionDHCPMessageType)
+			}
+			v := c.in.says(m)
+			g.Expect(v.Outcome).To(Equal(c.outcome))
+			var yiaddr, writes, removes string
+			answer := none
+			if v.Answer != nil {
+				answer = v.Answer.MessageType()
+				if !v.Answer.YourIPAddr.IsUnspecified() && v.Answer.YourIPAddr != nil {
+					yiaddr = v.Answer.YourIPAddr.String()
+				}
+				g.Expect(v.Answer.TransactionID).To(Equal(m.TransactionID))
+				g.Expect(v.Answer.ServerIdentifier().String()).To(Equal(us))
+			}
+			if writes = v.Next.MAC; v.Next.Address.IsValid() && writes == "" {
+				writes = "-"
+			}
+			if v.Remove.Address.IsValid() {
+				removes = v.Remove.Address.String()
+			}
+			want := func(last string) string {
+				if last == "" {
+					return ""
+				}
+				return full(last)
+			}
+			g.Expect(answer).To(Equal(c.answer))
+			g.Expect(yiaddr).To(Equal(want(c.yiaddr)), "yiaddr")
+			g.Expect(writes).To(Equal(c.writes), "written")
+			g.Expect(removes).To(Equal(want(c.removes)), "removed")
+			g.Expect(v.Anyway).To(Equal(c.anyway), "granted without a write")
+			if v.Next.MAC != "" {
+				g.Expect(v.Next.Expires).To(Equal(now.Truncate(time.Second).Add(20*time.Minute)), "written a lease time ahead")
+			}
+		})
+	}
+}
