@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,20 +69,33 @@ type site struct {
 	files   *dhcp.Files
 }
 
+func segment(t *testing.T) *netns.Segment { return netns.NewSegment(t) }
+
+// serve keeps leases in dir, or in memory where it is empty.
 func serve(t *testing.T, n network.Network, dir string) site {
 	t.Helper()
-	s := site{t: t, n: n, segment: netns.NewSegment(t), edge: netns.New(t)}
-	s.segment.Attach(t, s.edge, "net1", "", n.Edges[0].Address.String()+"/24", n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
-	var err error
-	if s.files, err = dhcp.OpenFiles(dir); err != nil {
+	netns.Require(t)
+	files, err := dhcp.OpenFiles(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = files.Close() })
+	s := serveFrom(t, n, files)
+	s.files = files
+	return s
+}
+
+func serveFrom(t *testing.T, n network.Network, store dhcp.Store) site {
+	t.Helper()
+	s := site{t: t, n: n, segment: segment(t), edge: netns.New(t)}
+	bits := "/" + strconv.Itoa(n.CIDR.Bits())
+	s.segment.Attach(t, s.edge, "net1", "", n.Edges[0].Address.String()+bits, n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
 	m, err := dhcp.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &dhcp.Server{
-		Network: func() network.Network { return n }, Store: s.files, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
+		Network: func() network.Network { return n }, Store: store, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	var conn *net.UDPConn
@@ -99,7 +113,6 @@ func serve(t *testing.T, n network.Network, dir string) site {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		_ = s.files.Close()
 	})
 	return s
 }

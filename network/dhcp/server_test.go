@@ -1,0 +1,215 @@
+package dhcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+// A station sends what a test says, from any MAC, and hears what is broadcast.
+type station struct {
+	conn *net.UDPConn
+	t    *testing.T
+}
+
+func (s site) station(addresses ...string) station {
+	s.t.Helper()
+	g := s.guest("")
+	for _, a := range addresses {
+		g.ns.Address(s.t, "net1", a)
+	}
+	var conn *net.UDPConn
+	var err error
+	g.ns.Do(s.t, func() { conn, err = edge.ListenPacket(s.t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:68")) })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = conn.SetReadBuffer(4 << 20)
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return station{conn, s.t}
+}
+
+func (s station) send(m *dhcpv4.DHCPv4, to string) {
+	s.t.Helper()
+	if _, err := s.conn.WriteToUDPAddrPort(m.ToBytes(), netip.MustParseAddrPort(to)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// hears is the next answer, nil where there is none for a while.
+func (s station) hears(within time.Duration) (*dhcpv4.DHCPv4, netip.AddrPort) {
+	s.t.Helper()
+	b := make([]byte, 2000)
+	_ = s.conn.SetReadDeadline(time.Now().Add(within))
+	n, from, err := s.conn.ReadFromUDPAddrPort(b)
+	if err != nil {
+		return nil, from
+	}
+	m, err := dhcpv4.FromBytes(b[:n])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m, from
+}
+
+const everybody = "255.255.255.255:67"
+
+// TestNothingServesOnTheNextHop: what is addressed to it, or to the edge's own
+// address, is dropped; the service address and broadcasts are answered, and by
+// the service address.
+func TestNothingServesOnTheNextHop(t *testing.T) {
+	g := NewWithT(t)
+	s := serve(t, blue(), "")
+	station := s.station("192.168.100.200/24")
+	ask := message(dhcpv4.MessageTypeInform, mac1, has("200"))
+	for _, to := range []string{s.n.NextHop.String(), s.n.Edges[0].Address.String()} {
+		station.send(ask, to+":67")
+	}
+	station.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
+	m, from := station.hears(5 * time.Second)
+	g.Expect(m).NotTo(BeNil())
+	g.Expect(m.MessageType()).To(Equal(dhcpv4.MessageTypeOffer), "the two before were not answered")
+	g.Expect(from.String()).To(Equal(us + ":67"))
+	for _, to := range []string{us, "192.168.100.255", "255.255.255.255"} {
+		station.send(ask, to+":67")
+		m, from := station.hears(5 * time.Second)
+		g.Expect(m).NotTo(BeNil(), to)
+		g.Expect(from.String()).To(Equal(us+":67"), to)
+	}
+}
+
+// TestOtherDevices: nothing is answered but by the network's device.
+func TestOtherDevices(t *testing.T) {
+	g := NewWithT(t)
+	s := serve(t, blue(), "")
+	pods := site{t: t, n: s.n, segment: segment(t), edge: s.edge}
+	pods.segment.Attach(t, s.edge, "eth0", "", "10.128.0.2/24")
+	pod := pods.station("10.128.0.1/24")
+	pod.send(message(dhcpv4.MessageTypeDiscover, mac1), everybody)
+	m, _ := pod.hears(300 * time.Millisecond)
+	g.Expect(m).To(BeNil())
+	pod = s.station("192.168.100.201/24")
+	pod.send(message(dhcpv4.MessageTypeDiscover, mac1), everybody)
+	m, _ = pod.hears(5 * time.Second)
+	g.Expect(m).NotTo(BeNil())
+}
+
+// TestMalformed packets do not stop the server.
+func TestMalformed(t *testing.T) {
+	g := NewWithT(t)
+	s := serve(t, blue(), "")
+	station := s.station("192.168.100.200/24")
+	whole := message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...)).ToBytes()
+	for i := range whole[:250] {
+		_, err := station.conn.WriteToUDPAddrPort(whole[:i], netip.MustParseAddrPort(everybody))
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	station.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
+	m, _ := station.hears(5 * time.Second)
+	g.Expect(m).NotTo(BeNil())
+	g.Expect(m.ClientHWAddr.String()).To(Equal(mac2))
+}
+
+// TestPowerOn: machines that are switched on in one instant all get an address,
+// each its own, and none has to ask twice.
+func TestPowerOn(t *testing.T) {
+	g := NewWithT(t)
+	n := blue()
+	n.CIDR = netip.MustParsePrefix("192.168.100.0/22")
+	n.DHCP.Range = network.Range{First: at("10"), Last: netip.MustParseAddr("192.168.103.250")}
+	s := serve(t, n, t.TempDir())
+	station := s.station("192.168.100.200/22")
+	const all = 200
+	given := map[string]string{}
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		for i := range all {
+			station.send(message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:07:%02x", i)), everybody)
+		}
+	})
+	for len(given) < all {
+		m, _ := station.hears(10 * time.Second)
+		g.Expect(m).NotTo(BeNil(), "%d of %d", len(given), all)
+		switch mac := m.ClientHWAddr.String(); m.MessageType() {
+		case dhcpv4.MessageTypeOffer:
+			station.send(message(dhcpv4.MessageTypeRequest, mac, server(us), asks(m.YourIPAddr.String())), everybody)
+		case dhcpv4.MessageTypeAck:
+			g.Expect(given).NotTo(HaveKey(m.YourIPAddr.String()), "given twice")
+			given[m.YourIPAddr.String()] = mac
+		default:
+			t.Fatalf("%s: %s", mac, m.MessageType())
+		}
+	}
+	sending.Wait()
+	for a, mac := range given {
+		l, ok := s.files.At(netip.MustParseAddr(a))
+		g.Expect(ok).To(BeTrue())
+		g.Expect(l.MAC).To(Equal(mac))
+	}
+}
+
+// An outage is a store whose writes fail while it is away, as a Lease's do when
+// the API server is. It leaves out what else an API server does.
+type outage struct {
+	*dhcp.Files
+	mu   sync.Mutex
+	away bool
+}
+
+func (o *outage) set(away bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.away = away
+}
+
+func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.away {
+		return errors.New("the API server is away")
+	}
+	return o.Files.Replace(ctx, was, next)
+}
+
+// TestOutage: while nothing can be written, known machines keep what they have and
+// nobody gets anything new; what was granted is written afterwards.
+func TestOutage(t *testing.T) {
+	g := NewWithT(t)
+	files, err := dhcp.OpenFiles("")
+	g.Expect(err).NotTo(HaveOccurred())
+	old := network.Lease{Address: at("20"), MAC: mac1, Machine: "blue-worker-1", Expires: time.Now().Add(-time.Hour).UTC().Truncate(time.Second)}
+	g.Expect(files.Replace(t.Context(), network.Lease{}, old)).To(Succeed())
+	store := &outage{Files: files, away: true}
+	s := serveFrom(t, blue(), store)
+	station := s.station("192.168.100.20/24")
+
+	station.send(message(dhcpv4.MessageTypeRequest, mac2, server(us), asks("50")), everybody)
+	station.send(message(dhcpv4.MessageTypeRequest, mac1, has("20")), us+":67")
+	m, _ := station.hears(5 * time.Second)
+	g.Expect(m).NotTo(BeNil())
+	g.Expect(m.ClientHWAddr.String()).To(Equal(mac1))
+	g.Expect(m.MessageType()).To(Equal(dhcpv4.MessageTypeAck))
+	m, _ = station.hears(300 * time.Millisecond)
+	g.Expect(m).To(BeNil(), "mac2 gets nothing that is not written")
+	l, _ := files.At(at("20"))
+	g.Expect(l).To(Equal(old))
+
+	station.send(message(dhcpv4.MessageTypeDiscover, mac2, asks("20")), everybody)
+	m, _ = station.hears(5 * time.Second)
+	g.Expect(m.YourIPAddr.String()).NotTo(Equal(full("20")), "it expired as written, but was granted since")
+
+	store.set(false)
+	g.Eventually(func() bool { l, _ := files.At(at("20")); return l.Held(time.Now()) }, "10s").Should(BeTrue())
+}
