@@ -1,0 +1,112 @@
+// This file shows the main job for every publishing strategy: a worker on the VLAN
+// joins through the edge, finds what is published and nothing else, and all of it
+// goes when it is not wanted any more.
+
+package e2e
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+func TestHostedClusters(t *testing.T) {
+	b := newBed(t)
+	for i, strategy := range hypershift.Strategies() {
+		t.Run(string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
+	}
+	t.Run("refused", func(t *testing.T) { testRefused(t, b) })
+}
+
+func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
+	g := NewWithT(t)
+	name := strings.ReplaceAll(string(strategy), "-", "")
+	h := b.create(t, hypershift.HostedClusterOptions{
+		Name: name, Strategy: strategy, BaseDomain: "example.com", VLAN: vlan, Replicas: 1,
+		MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Annotations: map[string]string{Annotation: "auto"},
+	})
+	_, _, err := b.hypershift.WaitEndpoint(t.Context(), name)
+	g.Expect(err).NotTo(HaveOccurred())
+	known := time.Now()
+	g.Expect(h.WaitServing(t.Context(), 4*time.Minute)).To(Succeed())
+	t.Logf("%s: served %.1fs after its endpoint was known", strategy, time.Since(known).Seconds())
+	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
+	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
+
+	w := testWorker(t, b, h)
+	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
+	switch strategy {
+	case hypershift.LoadBalancerIP:
+		t.Run("none", func(t *testing.T) { testWithdrawn(t, h, "none") })
+	case hypershift.Route:
+		t.Run("no annotation", func(t *testing.T) { testWithdrawn(t, h, "") })
+	}
+	t.Run("deletion", func(t *testing.T) { b.destroy(t, h) })
+}
+
+// testWorker boots the worker; what it asserts itself is said again here, where the
+// tests are read.
+func testWorker(t *testing.T, b bed, h Hosted) *worker.Worker {
+	t.Helper()
+	g := NewWithT(t)
+	o, err := worker.New(t.Context(), b.cluster, b.hypershift, h.Name, worker.Print(t.Output()))
+	g.Expect(err).NotTo(HaveOccurred())
+	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), 1, 3*time.Minute)
+	g.Expect(err).NotTo(HaveOccurred())
+	w := workers[0]
+
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	n := plan.Networks[0]
+	g.Expect(n.DHCP.Range.Contains(w.Lease.Address.Addr())).To(BeTrue(), "%s is in %s", w.Lease.Address, n.DHCP.Range)
+	g.Expect(w.Lease.Server).To(Equal(n.ServiceAddress), "every edge is the same DHCP server")
+	g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
+	g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
+	g.Expect(w.NoToken.Status).To(Equal(401))
+
+	leases, err := h.Leases(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, l := range leases {
+		names = append(names, l.Name)
+	}
+	g.Expect(names).To(ContainElement(ContainSubstring(strings.ReplaceAll(w.Lease.Address.Addr().String(), ".", "-"))), "a Lease for the address")
+
+	guest, err := kubernetes.NewForConfig(o.Guest)
+	g.Expect(err).NotTo(HaveOccurred())
+	node, err := guest.CoreV1().Nodes().Get(t.Context(), w.VM.Name, meta.GetOptions{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(node.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo("Ready")), HaveField("Status", BeEquivalentTo("True")))))
+	g.Expect(node.Status.Addresses).To(ContainElement(HaveField("Address", w.Lease.Address.Addr().String())))
+	call := worker.Call{Guest: guest, Node: node.Name}
+	g.Expect(call.Healthz(t.Context(), 30*time.Second)).To(Succeed(), "through konnectivity")
+	_, lines, err := call.Logs(t.Context(), 30*time.Second)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(lines).To(BeNumerically(">", 0), "kubectl logs")
+	return w
+}
+
+// testWithdrawn opts out and expects that nothing of ours is left, while HyperShift's
+// own objects stay.
+func testWithdrawn(t *testing.T, h Hosted, value string) {
+	g := NewWithT(t)
+	owned, err := h.Owned(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(owned).To(ContainElements(HavePrefix("configmap/"), HavePrefix("deployment.apps/"), HavePrefix("serviceaccount/"), HavePrefix("lease.coordination.k8s.io/")))
+
+	g.Expect(h.Annotate(t.Context(), value)).To(Succeed())
+
+	g.Eventually(func() ([]string, error) { return h.Owned(t.Context()) }).WithTimeout(90 * time.Second).WithPolling(time.Second).Should(BeEmpty())
+	bindings, err := h.Cluster.Kubectl(t.Context(), "-n", h.Namespace(), "get", "rolebindings,networkpolicies,serviceaccounts", "-o", "name")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(bindings)).NotTo(ContainSubstring("oooi"), "nothing unlabelled either")
+	g.Expect(string(bindings)).To(ContainSubstring("control-plane-operator"), "HyperShift's own stay")
+}

@@ -1,0 +1,147 @@
+// This file shows what a machine can reach with the edge as its router: what the
+// plan publishes, DNS and DHCP, and nothing else of the management cluster.
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	core "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// published are the TCP ports that the plan offers, by address; every address of
+// the edges is there, also with none.
+func published(n network.Network) map[netip.Addr][]uint16 {
+	ports := map[netip.Addr][]uint16{n.NextHop: nil, n.ServiceAddress: {53}}
+	for _, e := range n.Edges {
+		ports[e.Address] = nil
+	}
+	for _, a := range n.PublishedAddresses {
+		ports[a] = nil
+	}
+	for _, l := range n.Listeners {
+		ports[l.Address] = append(ports[l.Address], l.Port)
+	}
+	for a := range ports {
+		slices.Sort(ports[a])
+	}
+	return ports
+}
+
+func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
+	g := NewWithT(t)
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	n := plan.Networks[0]
+	inside := worker.Interface
+	route, err := w.Machine.Output(t.Context(), "ip", "route", "get", testbed.NodeIP)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(route)).To(ContainSubstring("via "+n.NextHop.String()+" dev "+inside), "the edge is the router")
+
+	scan := Scan{NetNS: w.Machine.NetNS(), Patience: 2 * time.Second, Parallel: 256}
+	expected := published(n)
+	for _, address := range slices.SortedFunc(maps.Keys(expected), netip.Addr.Compare) {
+		open, err := scan.TCP(t.Context(), address, Every())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(open).To(HaveExactElements(anything(expected[address])...), "TCP ports of %s, of all 65535", address)
+		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, 8472})
+		g.Expect(err).NotTo(HaveOccurred())
+		if address == n.ServiceAddress {
+			g.Expect(answered).To(Equal([]uint16{53}), "UDP ports of %s", address)
+		} else {
+			g.Expect(answered).To(BeEmpty(), "UDP ports of %s", address)
+		}
+	}
+	testHidden(t, b, h, scan, expected)
+}
+
+func anything(ports []uint16) []any {
+	out := make([]any, len(ports))
+	for i, p := range ports {
+		out[i] = p
+	}
+	return out
+}
+
+// testHidden asks what the management cluster itself serves: sockets that do answer
+// its own node, so that silence means isolation and not a wrong address.
+func testHidden(t *testing.T, b bed, h Hosted, scan Scan, expected map[netip.Addr][]uint16) {
+	g := NewWithT(t)
+	targets, edges, err := hiddenTargets(t.Context(), b, h)
+	g.Expect(err).NotTo(HaveOccurred())
+	fromNode := Scan{NetNS: b.cluster.NetNS(), Patience: 2 * time.Second, Parallel: 8}
+	for what, target := range targets {
+		if _, ours := expected[target.Addr()]; ours {
+			continue // an address that the plan publishes: scanned above
+		}
+		open, err := fromNode.TCP(t.Context(), target.Addr(), []uint16{target.Port()})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(open).To(HaveLen(1), "%s (%s) answers the node", what, target)
+		open, err = scan.TCP(t.Context(), target.Addr(), []uint16{target.Port()})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(open).To(BeEmpty(), "%s (%s) is hidden from the machine", what, target)
+	}
+	// The edge's own pod address: the kernel there answers for any address it holds,
+	// so only sockets bound to their device stay silent.
+	for _, pod := range edges {
+		open, err := scan.TCP(t.Context(), pod, Every())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", pod)
+		answered, err := scan.UDP(t.Context(), pod, []uint16{53, 67})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answered).To(BeEmpty(), "UDP ports of the edge's pod address %s", pod)
+	}
+}
+
+// hiddenTargets are sockets of the management cluster that answer from its node, by
+// what they are, and the pod addresses of the edges.
+func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrPort, []netip.Addr, error) {
+	targets := map[string]netip.AddrPort{
+		"the node's API server": netip.MustParseAddrPort(testbed.NodeIP + ":6443"),
+		"the node's kubelet":    netip.MustParseAddrPort(testbed.NodeIP + ":10250"),
+		"the cluster's DNS":     netip.MustParseAddrPort(testbed.ClusterDNS + ":53"),
+		"the API's Service":     netip.MustParseAddrPort("10.96.0.1:443"),
+	}
+	var services core.ServiceList
+	if err := h.Client.List(ctx, &services, client.InNamespace(h.Namespace())); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range services.Items {
+		if s.Name == "kube-apiserver" { // a backend by its Service, which the plan names; the address itself is not for machines
+			targets["the hosted API's Service"] = netip.AddrPortFrom(netip.MustParseAddr(s.Spec.ClusterIP), uint16(s.Spec.Ports[0].Port))
+		}
+	}
+	var pods core.PodList
+	if err := h.Client.List(ctx, &pods, client.InNamespace(h.Namespace())); err != nil {
+		return nil, nil, err
+	}
+	var edges []netip.Addr
+	for _, p := range pods.Items {
+		switch {
+		case p.Labels["app.kubernetes.io/part-of"] == "oooi":
+			a, err := netip.ParseAddr(p.Status.PodIP)
+			if err != nil {
+				return nil, nil, fmt.Errorf("edge pod %s: %w", p.Name, err)
+			}
+			edges = append(edges, a)
+		case strings.HasPrefix(p.Name, "kube-apiserver-") && p.Status.Phase == core.PodRunning:
+			targets["the hosted API's pod"] = netip.AddrPortFrom(netip.MustParseAddr(p.Status.PodIP), 6443)
+		case p.Name == "etcd-0":
+			targets["another pod, etcd"] = netip.AddrPortFrom(netip.MustParseAddr(p.Status.PodIP), 2379)
+		}
+	}
+	return targets, edges, nil
+}

@@ -1,0 +1,22 @@
+// This file shows which images the operator and its edges run on a testbed.
+
+package e2e
+
+import (
+	"bytes"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+func TestManifestsRunThisCheckout(t *testing.T) {
+	g := NewWithT(t)
+	manifest, err := Manifests("../../config/default")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(manifest)).NotTo(ContainSubstring("ghcr.io/"), "an image of a registry that is not asked here")
+	g.Expect(string(manifest)).NotTo(ContainSubstring("docker.io/"))
+	g.Expect(bytes.Count(manifest, []byte(testbed.OooiImage))).To(Equal(2), "the operator's own image and its edges'")
+	g.Expect(bytes.Count(manifest, []byte(testbed.EnvoyImage))).To(Equal(1))
+}

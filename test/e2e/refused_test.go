@@ -1,0 +1,57 @@
+// This file shows what is said of a hosted cluster that cannot be served, and that
+// nothing is applied for it.
+
+package e2e
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+)
+
+func testRefused(t *testing.T, b bed) {
+	for name, test := range map[string]struct {
+		options hypershift.HostedClusterOptions
+		reason  string
+		says    []string // what the message must name for its reader to act
+	}{
+		"wrong-annotation": {
+			hypershift.HostedClusterOptions{VLAN: 221, Annotations: map[string]string{Annotation: "yes please"}},
+			"AnnotationInvalid", []string{Annotation, "yes please", "auto"},
+		},
+		"missing-nad": {
+			hypershift.HostedClusterOptions{Networks: []string{"clusters/not-there"}, Annotations: map[string]string{Annotation: "auto"}},
+			"NetworkMissing", []string{"clusters/not-there"},
+		},
+		"elsewhere": {
+			hypershift.HostedClusterOptions{VLAN: 222, Annotations: map[string]string{Annotation: "auto"},
+				Flags: []string{"--infra-kubeconfig-file=" + b.cluster.Kubeconfig(), "--infra-namespace=elsewhere"}},
+			"ExternalInfrastructure", []string{"spec.platform.kubevirt.credentials"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := test.options
+			o.Name, o.Strategy, o.Mini, o.Replicas, o.BaseDomain = name, hypershift.NodePort, true, 0, "example.com"
+			o.MachineCIDR = netip.MustParsePrefix("192.168.100.0/24")
+			h := b.create(t, o)
+			said := Condition + ": "
+			g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).
+				WithTimeout(90*time.Second).WithPolling(time.Second).
+				Should(And(HaveField("Status", meta.ConditionFalse), HaveField("Reason", test.reason)), said)
+			c, err := h.Condition(t.Context())
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, word := range test.says {
+				g.Expect(c.Message).To(ContainSubstring(word))
+			}
+			t.Log(c.Message)
+			g.Expect(h.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
+			b.destroy(t, h)
+		})
+	}
+}

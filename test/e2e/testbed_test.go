@@ -1,0 +1,82 @@
+// This file decides on which testbed the tests run: one for all of them, with
+// HyperShift and the operator on it.
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// keepVariable names a testbed that is used as it is and stays: for those who work
+// on these tests.
+const keepVariable = "OOOI_E2E_TESTBED"
+
+// bed is what all tests share.
+type bed struct {
+	cluster    *testbed.Cluster
+	hypershift *hypershift.HyperShift
+}
+
+// newBed brings everything up, for all subtests of t.
+func newBed(t *testing.T) bed {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("minutes of work")
+	}
+	needRoot(t)
+	g := NewWithT(t)
+	name := os.Getenv(keepVariable)
+	if name == "" {
+		name = fmt.Sprintf("e%d", os.Getpid())
+		t.Cleanup(func() {
+			if err := testbed.Down(context.WithoutCancel(t.Context()), testbed.Options{Name: name, Log: os.Stderr}); err != nil {
+				t.Errorf("down: %v", err)
+			}
+		})
+	}
+	g.Expect(testbed.EnsurePackages(t.Context(), os.Stderr, append(testbed.HostPackages(), worker.Packages()...)...)).To(Succeed())
+	c, err := testbed.Up(t.Context(), testbed.Options{Name: name, Log: os.Stderr})
+	g.Expect(err).NotTo(HaveOccurred())
+	h, err := hypershift.Install(t.Context(), c, hypershift.Options{Log: os.Stderr})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(InstallOperator(t.Context(), c)).To(Succeed())
+	return bed{c, h}
+}
+
+// hosted looks at a hosted cluster of the testbed.
+func (b bed) hosted(t *testing.T, name string) Hosted {
+	t.Helper()
+	h, err := NewHosted(b.cluster, name)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return h
+}
+
+// create makes a hosted cluster that is destroyed at the end of t, seen to its end.
+// On a testbed that stays one of the same name is taken as it is.
+func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) Hosted {
+	t.Helper()
+	h := b.hosted(t, o.Name)
+	if _, err := h.Condition(t.Context()); err == nil && os.Getenv(keepVariable) != "" {
+		return h
+	}
+	NewWithT(t).Expect(b.hypershift.Create(t.Context(), o)).To(Succeed())
+	return h
+}
+
+// destroy deletes the hosted cluster as a user does, and expects that HyperShift's
+// own deletion runs to its end.
+func (b bed) destroy(t *testing.T, h Hosted) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(b.hypershift.Destroy(t.Context(), h.Name)).To(Succeed(), "HyperShift's own deletion")
+	g.Expect(worker.Down(t.Context(), b.cluster, h.Namespace())).To(Succeed())
+}
