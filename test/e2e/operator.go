@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -59,18 +60,14 @@ func Manifests(dir string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	for _, r := range built.Resources() {
-		content, err := r.Map()
+		doc, err := r.AsYAML()
 		if err != nil {
 			return nil, err
 		}
 		if r.GetKind() == "Deployment" && r.GetName() == "oooi" {
-			if err := runDevelopmentImages(content); err != nil {
+			if doc, err = runDevelopmentImages(doc); err != nil {
 				return nil, err
 			}
-		}
-		doc, err := yaml.Marshal(content)
-		if err != nil {
-			return nil, err
 		}
 		fmt.Fprintf(&out, "---\n%s", doc)
 	}
@@ -78,29 +75,28 @@ func Manifests(dir string) ([]byte, error) {
 }
 
 // runDevelopmentImages sets the operator's image and those that it gives its edges.
-func runDevelopmentImages(deployment map[string]any) error {
-	path := []string{"spec", "template", "spec", "containers"}
-	containers, _, err := unstructured.NestedSlice(deployment, path...)
-	if err != nil || len(containers) != 1 {
-		return fmt.Errorf("the operator's Deployment has %d containers, not one: %w", len(containers), err)
+func runDevelopmentImages(manifest []byte) ([]byte, error) {
+	var deployment apps.Deployment
+	if err := yaml.UnmarshalStrict(manifest, &deployment); err != nil {
+		return nil, fmt.Errorf("the operator's Deployment: %w", err)
 	}
-	manager := containers[0].(map[string]any)
-	manager["image"], manager["imagePullPolicy"] = testbed.OooiImage, "IfNotPresent"
+	containers := deployment.Spec.Template.Spec.Containers
+	if len(containers) != 1 {
+		return nil, fmt.Errorf("the operator's Deployment has %d containers, not one", len(containers))
+	}
+	manager := &containers[0]
+	manager.Image, manager.ImagePullPolicy = testbed.OooiImage, core.PullIfNotPresent
 	images := map[string]string{"RELATED_IMAGE_OOOI": testbed.OooiImage, "RELATED_IMAGE_ENVOY": testbed.EnvoyImage}
-	env, _ := manager["env"].([]any)
-	for _, e := range env {
-		if e, ok := e.(map[string]any); ok {
-			name, _ := e["name"].(string)
-			if image, found := images[name]; found {
-				e["value"] = image
-				delete(images, name)
-			}
+	for i := range manager.Env {
+		if image, found := images[manager.Env[i].Name]; found {
+			manager.Env[i].Value = image
+			delete(images, manager.Env[i].Name)
 		}
 	}
 	if len(images) > 0 {
-		return fmt.Errorf("the operator's Deployment lacks the variables %v", images)
+		return nil, fmt.Errorf("the operator's Deployment lacks the variables %v", images)
 	}
-	return unstructured.SetNestedSlice(deployment, containers, path...)
+	return yaml.Marshal(deployment)
 }
 
 // projectDir is the root of this checkout.
