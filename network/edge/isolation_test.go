@@ -1,0 +1,128 @@
+package edge_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestForwards asks a real kernel, forced to forward by the other device.
+func TestForwards(t *testing.T) {
+	g := NewWithT(t)
+	segment, ns := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, ns, "net1", "")
+	for _, c := range []struct {
+		all, net1 string
+		forwards  bool
+	}{{"0", "0", false}, {"1", "0", false}, {"1", "1", true}, {"0", "1", true}} {
+		ns.Sysctl(t, "net/ipv4/conf/all/forwarding", c.all)
+		ns.Sysctl(t, "net/ipv4/conf/net1/forwarding", c.net1)
+		var forwards bool
+		var err, isolates error
+		ns.Do(t, func() { forwards, err = edge.Forwards("/", "net1"); isolates = edge.Isolates("/", "net1") })
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(forwards).To(Equal(c.forwards), "all=%s net1=%s", c.all, c.net1)
+		if c.forwards {
+			g.Expect(isolates).To(MatchError(ContainSubstring("net.ipv4.conf.net1.forwarding=0")))
+		} else {
+			g.Expect(isolates).To(Succeed())
+		}
+	}
+	_, err := edge.Forwards("/", "no-such-device")
+	g.Expect(err).To(MatchError(os.ErrNotExist))
+}
+
+// TestSocketsAreBoundToTheirDevice: a machine that routes by the edge does not
+// reach what listens on the pod network, though the address is the same host's.
+func TestSocketsAreBoundToTheirDevice(t *testing.T) {
+	g := NewWithT(t)
+	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
+	e, machine, pod := netns.New(t), netns.New(t), netns.New(t)
+	vlan.Attach(t, e, "net1", "", "192.0.2.1/24")
+	pods.Attach(t, e, "eth0", "", "10.128.0.2/24")
+	vlan.Attach(t, machine, "net1", "", "192.0.2.9/24")
+	pods.Attach(t, pod, "eth0", "", "10.128.0.9/24")
+	machine.Route(t, "0.0.0.0/0", "192.0.2.1")
+	e.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
+	for _, device := range []string{"eth0", ""} {
+		var l net.Listener
+		var err error
+		e.Do(t, func() { l, err = edge.Listen(t.Context(), device, netip.MustParseAddrPort("10.128.0.2:80")) })
+		g.Expect(err).NotTo(HaveOccurred())
+		dial := func(from *netns.Namespace) (err error) {
+			from.Do(t, func() {
+				var c net.Conn
+				if c, err = edge.Dialer("").DialContext(t.Context(), "tcp", "10.128.0.2:80"); err == nil {
+					_ = c.Close()
+				}
+			})
+			return err
+		}
+		g.Expect(dial(pod)).To(Succeed())
+		if device == "" {
+			g.Expect(dial(machine)).To(Succeed(), "the weak host model, which makes the binding necessary")
+		} else {
+			g.Expect(dial(machine)).NotTo(Succeed())
+		}
+		g.Expect(l.Close()).To(Succeed())
+	}
+	machine.Do(t, func() {
+		_, err := edge.Dialer("no-such-device").DialContext(t.Context(), "tcp", "192.0.2.1:80")
+		g.Expect(err).To(MatchError(ContainSubstring("bind socket to no-such-device")))
+	})
+}
+
+func TestHealth(t *testing.T) {
+	g := NewWithT(t)
+	dir := t.TempDir()
+	socket := edge.Socket(dir, "dhcp")
+	g.Expect(edge.Probe(t.Context(), socket)).NotTo(Succeed())
+	g.Expect(os.WriteFile(socket, nil, 0o600)).To(Succeed(), "what a dead process left")
+	var broken atomic.Bool
+	ready := func() error {
+		if broken.Load() {
+			return errors.New("the leases are not known yet")
+		}
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "oooi_x 1\n") })
+	go func() { ended <- edge.ServeHealth(ctx, socket, ready, metrics) }()
+	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
+	broken.Store(true)
+	g.Expect(edge.Probe(t.Context(), socket)).To(MatchError("not ready: the leases are not known yet"))
+	cancel()
+	g.Expect(<-ended).To(Succeed())
+	g.Expect(edge.Probe(t.Context(), socket)).NotTo(Succeed())
+}
+
+func TestDefaultDevice(t *testing.T) {
+	g := NewWithT(t)
+	podinfo, root := t.TempDir(), t.TempDir()
+	g.Expect(os.MkdirAll(filepath.Join(root, "proc/net"), 0o755)).To(Succeed())
+	route := "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+	table := func(lines string) {
+		g.Expect(os.WriteFile(filepath.Join(root, "proc/net/route"), []byte(route+lines), 0o600)).To(Succeed())
+	}
+	table("net1\t0064A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n")
+	_, err := edge.Default(root, podinfo)
+	g.Expect(err).To(MatchError(ContainSubstring("no default route")))
+	table("net1\t0064A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\neth0\t00000000\t0100800A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+	g.Expect(edge.Default(root, podinfo)).To(Equal("eth0"), "the annotation is not there yet")
+	status := `k8s.v1.cni.cncf.io/network-status="[{\n    \"name\": \"ovn-kubernetes\",\n    \"interface\": \"ovn0\",\n    \"default\": true\n},{\n    \"name\": \"clusters/vlan100\",\n    \"interface\": \"net1\"\n}]"` + "\n" + `other="x"` + "\n"
+	g.Expect(os.WriteFile(filepath.Join(podinfo, "annotations"), []byte(status), 0o600)).To(Succeed())
+	g.Expect(edge.Default(root, podinfo)).To(Equal("ovn0"))
+}

@@ -1,0 +1,104 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"log/slog"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+func plan(cluster string, edges int, vlans ...string) network.Plan {
+	in := network.Intent{Cluster: network.Cluster{Namespace: "clusters", Name: cluster, ControlPlaneNamespace: "clusters-" + cluster}, Edges: edges}
+	for i, v := range vlans {
+		in.Segments = append(in.Segments, network.Segment{
+			Attachment: network.Attachment{Namespace: "clusters", Name: v}, Primary: true,
+			CIDR: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(100 + i), 0}), 24),
+		})
+	}
+	p, problems := network.NewPlan(in)
+	if len(problems) > 0 {
+		panic(problems)
+	}
+	return p
+}
+
+// line is what `oooi plan -o json` prints for p.
+func line(p network.Plan) string {
+	b, err := json.Marshal(map[string]any{"cluster": p.Cluster.String(), "intent": map[string]any{}, "plan": p, "problems": []any{}})
+	if err != nil {
+		panic(err)
+	}
+	return string(b) + "\n"
+}
+
+func TestReadView(t *testing.T) {
+	blue, green := plan("blue", 1, "vlan100"), plan("green", 2, "vlan1", "vlan2")
+	refused := `{"cluster":"clusters/red","intent":{},"plan":null,"problems":[{"reason":"CIDRMissing","field":"cidr","detail":"Set it.","blocking":true}]}` + "\n"
+	waiting := `{"cluster":"clusters/red","plan":{"cluster":{"namespace":"clusters","name":"red"},"networks":[]},"problems":[]}`
+	for name, c := range map[string]struct {
+		data string
+		s    edge.Selection
+		is   string // cluster, network, edge
+		says string
+	}{
+		"a bare plan":             {string(blue.JSON()), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
+		"one line":                {line(blue), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
+		"named":                   {line(green), edge.Selection{Cluster: "clusters/green", Network: "clusters.vlan2", Edge: 2}, "green clusters.vlan2 192.168.101.5", ""},
+		"one of several":          {line(blue) + refused + line(green), edge.Selection{Cluster: "clusters/blue"}, "blue clusters.vlan100 192.168.100.4", ""},
+		"which cluster":           {line(blue) + line(green), edge.Selection{}, "", "more than one cluster: say --cluster clusters/blue|clusters/green"},
+		"which network":           {line(green), edge.Selection{}, "", "more than one network: say --network clusters.vlan1|clusters.vlan2"},
+		"which edge":              {line(green), edge.Selection{Network: "clusters.vlan1"}, "", "more than one edge: say --edge 1|2"},
+		"no such cluster":         {line(blue), edge.Selection{Cluster: "clusters/grey"}, "", "no cluster clusters/grey: there is clusters/blue"},
+		"no such network":         {line(blue), edge.Selection{Network: "x"}, "", "no network x"},
+		"no such edge":            {line(blue), edge.Selection{Edge: 2}, "", "no edge 2: there is 1"},
+		"refused":                 {refused, edge.Selection{}, "", "CIDRMissing: Set it."},
+		"nothing to serve yet":    {waiting, edge.Selection{}, "", "no network in the plan"},
+		"empty":                   {"", edge.Selection{}, "", "no cluster in the plan"},
+		"not JSON":                {"hello", edge.Selection{}, "", "not a plan"},
+		"JSON, but another thing": {`{"kind":"List"}`, edge.Selection{}, "", "no cluster in the plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			v, err := edge.ReadView([]byte(c.data), c.s)
+			if c.says != "" {
+				g.Expect(err).To(MatchError(ContainSubstring(c.says)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(v.Cluster.Name + " " + v.Network.Name + " " + v.Edge.Address.String()).To(Equal(c.is))
+		})
+	}
+}
+
+// TestSourceKeepsTheLastGoodPlan, and takes the next good one.
+func TestSourceKeepsTheLastGoodPlan(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	write := func(b []byte) {
+		g.Expect(os.WriteFile(file+".new", b, 0o600)).To(Succeed())
+		g.Expect(os.Rename(file+".new", file)).To(Succeed())
+	}
+	_, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).To(MatchError(os.ErrNotExist))
+	write(plan("blue", 1, "vlan100").JSON())
+	s, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	go func() { _ = s.Run(t.Context()) }()
+	changed := s.Changed()
+	write([]byte("half a pl"))
+	g.Consistently(changed, "1500ms").ShouldNot(BeClosed())
+	g.Expect(s.Current().Network.Name).To(Equal("clusters.vlan100"))
+	next := plan("blue", 1, "vlan100", "vlan200")
+	next.Networks[0].DHCP.MTU = 9000
+	write(next.JSON())
+	g.Eventually(changed, "5s").Should(BeClosed())
+	g.Expect(s.Current().Network.DHCP.MTU).To(Equal(9000), "still the network that was chosen, though there are two now")
+}
