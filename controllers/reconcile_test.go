@@ -81,7 +81,7 @@ func TestReconcile(t *testing.T) {
 		"OptIn": testOptIn, "SecondReconcileWritesNothing": testSecondReconcile, "OptOut": testOptOut, "WaitsForControlPlane": testWaits,
 		"WrongAnnotation": testWrongAnnotation, "LastGoodPlan": testLastGoodPlan, "Drift": testDrift, "ForeignConditions": testForeignConditions,
 		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
-		"Rights": testRights, "RightsOfAnEdge": testRightsOfAnEdge, "Events": testEvents,
+		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "Events": testEvents,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,14 +45,7 @@ type managerOptions struct {
 }
 
 func newManagerCommand() *cobra.Command {
-	o := managerOptions{controllers: controllers.Options{
-		Image:          os.Getenv(envImage),
-		EnvoyImage:     os.Getenv(envEnvoyImage),
-		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
-	}}
-	if o.controllers.EnvoyImage == "" {
-		o.controllers.EnvoyImage = defaultEnvoyImage
-	}
+	o := managerOptions{controllers: environment()}
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the operator: serve the networks of HostedClusters as their annotations ask",
@@ -82,6 +76,15 @@ and ` + envEnvoyImage + ` (default ` + defaultEnvoyImage + `).`,
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+envNamespace+")")
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+envServiceAccount+")")
 	return c
+}
+
+// environment is what the pod's environment says of the controllers' options.
+func environment() controllers.Options {
+	return controllers.Options{
+		Image:          os.Getenv(envImage),
+		EnvoyImage:     cmp.Or(os.Getenv(envEnvoyImage), defaultEnvoyImage),
+		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
+	}
 }
 
 func (o managerOptions) validate() error {
