@@ -165,7 +165,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	h.say("%s: its API server serves", name)
 	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), config} {
 		var last error
-		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
 			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once
 			return last == nil, nil
 		})
