@@ -3,14 +3,20 @@
 package envoy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // An Admin is the administration interface of one Envoy, at a Unix socket.
@@ -65,6 +71,20 @@ func (a *Admin) Serves(ctx context.Context, listeners []string) error {
 	return nil
 }
 
+// Metrics are Envoy's counters, as Prometheus has them.
+func (a *Admin) Metrics(ctx context.Context) ([]*dto.MetricFamily, error) {
+	b, err := a.get(ctx, "/stats/prometheus")
+	if err != nil {
+		return nil, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("Envoy's counters: %w", err)
+	}
+	return slices.Collect(maps.Values(families)), nil
+}
+
 // get is the body of an answer, whatever its status: /ready says its state with
 // a 503 too.
 func (a *Admin) get(ctx context.Context, path string) ([]byte, error) {
@@ -77,5 +97,5 @@ func (a *Admin) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("Envoy does not answer: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return io.ReadAll(io.LimitReader(resp.Body, 8<<20))
 }
