@@ -141,8 +141,11 @@ func markedDefault(annotations string) string {
 	return ""
 }
 
-// lister lists and watches one resource of the namespace.
+// lister lists and watches one resource of the namespace; a nil only means all.
 func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
+	if only == nil {
+		only = func(*metav1.ListOptions) {}
+	}
 	return cache.NewFilteredListWatchFromClient(c, resource, k.namespace, only)
 }
 

@@ -1,0 +1,336 @@
+package edge_test
+
+import (
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+const namespace = "clusters-blue"
+
+// A cluster is a real API server with its etcd, and nothing else.
+type cluster struct {
+	env   *envtest.Environment
+	admin client.Client
+	// pod is an edge's service account, with the rights that are shipped.
+	pod *rest.Config
+}
+
+func newCluster(t *testing.T) cluster {
+	t.Helper()
+	g := NewWithT(t)
+	dir := os.Getenv("KUBEBUILDER_ASSETS")
+	if dir == "" {
+		if os.Getenv("OOOI_UNIT") != "" {
+			t.Skip("needs a real API server; OOOI_UNIT is set")
+		}
+		var err error
+		dir, err = testbed.EnvtestAssets(t.Context(), t.Output())
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	preserve := true
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "virtualmachineinstances.kubevirt.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "kubevirt.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "VirtualMachineInstance", Plural: "virtualmachineinstances"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
+			}},
+		},
+	}
+	c := cluster{env: &envtest.Environment{BinaryAssetsDirectory: dir, CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}}
+	conf, err := c.env.Start()
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = c.env.Stop() })
+	g.Expect(kubevirtv1.AddToScheme(scheme.Scheme)).To(Succeed())
+	c.admin, err = client.New(conf, client.Options{Scheme: scheme.Scheme})
+	g.Expect(err).NotTo(HaveOccurred())
+
+	var role rbacv1.ClusterRole
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "edge.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
+	c.apply(t, &role)
+	c.apply(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	c.apply(t, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-edge"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
+	})
+	c.pod = rest.CopyConfig(conf)
+	c.pod.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":oooi-edge"}
+	return c
+}
+
+func (c cluster) apply(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := c.admin.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A way to the API server that can be cut.
+type way struct {
+	l  net.Listener
+	mu sync.Mutex
+	cs []net.Conn
+}
+
+func newWay(t *testing.T, to string) *way {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &way{l: l}
+	t.Cleanup(w.cut)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			w.mu.Lock()
+			w.cs = append(w.cs, c, s)
+			w.mu.Unlock()
+			go func() { _, _ = io.Copy(c, s) }()
+			go func() { _, _ = io.Copy(s, c) }()
+		}
+	}()
+	return w
+}
+
+func (w *way) cut() {
+	_ = w.l.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.cs {
+		_ = c.Close()
+	}
+}
+
+func (c cluster) kube(t *testing.T) *edge.Kube {
+	t.Helper()
+	k, err := edge.NewKube(c.pod, namespace, "lo", slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestAgainstAnAPIServer is everything an edge does with one, with no more rights
+// than are shipped.
+func TestAgainstAnAPIServer(t *testing.T) {
+	c := newCluster(t)
+	t.Run("leases", func(t *testing.T) { testLeases(t, c) })
+	t.Run("machines", func(t *testing.T) { testMachines(t, c) })
+	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
+	t.Run("plan", func(t *testing.T) { testPlan(t, c) })
+	t.Run("outage", func(t *testing.T) { testOutage(t, c) })
+}
+
+func lease(address, mac string, expires time.Duration) network.Lease {
+	return network.Lease{
+		Address: netip.MustParseAddr(address), MAC: mac, Machine: "blue-1",
+		Expires: time.Now().Add(expires).UTC().Truncate(time.Second),
+	}
+}
+
+// testLeases: two edges keep one network's leases.
+func testLeases(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	one, two := c.kube(t).Leases(t.Context(), "clusters.vlan100"), c.kube(t).Leases(t.Context(), "clusters.vlan100")
+	other := c.kube(t).Leases(t.Context(), "clusters.vlan200")
+	g.Eventually(one.Ready, "10s").Should(Succeed())
+	g.Eventually(two.Ready, "10s").Should(Succeed())
+	a, b := lease("192.168.100.20", "02:00:00:00:00:01", time.Hour), lease("192.168.100.20", "02:00:00:00:00:02", time.Hour)
+	none := network.Lease{}
+	g.Expect(one.Replace(t.Context(), none, a)).To(Succeed())
+	at := func(l *edge.Leases) func() network.Lease {
+		return func() network.Lease { x, _ := l.At(a.Address); return x }
+	}
+	g.Expect(at(one)()).To(Equal(a), "known at once to who wrote it")
+	g.Expect(two.Replace(t.Context(), none, b)).To(MatchError(fs.ErrExist))
+	g.Expect(at(two)()).To(Equal(a), "known at once to who was refused")
+	of, _ := one.Of(a.MAC)
+	g.Expect(of).To(Equal(a))
+	g.Expect(one.MachineAt(a.Address)).To(Equal("blue-1"))
+
+	later := a
+	later.Expires = a.Expires.Add(time.Hour)
+	g.Expect(two.Replace(t.Context(), a, later)).To(Succeed())
+	g.Eventually(at(one), "5s").Should(Equal(later))
+	g.Expect(one.Replace(t.Context(), a, b)).To(MatchError(fs.ErrExist), "what it knew is not so any more")
+
+	var list coordinationv1.LeaseList
+	g.Expect(c.admin.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{"hostedcluster.densityops.com/network": "clusters.vlan100"})).To(Succeed())
+	g.Expect(list.Items).To(HaveLen(1))
+	g.Expect(list.Items[0].Name).To(Equal("oooi.clusters.vlan100.192.168.100.20"))
+	g.Expect(*list.Items[0].Spec.HolderIdentity).To(Equal(a.MAC))
+
+	broken := list.Items[0].DeepCopy()
+	broken.Spec.HolderIdentity = nil
+	g.Expect(c.admin.Update(t.Context(), broken)).To(Succeed())
+	g.Eventually(func() string { return at(one)().MAC }, "5s").Should(BeEmpty(), "edited by hand: nobody's")
+	g.Expect(at(one)().Held(time.Now().AddDate(100, 0, 0))).To(BeTrue())
+	g.Expect(c.admin.Delete(t.Context(), broken)).To(Succeed())
+	g.Eventually(at(two), "5s").Should(Equal(none))
+	g.Eventually(at(one), "5s").Should(Equal(none))
+
+	g.Expect(two.Replace(t.Context(), none, b)).To(Succeed())
+	g.Eventually(at(one), "5s").Should(Equal(b))
+	g.Expect(one.Remove(t.Context(), a)).To(Succeed(), "not as it is: left alone")
+	g.Expect(at(one)()).To(Equal(b))
+	declined := network.Lease{Address: b.Address, Expires: b.Expires}
+	g.Expect(one.Replace(t.Context(), b, declined)).To(Succeed())
+	g.Eventually(at(two), "5s").Should(Equal(declined))
+	g.Expect(one.Remove(t.Context(), declined)).To(Succeed())
+	g.Eventually(at(two), "5s").Should(Equal(none))
+	_, ok := other.Of(a.MAC)
+	g.Expect(ok).To(BeFalse(), "another network's")
+}
+
+func testMachines(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	m := c.kube(t).Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24"))
+	g.Expect(m.Gone("blue-1")).To(BeFalse(), "not sure yet")
+	vmi := &kubevirtv1.VirtualMachineInstance{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue-1"},
+		Spec: kubevirtv1.VirtualMachineInstanceSpec{Domain: kubevirtv1.DomainSpec{Devices: kubevirtv1.Devices{Interfaces: []kubevirtv1.Interface{
+			{Name: "iface1"}, {Name: "iface2", MacAddress: "02-00-00-00-00-AA"},
+		}}}},
+		Status: kubevirtv1.VirtualMachineInstanceStatus{Interfaces: []kubevirtv1.VirtualMachineInstanceNetworkInterface{
+			{Name: "iface1", MAC: "02:00:00:00:00:01", IP: "fe80::1", IPs: []string{"fe80::1", "10.1.1.1", "192.168.100.66"}, InfoSource: "domain, guest-agent"},
+			{MAC: "02:00:00:00:00:bb", IP: "192.168.100.3", InterfaceName: "dummy0", InfoSource: "guest-agent"},
+		}},
+	}
+	c.apply(t, vmi)
+	g.Eventually(func() string { n, _, _ := m.Machine("02:00:00:00:00:01"); return n }, "10s").Should(Equal("blue-1"))
+	_, address, _ := m.Machine("02:00:00:00:00:01")
+	g.Expect(address.String()).To(Equal("192.168.100.66"))
+	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"))
+	name, _, _ := m.Machine("02:00:00:00:00:aa")
+	g.Expect(name).To(Equal("blue-1"), "by its spec, before it runs")
+	_, _, ok := m.Machine("02:00:00:00:00:bb")
+	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
+	g.Expect(m.Gone("blue-1")).To(BeFalse())
+	g.Expect(m.Gone("blue-0")).To(BeTrue())
+	g.Expect(c.admin.Delete(t.Context(), vmi)).To(Succeed())
+	g.Eventually(func() bool { return m.Gone("blue-1") }, "10s").Should(BeTrue())
+}
+
+func testEndpoints(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	e := c.kube(t).EndpointSlices(t.Context())
+	g.Eventually(e.Seen(), "10s").Should(BeClosed())
+	g.Expect(e.Endpoints("kube-apiserver", "")).To(BeNil(), "never seen")
+	changed := e.Changed()
+	yes, no := true, false
+	name, port := "", int32(6443)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "kube-apiserver-1", Labels: map[string]string{discoveryv1.LabelServiceName: "kube-apiserver"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.1.0.9"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}},
+			{Addresses: []string{"10.1.0.8"}},
+			{Addresses: []string{"10.1.0.7"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes}},
+		},
+	}
+	c.apply(t, slice)
+	g.Eventually(changed, "10s").Should(BeClosed())
+	g.Expect(e.Endpoints("kube-apiserver", "")).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.8:6443"), netip.MustParseAddrPort("10.1.0.9:6443")}))
+	g.Expect(e.Endpoints("kube-apiserver", "https")).To(And(BeEmpty(), Not(BeNil())), "seen, and no such port")
+	set := func(endpoints ...discoveryv1.Endpoint) {
+		changed = e.Changed()
+		slice.Endpoints = endpoints
+		g.Expect(c.admin.Update(t.Context(), slice)).To(Succeed())
+		g.Eventually(changed, "10s").Should(BeClosed())
+	}
+	set(slice.Endpoints[2])
+	g.Expect(e.Endpoints("kube-apiserver", "")).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "none is ready, one still serves")
+	set()
+	g.Expect(e.Endpoints("kube-apiserver", "")).To(And(BeEmpty(), Not(BeNil())), "seen, and none is there")
+}
+
+func testPlan(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	g.Expect(os.WriteFile(file, plan("blue", 1, "vlan100").JSON(), 0o600)).To(Succeed())
+	s, err := edge.NewSource(file, edge.Selection{}, c.kube(t), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	g.Expect(err).NotTo(HaveOccurred())
+	go func() { _ = s.Run(t.Context()) }()
+	newer := plan("blue", 1, "vlan100")
+	newer.Networks[0].DHCP.MTU = 1400
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-plan"}, Data: map[string]string{"plan.json": string(newer.JSON())}}
+	c.apply(t, object)
+	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "before a kubelet mounts it")
+	older := plan("blue", 1, "vlan100")
+	older.Networks[0].DHCP.MTU = 1300
+	g.Expect(os.WriteFile(file, older.JSON(), 0o600)).To(Succeed())
+	g.Consistently(func() int { return s.Current().Network.DHCP.MTU }, "1500ms").Should(Equal(1400), "the mounted file lags behind")
+	object.Data["plan.json"] = "{"
+	g.Expect(c.admin.Update(t.Context(), object)).To(Succeed())
+	g.Expect(c.admin.Delete(t.Context(), object)).To(Succeed())
+	g.Consistently(func() int { return s.Current().Network.DHCP.MTU }, "500ms").Should(Equal(1400))
+}
+
+// testOutage cuts the way to the API server: what is known stays known, and what
+// can't be written is an error that is not fs.ErrExist.
+func testOutage(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	way := newWay(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
+	c.pod = rest.CopyConfig(c.pod)
+	c.pod.Host = "https://" + way.l.Addr().String()
+	k := c.kube(t)
+	l, m, e := k.Leases(t.Context(), "clusters.vlan100"), k.Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24")), k.EndpointSlices(t.Context())
+	g.Eventually(l.Ready, "10s").Should(Succeed())
+	g.Eventually(e.Seen(), "10s").Should(BeClosed())
+	known := lease("192.168.100.30", "02:00:00:00:00:03", time.Hour)
+	g.Expect(l.Replace(t.Context(), network.Lease{}, known)).To(Succeed())
+	way.cut()
+	err := l.Replace(t.Context(), network.Lease{}, lease("192.168.100.31", "02:00:00:00:00:04", time.Hour))
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(err).NotTo(MatchError(fs.ErrExist))
+	of, _ := l.Of(known.MAC)
+	g.Expect(of).To(Equal(known))
+	g.Expect(l.Ready()).To(Succeed())
+	g.Expect(e.Endpoints("kube-apiserver", "")).NotTo(BeNil())
+	never := k.Leases(t.Context(), "clusters.vlan100")
+	g.Consistently(never.Ready, "300ms").ShouldNot(Succeed(), "started without the API server: it does not know")
+	g.Expect(m.Gone("blue-9")).To(BeTrue())
+}
