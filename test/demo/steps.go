@@ -159,7 +159,7 @@ func serve(ctx context.Context, d *demo) (string, error) {
 		return "", err
 	}
 	known := time.Now()
-	if err := d.state.WaitServing(ctx, 3*time.Minute); err != nil {
+	if err := d.state.WaitEdges(ctx, 3*time.Minute); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("HyperShift published %s:%d %.1fs after it was asked; an edge served it %.1fs later",
@@ -171,7 +171,10 @@ func startControlPlane(ctx context.Context, d *demo) (string, error) {
 	if err := d.hypershift.BootstrapGuest(ctx, d.hosted); err != nil {
 		return "", err
 	}
-	return "HostedCluster " + d.hosted + " is Available", d.hypershift.WaitAvailable(ctx, d.hosted)
+	if err := d.hypershift.WaitAvailable(ctx, d.hosted); err != nil {
+		return "", err
+	}
+	return "HostedCluster " + d.hosted + " is Available, and its NetworkReady is True", d.state.WaitReady(ctx, 2*time.Minute)
 }
 
 func bootWorker(ctx context.Context, d *demo) (string, error) {

@@ -36,10 +36,12 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	_, _, err := b.hypershift.WaitEndpoint(t.Context(), name)
 	g.Expect(err).NotTo(HaveOccurred())
 	known := time.Now()
-	g.Expect(h.WaitServing(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
 	t.Logf("%s: served %.1fs after its endpoint was known", strategy, time.Since(known).Seconds())
 	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
 	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
+
+	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
 
 	w := testWorker(t, b, h)
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
@@ -78,7 +80,7 @@ func testWorker(t *testing.T, b bed, h Hosted) *worker.Worker {
 	for _, l := range leases {
 		names = append(names, l.Name)
 	}
-	g.Expect(names).To(ContainElement(ContainSubstring(strings.ReplaceAll(w.Lease.Address.Addr().String(), ".", "-"))), "a Lease for the address")
+	g.Expect(names).To(ContainElement(HaveSuffix("."+w.Lease.Address.Addr().String())), "a Lease for the address")
 
 	guest, err := kubernetes.NewForConfig(o.Guest)
 	g.Expect(err).NotTo(HaveOccurred())

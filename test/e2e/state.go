@@ -131,14 +131,11 @@ func (h Hosted) Owned(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// WaitServing waits until the condition is True and every edge is available.
-func (h Hosted) WaitServing(ctx context.Context, limit time.Duration) error {
+// WaitEdges waits until there are edges and every one is available: it serves DHCP,
+// DNS and what is published so far. What HyperShift publishes later follows.
+func (h Hosted) WaitEdges(ctx context.Context, limit time.Duration) error {
 	var said string
 	err := Until(ctx, limit, func(ctx context.Context) (bool, error) {
-		c, err := h.Condition(ctx)
-		if err != nil {
-			return false, err
-		}
 		edges, err := h.Edges(ctx)
 		if err != nil {
 			return false, err
@@ -149,11 +146,24 @@ func (h Hosted) WaitServing(ctx context.Context, limit time.Duration) error {
 				ready++
 			}
 		}
-		said = fmt.Sprintf("condition %s %s: %s; %d of %d edges available", c.Status, c.Reason, c.Message, ready, len(edges))
-		return c.Status == meta.ConditionTrue && len(edges) > 0 && ready == len(edges), nil
+		said = fmt.Sprintf("%d of %d edges are available", ready, len(edges))
+		return len(edges) > 0 && ready == len(edges), nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s is not served after %s: %s: %w", h.Name, limit, said, err)
+		return fmt.Errorf("%s has no edge after %s, %s: %w", h.Name, limit, said, err)
+	}
+	return nil
+}
+
+// WaitReady waits until the condition is True: all that HyperShift published is served.
+func (h Hosted) WaitReady(ctx context.Context, limit time.Duration) error {
+	var c meta.Condition
+	err := Until(ctx, limit, func(ctx context.Context) (_ bool, err error) {
+		c, err = h.Condition(ctx)
+		return c.Status == meta.ConditionTrue, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, limit, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }
