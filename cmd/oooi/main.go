@@ -46,6 +46,7 @@ func newRootCommand() *cobra.Command {
 		newManagerCommand(),
 		newPlanCommand(),
 		newProbeCommand(),
+		newProxyCommand(),
 	)
 	return c
 }

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+func envoyProgram(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs an Envoy")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	path, err := testbed.Envoy(ctx, t.Output())
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+	return path
+}
+
+// proxied writes a plan whole that carries these ports to pod at 10.128.0.1.
+func proxied(t *testing.T, file string, ports ...uint16) {
+	t.Helper()
+	api := network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443, ClusterIP: netip.MustParseAddr("10.128.0.1")}
+	p := network.Plan{
+		Cluster: network.Cluster{Namespace: "clusters", Name: "blue"},
+		Networks: []network.Network{{
+			Name: "clusters.vlan100", Primary: true,
+			CIDR:    netip.MustParsePrefix("192.168.100.0/24"),
+			NextHop: netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
+			Edges:    []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
+			Backends: []network.Backend{api},
+		}},
+	}
+	for _, port := range ports {
+		p.Networks[0].Listeners = append(p.Networks[0].Listeners, network.Listener{Address: netip.MustParseAddr(blueService), Port: port, Default: api.Name})
+	}
+	if err := os.WriteFile(file+".new", p.JSON(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// greeter says who it is to whoever connects, and every line again.
+func greeter(t *testing.T, n *netns.Namespace, at string) {
+	t.Helper()
+	var l net.Listener
+	var err error
+	n.Do(t, func() { l, err = net.Listen("tcp4", at) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.WriteString(c, "the API\n")
+				_, _ = io.Copy(c, c)
+			}()
+		}
+	}()
+}
+
+// greeted is what is said at an address to a machine, and the connection.
+func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, error) {
+	t.Helper()
+	var c net.Conn
+	var err error
+	n.Do(t, func() { c, err = net.DialTimeout("tcp4", at, 5*time.Second) })
+	if err != nil {
+		return "", nil, err
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return strings.TrimSpace(line), c, err
+}
+
+// TestProxyStartsAnEnvoy: from a plan in a file to a connection, and to an end
+// that leaves no Envoy.
+func TestProxyStartsAnEnvoy(t *testing.T) {
+	g := NewWithT(t)
+	program := envoyProgram(t)
+	v := newVLAN(t)
+	greeter(t, v.pod, "10.128.0.1:6443")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plan.json")
+	proxied(t, file, 6443)
+	// A run directory whose path is too long for a socket would hide what is tested.
+	run, err := os.MkdirTemp("", "oooi-run-")
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	start(t, v.edge, "proxy", "--plan", file, "--run-dir", run, "--envoy", program)
+	probe := func() string {
+		out, _ := command(t, v.edge, "probe", "proxy", "--run-dir", run).CombinedOutput()
+		return strings.TrimSpace(string(out))
+	}
+	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: waiting for 192.168.100.3 on interface net1"))
+	v.edge.Address(t, "net1", blueService+"/32")
+	g.Eventually(probe, "30s").Should(BeEmpty())
+	said, stay, err := greeted(t, v.machine, blueService+":6443")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(said).To(Equal("the API"))
+
+	proxied(t, file, 6443, 7443)
+	g.Eventually(func() (string, error) {
+		said, _, err := greeted(t, v.machine, blueService+":7443")
+		return said, err
+	}, "30s").Should(Equal("the API"))
+	g.Eventually(probe, "30s").Should(BeEmpty())
+	_, err = io.WriteString(stay, "still there?\n")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(bufio.NewReader(stay).ReadString('\n')).To(Equal("still there?\n"))
+
+	v.edge.Run(t, "ip", "address", "del", blueService+"/32", "dev", "net1")
+	g.Eventually(probe, "30s").Should(ContainSubstring("waiting for 192.168.100.3"))
+	g.Eventually(func() string { return v.edge.Run(t, "ss", "-Hlnt") }, "30s").Should(BeEmpty())
+	v.edge.Address(t, "net1", blueService+"/32")
+	g.Eventually(probe, "30s").Should(BeEmpty())
+
+	g.Expect(scraped(t, edge.Socket(run, "proxy"))).To(ContainSubstring("downstream_cx_total"), "Envoy's counters")
+	g.Expect(v.edge.Run(t, "ss", "-Hlnt")).NotTo(MatchRegexp(`(?m)^LISTEN\s+\d+\s+\d+\s+[^%]+:\d+\s`), "every socket is bound to its device")
+}
+
+func scraped(t *testing.T, socket string) string {
+	t.Helper()
+	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}}}
+	defer c.CloseIdleConnections()
+	resp, err := c.Get("http://edge/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestProxyBesideAnEnvoy: as in a pod, where either may end while the other goes
+// on.
+func TestProxyBesideAnEnvoy(t *testing.T) {
+	g := NewWithT(t)
+	program := envoyProgram(t)
+	v := newVLAN(t, blueService+"/32")
+	greeter(t, v.pod, "10.128.0.1:6443")
+	run, err := os.MkdirTemp("", "oooi-run-")
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	file := filepath.Join(run, "plan.json")
+	proxied(t, file, 6443)
+	probe := func() string {
+		out, _ := command(t, v.edge, "probe", "proxy", "--run-dir", run).CombinedOutput()
+		return strings.TrimSpace(string(out))
+	}
+	args := []string{"proxy", "--plan", file, "--run-dir", run, "--no-envoy"}
+	first := command(t, v.edge, args...)
+	g.Expect(first.Start()).To(Succeed())
+	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
+	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy has not connected"))
+
+	e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test")...)
+	g.Expect(e.Start()).To(Succeed())
+	t.Cleanup(func() { _ = e.Process.Kill(); _ = e.Wait() })
+	g.Eventually(probe, "30s").Should(BeEmpty())
+	_, stay, err := greeted(t, v.machine, blueService+":6443")
+	g.Expect(err).NotTo(HaveOccurred())
+
+	g.Expect(first.Process.Kill()).To(Succeed())
+	_ = first.Wait()
+	said, _, err := greeted(t, v.machine, blueService+":6443")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(said).To(Equal("the API"), "without us")
+	start(t, v.edge, args...)
+	g.Eventually(probe, "30s").Should(BeEmpty())
+	_, err = io.WriteString(stay, "still there?\n")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(bufio.NewReader(stay).ReadString('\n')).To(Equal("still there?\n"))
+
+	g.Expect(e.Process.Signal(syscall.SIGKILL)).To(Succeed())
+	_ = e.Wait()
+	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy has not connected"))
+}
+
+func TestProxySaysWhatIsWrong(t *testing.T) {
+	g := NewWithT(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "plan.json")
+	proxied(t, file, 6443)
+	broken := filepath.Join(dir, "broken")
+	g.Expect(os.WriteFile(broken, []byte("#!/bin/sh\necho no such option\nexit 3\n"), 0o755)).To(Succeed())
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"proxy"}, `"plan" not set`},
+		{[]string{"proxy", "--plan", file, "--envoy", filepath.Join(dir, "none")}, "say where it is by --envoy"},
+		{[]string{"proxy", "--plan", file, "--envoy", broken}, "Envoy ended: exit status 3"},
+		{[]string{"proxy", "--plan", file, "--no-envoy"}, "--no-envoy needs --run-dir"},
+		{[]string{"proxy", "--plan", filepath.Join(dir, "none"), "--no-envoy", "--run-dir", dir}, "no such file"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		self, err := os.Executable()
+		g.Expect(err).NotTo(HaveOccurred())
+		cmd := exec.CommandContext(ctx, self, c.args...)
+		cmd.Env = append(os.Environ(), asCommand+"=1")
+		out, err := cmd.CombinedOutput()
+		cancel()
+		g.Expect(err).To(HaveOccurred(), "%v", c.args)
+		g.Expect(string(out)).To(ContainSubstring(c.want), "%v", c.args)
+	}
+}
+
+// TestAnEdgeThatForwardsServesNothing: not one listener is told to Envoy.
+func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
+	g := NewWithT(t)
+	v := newVLAN(t, blueService+"/32")
+	file := filepath.Join(t.TempDir(), "plan.json")
+	proxied(t, file, 6443)
+	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	p := proxy{source: source, flags: serverFlags{watch: true, device: "net1"}}
+	may := func() (n network.Network, err error) {
+		v.edge.Do(t, func() { n, err = p.may() })
+		return n, err
+	}
+	n, err := may()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(n.Listeners).To(HaveLen(1))
+	v.edge.Sysctl(t, "net/ipv4/conf/net1/forwarding", "1")
+	n, err = may()
+	g.Expect(err).To(MatchError(ContainSubstring("the kernel would forward")))
+	g.Expect(n.Listeners).To(BeEmpty())
+	g.Expect(p.why(t.Context(), n, err)).To(MatchError(err))
+}
