@@ -136,7 +136,7 @@ func FuzzReply(f *testing.F) {
 		f.Add(message(t, mac1, has("20"), server(us)).ToBytes())
 	}
 	whole := message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...)).ToBytes()
-	for i := range whole {
+	for i := 0; i < len(whole); i += 9 {
 		f.Add(whole[:i])
 	}
 	n := blue()
