@@ -113,33 +113,53 @@ const us = "192.168.100.3"
 // to machines that were served by an earlier version.
 const ofMAC1 = "47"
 
-func TestReply(t *testing.T) {
-	hour := time.Hour
-	mine := []network.Lease{held("20", mac1, hour)}
-	others := []network.Lease{held("20", mac2, hour)}
-	reserved := blue()
-	reserved.DHCP.Reservations = []network.Reservation{{MAC: mac1, Address: at("7")}}
-	excluded := blue()
-	excluded.DHCP.Exclude = []network.Range{{First: at("20"), Last: at("29")}}
-	strict := blue()
-	strict.DHCP.IgnoreUnknownClients = true
-	isMachine := cluster{names: map[string]string{mac1: "blue-worker-1"}, seen: true}
-	none := dhcpv4.MessageTypeNone
-	discover, offer, request := dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeOffer, dhcpv4.MessageTypeRequest
-	ack, nak := dhcpv4.MessageTypeAck, dhcpv4.MessageTypeNak
-	decline, release, inform := dhcpv4.MessageTypeDecline, dhcpv4.MessageTypeRelease, dhcpv4.MessageTypeInform
-	with := func(m ...dhcpv4.Modifier) []dhcpv4.Modifier { return m }
-	for name, c := range map[string]struct {
-		in      world
-		type_   dhcpv4.MessageType
-		fields  []dhcpv4.Modifier
-		outcome dhcp.Outcome
-		answer  dhcpv4.MessageType
-		yiaddr  string
-		writes  string // the MAC that is written, "-" for nobody's
-		removes string
-		anyway  bool
-	}{
+const (
+	hour     = time.Hour
+	none     = dhcpv4.MessageTypeNone
+	discover = dhcpv4.MessageTypeDiscover
+	offer    = dhcpv4.MessageTypeOffer
+	request  = dhcpv4.MessageTypeRequest
+	ack      = dhcpv4.MessageTypeAck
+	nak      = dhcpv4.MessageTypeNak
+	decline  = dhcpv4.MessageTypeDecline
+	release  = dhcpv4.MessageTypeRelease
+	inform   = dhcpv4.MessageTypeInform
+)
+
+// What the rows begin with: 192.168.100.20 is mac1's, or mac2's.
+var (
+	mine      = []network.Lease{held("20", mac1, hour)}
+	others    = []network.Lease{held("20", mac2, hour)}
+	isMachine = cluster{names: map[string]string{mac1: "blue-worker-1"}, seen: true}
+	reserved  = changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac1, Address: at("7")}} })
+	excluded  = changed(func(d *network.DHCP) { d.Exclude = []network.Range{{First: at("20"), Last: at("29")}} })
+	strict    = changed(func(d *network.DHCP) { d.IgnoreUnknownClients = true })
+)
+
+func changed(change func(*network.DHCP)) network.Network {
+	n := blue()
+	change(&n.DHCP)
+	return n
+}
+
+func with(m ...dhcpv4.Modifier) []dhcpv4.Modifier { return m }
+
+// A row is one message of mac1 in a world, and what is done about it.
+type row struct {
+	in      world
+	kind    dhcpv4.MessageType
+	fields  []dhcpv4.Modifier
+	outcome dhcp.Outcome
+	answer  dhcpv4.MessageType
+	yiaddr  string
+	writes  string // the MAC that is written, "-" for nobody's
+	removes string
+	anyway  bool // granted without a write, where that fails
+}
+
+// TestDiscover: RFC 2131 section 4.3.1.
+func TestDiscover(t *testing.T) {
+	check(t, map[string]row{
 		"DISCOVER: a place that follows from the MAC":                 {world{}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: what it has":                                       {world{leases: mine}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
 		"DISCOVER: what it has, not what it asks for":                 {world{leases: mine}, discover, with(asks("30")), dhcp.Offered, offer, "20", "", "", false},
@@ -160,7 +180,14 @@ func TestReply(t *testing.T) {
 		"DISCOVER: a machine of the cluster":                          {world{n: strict, machines: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
 		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), dhcp.Relayed, none, "", "", "", false},
+		"DISCOVER: what was declined":                                 {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
+		"BOOTP: no message type":                                      {world{}, none, nil, dhcp.Malformed, none, "", "", "", false},
+	})
+}
 
+// TestSelecting: RFC 2131 section 4.3.2, a client takes an offer.
+func TestSelecting(t *testing.T) {
+	check(t, map[string]row{
 		"SELECTING: our offer":                        {world{}, request, with(server(us), asks(ofMAC1)), dhcp.Granted, ack, ofMAC1, mac1, "", false},
 		"SELECTING: another server's":                 {world{}, request, with(server("192.168.100.9"), asks(ofMAC1)), dhcp.OtherServer, none, "", "", "", false},
 		"SELECTING: another's address":                {world{leases: others}, request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
@@ -176,7 +203,13 @@ func TestReply(t *testing.T) {
 			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: not all leases are known": {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
+	})
+}
 
+// TestRebootingAndRenewing: RFC 2131 section 4.3.2, a client has an address or
+// remembers one.
+func TestRebootingAndRenewing(t *testing.T) {
+	check(t, map[string]row{
 		"INIT-REBOOT: right":                               {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
 		"INIT-REBOOT: another network":                     {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong address of this network":       {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
@@ -185,28 +218,35 @@ func TestReply(t *testing.T) {
 		"INIT-REBOOT: a machine whose lease was lost":      {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
 		"INIT-REBOOT: a machine, held address":             {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong, but not all leases are known": {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
+		"RENEWING: right":                                  {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
+		"RENEWING: near what was written":                  {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: another's":                              {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: of another network":                     {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: excluded since":                         {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: a lease that was lost":                  {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"RENEWING: not known as not all leases are known":  {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+	})
+}
 
-		"RENEWING: right":                                 {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
-		"RENEWING: near what was written":                 {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
-		"RENEWING: another's":                             {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: of another network":                    {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: excluded since":                        {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: a lease that was lost":                 {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
-		"RENEWING: not known as not all leases are known": {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+// TestDeclineReleaseInform: RFC 2131 sections 4.3.3 to 4.3.5.
+func TestDeclineReleaseInform(t *testing.T) {
+	check(t, map[string]row{
+		"DECLINE: what it has":       {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
+		"DECLINE: another's":         {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
+		"RELEASE: what it has":       {world{leases: mine}, release, with(server(us), has("20")), dhcp.Released, none, "", "", "20", false},
+		"RELEASE: another's":         {world{leases: others}, release, with(server(us), has("20")), dhcp.NotHeld, none, "", "", "", false},
+		"INFORM":                     {world{}, inform, with(has("200")), dhcp.Informed, ack, "", "", "", false},
+		"INFORM: of another network": {world{}, inform, with(has("10.0.0.1")), dhcp.NotHeld, none, "", "", "", false},
+	})
+}
 
-		"DECLINE: what it has":        {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
-		"DECLINE: another's":          {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
-		"DISCOVER: what was declined": {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
-		"RELEASE: what it has":        {world{leases: mine}, release, with(server(us), has("20")), dhcp.Released, none, "", "", "20", false},
-		"RELEASE: another's":          {world{leases: others}, release, with(server(us), has("20")), dhcp.NotHeld, none, "", "", "", false},
-		"INFORM":                      {world{}, inform, with(has("200")), dhcp.Informed, ack, "", "", "", false},
-		"INFORM: of another network":  {world{}, inform, with(has("10.0.0.1")), dhcp.NotHeld, none, "", "", "", false},
-		"BOOTP: no message type":      {world{}, none, nil, dhcp.Malformed, none, "", "", "", false},
-	} {
+func check(t *testing.T, rows map[string]row) {
+	t.Helper()
+	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			m := message(c.type_, mac1, c.fields...)
-			if c.type_ == none {
+			m := message(c.kind, mac1, c.fields...)
+			if c.kind == none {
 				m.DeleteOption(dhcpv4.OptionDHCPMessageType)
 			}
 			v := c.in.says(m)
