@@ -13,6 +13,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
@@ -20,6 +23,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log.SetLogger(logr.Discard()) // the clients' own messages; controller-runtime asks for one
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
 		stop()

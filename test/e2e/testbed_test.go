@@ -9,7 +9,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
@@ -34,6 +36,7 @@ func newBed(t *testing.T) bed {
 	}
 	needRoot(t)
 	g := NewWithT(t)
+	log.SetLogger(logr.Discard()) // controller-runtime asks for one
 	name := os.Getenv(keepVariable)
 	if name == "" {
 		name = fmt.Sprintf("e%d", os.Getpid())
