@@ -1,9 +1,11 @@
 package envoy
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +99,7 @@ func TestHellosThatAreNotAsUsual(t *testing.T) {
 		"nothing":                          "",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := NewWithT(t)
 			var c net.Conn
 			var err error
@@ -136,6 +139,17 @@ func TestOnlyTheVLANIsServed(t *testing.T) {
 	w.edge.Route(t, "10.128.0.11/32", "192.168.100.20")
 	g.Expect(w.openssl(t, w.edge, "10.128.0.11:7443", "")).To(HavePrefix("impostor"), "what is not bound goes there")
 	g.Expect(w.openssl(t, w.machine, onVLAN+":6443", "")).To(HavePrefix("kube-apiserver"))
+}
+
+// TestEnvoyNeedsNoPrivilege: ports below 1024 and sockets bound to a device are
+// had without any capability.
+func TestEnvoyNeedsNoPrivilege(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.envoy.Process.Pid))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(status)).To(And(ContainSubstring("Name:\tenvoy"), ContainSubstring("CapEff:\t0000000000000000"), ContainSubstring("CapBnd:\t0000000000000000")))
 }
 
 // TestAnAddressThatComesLater: Envoy listens before the device has the address.

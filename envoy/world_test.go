@@ -33,6 +33,7 @@ import (
 type world struct {
 	edge, machine, pods *netns.Namespace
 	dir                 string
+	envoy               *exec.Cmd
 	server              *Server
 	stopServer          func()
 	admin               *Admin
@@ -56,10 +57,16 @@ func pods() map[string][]netip.AddrPort {
 	}
 }
 
+// unprivileged is a program without any capability, as in a pod under Pod Security
+// restricted.
+func unprivileged(program string, args ...string) (string, []string) {
+	return "setpriv", append([]string{"--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs", program}, args...)
+}
+
 // newWorld starts Envoy and our server, with nothing to serve yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	netns.Require(t, "openssl", "ss")
+	netns.Require(t, "openssl", "ss", "setpriv")
 	program := envoyProgram(t)
 	w := &world{edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
 	vlan, management := netns.NewSegment(t), netns.NewSegment(t)
@@ -103,11 +110,14 @@ func (w *world) startServer(t *testing.T) {
 func (w *world) startEnvoy(t *testing.T, program string) {
 	t.Helper()
 	var said bytes.Buffer
-	c := w.edge.Command(context.WithoutCancel(t.Context()), program, Arguments(w.dir, "test")...)
+	w.edge.Sysctl(t, "net/ipv4/ip_unprivileged_port_start", "0")
+	program, args := unprivileged(program, Arguments(w.dir, "test")...)
+	c := w.edge.Command(context.WithoutCancel(t.Context()), program, args...)
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	w.envoy = c
 	t.Cleanup(func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_ = c.Wait()

@@ -194,9 +194,13 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
 	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy has not connected"))
 
-	e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test")...)
-	g.Expect(e.Start()).To(Succeed())
-	t.Cleanup(func() { _ = e.Process.Kill(); _ = e.Wait() })
+	startEnvoy := func() *exec.Cmd {
+		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test")...)
+		g.Expect(e.Start()).To(Succeed())
+		t.Cleanup(func() { _ = e.Process.Kill(); _ = e.Wait() })
+		return e
+	}
+	e := startEnvoy()
 	g.Eventually(probe, "30s").Should(BeEmpty())
 	_, stay, err := greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -215,6 +219,11 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	g.Expect(e.Process.Signal(syscall.SIGKILL)).To(Succeed())
 	_ = e.Wait()
 	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy has not connected"))
+	startEnvoy()
+	g.Eventually(probe, "30s").Should(BeEmpty())
+	said, _, err = greeted(t, v.machine, blueService+":6443")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(said).To(Equal("the API"), "an Envoy that is new")
 }
 
 func TestProxySaysWhatIsWrong(t *testing.T) {
