@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -141,8 +142,28 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 	l, err := n.link.LinkByName(device)
 	must(t, err)
 	must(t, n.link.LinkSetUp(l))
+	carries(t, s.ns.link, attrs.Name)
+	carries(t, n.link, device)
 	for _, a := range addresses {
 		n.Address(t, device, a)
+	}
+}
+
+// carries waits until a device is operational. The kernel gets there some time
+// after it was set up, and drops what is sent before.
+func carries(t testing.TB, h *netlink.Handle, device string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); ; <-tick.C {
+		l, err := h.LinkByName(device)
+		must(t, err)
+		if l.Attrs().OperState == netlink.OperUp {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is %s", device, l.Attrs().OperState)
+		}
 	}
 }
 
