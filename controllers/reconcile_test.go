@@ -61,6 +61,13 @@ func (s *apiServer) served(t *testing.T, name string) hosted {
 	return h
 }
 
+// lease is one that an edge wrote for the cluster's network.
+func (h hosted) lease(t *testing.T) {
+	t.Helper()
+	NewWithT(t).Expect(h.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.192.168.100.10",
+		Labels: map[string]string{labelName: "dhcp", labelPartOf: ours, labelManagedBy: ours, labelNetwork: network.Shortened(h.ns+".vlan100", 63)}}})).To(Succeed())
+}
+
 // again reconciles once more, and waits for nothing.
 func again(t *testing.T, r *Reconciler, h hosted) {
 	t.Helper()
@@ -113,10 +120,12 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "twice")
+	h.lease(t)
 	again(t, r, h)
 	objects, version := h.snapshot(t), h.hostedCluster(t).ResourceVersion
 	again(t, r, h)
 	again(t, r, h)
+	g.Expect(objects).To(HaveKey("Lease oooi.192.168.100.10"))
 	g.Expect(h.snapshot(t)).To(Equal(objects))
 	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
 }
@@ -126,9 +135,7 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := s.served(t, "out"+name)
-			label := network.Shortened(h.ns+".vlan100", 63)
-			g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.192.168.100.10",
-				Labels: map[string]string{labelName: "dhcp", labelPartOf: ours, labelManagedBy: ours, labelNetwork: label}}})).To(Succeed())
+			h.lease(t)
 			g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "theirs"}})).To(Succeed())
 			h.annotate(t, "network", value)
 			g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
@@ -174,30 +181,31 @@ func testLastGoodPlan(t *testing.T, s *apiServer, _ *Reconciler) {
 }
 
 func testDrift(t *testing.T, s *apiServer, r *Reconciler) {
-	g := NewWithT(t)
 	h := s.served(t, "drift")
 	key := types.NamespacedName{Namespace: h.ns, Name: h.edge()}
-	edge := &appsv1.Deployment{}
-	g.Expect(s.admin.Get(t.Context(), key, edge)).To(Succeed())
-
+	edge := func() *appsv1.Deployment {
+		d := &appsv1.Deployment{}
+		if err := s.admin.Get(t.Context(), key, d); err != nil {
+			return nil
+		}
+		return d
+	}
+	// Each is done more than once: the first may be healed by what was still on
+	// its way.
 	t.Run("an edge deleted", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(s.admin.Delete(t.Context(), edge)).To(Succeed())
-		g.Eventually(func() types.UID {
-			d := &appsv1.Deployment{}
-			_ = s.admin.Get(t.Context(), key, d)
-			return d.UID
-		}).WithTimeout(patience).Should(And(Not(BeEmpty()), Not(Equal(edge.UID))))
+		for range 3 {
+			before := edge()
+			g.Expect(s.admin.Delete(t.Context(), before)).To(Succeed())
+			g.Eventually(edge).WithTimeout(patience).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before.UID)))))
+		}
 	})
 	t.Run("an edge changed", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(s.admin.Patch(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
-			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`)))).To(Succeed())
-		g.Eventually(func() int32 {
-			d := &appsv1.Deployment{}
-			_ = s.admin.Get(t.Context(), key, d)
-			return *d.Spec.Replicas
-		}).WithTimeout(patience).Should(BeEquivalentTo(1))
+		for range 3 {
+			g.Expect(s.admin.Patch(t.Context(), edge(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`)))).To(Succeed())
+			g.Eventually(func() int32 { return *edge().Spec.Replicas }).WithTimeout(patience).Should(BeEquivalentTo(1))
+		}
 	})
 	t.Run("its definition changed", func(t *testing.T) {
 		g := NewWithT(t)
@@ -208,10 +216,12 @@ func testDrift(t *testing.T, s *apiServer, r *Reconciler) {
 			return list.Items[0]
 		}
 		before := nads()
-		changed := before.DeepCopy()
-		changed.Spec.Config = "{}"
-		g.Expect(s.admin.Update(t.Context(), changed)).To(Succeed())
-		g.Eventually(func() string { return nads().Spec.Config }).WithTimeout(patience).Should(Equal(before.Spec.Config))
+		for range 3 {
+			changed := nads()
+			changed.Spec.Config = "{}"
+			g.Expect(s.admin.Update(t.Context(), &changed)).To(Succeed())
+			g.Eventually(func() string { return nads().Spec.Config }).WithTimeout(patience).Should(Equal(before.Spec.Config))
+		}
 	})
 	t.Run("the plan deleted", func(t *testing.T) {
 		g := NewWithT(t)
@@ -300,6 +310,7 @@ func testPaused(t *testing.T, s *apiServer, r *Reconciler) {
 func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "retire")
+	h.lease(t)
 	other := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "vlan200"},
 		Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"cniVersion":"0.3.1","name":"vlan200","type":"bridge","bridge":"br1","vlan":200,"ipam":{}}`}}
 	g.Expect(s.admin.Create(t.Context(), other)).To(Succeed())
@@ -314,7 +325,7 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 		}
 		return strings.Join(out, " ")
 	}
-	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100"))))
+	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100")), Not(ContainSubstring("Lease"))))
 	g.Expect(h.snapshot(t)).To(HaveLen(6))
 }
 
