@@ -134,16 +134,16 @@ func (p *proxy) follow(ctx context.Context, r *readiness) error {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		plan, pods := p.source.Changed(), p.podsChanged()
-		n, missing := p.may()
+		n, _ := p.may()
 		p.server.Serve(envoy.NewResources(n, p.options, p.behind(n)))
-		p.wait(ctx, r, n, missing, plan, pods, tick.C)
+		p.wait(ctx, r, n, plan, pods, tick.C)
 	}
 	return nil
 }
 
 // wait says how it goes until there is something to tell Envoy. It says nothing
 // at first: Envoy takes what it was told in less than a tick.
-func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, missing error, plan, pods <-chan struct{}, tick <-chan time.Time) {
+func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, plan, pods <-chan struct{}, tick <-chan time.Time) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -155,7 +155,8 @@ func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, missi
 			return
 		case <-tick:
 		}
-		if now, _ := p.may(); !slices.EqualFunc(now.Listeners, n.Listeners, sameAddress) {
+		now, missing := p.may()
+		if !slices.EqualFunc(now.Listeners, n.Listeners, sameAddress) {
 			return
 		}
 		p.say(r, p.why(ctx, n, missing))
