@@ -62,7 +62,7 @@ func Keys() []Key {
 	return []Key{
 		{Name: keyNetwork, On: OnHostedCluster, Default: "required", Example: "auto",
 			Meaning: "Opts in. `auto`: every network that the NodePools name; `<namespace>/<name>`: that NetworkAttachmentDefinition only; `none`: opt out, everything of ours is removed.",
-			set:     func(s *settings, v string) error { s.network = v; return networkValue(v) }},
+			set:     func(s *settings, v string) (err error) { s.network, err = networkValue(v); return err }},
 		{Name: keyCIDR, On: OnBoth, PerNodePool: true, Default: "spec.networking.machineNetwork", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 network of the VLAN.",
 			set:     func(s *settings, v string) (err error) { s.cidr, err = cidr(v); return err }},
@@ -117,15 +117,17 @@ func Keys() []Key {
 	}
 }
 
-func networkValue(v string) error {
+// networkValue is v, or auto where v can't be read, so that whatever else is
+// wrong is found too.
+func networkValue(v string) (string, error) {
 	if v == "auto" || v == "none" {
-		return nil
+		return v, nil
 	}
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || ns == "" || name == "" || strings.Contains(name, "/") {
-		return fmt.Errorf("want auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
+		return "auto", fmt.Errorf("want auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
 	}
-	return nil
+	return v, nil
 }
 
 func cidr(v string) (netip.Prefix, error) {

@@ -97,13 +97,13 @@ func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem 
 	switch {
 	case !slices.Contains(p.strategies, s.Type):
 		problem.Field = field(p.service, "type")
-		problem.Detail = fmt.Sprintf("HyperShift does not publish %s by %s on KubeVirt. The strategy can't be changed later: create the cluster with one of %v.", p.service, s.Type, p.strategies)
+		problem.Detail = fmt.Sprintf("%s: HyperShift does not publish %s by %s on KubeVirt. The strategy can't be changed later: create the cluster with one of %v.", problem.Field, p.service, s.Type, p.strategies)
 	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
 		problem.Field = field(p.service, "nodePort.address")
-		problem.Detail = fmt.Sprintf("%s is published by NodePort without an address, so machines have nothing to dial. Create the cluster with an address.", p.service)
+		problem.Detail = fmt.Sprintf("%s is empty: %s is published by NodePort without an address, so machines have nothing to dial. Create the cluster with an address.", problem.Field, p.service)
 	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
 		problem.Field = field(p.service, "route.hostname")
-		problem.Detail = "HyperShift refuses to publish the API server by a Route without a host name. Create the cluster with one."
+		problem.Detail = problem.Field + " is empty: HyperShift refuses to publish the API server by a Route without a host name. Create the cluster with one."
 	default:
 		return nil
 	}

@@ -113,11 +113,11 @@ func unsupported(hc *hyperv1.HostedCluster) network.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
 		return network.Problems{{Reason: network.PlatformUnsupported, Field: "spec.platform.type", Blocking: true,
-			Detail: "only KubeVirt hosted clusters have machines on a network of ours; this one's platform is " + string(p.Type) + ". Remove the annotation " + Prefix + keyNetwork + "."}}
+			Detail: "only KubeVirt hosted clusters have machines on a network of ours; spec.platform.type is " + string(p.Type) + ". Remove the annotation " + Prefix + keyNetwork + "."}}
 	}
 	if p.Kubevirt != nil && p.Kubevirt.Credentials != nil {
 		return network.Problems{{Reason: network.ExternalInfrastructure, Field: "spec.platform.kubevirt.credentials", Blocking: true,
-			Detail: "the machines run on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + Prefix + keyNetwork + "."}}
+			Detail: "spec.platform.kubevirt.credentials puts the machines on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + Prefix + keyNetwork + "."}}
 	}
 	return nil
 }
