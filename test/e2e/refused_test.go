@@ -31,7 +31,7 @@ func testRefused(t *testing.T, b bed) {
 		"elsewhere": {
 			hypershift.HostedClusterOptions{VLAN: 222, Annotations: map[string]string{Annotation: "auto"},
 				Flags: []string{"--infra-kubeconfig-file=" + b.cluster.Kubeconfig(), "--infra-namespace=elsewhere"}},
-			"ExternalInfrastructure", []string{"spec.platform.kubevirt.credentials"},
+			"ExternalInfrastructure", []string{"another cluster", "remove the annotation " + Annotation},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
