@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,11 +47,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	store, machines, closing, err := leases(ctx, source.Current().Network, kube, leaseDir)
+	store, machines, remember, err := leases(ctx, f, source.Current().Network, kube, leaseDir, log)
 	if err != nil {
 		return err
 	}
-	defer closing()
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
 		Store:   store, Machines: machines, Metrics: metrics, Log: log,
@@ -58,6 +58,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	var r readiness
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { remember(ctx); return nil })
 	g.Go(func() error { return f.health(ctx, "dhcp", &r, registry) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
@@ -94,14 +95,20 @@ func readyWith(ctx context.Context, store dhcp.Store, r *readiness, ready func()
 	}
 }
 
-// leases are objects in a cluster, else files.
-func leases(ctx context.Context, n network.Network, kube *edge.Kube, dir string) (dhcp.Store, dhcp.Machines, func(), error) {
-	if kube != nil {
-		return kube.Leases(ctx, n.Name), kube.Machines(ctx, n.CIDR), func() {}, nil
+// leases are objects in a cluster, remembered in the run directory, else files.
+// The function remembers until its context ends.
+func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.Machines, func(context.Context), error) {
+	if kube == nil {
+		files, err := dhcp.OpenFiles(dir)
+		return files, dhcp.NoMachines{}, func(context.Context) {}, err
 	}
-	files, err := dhcp.OpenFiles(dir)
-	if err != nil {
-		return nil, nil, nil, err
+	objects, machines := kube.Leases(ctx, n.Name), kube.Machines(ctx, n.CIDR)
+	if f.runDir == "" {
+		return objects, machines, func(context.Context) {}, nil
 	}
-	return files, dhcp.NoMachines{}, func() { _ = files.Close() }, nil
+	file := filepath.Join(f.runDir, "leases.json")
+	if err := objects.Recall(file); err != nil {
+		log.Warn("begins without what was known", "error", err)
+	}
+	return objects, machines, func(ctx context.Context) { objects.Remember(ctx, file, log) }, nil
 }

@@ -314,14 +314,18 @@ func testPlan(t *testing.T, c cluster) {
 func testOutage(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	way := newWay(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
+	direct := c
 	c.pod = rest.CopyConfig(c.pod)
 	c.pod.Host = "https://" + way.l.Addr().String()
 	k := c.kube(t)
 	l, m, e := k.Leases(t.Context(), "clusters.vlan100"), k.Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24")), k.EndpointSlices(t.Context())
 	g.Eventually(l.Ready, "10s").Should(Succeed())
 	g.Eventually(e.Seen(), "10s").Should(BeClosed())
+	file := filepath.Join(t.TempDir(), "leases.json")
+	keep(t, l, file)
 	known := lease("192.168.100.30", "02:00:00:00:00:03", time.Hour)
 	g.Expect(l.Replace(t.Context(), network.Lease{}, known)).To(Succeed())
+	g.Eventually(func() string { b, _ := os.ReadFile(file); return string(b) }, "10s").Should(ContainSubstring(known.MAC))
 	way.cut()
 	err := l.Replace(t.Context(), network.Lease{}, lease("192.168.100.31", "02:00:00:00:00:04", time.Hour))
 	g.Expect(err).To(HaveOccurred())
@@ -330,7 +334,34 @@ func testOutage(t *testing.T, c cluster) {
 	g.Expect(of).To(Equal(known))
 	g.Expect(l.Ready()).To(Succeed())
 	g.Expect(e.Endpoints("kube-apiserver", "")).NotTo(BeNil())
+	// As a restart finds it; the first one still writes its own.
+	copied, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	file = filepath.Join(t.TempDir(), "leases.json")
+	g.Expect(os.WriteFile(file, copied, 0o600)).To(Succeed())
 	never := k.Leases(t.Context(), "clusters.vlan100")
+	keep(t, never, file)
 	g.Consistently(never.Ready, "300ms").ShouldNot(Succeed(), "started without the API server: it does not know")
+	of, _ = never.Of(known.MAC)
+	g.Expect(of).To(Equal(known), "but it remembers")
+	g.Expect(never.Replace(t.Context(), known, lease("192.168.100.30", known.MAC, 2*time.Hour))).NotTo(Succeed())
+
+	g.Expect(c.admin.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(namespace))).To(Succeed())
+	file = filepath.Join(t.TempDir(), "leases.json")
+	g.Expect(os.WriteFile(file, copied, 0o600)).To(Succeed())
+	back := direct.kube(t).Leases(t.Context(), "clusters.vlan100")
+	keep(t, back, file)
+	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "10s").Should(BeFalse(), "the API server says otherwise")
 	g.Expect(m.Gone("blue-9")).To(BeTrue())
+}
+
+// keep recalls and remembers leases in file until the test ends.
+func keep(t *testing.T, l *edge.Leases, file string) {
+	t.Helper()
+	if err := l.Recall(file); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { l.Remember(t.Context(), file, slog.New(slog.NewTextHandler(t.Output(), nil))); close(ended) }()
+	t.Cleanup(func() { <-ended })
 }

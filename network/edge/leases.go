@@ -45,13 +45,15 @@ type Leases struct {
 	namespace string
 	network   string
 	seen      func() bool
+	signal    signal
 
 	mu     sync.RWMutex
 	byAddr map[netip.Addr]stored
 	byMAC  map[string]map[netip.Addr]bool
 }
 
-// A stored lease and the version of the object that says so.
+// A stored lease and the version of the object that says so. Without a version
+// it is only recalled: no object has been seen.
 type stored struct {
 	lease   network.Lease
 	version string
@@ -132,6 +134,9 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	if there != was.Address.IsValid() || there && now.lease != was {
 		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
 	}
+	if there && now.version == "" {
+		return errors.New("the lease has not been read from the API server yet")
+	}
 	ctx, cancel := context.WithTimeout(ctx, writing)
 	defer cancel()
 	api := s.client.CoordinationV1().Leases(s.namespace)
@@ -190,14 +195,17 @@ func (s *Leases) take(o *coordinationv1.Lease) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, ok := s.byAddr[l.Address]
-	if ok && older(o.ResourceVersion, old.version) {
+	if old, ok := s.byAddr[l.Address]; ok && older(o.ResourceVersion, old.version) {
 		return
 	}
-	if ok {
-		delete(s.byMAC[old.lease.MAC], l.Address)
-	}
-	s.byAddr[l.Address] = stored{l, o.ResourceVersion}
+	s.put(l, o.ResourceVersion)
+	s.signal.notify()
+}
+
+// put holds the lock.
+func (s *Leases) put(l network.Lease, version string) {
+	s.cut(l.Address)
+	s.byAddr[l.Address] = stored{l, version}
 	if l.MAC == "" {
 		return
 	}
@@ -205,6 +213,16 @@ func (s *Leases) take(o *coordinationv1.Lease) {
 		s.byMAC[l.MAC] = map[netip.Addr]bool{}
 	}
 	s.byMAC[l.MAC][l.Address] = true
+}
+
+// cut holds the lock.
+func (s *Leases) cut(a netip.Addr) {
+	old := s.byAddr[a].lease
+	delete(s.byAddr, a)
+	delete(s.byMAC[old.MAC], a)
+	if len(s.byMAC[old.MAC]) == 0 {
+		delete(s.byMAC, old.MAC)
+	}
 }
 
 func (s *Leases) drop(o *coordinationv1.Lease) {
@@ -216,15 +234,11 @@ func (s *Leases) drop(o *coordinationv1.Lease) {
 func (s *Leases) forget(a netip.Addr, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, ok := s.byAddr[a]
-	if !ok || older(version, old.version) {
+	if old, ok := s.byAddr[a]; !ok || older(version, old.version) {
 		return
 	}
-	delete(s.byAddr, a)
-	delete(s.byMAC[old.lease.MAC], a)
-	if len(s.byMAC[old.lease.MAC]) == 0 {
-		delete(s.byMAC, old.lease.MAC)
-	}
+	s.cut(a)
+	s.signal.notify()
 }
 
 // older compares resource versions, which are numbers in every API server there
