@@ -78,7 +78,11 @@ func verdict(d decision, o outcome) (reason, text string) {
 	problems := slices.SortedStableFunc(slices.Values(d.problems), func(a, b network.Problem) int { return cmp.Compare(weight(a), weight(b)) })
 	notReady := notReady(o)
 	switch {
-	case d.problems.Blocking(), d.problems.Waiting():
+	case d.problems.Blocking():
+		// What is waited for besides is no news while nothing is applied.
+		toMend := slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Reason.Waits() })
+		return string(toMend[0].Reason), details(toMend) + after(d, o)
+	case d.problems.Waiting():
 		return string(problems[0].Reason), details(problems) + after(d, o)
 	case len(notReady) > 0:
 		return EdgeNotReady, strings.Join(notReady, " ") + details(prefixed(" Also: ", problems))

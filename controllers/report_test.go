@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 		"well":                    {serve, nil, outcome{edges: serving}, Served, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
 		"well but":                {serve, network.Problems{note}, outcome{edges: serving}, ServedWithLimits, "192.168.100.3. But no images."},
 		"a part is waited for":    {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "OAuth is not there. no images. The rest is served."},
-		"refused, worst first":    {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. OAuth is not there. no images. Nothing is applied."},
+		"refused, worst first":    {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. no images. Nothing is applied."},
 		"refused while it runs":   {leave, network.Problems{blocking}, outcome{edges: serving}, "CIDRMissing", "No CIDR. What runs goes on with the last good plan."},
 		"no control plane":        {leave, network.Problems{starting}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
 		"pod starts":              {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}, EdgeNotReady, "Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
