@@ -4,7 +4,7 @@
 #   make test    everything that CI runs
 
 SHELL := /bin/bash
-export GOFLAGS ?= -buildvcs=false -trimpath
+export GOFLAGS ?= -buildvcs=false
 export GOTOOLCHAIN ?= local
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -16,7 +16,7 @@ help: ## this list
 
 .PHONY: build
 build: ## the one binary, bin/oooi
-	CGO_ENABLED=0 go build -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
 
 .PHONY: unit
 unit: ## the inner loop: everything that needs neither root nor a cluster

@@ -6,7 +6,6 @@ package golden
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +20,7 @@ type Story struct {
 // Stories are all of them, or a failure where there is none.
 func Stories(t testing.TB) []Story {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	dirs, err := filepath.Glob(filepath.Join(filepath.Dir(here), "..", "scenarios", "*", "objects.yaml"))
+	dirs, err := filepath.Glob(filepath.Join(root(t), "test", "scenarios", "*", "objects.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no stories: %v", err)
 	}
@@ -31,6 +29,24 @@ func Stories(t testing.TB) []Story {
 		out = append(out, Story{Name: filepath.Base(filepath.Dir(d)), Dir: filepath.Dir(d)})
 	}
 	return out
+}
+
+// root is the module's: a test runs in its package's folder.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above this test")
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Path of a file of the story.
