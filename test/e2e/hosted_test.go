@@ -24,6 +24,7 @@ func TestHostedClusters(t *testing.T) {
 		t.Run(string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
 	}
 	t.Run("refused", func(t *testing.T) { testRefused(t, b) })
+	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
 
 func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
@@ -51,7 +52,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	case hypershift.Route:
 		t.Run("no annotation", func(t *testing.T) { testWithdrawn(t, h, "") })
 	}
-	t.Run("deletion", func(t *testing.T) { b.destroy(t, h) })
+	b.destroy(h)
 }
 
 // testWorker boots the worker; what it asserts itself is said again here, where the

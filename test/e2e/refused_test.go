@@ -51,7 +51,7 @@ func testRefused(t *testing.T, b bed) {
 			}
 			t.Log(c.Message)
 			g.Expect(h.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
-			b.destroy(t, h)
+			b.destroy(h)
 		})
 	}
 }

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -26,6 +27,16 @@ const keepVariable = "OOOI_E2E_TESTBED"
 type bed struct {
 	cluster    *testbed.Cluster
 	hypershift *hypershift.HyperShift
+	// deletions run beside the tests that follow: HyperShift's takes two minutes,
+	// most of which the API server's pod spends on ending gracefully.
+	deletions *[]deletion
+	ctx       context.Context
+}
+
+// A deletion of one hosted cluster, and how it ended.
+type deletion struct {
+	name string
+	done chan error
 }
 
 // newBed brings everything up, for all subtests of t.
@@ -52,7 +63,7 @@ func newBed(t *testing.T) bed {
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(InstallOperator(t.Context(), c)).To(Succeed())
-	return bed{c, h}
+	return bed{c, h, &[]deletion{}, t.Context()}
 }
 
 // hosted looks at a hosted cluster of the testbed.
@@ -63,8 +74,8 @@ func (b bed) hosted(t *testing.T, name string) Hosted {
 	return h
 }
 
-// create makes a hosted cluster that is destroyed at the end of t, seen to its end.
-// On a testbed that stays one of the same name is taken as it is.
+// create makes a hosted cluster. On a testbed that stays one of the same name is
+// taken as it is.
 func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) Hosted {
 	t.Helper()
 	h := b.hosted(t, o.Name)
@@ -75,11 +86,21 @@ func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) Hosted {
 	return h
 }
 
-// destroy deletes the hosted cluster as a user does, and expects that HyperShift's
-// own deletion runs to its end.
-func (b bed) destroy(t *testing.T, h Hosted) {
-	t.Helper()
-	g := NewWithT(t)
-	g.Expect(b.hypershift.Destroy(t.Context(), h.Name)).To(Succeed(), "HyperShift's own deletion")
-	g.Expect(worker.Down(t.Context(), b.cluster, h.Namespace())).To(Succeed())
+// destroy begins to delete the hosted cluster, as a user does.
+func (b bed) destroy(h Hosted) {
+	d := deletion{name: h.Name, done: make(chan error, 1)}
+	*b.deletions = append(*b.deletions, d)
+	go func() {
+		d.done <- errors.Join(b.hypershift.Destroy(b.ctx, h.Name), worker.Down(b.ctx, b.cluster, h.Namespace()))
+	}()
+}
+
+// testDeletions expects that HyperShift's own deletion ran to its end for every
+// hosted cluster, edges or not.
+func testDeletions(t *testing.T, b bed) {
+	for _, d := range *b.deletions {
+		t.Run(d.name, func(t *testing.T) {
+			NewWithT(t).Expect(<-d.done).To(Succeed(), "HyperShift's own deletion")
+		})
+	}
 }
