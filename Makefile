@@ -42,7 +42,7 @@ include test/testbed/testbed.mk
 test-deps: ## install what the tests need and the machine lacks (Debian packages; needs root)
 	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl \
 	  busybox-static bash-static haproxy python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
 .PHONY: test
 test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuzzing for seconds, and the real thing
@@ -57,6 +57,15 @@ test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuz
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
 	go test -count=1 -v -timeout 50m -p 1 ./test/testbed/... ./test/e2e/...
+
+.PHONY: bench-servers
+bench-servers: ## what a DHCP renewal and a DNS answer cost; its table is in docs/performance.md
+	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
+
+.PHONY: soak
+soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector
+	$(MAKE) fuzz FUZZTIME=10m
+	go test -race -timeout 60m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
 
 .PHONY: demo
 demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)
