@@ -20,6 +20,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
+// untilServing is how many seconds a container may take to serve: a day. While
+// the API server is away it serves what it remembers, and is not stopped for
+// not being ready.
+const untilServing = 24 * 60 * 60
+
 // The inside of an edge's pod.
 const (
 	device     = "net1"
@@ -147,7 +152,7 @@ func server(name string, n network.Network, e network.Edge, o Options, more ...s
 		WithImage(o.Image).
 		WithArgs(args...).
 		// Asked often until it serves, then seldom: each probe is a process.
-		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(300)).
+		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithResources(resources("10m", "64Mi", "256Mi")).
 		WithVolumeMounts(

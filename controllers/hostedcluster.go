@@ -10,6 +10,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,6 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	d := decide(w, r.Options, r.Now())
+	if d.err != nil {
+		return ctrl.Result{}, fmt.Errorf("the plan for %s is not applied: %w", req, d.err)
+	}
 	a, err := r.apply(ctx, w, d)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -37,6 +37,8 @@ type decision struct {
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
 	again   time.Duration
+	// err is a mistake of ours: the plan is not one that may be served.
+	err error
 }
 
 func decide(w world, o Options, now time.Time) decision {
@@ -52,6 +54,7 @@ func decide(w world, o Options, now time.Time) decision {
 	}
 	intent, problems := hcp.Intent(w.Objects)
 	plan, more := network.NewPlan(intent)
+	plan = plan.Keeping(w.last, hcp.Wanted(w.Objects))
 	problems = append(slices.Clone(problems), more...)
 	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
 		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
@@ -59,6 +62,10 @@ func decide(w world, o Options, now time.Time) decision {
 	}
 	d := decision{action: serve, plan: plan, problems: problems, again: whileServed}
 	if !servable(problems) {
+		d.action = leave
+		return d
+	}
+	if d.err = plan.Validate(); d.err != nil {
 		d.action = leave
 		return d
 	}

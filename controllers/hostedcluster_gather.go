@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
 )
 
 // priorityClass is HyperShift's for what the API of a hosted cluster hangs on.
@@ -54,6 +56,8 @@ type world struct {
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
 	edges []appsv1.Deployment
+	// last is the plan in force. Zero where there is none.
+	last network.Plan
 	// priorityClass says that HyperShift's PriorityClass exists.
 	priorityClass bool
 }
@@ -93,6 +97,9 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		return err
 	}
 	w.binding = &binding[0]
+	if w.last, err = r.planInForce(ctx, ns); err != nil {
+		return err
+	}
 	for _, named := range []struct {
 		kind schema.GroupVersionKind
 		name string
@@ -125,6 +132,18 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		w.owned = append(w.owned, o)
 	}
 	return nil
+}
+
+// planInForce is what the edges in ns serve. A plan that can't be read is none:
+// ours is written anew.
+func (r *Reconciler) planInForce(ctx context.Context, ns string) (network.Plan, error) {
+	var cm corev1.ConfigMap
+	var p network.Plan
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: PlanConfigMap}, &cm)
+	if err != nil || json.Unmarshal([]byte(cm.Data[PlanKey]), &p) != nil || p.Validate() != nil {
+		return network.Plan{}, client.IgnoreNotFound(err)
+	}
+	return p, nil
 }
 
 // ownedByName is the object where it is there and ours, or nothing.

@@ -38,27 +38,30 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // CacheOptions keep of each kind what is read: our own Deployments only, and no
-// managed fields.
+// managed fields. They name no kind that a cluster may lack.
 func CacheOptions() cache.Options {
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}: {Label: ownedLabels().AsSelectorPreValidated()},
-			&corev1.Node{}:       {Transform: stripNode},
-		},
+		DefaultTransform: stripped,
+		ByObject:         map[client.Object]cache.ByObject{&appsv1.Deployment{}: {Label: ownedLabels().AsSelectorPreValidated()}},
 	}
 }
 
-// stripNode keeps what is read of a node, as kubelets write much more.
-func stripNode(o any) (any, error) {
-	n, ok := o.(*corev1.Node)
-	if !ok {
-		return o, nil
+// stripped keeps what is read of nodes and machines, of which there are many and
+// of which others write much more.
+func stripped(o any) (any, error) {
+	switch o := o.(type) {
+	case *corev1.Node:
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels},
+			Status:     corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses},
+		}, nil
+	case *kubevirtv1.VirtualMachineInstance:
+		return &kubevirtv1.VirtualMachineInstance{
+			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion},
+			Spec:       kubevirtv1.VirtualMachineInstanceSpec{Networks: o.Spec.Networks},
+		}, nil
 	}
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, Labels: n.Labels},
-		Status:     corev1.NodeStatus{NodeInfo: n.Status.NodeInfo, Addresses: n.Status.Addresses},
-	}, nil
+	return cache.TransformStripManagedFields()(o)
 }
 
 // A watch is one kind, and which clusters a change of one of its objects is for.

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -305,8 +306,8 @@ func testPaused(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
 }
 
-// testNetworkRetired: what belonged to a network that nobody names any more goes,
-// and nothing else.
+// testNetworkRetired: what belonged to a network goes when no NodePool names it and
+// no machine is left on it, and nothing else.
 func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "retire")
@@ -316,6 +317,10 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(s.admin.Create(t.Context(), other)).To(Succeed())
 	np := &hyperv1.NodePool{}
 	g.Expect(s.admin.Get(t.Context(), h.key, np)).To(Succeed())
+	old := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "old"}}
+	old.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{
+		Multus: &kubevirtv1.MultusNetwork{NetworkName: np.Spec.Platform.Kubevirt.AdditionalNetworks[0].Name}}}}
+	g.Expect(s.admin.Create(t.Context(), old)).To(Succeed())
 	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: h.ns + "/vlan200"}}
 	g.Expect(s.admin.Update(t.Context(), np)).To(Succeed())
 	names := func() string {
@@ -325,6 +330,9 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 		}
 		return strings.Join(out, " ")
 	}
+	g.Eventually(names).WithTimeout(patience).Should(ContainSubstring("vlan200"))
+	g.Expect(names()).To(And(ContainSubstring("vlan100"), ContainSubstring("Lease")), "a machine is still on it")
+	g.Expect(s.admin.Delete(t.Context(), old)).To(Succeed())
 	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100")), Not(ContainSubstring("Lease"))))
 	g.Expect(h.snapshot(t)).To(HaveLen(6))
 }

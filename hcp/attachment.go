@@ -146,7 +146,9 @@ func number(v any) int {
 // allow-list refuses that key.
 func sibling(conf map[string]any, plugins []map[string]any, forwards bool) string {
 	first := maps.Clone(plugins[0])
-	for _, k := range []string{"cniVersion", "name", "plugins"} {
+	// An interface without addresses, or one that is the node's gateway, is not
+	// what an edge joins by.
+	for _, k := range []string{"cniVersion", "name", "plugins", "disableContainerInterface", "isGateway", "isDefaultGateway", "ipMasq", "forceAddress"} {
 		delete(first, k)
 	}
 	first["ipam"] = map[string]any{"type": "static"}
@@ -170,12 +172,13 @@ func sibling(conf map[string]any, plugins []map[string]any, forwards bool) strin
 	return string(out)
 }
 
-// runtimeForwards says whether some node's runtime may give pods a namespace
+// runtimeForwards says whether some Linux node's runtime may give pods a namespace
 // that forwards: any but CRI-O. Not known: no, as on OpenShift; an edge that
 // would forward does not serve, so a wrong guess is seen and does no harm.
 func runtimeForwards(o Objects) bool {
 	for _, n := range o.Nodes {
-		if !strings.HasPrefix(n.Status.NodeInfo.ContainerRuntimeVersion, "cri-o://") {
+		info := n.Status.NodeInfo
+		if info.OperatingSystem != "windows" && !strings.HasPrefix(info.ContainerRuntimeVersion, "cri-o://") {
 			return true
 		}
 	}

@@ -225,8 +225,9 @@ func routeEndpoints(o Objects, have []network.Endpoint) ([]network.Endpoint, net
 		e := dialledAt(r.Spec.Host, 443, network.MatchServerName)
 		e.Name = r.Name
 		b, problem := backend(o, r.Spec.To.Name)
-		if problem != nil {
-			problems = append(problems, *problem)
+		if len(e.Hosts) == 0 || problem != nil {
+			problems = append(problems, network.Problem{Reason: network.PublishingUnsupported, Field: "Route " + r.Name, Detail: fmt.Sprintf(
+				"Route %s is left out: it needs a DNS name as its host (it has %s) and a Service with a port (it names %s).", r.Name, r.Spec.Host, r.Spec.To.Name)})
 			continue
 		}
 		e.Backend = b

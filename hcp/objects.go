@@ -44,10 +44,12 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
 }
 
-// OptedIn says whether hc asks for a network of ours.
+// OptedIn says whether hc asks for a network of ours. An empty value asks for
+// one, and is refused: what a template forgot to fill in must not remove what
+// runs.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
-	v := strings.TrimSpace(hc.Annotations[Prefix+keyNetwork])
-	return v != "" && v != "none"
+	v, there := hc.Annotations[Prefix+keyNetwork]
+	return there && strings.TrimSpace(v) != "none"
 }
 
 // Intent is what o asks for, and what keeps it from being served.

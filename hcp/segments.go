@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,19 +63,14 @@ func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	return out
 }
 
-// attachments of np in the order in which its machines have them. A bare name
-// lies in the machines' own namespace, as KubeVirt reads it.
+// attachments of np in the order in which its machines have them.
 func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attachment {
 	if np.Spec.Platform.Kubevirt == nil {
 		return nil
 	}
 	var out []network.Attachment
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
-		ns, name, ok := strings.Cut(n.Name, "/")
-		if !ok {
-			ns, name = ControlPlaneNamespace(hc), n.Name
-		}
-		out = append(out, network.Attachment{Namespace: ns, Name: name})
+		out = append(out, named(n.Name, ControlPlaneNamespace(hc)))
 	}
 	return out
 }
@@ -112,6 +108,11 @@ func merge(a, b network.Segment) (network.Segment, network.Problems) {
 			"NodePools %s and %s are on the one network %s, but disagree on %s: %s and %s. Say it on the HostedCluster, or the same on both.",
 			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, key, x, y)})
 	}
+	if a.Primary == b.Primary && !reflect.DeepEqual(a.Settings, b.Settings) {
+		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: "NodePool " + b.NodePools[0], Blocking: true, Detail: fmt.Sprintf(
+			"NodePools %s and %s are on the one network %s, but their annotations differ. Say them on the HostedCluster, or the same on both.",
+			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment)})
+	}
 	switch {
 	case !out.CIDR.IsValid():
 		out.CIDR = other.CIDR
@@ -135,15 +136,15 @@ func giveMachineNetwork(segs []network.Segment, hc *hyperv1.HostedCluster, base 
 		if !s.Primary {
 			continue
 		}
+		if !s.Gateway.IsValid() {
+			s.Gateway = base.gateway
+		}
 		if s.CIDR.IsValid() {
 			return
 		}
 		s.CIDR, s.CIDRField = base.cidr, fieldCIDR
 		if !s.CIDR.IsValid() {
 			s.CIDR = machineNetwork(hc)
-		}
-		if !s.Gateway.IsValid() {
-			s.Gateway = base.gateway
 		}
 		return
 	}
@@ -175,4 +176,35 @@ func noSegment(o Objects, base settings, segs []network.Segment) network.Problem
 	}
 	return network.Problems{{Reason: network.NetworkMissing, Field: "NodePool spec.platform.kubevirt.additionalNetworks", Blocking: true,
 		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + Prefix + keyNetwork + "."}}
+}
+
+// Wanted are the names of the networks that must not be retired: those that a
+// NodePool names, in whatever state it is, and those that a machine still uses
+// while its NodePool has moved on.
+func Wanted(o Objects) map[string]bool {
+	asked := strings.TrimSpace(o.HostedCluster.Annotations[Prefix+keyNetwork])
+	all := Definitions(o)
+	for _, m := range o.Machines {
+		for _, n := range m.Spec.Networks {
+			if n.Multus != nil {
+				all = append(all, named(n.Multus.NetworkName, m.Namespace))
+			}
+		}
+	}
+	out := map[string]bool{}
+	for _, a := range all {
+		if asked == "auto" || asked == a.String() {
+			out[a.NetworkName()] = true
+		}
+	}
+	return out
+}
+
+// named reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
+func named(s, ns string) network.Attachment {
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok {
+		namespace, name = ns, s
+	}
+	return network.Attachment{Namespace: namespace, Name: name}
 }

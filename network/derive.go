@@ -28,6 +28,10 @@ func NewPlan(in Intent) (Plan, Problems) {
 			continue
 		}
 		n, ps := newNetwork(in, s)
+		if ps.Blocking() && !s.Primary {
+			problems = append(problems, ps.notBlocking()...)
+			continue
+		}
 		problems = append(problems, ps...)
 		plan.Networks = append(plan.Networks, n)
 	}
@@ -39,13 +43,7 @@ func NewPlan(in Intent) (Plan, Problems) {
 func sortedSegments(in []Segment) []Segment {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b Segment) int {
-		if a.Primary != b.Primary {
-			if a.Primary {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Attachment.String(), b.Attachment.String())
+		return byPrimary(a.Primary, b.Primary, cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
 }
@@ -64,7 +62,7 @@ func cidrMissing(s Segment, first bool) Problem {
 func newNetwork(in Intent, s Segment) (Network, Problems) {
 	addresses, problems := allocate(s, in.Edges)
 	n := Network{
-		Name:              s.Attachment.Namespace + "." + s.Attachment.Name,
+		Name:              s.Attachment.NetworkName(),
 		Attachment:        s.Attachment,
 		NodePools:         slices.Sorted(slices.Values(s.NodePools)),
 		Primary:           s.Primary,
@@ -137,7 +135,9 @@ func host(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 func publishedAddresses(endpoints []Endpoint) []netip.Addr {
 	var out []netip.Addr
 	for _, e := range endpoints {
-		out = append(out, e.Addresses...)
+		if e.Match == MatchAny {
+			out = append(out, e.Addresses...)
+		}
 	}
 	slices.SortFunc(out, netip.Addr.Compare)
 	return slices.Compact(out)

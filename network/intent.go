@@ -74,6 +74,9 @@ type Attachment struct {
 // String is "namespace/name".
 func (a Attachment) String() string { return a.Namespace + "/" + a.Name }
 
+// NetworkName is the Name of the Network on this attachment.
+func (a Attachment) NetworkName() string { return a.Namespace + "." + a.Name }
+
 // Settings are what a user may choose for one segment. The zero value of each
 // field means the default that NewPlan gives it.
 type Settings struct {

@@ -42,6 +42,9 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 	}
 	var ls []Listener
 	for _, l := range listeners {
+		if l.Default == "" && len(l.Forwards) == 0 {
+			continue
+		}
 		slices.SortFunc(l.Forwards, func(a, b Forward) int { return cmp.Compare(a.ServerNames[0], b.ServerNames[0]) })
 		ls = append(ls, *l)
 	}
@@ -79,6 +82,10 @@ func claim(l *Listener, e Endpoint) (Problem, bool) {
 		return Problem{}, false
 	}
 	names := lowered(e.Hosts)
+	if len(names) == 0 {
+		return Problem{Reason: PublishingUnsupported, Field: e.Name, Detail: fmt.Sprintf(
+			"%s is not served at %s: it is told from others by its server name, and has none.", e.Name, l.Name())}, true
+	}
 	for _, f := range l.Forwards {
 		for _, n := range names {
 			if slices.Contains(f.ServerNames, n) && f.Backend != e.Backend.Name {

@@ -75,7 +75,6 @@ func TestBareAddress(t *testing.T) {
 	g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
 }
 
-// TestSecondaryNetworkGivesAnAddressOnly.
 func TestSecondaryNetworkGivesAnAddressOnly(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
@@ -101,4 +100,36 @@ func TestUsersOwnRecords(t *testing.T) {
 		network.Record{Name: "api.example.com", Addresses: []netip.Addr{mirror}},
 		network.Record{Name: "registry.example.com", Addresses: []netip.Addr{mirror}},
 	))
+}
+
+// TestAServerNameThatIsAnAddress: nothing can tell such an endpoint from others.
+func TestAServerNameThatIsAnAddress(t *testing.T) {
+	g := NewWithT(t)
+	e := network.Endpoint{Name: "odd", Addresses: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Port: 443, Match: network.MatchServerName, Backend: network.Backend{Name: "odd:1"}}
+	other := e
+	other.Backend.Name = "odder:1"
+	plan, problems := network.NewPlan(serving(e, other))
+	g.Expect(problems).NotTo(BeEmpty())
+	g.Expect(problems.Blocking()).To(BeFalse())
+	g.Expect(plan.Validate()).To(Succeed())
+	g.Expect(plan.Networks[0].PublishedAddresses).To(BeEmpty())
+}
+
+func TestAFaultOfASecondaryNetworkLeavesOutThatPart(t *testing.T) {
+	g := NewWithT(t)
+	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
+	in.Segments = append(in.Segments, network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: "storage"}, CIDR: netip.MustParsePrefix("10.0.0.0/29"), CIDRField: "the cidr"})
+	plan, problems := network.NewPlan(in)
+	g.Expect(problems.Has(network.CIDRTooSmall)).To(BeTrue())
+	g.Expect(problems.Blocking()).To(BeFalse())
+	g.Expect(plan.Networks).To(HaveLen(1))
+}
+
+func TestARecordSaidTwice(t *testing.T) {
+	g := NewWithT(t)
+	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	in := serving()
+	in.Segments[0].Settings.Records = []network.Record{{Name: "r.example.com", Addresses: []netip.Addr{b}}, {Name: "r.example.com", Addresses: []netip.Addr{a}}}
+	plan, _ := network.NewPlan(in)
+	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(network.Record{Name: "r.example.com", Addresses: []netip.Addr{a, b}}))
 }

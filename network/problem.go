@@ -4,7 +4,10 @@
 
 package network
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Reason is a stable CamelCase word: it becomes the reason of a condition and
 // a heading of docs/problems.md.
@@ -57,6 +60,15 @@ func (ps Problems) Blocking() bool {
 		}
 	}
 	return false
+}
+
+// notBlocking are the same problems of a part that is left out.
+func (ps Problems) notBlocking() Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Blocking = false
+	}
+	return out
 }
 
 // Waiting says whether any problem is one that is waited for.

@@ -35,8 +35,15 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 			byName[h] = Record{Name: h, Addresses: []netip.Addr{service}}
 		}
 	}
+	said := map[string]Record{}
 	for _, r := range own {
-		byName[lowered([]string{r.Name})[0]] = r
+		name := lowered([]string{r.Name})[0]
+		said[name] = Record{Name: name, Addresses: append(said[name].Addresses, r.Addresses...)}
+	}
+	for name, r := range said {
+		slices.SortFunc(r.Addresses, netip.Addr.Compare)
+		r.Addresses = slices.Compact(r.Addresses)
+		byName[name] = r
 	}
 	var out []Record
 	for _, r := range byName {
