@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
@@ -37,6 +38,13 @@ func newDHCPCommand() *cobra.Command {
 	return c
 }
 
+// What MACs that no machine of the cluster has may cost: they are asked for by
+// hand, a few at a time.
+const (
+	strangersPerSecond = 1
+	strangersAtOnce    = 20
+)
+
 func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
@@ -54,6 +62,9 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
 		Store:   store, Machines: machines, Metrics: metrics, Log: log,
+	}
+	if kube != nil {
+		server.Strangers = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
 	}
 	var r readiness
 	g, ctx := errgroup.WithContext(ctx)

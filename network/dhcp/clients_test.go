@@ -85,7 +85,7 @@ func serve(t *testing.T, n network.Network, dir string) site {
 	return s
 }
 
-func serveFrom(t *testing.T, n network.Network, store dhcp.Store) site {
+func serveFrom(t *testing.T, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
 	t.Helper()
 	s := site{t: t, n: n, segment: segment(t), edge: netns.New(t)}
 	bits := "/" + strconv.Itoa(n.CIDR.Bits())
@@ -97,6 +97,9 @@ func serveFrom(t *testing.T, n network.Network, store dhcp.Store) site {
 	server := &dhcp.Server{
 		Network: func() network.Network { return n }, Store: store, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, set := range settings {
+		set(server)
 	}
 	var conn *net.UDPConn
 	s.edge.Do(t, func() {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"golang.org/x/net/ipv4"
+	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -42,6 +43,10 @@ type Server struct {
 	Machines Machines
 	Metrics  *Metrics
 	Log      *slog.Logger
+	// Strangers is how often leases are written for MACs that no machine has, so
+	// that one machine that forges them neither empties the pool in a moment nor
+	// floods the store. Nil: without limit, as where no machines are known.
+	Strangers *rate.Limiter
 	// Now is the clock, time.Now where nil.
 	Now func() time.Time
 
@@ -118,6 +123,11 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 		s.offers.add(v.Address, v.MAC, s.Now())
 	}
 	writes := v.Next.Address.IsValid() || v.Remove.Address.IsValid()
+	if writes && v.Machine == "" && s.Strangers != nil && !s.Strangers.AllowN(s.Now(), 1) {
+		s.mu.Unlock()
+		s.Metrics.dropped.WithLabelValues("strangers").Inc()
+		return
+	}
 	if writes {
 		s.busy[mac] = true
 	}

@@ -12,10 +12,12 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
+	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
 )
 
 // A station sends what a test says, from any MAC, and hears what is broadcast.
@@ -157,6 +159,41 @@ func TestPowerOn(t *testing.T) {
 		l, ok := s.files.At(netip.MustParseAddr(a))
 		g.Expect(ok).To(BeTrue())
 		g.Expect(l.MAC).To(Equal(mac))
+	}
+}
+
+// TestForgedMACs: one machine that makes up MACs gets few leases, and a machine of
+// the cluster gets its own all the same.
+func TestForgedMACs(t *testing.T) {
+	g := NewWithT(t)
+	netns.Require(t)
+	files, err := dhcp.OpenFiles(t.TempDir())
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = files.Close() })
+	const few = 5
+	s := serveFrom(t, blue(), files, func(s *dhcp.Server) { s.Strangers = rate.NewLimiter(rate.Every(time.Hour), few) })
+	station := s.station("192.168.100.200/24")
+	for i := range 10 * few {
+		station.send(message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:08:%02x", i)), everybody)
+	}
+	station.send(message(dhcpv4.MessageTypeDiscover, mac1), everybody)
+	strangers, own := 0, false
+	for !own || strangers < few {
+		m, _ := station.hears(10 * time.Second)
+		g.Expect(m).NotTo(BeNil(), "%d strangers, own %v", strangers, own)
+		mac := m.ClientHWAddr.String()
+		switch {
+		case m.MessageType() == dhcpv4.MessageTypeOffer:
+			station.send(message(dhcpv4.MessageTypeRequest, mac, server(us), asks(m.YourIPAddr.String())), everybody)
+		case m.MessageType() == dhcpv4.MessageTypeAck && mac == mac1:
+			own = true
+		case m.MessageType() == dhcpv4.MessageTypeAck:
+			strangers++
+		}
+	}
+	m, _ := station.hears(time.Second)
+	for ; m != nil; m, _ = station.hears(time.Second) {
+		g.Expect(m.MessageType()).NotTo(Equal(dhcpv4.MessageTypeAck), "more than %d strangers", few)
 	}
 }
 
