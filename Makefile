@@ -7,7 +7,7 @@ SHELL := /bin/bash
 export GOFLAGS ?= -buildvcs=false
 export GOTOOLCHAIN ?= local
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X main.built=$(VERSION)
 FUZZTIME ?= 5s
 
 .PHONY: help
@@ -28,7 +28,7 @@ unit: ## the inner loop: everything that needs neither root nor a cluster
 golden: ## accept what the stories say now; read the difference before you commit it
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi ./test/docs
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -49,17 +49,19 @@ test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuz
 	@echo "== formatting and vet"
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
-	@echo "== the test cluster's parts (about 20 minutes of compiling, once a machine)"
+	@echo "== the test cluster's parts (12 minutes of compiling on two cores, once a machine)"
 	$(MAKE) testbed-build
 	@echo "== units, real protocols, a real API server"
 	go test -timeout 15m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
+	go -C test/testbed/modules/shim vet ./...
+	go -C test/testbed/modules/shim test ./...
 	@echo "== fuzzing, for seconds"
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
 	go test -count=1 -v -timeout 50m -p 1 ./test/testbed/... ./test/e2e/...
 
 .PHONY: bench-servers
-bench-servers: ## what a DHCP renewal and a DNS answer cost; its table is in docs/performance.md
+bench-servers: ## what a DHCP renewal and a DNS answer cost
 	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
 
 .PHONY: soak

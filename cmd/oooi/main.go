@@ -51,9 +51,15 @@ func newRootCommand() *cobra.Command {
 	return c
 }
 
-// version is the module's version where it was built from one, else the
-// revision it was built from.
+// built is the version that the linker was told (-X main.built=v1.2.3).
+var built string
+
+// version is what the linker was told, else the module's version where it was
+// built from one, else the revision it was built from.
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -60,7 +60,7 @@ or no cluster opted in. 1: the input can't be read.`,
 	}
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or directory to read; - is standard input; may be repeated")
 	c.Flags().StringVarP(&output, "output", "o", "text", "text or json (one object a line)")
-	c.Flags().StringArrayVar(&set, "set", nil, "annotation KEY=VALUE to add for the sake of the plan, without its prefix; may be repeated")
+	c.Flags().StringArrayVar(&set, "set", nil, "annotation KEY=VALUE to set for the sake of the plan, without its prefix (network: only where a cluster has not opted in); may be repeated")
 	return c
 }
 
@@ -75,7 +75,7 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 		if !ok || key == "" {
 			return exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
 		}
-		annotate(all, hcp.Prefix+strings.TrimPrefix(key, hcp.Prefix), value)
+		annotate(all, strings.TrimPrefix(key, hcp.Prefix), value)
 	}
 	clusters := slices.DeleteFunc(slices.Clone(all), func(o hcp.Objects) bool { return !hcp.OptedIn(o.HostedCluster) })
 	if len(clusters) == 0 {
@@ -124,12 +124,18 @@ func noneOptedIn(clusters int) error {
 	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", clusters, hcp.Prefix)
 }
 
+// annotate sets a key on every cluster; the key that opts in only where a cluster
+// has not, since one that has said which network it wants.
 func annotate(all []hcp.Objects, key, value string) {
 	for _, o := range all {
-		if o.HostedCluster.Annotations == nil {
-			o.HostedCluster.Annotations = map[string]string{}
+		hc := o.HostedCluster
+		if key == "network" && hcp.OptedIn(hc) {
+			continue
 		}
-		o.HostedCluster.Annotations[key] = value
+		if hc.Annotations == nil {
+			hc.Annotations = map[string]string{}
+		}
+		hc.Annotations[hcp.Prefix+key] = value
 	}
 }
 

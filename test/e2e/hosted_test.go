@@ -49,6 +49,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	switch strategy {
 	case hypershift.LoadBalancerIP:
 		t.Run("none", func(t *testing.T) { testWithdrawn(t, h, "none") })
+		t.Run("auto again", func(t *testing.T) { testAgain(t, h) })
 	case hypershift.Route:
 		t.Run("no annotation", func(t *testing.T) { testWithdrawn(t, h, "") })
 	}
@@ -108,8 +109,20 @@ func testWithdrawn(t *testing.T, h Hosted, value string) {
 	g.Expect(h.Annotate(t.Context(), value)).To(Succeed())
 
 	g.Eventually(func() ([]string, error) { return h.Owned(t.Context()) }).WithTimeout(90 * time.Second).WithPolling(time.Second).Should(BeEmpty())
+	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).WithTimeout(10*time.Second).Should(BeZero(), "nothing is said any more")
 	bindings, err := h.Cluster.Kubectl(t.Context(), "-n", h.Namespace(), "get", "rolebindings,networkpolicies,serviceaccounts", "-o", "name")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(bindings)).NotTo(ContainSubstring("oooi"), "nothing unlabelled either")
 	g.Expect(string(bindings)).To(ContainSubstring("control-plane-operator"), "HyperShift's own stay")
+}
+
+// testAgain opts in a cluster that is there already, and says how long it takes
+// from the annotation to an edge that serves.
+func testAgain(t *testing.T, h Hosted) {
+	g := NewWithT(t)
+	g.Expect(h.Annotate(t.Context(), "auto")).To(Succeed())
+	asked := time.Now()
+	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
+	t.Logf("served %.1fs after the annotation", time.Since(asked).Seconds())
+	g.Expect(h.WaitReady(t.Context(), time.Minute)).To(Succeed())
 }

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// oooiPlan runs `oooi plan` as a script does.
+func oooiPlan(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self, append([]string{"plan"}, args...)...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	c.Stdin = strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+func objects(t *testing.T, story string) string {
+	t.Helper()
+	for _, s := range golden.Stories(t) {
+		if s.Name == story {
+			return s.Path("objects.yaml")
+		}
+	}
+	t.Fatalf("no story %s", story)
+	return ""
+}
+
+// TestPlanStories: what the command says of each story, in words and as JSON.
+func TestPlanStories(t *testing.T) {
+	for _, story := range golden.Stories(t) {
+		t.Run(story.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			text, _, code := oooiPlan(t, "", "-f", story.Path("objects.yaml"))
+			golden.Check(t, story.Path("plan.txt"), []byte(text))
+
+			line, _, jsonCode := oooiPlan(t, "", "-o", "json", "-f", story.Path("objects.yaml"))
+			g.Expect(jsonCode).To(Equal(code))
+			var keys map[string]json.RawMessage
+			g.Expect(json.Unmarshal([]byte(line), &keys)).To(Succeed())
+			g.Expect(keys).To(And(HaveLen(4), HaveKey("cluster"), HaveKey("intent"), HaveKey("plan"), HaveKey("problems")))
+			var problems network.Problems
+			g.Expect(json.Unmarshal(keys["problems"], &problems)).To(Succeed())
+			g.Expect(problems).NotTo(BeNil())
+			g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
+			want := 0
+			if problems.Blocking() || problems.Waiting() {
+				want = 2
+			}
+			g.Expect(code).To(Equal(want))
+		})
+	}
+}
+
+func TestPlanExitCodes(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(bad, []byte("a: b: c"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	served := objects(t, "lb-ip")
+	notAsked := strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network: auto", "other: x")
+	for name, c := range map[string]struct {
+		stdin  string
+		args   []string
+		code   int
+		stderr string
+	}{
+		"served":             {args: []string{"-f", served}},
+		"a folder":           {args: []string{"-f", filepath.Dir(served)}},
+		"standard input":     {stdin: read(t, served), args: []string{"-f", "-"}},
+		"several files":      {args: []string{"-f", served, objects(t, "route")}},
+		"one of two refused": {args: []string{"-f", served, "-f", objects(t, "external-infrastructure")}, code: 2},
+		"no such file":       {args: []string{"-f", "/nonexistent"}, code: 1, stderr: "nonexistent"},
+		"not YAML":           {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
+		"no file":            {code: 1, stderr: "-f"},
+		"a bad --set":        {args: []string{"-f", served, "--set", "network"}, code: 1, stderr: "KEY=VALUE"},
+		"a bad -o":           {args: []string{"-f", served, "-o", "xml"}, code: 1, stderr: "json"},
+		"no cluster":         {stdin: "kind: Other", args: []string{"-f", "-"}, code: 2, stderr: "no HostedCluster"},
+		"nobody opted in":    {stdin: notAsked, args: []string{"-f", "-"}, code: 2, stderr: "--set network=auto"},
+		"opted in by --set":  {stdin: notAsked, args: []string{"-f", "-", "--set", "network=auto"}},
+		"a setting by --set": {args: []string{"-f", served, "--set", "cidr=10.0.0.0/30"}, code: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			stdout, stderr, code := oooiPlan(t, c.stdin, c.args...)
+			g.Expect(code).To(Equal(c.code), stderr)
+			g.Expect(stderr).To(ContainSubstring(c.stderr))
+			if c.stderr != "" {
+				g.Expect(stdout).To(BeEmpty())
+			}
+		})
+	}
+}
+
+// TestPlanSetLeavesWhoHasSaid: several clusters are one object a line, and one
+// that named its network keeps it.
+func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
+	g := NewWithT(t)
+	both := strings.ReplaceAll(read(t, objects(t, "lb-ip")), "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: clusters/other") +
+		strings.ReplaceAll(read(t, objects(t, "route")), "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: none")
+	stdout, _, code := oooiPlan(t, both, "-f", "-", "-o", "json", "--set", "network=auto")
+	g.Expect(code).To(Equal(2))
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	g.Expect(lines).To(HaveLen(2))
+	g.Expect(lines[0]).To(And(ContainSubstring(`"cluster":"clusters/blue"`), ContainSubstring("clusters/other"), ContainSubstring(`"plan":null`)))
+	g.Expect(lines[1]).To(And(ContainSubstring(`"cluster":"clusters/rt"`), Not(ContainSubstring(`"plan":null`))))
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
