@@ -75,7 +75,7 @@ func condition(w world, d decision, o outcome, now time.Time) (c metav1.Conditio
 // verdict is the condition's reason, and its message without the settings. What
 // the user must mend comes first, then what is waited for.
 func verdict(d decision, o outcome) (reason, text string) {
-	problems := slices.SortedStableFunc(slices.Values(d.problems), func(a, b network.Problem) int { return cmp.Compare(weight(a), weight(b)) })
+	problems := d.problems.ByUrgency()
 	notReady := notReady(o)
 	switch {
 	case d.problems.Blocking():
@@ -90,16 +90,6 @@ func verdict(d decision, o outcome) (reason, text string) {
 		return ServedWithLimits, serves(d.plan) + details(prefixed(" But ", problems))
 	}
 	return Served, serves(d.plan)
-}
-
-func weight(p network.Problem) int {
-	switch {
-	case p.Blocking:
-		return 0
-	case p.Reason.Waits():
-		return 1
-	}
-	return 2
 }
 
 func details(problems []network.Problem) string {

@@ -5,6 +5,7 @@
 package network
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -49,8 +50,37 @@ type Problem struct {
 	Blocking bool `json:"blocking"`
 }
 
+// Urgency of a problem: what must be mended, what is waited for, what is only
+// said.
+type Urgency int
+
+// The urgencies, the greatest first.
+const (
+	Refused Urgency = iota
+	Waits
+	Noted
+)
+
+// Urgency of p.
+func (p Problem) Urgency() Urgency {
+	switch {
+	case p.Blocking:
+		return Refused
+	case p.Reason.Waits():
+		return Waits
+	}
+	return Noted
+}
+
 // Problems in the order they were found.
 type Problems []Problem
+
+// ByUrgency is ps with the most urgent first, else in their order.
+func (ps Problems) ByUrgency() Problems {
+	out := slices.Clone(ps)
+	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(a.Urgency(), b.Urgency()) })
+	return out
+}
 
 // Blocking says whether any problem blocks.
 func (ps Problems) Blocking() bool {

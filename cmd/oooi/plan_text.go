@@ -3,11 +3,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,9 +20,7 @@ func writePlan(w io.Writer, p planned) {
 			writeNetwork(w, n)
 		}
 	}
-	problems := slices.Clone(p.Problems)
-	slices.SortStableFunc(problems, func(a, b network.Problem) int { return cmp.Compare(urgency(a), urgency(b)) })
-	for _, problem := range problems {
+	for _, problem := range p.Problems.ByUrgency() {
 		fmt.Fprintf(w, "\n  %s %s\n    at %s\n    %s\n", weight(problem), problem.Reason, problem.Field, problem.Detail)
 	}
 }
@@ -41,18 +37,8 @@ func verdict(ps network.Problems) string {
 	return "would be served"
 }
 
-// weight is how a problem is marked, urgency where it stands.
-func weight(p network.Problem) string { return [...]string{"REFUSED", "WAITS", "NOTE"}[urgency(p)] }
-
-func urgency(p network.Problem) int {
-	switch {
-	case p.Blocking:
-		return 0
-	case p.Reason.Waits():
-		return 1
-	}
-	return 2
-}
+// weight is how a problem is marked.
+func weight(p network.Problem) string { return [...]string{"REFUSED", "WAITS", "NOTE"}[p.Urgency()] }
 
 func writeNetwork(out io.Writer, n network.Network) {
 	fmt.Fprintf(out, "\n  Network %s (%s), NodePools %s\n", n.Attachment, kind(n.Attachment), strings.Join(n.NodePools, ", "))
