@@ -46,7 +46,7 @@ type apiServer struct {
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: assets(t)}
+	env := &envtest.Environment{BinaryAssetsDirectory: testbed.RequireEnvtestAssets(t)}
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	conf, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -69,22 +69,6 @@ func newAPIServer(t *testing.T) *apiServer {
 	}
 	s.install(t)
 	return s
-}
-
-// assets is where etcd and kube-apiserver are.
-func assets(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return dir
-	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs a real API server; OOOI_UNIT is set")
-	}
-	dir, err := testbed.EnvtestAssets(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatalf("building an API server: %v", err)
-	}
-	return dir
 }
 
 // install applies config/default, as a user does.

@@ -1,13 +1,10 @@
 package envoy
 
 import (
-	"context"
 	"encoding/json"
 	"net/netip"
-	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -17,26 +14,6 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/testbed"
 )
-
-// envoyProgram is a real Envoy; a test is skipped where there is none, or fails
-// on CI.
-func envoyProgram(t *testing.T) string {
-	t.Helper()
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs an Envoy")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	path, err := testbed.Envoy(ctx, t.Output())
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
-	return path
-}
 
 // TestStories: what Envoy is told in each story, while no pod of a backend has
 // been seen.
@@ -88,7 +65,7 @@ func decoded[M proto.Message](t *testing.T, all map[string]M) map[string]any {
 // TestEnvoyFindsNothingWrong: a real Envoy reads every story's resources, and
 // those of a network with all that a plan can hold.
 func TestEnvoyFindsNothingWrong(t *testing.T) {
-	program := envoyProgram(t)
+	program := testbed.RequireEnvoy(t)
 	all := map[string]network.Network{"blue": blue(), "nothing": {}}
 	all["blue"].Listeners[0].Default = api.Name
 	for _, story := range golden.Stories(t) {
@@ -112,7 +89,7 @@ func TestEnvoyFindsNothingWrong(t *testing.T) {
 
 // TestEnvoyWouldFindWhatIsWrong: that nothing is found means something.
 func TestEnvoyWouldFindWhatIsWrong(t *testing.T) {
-	program := envoyProgram(t)
+	program := testbed.RequireEnvoy(t)
 	r := NewResources(blue(), Options{}, nil)
 	l := r.Listeners["192.168.100.3:443"]
 	l.FilterChains = append(l.FilterChains, l.FilterChains[0])

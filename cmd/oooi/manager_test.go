@@ -58,7 +58,7 @@ func TestManagerTakesImagesFromItsEnvironment(t *testing.T) {
 // but Kubernetes' own.
 func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: apiServer(t)}
+	env := &envtest.Environment{BinaryAssetsDirectory: testbed.RequireEnvtestAssets(t)}
 	config, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { g.Expect(env.Stop()).To(Succeed()) }()
@@ -85,20 +85,4 @@ func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
 	g.Eventually(mgr.Elected()).WithTimeout(30 * time.Second).Should(BeClosed())
 	stop()
 	g.Eventually(ended).WithTimeout(30*time.Second).Should(Receive(BeNil()), "it ends when it is told to")
-}
-
-// apiServer is where etcd and kube-apiserver are.
-func apiServer(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return dir
-	}
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs a real API server; OOOI_UNIT is set")
-	}
-	dir, err := testbed.EnvtestAssets(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatalf("building an API server: %v", err)
-	}
-	return dir
 }

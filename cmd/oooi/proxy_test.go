@@ -25,24 +25,6 @@ import (
 	"github.com/cldmnky/oooi/test/testbed"
 )
 
-func envoyProgram(t *testing.T) string {
-	t.Helper()
-	if os.Getenv("OOOI_UNIT") != "" {
-		t.Skip("needs an Envoy")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	path, err := testbed.Envoy(ctx, t.Output())
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
-	return path
-}
-
 // proxied writes a plan whole that carries these ports to pod at 10.128.0.1.
 func proxied(t *testing.T, file string, ports ...uint16) {
 	t.Helper()
@@ -111,7 +93,7 @@ func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, err
 // that leaves no Envoy.
 func TestProxyStartsAnEnvoy(t *testing.T) {
 	g := NewWithT(t)
-	program := envoyProgram(t)
+	program := testbed.RequireEnvoy(t)
 	v := newVLAN(t)
 	greeter(t, v.pod, "10.128.0.1:6443")
 	dir := t.TempDir()
@@ -176,7 +158,7 @@ func scraped(t *testing.T, socket string) string {
 // on.
 func TestProxyBesideAnEnvoy(t *testing.T) {
 	g := NewWithT(t)
-	program := envoyProgram(t)
+	program := testbed.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
 	greeter(t, v.pod, "10.128.0.1:6443")
 	run, err := os.MkdirTemp("", "oooi-run-")

@@ -45,15 +45,7 @@ type cluster struct {
 func newCluster(t *testing.T) cluster {
 	t.Helper()
 	g := NewWithT(t)
-	dir := os.Getenv("KUBEBUILDER_ASSETS")
-	if dir == "" {
-		if os.Getenv("OOOI_UNIT") != "" {
-			t.Skip("needs a real API server; OOOI_UNIT is set")
-		}
-		var err error
-		dir, err = testbed.EnvtestAssets(t.Context(), t.Output())
-		g.Expect(err).NotTo(HaveOccurred())
-	}
+	dir := testbed.RequireEnvtestAssets(t)
 	preserve := true
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "virtualmachineinstances.kubevirt.io"},
