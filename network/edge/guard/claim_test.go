@@ -1,0 +1,139 @@
+package guard
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/ipv4"
+
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+const own, nextHop, service = "192.168.100.4", "192.168.100.2", "192.168.100.3"
+
+// stale is a MAC that nobody has.
+const stale = "02:00:00:00:00:99"
+
+// TestClaim moves a real kernel's entry, wherever Slow says that it does.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	ownFirst := []string{own + "/24", nextHop + "/32", service + "/32"}
+	nextHopFirst := []string{nextHop + "/32", own + "/24", service + "/32"}
+	for _, c := range []struct {
+		addresses   []string
+		all, device string
+		slow        string
+	}{
+		{ownFirst, "0", "0", ""},
+		{ownFirst, "0", "1", "arp_announce=1"},
+		{ownFirst, "0", "2", "arp_announce=2"},
+		{ownFirst, "2", "0", "arp_announce=2"},
+		{nextHopFirst, "0", "0", ""},
+		{nextHopFirst, "0", "1", ""},
+		{nextHopFirst, "0", "2", ""},
+		{nextHopFirst, "2", "0", ""},
+	} {
+		t.Run(fmt.Sprintf("%s first, all=%s device=%s", c.addresses[0], c.all, c.device), func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			segment, e, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
+			segment.Attach(t, e, "net1", "", c.addresses...)
+			segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
+			machine.Route(t, "0.0.0.0/0", nextHop)
+			e.Sysctl(t, "net/ipv4/conf/all/arp_announce", c.all)
+			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", c.device)
+			hop := netip.MustParseAddr(nextHop)
+			var slow error
+			e.Do(t, func() { slow = Slow("/", "net1", hop) })
+			// Nothing is known of the machine, as after a birth: the edge asks for
+			// nobody, and nobody else.
+			machine.SetNeighbour(t, "eth0", nextHop, stale, false)
+			var err error
+			e.Do(t, func() { err = claim("net1", hop, 1) })
+			g.Expect(err).NotTo(HaveOccurred())
+			knows := func() string { return machine.Neighbour(t, "eth0", nextHop) }
+			if c.slow != "" {
+				g.Expect(slow).To(MatchError(And(ContainSubstring(c.slow), ContainSubstring("in the name of "+own))))
+				g.Consistently(knows, "3500ms", "100ms").Should(Equal(stale))
+				return
+			}
+			g.Expect(slow).NotTo(HaveOccurred())
+			g.Eventually(knows, "5s", "10ms").Should(Equal(e.MAC(t, "net1")))
+			g.Expect(machine.Neighbour(t, "eth0", own)).To(BeEmpty())
+		})
+	}
+}
+
+func TestClaimWhereItCannotBeMade(t *testing.T) {
+	g := NewWithT(t)
+	segment, e := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", own+"/24")
+	e.Do(t, func() {
+		g.Expect(claim("net1", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("claim " + nextHop)))
+		g.Expect(claim("net2", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("net2")))
+		g.Expect(Slow("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
+	})
+}
+
+// TestForeign: a router has the next hop already; the sibling has the service
+// address, which is as it should be.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment, e, router, sibling := netns.NewSegment(t), netns.New(t), netns.New(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", own+"/24")
+	segment.Attach(t, router, "eth0", "02:00:00:00:00:AA", nextHop+"/24")
+	segment.Attach(t, sibling, "net1", "", "192.168.100.5/24", service+"/32", "10.240.0.200/32")
+	hop, s, free, out := netip.MustParseAddr(nextHop), netip.MustParseAddr(service), netip.MustParseAddr("192.168.100.7"), netip.MustParseAddr("10.240.0.200")
+	e.Do(t, func() {
+		owners, err := Foreign(t.Context(), "net1", []netip.Addr{hop, s, free, out}, netip.MustParseAddr("192.168.100.5"), 2*time.Second)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(owners).To(Equal([]Owner{{hop, "02:00:00:00:00:aa"}}))
+		owners, err = Foreign(t.Context(), "net1", []netip.Addr{s, out}, netip.Addr{}, 2*time.Second)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(owners).To(HaveLen(2), "no sibling is known")
+		_, err = Foreign(t.Context(), "net1", []netip.Addr{netip.MustParseAddr(own)}, netip.Addr{}, time.Second)
+		g.Expect(err).To(MatchError(HeldError{netip.MustParseAddr(own)}))
+	})
+}
+
+// TestHeartbeatsComeFromTheSiblingOnly: the kernel drops what another address,
+// another port or a router sends.
+func TestHeartbeatsComeFromTheSiblingOnly(t *testing.T) {
+	g := NewWithT(t)
+	segment, e, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", own+"/24")
+	segment.Attach(t, machine, "eth0", "", "192.168.100.10/24", "192.168.100.5/24")
+	events := make(chan Event, 10)
+	e.Do(t, func() {
+		c, err := connect(t.Context(), "net1", netip.MustParseAddr(own), netip.MustParseAddr("192.168.100.5"))
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		go receive(c, events)
+	})
+	at := func(a string) string { return netip.AddrPortFrom(netip.MustParseAddr(a), Port).String() }
+	send := func(from string, ttl int, what string) {
+		machine.Do(t, func() {
+			a := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from))
+			d := net.Dialer{LocalAddr: a}
+			c, err := d.Dial("udp4", at(own))
+			g.Expect(err).NotTo(HaveOccurred())
+			defer func() { _ = c.Close() }()
+			g.Expect(ipv4.NewConn(c).SetTTL(ttl)).To(Succeed())
+			_, err = c.Write(Message{Phase: Serving, Instance: what, Number: 1}.bytes())
+			g.Expect(err).NotTo(HaveOccurred())
+		})
+	}
+	send(at("192.168.100.10"), 255, "another address")
+	send("192.168.100.5:1024", 255, "another port")
+	send(at("192.168.100.5"), 254, "by a router")
+	send(at("192.168.100.5"), 255, "the sibling")
+	var heard Event
+	g.Eventually(events, "5s").Should(Receive(&heard))
+	g.Expect(heard.Message.Instance).To(Equal("the sibling"))
+	g.Consistently(events, "200ms").ShouldNot(Receive())
+}

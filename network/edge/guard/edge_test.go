@@ -1,0 +1,160 @@
+package guard_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network/edge/guard"
+)
+
+// asEdge is set, to an edgeOptions, where this test binary is to be an edge.
+const asEdge = "OOOI_TEST_EDGE"
+
+const (
+	nextHop, service = "192.168.100.2", "192.168.100.3"
+	port             = "6443"
+)
+
+func TestMain(m *testing.M) {
+	if o := os.Getenv(asEdge); o != "" {
+		if err := runEdge(o); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	// They wait more than they compute.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+type edgeOptions struct {
+	Edge         int
+	Own, Sibling netip.Addr
+}
+
+// runEdge guards the next hop and serves an echo that says its number first.
+// SIGUSR1 ends the service, SIGUSR2 begins it anew, SIGTERM leaves.
+func runEdge(options string) error {
+	var o edgeOptions
+	if err := json.Unmarshal([]byte(options), &o); err != nil {
+		return err
+	}
+	s := &echo{edge: o.Edge}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTERM)
+	go func() {
+		for got := range signals {
+			switch got {
+			case syscall.SIGUSR1:
+				s.end()
+			case syscall.SIGUSR2:
+				_ = s.begin()
+			case syscall.SIGTERM:
+				cancel()
+			}
+		}
+	}()
+	err := guard.Run(ctx, guard.Options{
+		Device: "net1", Edge: o.Edge, Own: o.Own, Sibling: o.Sibling, NextHop: netip.MustParseAddr(nextHop),
+		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+	})
+	s.end()
+	return err
+}
+
+// An echo is a server on the service address.
+type echo struct {
+	edge int
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    []net.Conn
+}
+
+func onNet1(_, _ string, c syscall.RawConn) error {
+	var bound error
+	err := c.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), "net1") })
+	return errors.Join(err, bound)
+}
+
+func (s *echo) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		return nil
+	}
+	config := net.ListenConfig{Control: onNet1}
+	l, err := config.Listen(context.Background(), "tcp4", net.JoinHostPort(service, port))
+	if err != nil {
+		return err
+	}
+	s.listener = l
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, c)
+			s.mu.Unlock()
+			go func() {
+				_, _ = fmt.Fprintln(c, s.edge)
+				r := bufio.NewReader(c)
+				for {
+					line, err := r.ReadString('\n')
+					if err != nil {
+						return
+					}
+					_, _ = io.WriteString(c, line)
+				}
+			}()
+		}
+	}()
+	return nil
+}
+
+func (s *echo) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return
+	}
+	_ = s.listener.Close()
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+	s.listener, s.conns = nil, nil
+}
+
+func (s *echo) serving() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return errors.New("does not listen")
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package guard
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+)
+
+func TestReadMessage(t *testing.T) {
+	g := NewWithT(t)
+	m := Message{Phase: Leaving, Edge: 2, Plan: "1a2b", Instance: "x", Number: 1<<64 - 1, Peer: "y", Sees: true, Claims: 3}
+	g.Expect(readMessage(m.bytes())).To(Equal(m))
+	g.Expect(readMessage([]byte(`{"phase":"serving","instance":"x","number":1,"later":{"a":1}}`))).To(Equal(Message{Phase: Serving, Instance: "x", Number: 1}))
+	for _, bad := range []string{``, `{}`, `x`, `{"phase":"sleeping","instance":"x","number":1}`, `{"phase":"serving","number":1}`, `{"phase":"serving","instance":"x"}`, `{"phase":"serving","instance":"x","number":1,"claims":-1}`} {
+		_, err := readMessage([]byte(bad))
+		g.Expect(err).To(HaveOccurred(), bad)
+	}
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"phase":"serving","edge":1,"instance":"x","number":7,"peer":"y","sees":true,"claims":2}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := readMessage(b)
+		if err != nil {
+			return
+		}
+		again, err := readMessage(m.bytes())
+		if err != nil || !cmp.Equal(again, m) {
+			t.Fatalf("%v: %s", err, cmp.Diff(m, again))
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestRunAlone: one edge claims when it serves, from a predecessor whose MAC the
+// machine still has; not before, and not while its servers don't answer. It
+// leaves at once.
+func TestRunAlone(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment, edge := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, edge, "net1", "", "192.168.100.4/24", nextHop+"/32", service+"/32")
+	machine := netns.New(t)
+	segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
+	const predecessor = "02:00:00:00:00:99"
+	machine.SetNeighbour(t, "eth0", nextHop, predecessor, false)
+	hung, release, asked := make(chan struct{}), make(chan struct{}), atomic.Int32{}
+	serving := func() error {
+		switch asked.Add(1) {
+		case 1:
+			return errors.New("starts")
+		case 2:
+			close(hung)
+			<-release
+		}
+		return nil
+	}
+	phases := make(chan guard.Phase, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go edge.Do(t, func() {
+		ended <- guard.Run(ctx, guard.Options{
+			Device: "net1", Edge: 1, Own: netip.MustParseAddr("192.168.100.4"), NextHop: netip.MustParseAddr(nextHop), Serving: serving,
+			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s guard.State) { phases <- s.Self.Phase },
+		})
+	})
+	known := func() string { return machine.Neighbour(t, "eth0", nextHop) }
+	g.Eventually(hung, "5s").Should(BeClosed())
+	g.Consistently(known, "1s", "50ms").Should(Equal(predecessor))
+	close(release)
+	g.Eventually(known, "10s", "50ms").Should(Equal(edge.MAC(t, "net1")))
+	g.Expect(<-phases).To(Equal(guard.Serving))
+	cancel()
+	g.Eventually(ended, "2s").Should(Receive(Succeed()))
+}
+
+// TestRunWaitsForItsAddress, and tells of its sibling when it is there.
+func TestRunWaitsForItsAddress(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment, one, two := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment.Attach(t, one, "net1", "", "192.168.100.4/24", nextHop+"/32")
+	segment.Attach(t, two, "net1", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	states, ended := make(chan guard.State, 100), make(chan error, 2)
+	run := func(ns *netns.Namespace, number int, own, sibling string, changed func(guard.State)) {
+		go ns.Do(t, func() {
+			ended <- guard.Run(ctx, guard.Options{
+				Device: "net1", Edge: number, Own: netip.MustParseAddr(own), Sibling: netip.MustParseAddr(sibling), NextHop: netip.MustParseAddr(nextHop),
+				Serving: func() error { return nil }, Plan: func() string { return "1a2b3c4d" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
+			})
+		})
+	}
+	run(one, 1, "192.168.100.4", "192.168.100.5", nil)
+	run(two, 2, "192.168.100.5", "192.168.100.4", func(s guard.State) { states <- s })
+	// What it says of itself may change; of its sibling it knows nothing.
+	sight := func() guard.Sight {
+		for {
+			select {
+			case s := <-states:
+				if s.Sight != guard.Unknown {
+					return s.Sight
+				}
+			default:
+				return guard.Unknown
+			}
+		}
+	}
+	g.Consistently(sight, "3s").Should(Equal(guard.Unknown))
+	two.Address(t, "net1", "192.168.100.5/24")
+	two.Address(t, "net1", nextHop+"/32")
+	seen := guard.State{}
+	g.Eventually(func() bool {
+		select {
+		case seen = <-states:
+		default:
+		}
+		return seen.Sight == guard.Serves && seen.Sibling.Sees
+	}, "10s").Should(BeTrue())
+	g.Expect(seen.Sibling.Edge).To(Equal(1))
+	g.Expect(seen.Sibling.Plan).To(Equal("1a2b3c4d"))
+	cancel()
+	for range 2 {
+		g.Eventually(ended, "6s").Should(Receive(Succeed()))
+	}
+}
