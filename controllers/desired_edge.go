@@ -52,7 +52,7 @@ func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns st
 				WithAnnotations(map[string]string{
 					networksAnnotation:                        podNetworks(n, e, ns),
 					"openshift.io/required-scc":               "restricted-v2",
-					"kubectl.kubernetes.io/default-container": "proxy",
+					"kubectl.kubernetes.io/default-container": string(n.Services[len(n.Services)-1]),
 				}).
 				WithSpec(edgePod(w, n, e, o))))
 }
@@ -121,23 +121,24 @@ func fieldRef(path string) *corev1ac.ObjectFieldSelectorApplyConfiguration {
 	return corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)
 }
 
-// containers are the three servers and Envoy, or DHCP alone on a network that
-// gives addresses only.
+// containers are the network's servers, and Envoy beside the proxy. The first
+// one asks for the definition's resource, of which a pod needs one.
 func containers(n network.Network, e network.Edge, o Options) []*corev1ac.ContainerApplyConfiguration {
-	dhcp := withResource(server("dhcp", n, e, o), n.Attachment.ResourceName)
-	if !n.Primary {
-		return []*corev1ac.ContainerApplyConfiguration{dhcp}
+	var out []*corev1ac.ContainerApplyConfiguration
+	for _, s := range n.Services {
+		if s == network.ServiceProxy {
+			out = append(out, server(s, n, e, o, "--no-envoy"), envoyContainer(n, e, o))
+			continue
+		}
+		out = append(out, server(s, n, e, o))
 	}
-	return []*corev1ac.ContainerApplyConfiguration{
-		dhcp,
-		server("dns", n, e, o),
-		server("proxy", n, e, o, "--no-envoy"),
-		envoyContainer(n, e, o),
-	}
+	withResource(out[0], n.Attachment.ResourceName)
+	return out
 }
 
 // server is one of ours: `oooi dhcp`, `oooi dns`, `oooi proxy`.
-func server(name string, n network.Network, e network.Edge, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
+func server(service network.Service, n network.Network, e network.Edge, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
+	name := string(service)
 	args := append([]string{
 		name,
 		"--plan", planDir + "/" + PlanKey, "--watch",
@@ -199,10 +200,9 @@ func resources(cpu, memory, memoryLimit string) *corev1ac.ResourceRequirementsAp
 
 // withResource asks for the definition's device plugin resource, which only
 // nodes on the VLAN have.
-func withResource(c *corev1ac.ContainerApplyConfiguration, name string) *corev1ac.ContainerApplyConfiguration {
+func withResource(c *corev1ac.ContainerApplyConfiguration, name string) {
 	if name != "" {
 		(*c.Resources.Requests)[corev1.ResourceName(name)] = resource.MustParse("1")
 		(*c.Resources.Limits)[corev1.ResourceName(name)] = resource.MustParse("1")
 	}
-	return c
 }

@@ -69,7 +69,8 @@ func affinity(w world, n network.Network) *corev1ac.AffinityApplyConfiguration {
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// nodeTerms is one term for each NodePool's selector. Where one selects
+// nodeTerms is one term for each selector that NodePools have, however many have
+// it: one more NodePool of the same nodes starts no edge anew. Where one selects
 // nothing, neither do we.
 func nodeTerms(w world, n network.Network) []*corev1ac.NodeSelectorTermApplyConfiguration {
 	selectors := map[string]map[string]string{}
@@ -79,11 +80,15 @@ func nodeTerms(w world, n network.Network) []*corev1ac.NodeSelectorTermApplyConf
 		}
 	}
 	var terms []*corev1ac.NodeSelectorTermApplyConfiguration
+	var seen []map[string]string
 	for _, name := range slices.Sorted(maps.Keys(selectors)) {
 		if len(selectors[name]) == 0 {
 			return nil
 		}
-		terms = append(terms, term(selectors[name]))
+		if !slices.ContainsFunc(seen, func(x map[string]string) bool { return maps.Equal(x, selectors[name]) }) {
+			seen = append(seen, selectors[name])
+			terms = append(terms, term(selectors[name]))
+		}
 	}
 	return terms
 }

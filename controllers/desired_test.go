@@ -184,12 +184,23 @@ func TestPlacement(t *testing.T) {
 	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceName("bridge.network.kubevirt.io/br1")))
 }
 
-// TestSecondaryNetworkGetsAddressesOnly: nothing listens there but DHCP.
-func TestSecondaryNetworkGetsAddressesOnly(t *testing.T) {
-	g := NewWithT(t)
+// TestEdgeRunsTheNetworksServers, and nothing listens for the others.
+func TestEdgeRunsTheNetworksServers(t *testing.T) {
 	w, plan := served(t, "lb-ip")
-	plan.Networks[0].Primary = false
-	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers).To(HaveLen(1))
+	for name, c := range map[string]struct {
+		services   []network.Service
+		containers []string
+	}{
+		"addresses only":    {[]network.Service{network.ServiceDHCP}, []string{"dhcp"}},
+		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, []string{"dns", "proxy", "envoy"}},
+	} {
+		plan.Networks[0].Services = c.services
+		var got []string
+		for _, x := range edge(t, w, plan).Spec.Template.Spec.Containers {
+			got = append(got, x.Name)
+		}
+		NewWithT(t).Expect(got).To(Equal(c.containers), name)
+	}
 }
 
 // TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.

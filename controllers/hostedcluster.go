@@ -10,14 +10,18 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
 )
 
 // How long until a cluster is looked at again though nothing was heard of it.
@@ -41,6 +45,10 @@ type Options struct {
 	Image, EnvoyImage string
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
 	ServiceAccount types.NamespacedName
+	// Management is what the operator knows of the cluster that it runs on.
+	Management hcp.Management
+	// Proxy is the HTTP proxy by which that cluster reaches what is outside of it.
+	Proxy httpproxy.Config
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
 }
@@ -75,8 +83,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("the plan for %s is not applied: %w", req, d.err)
 	}
 	a, err := r.apply(ctx, w, d)
+	if refused(err) {
+		return ctrl.Result{}, errors.Join(err, r.report(ctx, w, d.refusedBy(err), outcome{edges: w.edges}))
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: a.again}, r.report(ctx, w, d, a)
+}
+
+// refused says whether the API server will not take what was written, however
+// often it is tried.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,6 +35,8 @@ type decision struct {
 	action   action
 	plan     network.Plan
 	problems network.Problems
+	// neighbours are on a network with the cluster.
+	neighbours []network.Neighbour
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
 	again   time.Duration
@@ -52,15 +55,14 @@ func decide(w world, o Options, now time.Time) decision {
 	case !hcp.OptedIn(hc):
 		return decision{action: remove}
 	}
-	intent, problems := hcp.Intent(w.Objects)
-	plan, more := network.NewPlan(intent)
-	plan = plan.Keeping(w.last, hcp.Wanted(w.Objects))
-	problems = append(slices.Clone(problems), more...)
+	_, plan, problems := hcp.Plan(w.Objects, w.neighbours, w.last)
+	problems = slices.Concat(w.unread, problems)
 	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
 		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
 			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."})
 	}
-	d := decision{action: serve, plan: plan, problems: problems, again: whileServed}
+	problems = append(problems, tooLarge(plan)...)
+	d := decision{action: serve, plan: plan, problems: problems, neighbours: w.neighbours, again: whileServed}
 	if !servable(problems) {
 		d.action = leave
 		return d
@@ -70,6 +72,27 @@ func decide(w world, o Options, now time.Time) decision {
 		return d
 	}
 	d.desired = desired(w, plan, o)
+	return d
+}
+
+// maxPlan in bytes keeps room below what a ConfigMap may have (1 MiB).
+const maxPlan = 900 << 10
+
+// tooLarge says that nobody could store p.
+func tooLarge(p network.Plan) network.Problems {
+	size := len(p.JSON())
+	if size <= maxPlan {
+		return nil
+	}
+	return network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
+		"the plan has %d KiB, more than the %d KiB for which there is room in a ConfigMap. Name fewer dns-records, reservations, published Services or registries.", size>>10, maxPlan>>10)}}
+}
+
+// refusedBy is d where the API server did not take it.
+func (d decision) refusedBy(err error) decision {
+	d.action = leave
+	d.problems = append(slices.Clone(d.problems), network.Problem{Reason: network.NotApplied, Field: "the API server", Blocking: true,
+		Detail: fmt.Sprintf("the API server refuses what this cluster would be served by: %v. Mend what it names, or say less in annotations.", err)})
 	return d
 }
 

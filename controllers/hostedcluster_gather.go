@@ -5,7 +5,6 @@ package controllers
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -19,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +31,10 @@ import (
 
 // priorityClass is HyperShift's for what the API of a hosted cluster hangs on.
 const priorityClass = "hypershift-api-critical"
+
+// networkOperatorKind is OpenShift's network operator, which makes Multus keep
+// namespaces apart. It is only looked whether the cluster knows it.
+var networkOperatorKind = schema.GroupKind{Group: "operator.openshift.io", Kind: "Network"}
 
 // The kinds that are read as metadata only, or written.
 var (
@@ -58,6 +62,10 @@ type world struct {
 	edges []appsv1.Deployment
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
+	// unread says which plan in force can't be read, here or at a neighbour.
+	unread network.Problems
+	// neighbours are the other hosted clusters on its segments, by name.
+	neighbours []network.Neighbour
 	// priorityClass says that HyperShift's PriorityClass exists.
 	priorityClass bool
 }
@@ -97,7 +105,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		return err
 	}
 	w.binding = &binding[0]
-	if w.last, err = r.planInForce(ctx, ns); err != nil {
+	if w.last, w.unread, err = r.planInForce(ctx, ns); err != nil {
 		return err
 	}
 	for _, named := range []struct {
@@ -134,16 +142,20 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	return nil
 }
 
-// planInForce is what the edges in ns serve. A plan that can't be read is none:
-// ours is written anew.
-func (r *Reconciler) planInForce(ctx context.Context, ns string) (network.Plan, error) {
+// planInForce is what the edges in ns serve. One that is there and can't be read
+// is never none, as machines would lose what they have by it: fault says so.
+func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan, fault network.Problems, err error) {
 	var cm corev1.ConfigMap
-	var p network.Plan
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: PlanConfigMap}, &cm)
-	if err != nil || json.Unmarshal([]byte(cm.Data[PlanKey]), &p) != nil || p.Validate() != nil {
-		return network.Plan{}, client.IgnoreNotFound(err)
+	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: PlanConfigMap}, &cm); err != nil {
+		return p, nil, client.IgnoreNotFound(err)
 	}
-	return p, nil
+	p, err = network.ReadPlan([]byte(cm.Data[PlanKey]))
+	if err != nil {
+		fault = network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
+			"the plan in force can't be read (ConfigMap %s in namespace %s: %v), so nobody knows which addresses its machines have. Put back what it was; or, where no machine runs, delete it.",
+			PlanConfigMap, ns, err)}}
+	}
+	return p, fault, nil
 }
 
 // ownedByName is the object where it is there and ours, or nothing.
@@ -171,42 +183,102 @@ func (r *Reconciler) gatherInput(ctx context.Context, w *world) error {
 	if err := present(client.IgnoreNotFound(err)); err != nil {
 		return err
 	}
+	if err := r.gatherAttached(ctx, &w.Objects); err != nil {
+		return err
+	}
+	if err := r.gatherPublished(ctx, &w.Objects); err != nil {
+		return err
+	}
+	if err := r.gatherGuestIngress(ctx, w); err != nil {
+		return err
+	}
+	if err := r.gatherSurroundings(ctx, w); err != nil {
+		return err
+	}
+	return r.gatherNeighbours(ctx, w)
+}
+
+// gatherAttached reads what says which segments o's machines are on.
+func (r *Reconciler) gatherAttached(ctx context.Context, o *hcp.Objects) error {
+	hc := o.HostedCluster
 	pools := &hyperv1.NodePoolList{}
-	if err := present(r.Client.List(ctx, pools, client.InNamespace(hc.Namespace))); err != nil {
+	if err := present(r.Client.List(ctx, pools, client.InNamespace(hc.Namespace), client.UnsafeDisableDeepCopy)); err != nil {
 		return err
 	}
 	for _, np := range pools.Items {
 		if np.Spec.ClusterName == hc.Name {
-			w.NodePools = append(w.NodePools, np)
+			o.NodePools = append(o.NodePools, np)
 		}
 	}
-	for _, a := range hcp.Definitions(w.Objects) {
+	machines := &kubevirtv1.VirtualMachineInstanceList{}
+	err := present(r.Client.List(ctx, machines, client.InNamespace(hcp.ControlPlaneNamespace(hc)), client.UnsafeDisableDeepCopy))
+	if err != nil {
+		return err
+	}
+	o.Machines = machines.Items
+	return r.gatherDefinitions(ctx, o)
+}
+
+// gatherDefinitions reads those that o's NodePools name.
+func (r *Reconciler) gatherDefinitions(ctx context.Context, o *hcp.Objects) error {
+	o.NetworkAttachmentDefinitions = nil
+	for _, a := range hcp.Definitions(*o) {
 		nad := nadv1.NetworkAttachmentDefinition{}
 		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
 		if err == nil {
-			w.NetworkAttachmentDefinitions = append(w.NetworkAttachmentDefinitions, nad)
+			o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
 		}
 		if err := present(client.IgnoreNotFound(err)); err != nil {
 			return err
 		}
 	}
-	return r.gatherSurroundings(ctx, w, ns)
+	return nil
 }
 
-func (r *Reconciler) gatherSurroundings(ctx context.Context, w *world, ns string) error {
-	routes, services, machines, nodes := &routev1.RouteList{}, &corev1.ServiceList{}, &kubevirtv1.VirtualMachineInstanceList{}, &corev1.NodeList{}
-	for _, list := range []client.ObjectList{routes, services, machines} {
-		if err := present(r.Client.List(ctx, list, client.InNamespace(ns))); err != nil {
+// gatherPublished reads what says how o's control plane is published.
+func (r *Reconciler) gatherPublished(ctx context.Context, o *hcp.Objects) error {
+	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
+	routes, services := &routev1.RouteList{}, &corev1.ServiceList{}
+	for _, list := range []client.ObjectList{routes, services} {
+		if err := present(r.Client.List(ctx, list, ns, client.UnsafeDisableDeepCopy)); err != nil {
 			return err
 		}
 	}
-	if err := r.Client.List(ctx, nodes); err != nil {
+	o.Routes, o.Services = routes.Items, services.Items
+	return nil
+}
+
+// gatherGuestIngress reads what the HostedCluster says in a field that our types
+// of it lack.
+func (r *Reconciler) gatherGuestIngress(ctx context.Context, w *world) error {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(w.HostedCluster), u); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	text, err := u.MarshalJSON()
+	if err != nil {
 		return err
 	}
-	w.Routes, w.Services, w.Machines, w.Nodes = routes.Items, services.Items, machines.Items, nodes.Items
+	w.GuestIngress = hcp.GuestIngress(text)
+	return nil
+}
+
+// gatherSurroundings reads what is the same for every hosted cluster.
+func (r *Reconciler) gatherSurroundings(ctx context.Context, w *world) error {
+	nodes := &corev1.NodeList{}
+	if err := r.Client.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	w.Nodes, w.Management, w.Proxy = nodes.Items, r.Options.Management, r.Options.Proxy
+	_, err := r.Client.RESTMapper().RESTMapping(networkOperatorKind)
+	w.MultusIsolates = err == nil
+	if err := present(err); err != nil {
+		return err
+	}
 	class := &metav1.PartialObjectMetadata{}
 	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
-	err := r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class)
+	err = r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class)
 	w.priorityClass = err == nil
 	return client.IgnoreNotFound(err)
 }

@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,48 +64,100 @@ func condition(w world, d decision, o outcome, now time.Time) (c metav1.Conditio
 	if c.Reason == Served || c.Reason == ServedWithLimits {
 		c.Status = metav1.ConditionTrue
 	}
-	c.Message = fmt.Sprintf("%s (settings %s)", shorten(text, maxMessage), Settings(w.HostedCluster, w.NodePools))
+	c.Message = fmt.Sprintf("%s (settings %s)", shorten(text, maxMessage), Settings(w.Objects))
 	if before := meta.FindStatusCondition(w.HostedCluster.Status.Conditions, ConditionType); before != nil && before.Status == c.Status {
 		c.LastTransitionTime = before.LastTransitionTime
 	}
 	return c, true
 }
 
-// verdict is the condition's reason, and its message without the settings. What
-// the user must mend comes first, then what is waited for.
+// verdict is the condition's reason, and its message without the settings: how it
+// is, in a sentence, then what the user must mend or misses.
 func verdict(d decision, o outcome) (reason, text string) {
-	problems := d.problems.ByUrgency()
+	problems := told(d.problems)
 	notReady := notReady(o)
 	switch {
 	case d.problems.Blocking():
-		// What is waited for besides is no news while nothing is applied.
-		toMend := slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Reason.Waits() })
+		// What is waited for or missed besides is no news while nothing is applied.
+		toMend := slices.DeleteFunc(problems, func(p network.Problem) bool { return !p.Blocking })
 		return string(toMend[0].Reason), details(toMend) + after(d, o)
+	case d.problems.Waiting() && d.action == serve && len(notReady) > 0:
+		return string(problems[0].Reason), details(problems) + " " + strings.Join(notReady, " ") + through(d.plan)
+	case d.problems.Waiting() && d.action == serve:
+		return string(problems[0].Reason), details(problems) + after(d, o) + through(d.plan)
 	case d.problems.Waiting():
 		return string(problems[0].Reason), details(problems) + after(d, o)
 	case len(notReady) > 0:
-		return EdgeNotReady, strings.Join(notReady, " ") + details(prefixed(" Also: ", problems))
+		return EdgeNotReady, strings.Join(notReady, " ") + introduced(" Also: ", problems) + through(d.plan)
 	case len(problems) > 0:
-		return ServedWithLimits, serves(d.plan) + details(prefixed(" But ", problems))
+		return ServedWithLimits, serves(d.plan) + through(d.plan) + shared(d) + introduced(" But ", problems)
 	}
-	return Served, serves(d.plan)
+	return Served, serves(d.plan) + through(d.plan) + shared(d)
 }
 
+// told are problems in the order in which a reader wants them: what is to be
+// mended, what is waited for, what keeps machines from working, what is only
+// said. Each once.
+func told(problems network.Problems) network.Problems {
+	grave := []network.Reason{network.ImagesUnreachable, network.AppsUnreachable, network.OAuthUnreachable, network.RangeTooSmall}
+	slight := []network.Reason{network.NTPMissing, network.IPv6NotServed}
+	rank := func(p network.Problem) int {
+		switch {
+		case slices.Contains(grave, p.Reason):
+			return 0
+		case slices.Contains(slight, p.Reason):
+			return 2
+		}
+		return 1
+	}
+	var out network.Problems
+	for _, p := range problems.ByUrgency() {
+		if !slices.ContainsFunc(out, func(x network.Problem) bool { return x.Detail == p.Detail }) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b network.Problem) int {
+		if a.Urgency() != network.Noted || b.Urgency() != network.Noted {
+			return cmp.Compare(a.Urgency(), b.Urgency())
+		}
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return out
+}
+
+// details are numbered where there are several, so that a reader sees where each
+// begins.
 func details(problems []network.Problem) string {
 	var all []string
-	for _, p := range problems {
+	for i, p := range problems {
+		if len(problems) > 1 {
+			all = append(all, fmt.Sprintf("(%d) %s", i+1, p.Detail))
+			continue
+		}
 		all = append(all, p.Detail)
 	}
 	return strings.Join(all, " ")
 }
 
-// prefixed puts a word before the first detail.
-func prefixed(word string, problems []network.Problem) []network.Problem {
-	out := slices.Clone(problems)
-	if len(out) > 0 {
-		out[0].Detail = word + out[0].Detail
+// introduced puts a word before the details, if there are any.
+func introduced(word string, problems []network.Problem) string {
+	if len(problems) == 0 {
+		return ""
 	}
-	return out
+	return word + details(problems)
+}
+
+// shared says who else is on the networks that are served.
+func shared(d decision) string {
+	var out strings.Builder
+	for _, n := range d.plan.Networks {
+		if by := n.OfferedBy(d.neighbours); len(by) > 0 {
+			fmt.Fprintf(&out, " %s is on network %s too and still answers every machine there: mend its condition, or end its pause.", strings.Join(by, ", "), n.Attachment)
+		} else if with := n.SharedWith(d.neighbours); len(with) > 0 {
+			fmt.Fprintf(&out, " %s is on network %s too, so each answers its own machines only.", strings.Join(with, ", "), n.Attachment)
+		}
+	}
+	return out.String()
 }
 
 // after says what goes on meanwhile.
@@ -122,16 +173,54 @@ func after(d decision, o outcome) string {
 	return ""
 }
 
+// serves is a sentence for each network.
 func serves(p network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
 		what := "addresses only"
 		if n.Primary {
-			what = "DHCP, DNS and the control plane at " + n.ServiceAddress.String()
+			what = enumerated(n.Services) + " at " + n.ServiceAddress.String()
 		}
 		all = append(all, fmt.Sprintf("Network %s (%s) is served: %s.", n.Attachment, n.CIDR, what))
 	}
 	return strings.Join(all, " ")
+}
+
+// through says which hosts outside the edges let machines reach.
+func through(p network.Plan) string {
+	var hosts []string
+	booted := false
+	for _, n := range p.Networks {
+		booted = booted || n.Primary
+		for _, b := range n.Backends {
+			if b.Kind == network.BackendOutside {
+				hosts = append(hosts, b.Name)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	switch {
+	case len(hosts) > 0:
+		return fmt.Sprintf(" Let through to the outside: %s, and nothing else.", strings.Join(hosts, ", "))
+	case booted:
+		return " No host outside is let through by an edge."
+	}
+	return ""
+}
+
+// enumerated are servers as a sentence lists them.
+func enumerated(services []network.Service) string {
+	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "the control plane"}
+	var all []string
+	for _, s := range services {
+		all = append(all, words[s])
+	}
+	last := len(all) - 1
+	if last < 1 {
+		return strings.Join(all, "")
+	}
+	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
 // notReady is a sentence for each edge that does not serve.
@@ -154,23 +243,32 @@ func notReady(o outcome) []string {
 	return out
 }
 
-// Settings is a hash (8 hexadecimal digits) of all annotations of ours on the
-// HostedCluster and its NodePools. The condition's message ends with it, since
-// annotations don't raise a generation: who changed one can wait for its hash.
-func Settings(hc *hyperv1.HostedCluster, pools []hyperv1.NodePool) string {
-	sum := sha256.New()
-	add := func(of string, annotations map[string]string) {
-		for _, key := range slices.Sorted(maps.Keys(annotations)) {
+// Settings is a hash (8 hexadecimal digits) of all annotations of ours on o's
+// HostedCluster, NodePools, Services and network attachment definitions. The
+// condition's message ends with it, since annotations don't raise a generation:
+// who changed one can wait for its hash.
+func Settings(o hcp.Objects) string {
+	var all []string
+	add := func(kind string, of metav1.Object) {
+		for key, value := range of.GetAnnotations() {
 			if strings.HasPrefix(key, hcp.Prefix) {
-				fmt.Fprintf(sum, "%q %q %q\n", of, key, annotations[key])
+				all = append(all, fmt.Sprintf("%q %q %q %q %q", kind, of.GetNamespace(), of.GetName(), key, value))
 			}
 		}
 	}
-	add("", hc.Annotations)
-	for _, np := range slices.SortedFunc(slices.Values(pools), func(a, b hyperv1.NodePool) int { return cmp.Compare(a.Name, b.Name) }) {
-		add(np.Name, np.Annotations)
+	add("HostedCluster", o.HostedCluster)
+	for i := range o.NodePools {
+		add("NodePool", &o.NodePools[i])
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:4])
+	for i := range o.Services {
+		add("Service", &o.Services[i])
+	}
+	for i := range o.NetworkAttachmentDefinitions {
+		add("NetworkAttachmentDefinition", &o.NetworkAttachmentDefinitions[i])
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+	return hex.EncodeToString(sum[:4])
 }
 
 // shorten cuts s to at most limit bytes, at the end of a rune.

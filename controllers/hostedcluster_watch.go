@@ -5,6 +5,8 @@ package controllers
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
@@ -23,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
 )
 
 // AddToScheme registers every kind that is read or written.
@@ -52,16 +55,30 @@ func stripped(o any) (any, error) {
 	switch o := o.(type) {
 	case *corev1.Node:
 		return &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels},
-			Status:     corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses},
+			ObjectMeta: metav1.ObjectMeta{Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels, Annotations: hcp.NodeAnnotations(o)},
+			Spec:       corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Status:     corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
 		}, nil
 	case *kubevirtv1.VirtualMachineInstance:
 		return &kubevirtv1.VirtualMachineInstance{
 			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion},
 			Spec:       kubevirtv1.VirtualMachineInstanceSpec{Networks: o.Spec.Networks},
+			Status:     kubevirtv1.VirtualMachineInstanceStatus{Interfaces: interfaces(o)},
 		}, nil
 	}
 	return cache.TransformStripManagedFields()(o)
+}
+
+// interfaces of o that are its own, and what addresses they have. What only the
+// guest's agent tells of has no name.
+func interfaces(o *kubevirtv1.VirtualMachineInstance) []kubevirtv1.VirtualMachineInstanceNetworkInterface {
+	var out []kubevirtv1.VirtualMachineInstanceNetworkInterface
+	for _, i := range o.Status.Interfaces {
+		if i.Name != "" {
+			out = append(out, kubevirtv1.VirtualMachineInstanceNetworkInterface{Name: i.Name, MAC: i.MAC, IP: i.IP, IPs: i.IPs})
+		}
+	}
+	return out
 }
 
 // A watch is one kind, and which clusters a change of one of its objects is for.
@@ -79,12 +96,14 @@ func (r *Reconciler) watches() []watch {
 	}
 	return []watch{
 		{&hyperv1.HostedCluster{}, itself, []predicate.Predicate{concerned}},
+		{&hyperv1.HostedCluster{}, r.besideHostedCluster, []predicate.Predicate{concernsNeighbours}},
 		{&hyperv1.NodePool{}, r.ofNodePool, nil},
+		{&hyperv1.NodePool{}, r.besideNodePool, []predicate.Predicate{concernsNeighbours}},
 		{controlPlane, inNamespace, []predicate.Predicate{comesOrGoes}},
 		{&nadv1.NetworkAttachmentDefinition{}, r.ofDefinition, nil},
 		{&routev1.Route{}, inNamespace, nil},
 		{&corev1.Service{}, inNamespace, nil},
-		{&kubevirtv1.VirtualMachineInstance{}, inNamespace, []predicate.Predicate{comesOrGoes}},
+		{&kubevirtv1.VirtualMachineInstance{}, inNamespace, []predicate.Predicate{comesMovesOrGoes}},
 		{&appsv1.Deployment{}, inNamespace, nil},
 	}
 }
@@ -99,6 +118,15 @@ var concerned = predicate.Funcs{
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	},
+}
+
+// comesMovesOrGoes also passes machines that have other addresses than before.
+var comesMovesOrGoes = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, _ := e.ObjectOld.(*kubevirtv1.VirtualMachineInstance)
+		after, ok := e.ObjectNew.(*kubevirtv1.VirtualMachineInstance)
+		return comesOrGoes.Update(e) || ok && !reflect.DeepEqual(before.Status.Interfaces, after.Status.Interfaces)
 	},
 }
 
@@ -139,27 +167,20 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 }
 
 // ofDefinition: one of ours is its control plane namespace's, every other one
-// is for the clusters whose NodePools name it.
+// is for the clusters whose NodePools name it, and for those that they meet there.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
-		if ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels())) {
-			return hcp.ControlPlaneNamespace(hc) == o.GetNamespace()
-		}
-		pools := &hyperv1.NodePoolList{}
-		if err := r.Client.List(ctx, pools, client.InNamespace(hc.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-			return false
-		}
+	if ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels())) {
+		return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool { return hcp.ControlPlaneNamespace(hc) == o.GetNamespace() })
+	}
+	var out []reconcile.Request
+	for _, req := range r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
 		named := hcp.Objects{HostedCluster: hc}
-		for _, np := range pools.Items {
-			if np.Spec.ClusterName == hc.Name {
-				named.NodePools = append(named.NodePools, np)
-			}
-		}
-		for _, a := range hcp.Definitions(named) {
-			if a.Namespace == o.GetNamespace() && a.Name == o.GetName() {
-				return true
-			}
-		}
-		return false
-	})
+		return r.gatherAttached(ctx, &named) == nil && slices.ContainsFunc(hcp.Definitions(named), func(a network.Attachment) bool {
+			return a.Namespace == o.GetNamespace() && a.Name == o.GetName()
+		})
+	}) {
+		out = append(out, req)
+		out = append(out, r.besideHostedCluster(ctx, &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}})...)
+	}
+	return out
 }

@@ -27,8 +27,8 @@ type hosted struct {
 	ns  string
 }
 
-// newHosted creates config/samples under another name, opted in, without a
-// control plane.
+// newHosted creates config/samples under another name and on a bridge of its own,
+// opted in, without a control plane.
 func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]string) hosted {
 	t.Helper()
 	g := NewWithT(t)
@@ -38,7 +38,8 @@ func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]
 	}
 	sample, err := os.ReadFile(filepath.Join("..", "config", "samples", "hostedcluster.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, u := range objectsOf(t, []byte(strings.ReplaceAll(string(sample), "blue", name))) {
+	renamed := strings.NewReplacer("blue", name, `"bridge": "br1"`, `"bridge": "br-`+name+`"`).Replace(string(sample))
+	for _, u := range objectsOf(t, []byte(renamed)) {
 		if u.GetKind() == "HostedCluster" {
 			// HyperShift's, which deletion waits for.
 			u.SetFinalizers([]string{"hypershift.openshift.io/finalizer"})
@@ -140,12 +141,26 @@ func (h hosted) condition(t *testing.T) *metav1.Condition {
 	return meta.FindStatusCondition(h.hostedCluster(t).Status.Conditions, ConditionType)
 }
 
-// edgeServes plays the Deployment's controller.
+// publishService plays a user who adds a backend of their own.
+func (h hosted) publishService(t *testing.T, name, at string) {
+	t.Helper()
+	NewWithT(t).Expect(h.admin.Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name, Annotations: map[string]string{hcp.Prefix + "publish": at}},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}},
+	})).To(Succeed())
+}
+
+// edgeServes plays the Deployment's controller, for the edge on vlan100.
 func (h hosted) edgeServes(t *testing.T) {
+	t.Helper()
+	h.edgeOfServes(t, "vlan100")
+}
+
+func (h hosted) edgeOfServes(t *testing.T, definition string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {
 		d := &appsv1.Deployment{}
-		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.edge()}, d); err != nil {
+		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.edgeOf(definition)}, d); err != nil {
 			return err
 		}
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
@@ -153,8 +168,10 @@ func (h hosted) edgeServes(t *testing.T) {
 	}).WithTimeout(patience).Should(Succeed())
 }
 
-// edge is the name of the cluster's one edge.
-func (h hosted) edge() string {
-	a := network.Attachment{Namespace: h.ns, Name: "vlan100"}
-	return edgeName(network.Network{Name: a.Namespace + "." + a.Name, Attachment: a}, network.Edge{Number: 1})
+// edge is the name of the cluster's edge on vlan100.
+func (h hosted) edge() string { return h.edgeOf("vlan100") }
+
+func (h hosted) edgeOf(definition string) string {
+	a := network.Attachment{Namespace: h.ns, Name: definition}
+	return edgeName(network.Network{Name: a.NetworkName(), Attachment: a}, network.Edge{Number: 1})
 }

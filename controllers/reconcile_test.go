@@ -90,6 +90,8 @@ func TestReconcile(t *testing.T) {
 		"WrongAnnotation": testWrongAnnotation, "LastGoodPlan": testLastGoodPlan, "Drift": testDrift, "ForeignConditions": testForeignConditions,
 		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
 		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "Events": testEvents,
+		"ConflictOnOneSegment": testConflictOnOneSegment, "TwoOnOneSegment": testTwoOnOneSegment, "Brownfield": testBrownfield, "SettingsOfServices": testSettingsOfServices,
+		"StoriesAreAccepted": testStoriesAreAccepted, "UnreadablePlan": testUnreadablePlan,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })
 	}
@@ -118,15 +120,29 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(h.plan(t)).To(ContainSubstring(`"leaseTime": "30m0s"`))
 }
 
+// testSecondReconcile of a world with a part of each kind.
 func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
-	h := s.served(t, "twice")
+	h := s.newHosted(t, "twice", map[string]string{"registries": "auto,mirror.example.com:5000", "apps-address": "192.168.100.80", "dns-records": "git.example.com=192.168.100.9"})
+	second := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "storage", Annotations: map[string]string{hcp.Prefix + "cidr": "192.168.150.0/24"}},
+		Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"cniVersion":"0.3.1","name":"storage","type":"bridge","bridge":"br-twice","vlan":150,"ipam":{}}`}}
+	g.Expect(s.admin.Create(t.Context(), second)).To(Succeed())
+	np := &hyperv1.NodePool{}
+	g.Expect(s.admin.Get(t.Context(), h.key, np)).To(Succeed())
+	np.Spec.Platform.Kubevirt.AdditionalNetworks = append(np.Spec.Platform.Kubevirt.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: h.ns + "/storage"})
+	g.Expect(s.admin.Update(t.Context(), np)).To(Succeed())
+	h.publish(t)
+	h.publishService(t, "git", "git.example.com:443")
+	h.edgeServes(t)
+	h.edgeOfServes(t, "storage")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(And(ContainSubstring("192.168.150.0/24"), ContainSubstring("mirror.example.com"), ContainSubstring("192.168.100.80"), ContainSubstring("git:443")))
 	h.lease(t)
 	again(t, r, h)
 	objects, version := h.snapshot(t), h.hostedCluster(t).ResourceVersion
 	again(t, r, h)
 	again(t, r, h)
-	g.Expect(objects).To(HaveKey("Lease oooi.192.168.100.10"))
+	g.Expect(objects).To(And(HaveKey("Lease oooi.192.168.100.10"), HaveKey("Deployment "+h.edgeOf("storage"))))
 	g.Expect(h.snapshot(t)).To(Equal(objects))
 	g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
 }
@@ -321,6 +337,7 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	old.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{
 		Multus: &kubevirtv1.MultusNetwork{NetworkName: np.Spec.Platform.Kubevirt.AdditionalNetworks[0].Name}}}}
 	g.Expect(s.admin.Create(t.Context(), old)).To(Succeed())
+	metav1.SetMetaDataAnnotation(&np.ObjectMeta, hcp.Prefix+"cidr", "192.168.200.0/24")
 	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: h.ns + "/vlan200"}}
 	g.Expect(s.admin.Update(t.Context(), np)).To(Succeed())
 	names := func() string {

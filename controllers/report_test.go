@@ -1,10 +1,12 @@
 package controllers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,10 +39,16 @@ func TestVerdict(t *testing.T) {
 		reason   string
 		text     string
 	}{
-		"well":                    {serve, nil, outcome{edges: serving}, Served, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
-		"well but":                {serve, network.Problems{note}, outcome{edges: serving}, ServedWithLimits, "192.168.100.3. But no images."},
-		"a part is waited for":    {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "OAuth is not there. no images. The rest is served."},
-		"refused, worst first":    {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. no images. Nothing is applied."},
+		"well":     {serve, nil, outcome{edges: serving}, Served, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
+		"well but": {serve, network.Problems{note}, outcome{edges: serving}, ServedWithLimits, "192.168.100.3. No host outside is let through by an edge. But no images."},
+		"well but, five times, gravest first, each once": {serve, network.Problems{{Reason: network.NTPMissing, Detail: "no time."}, {Reason: network.AnnotationUnknown, Detail: "no such key."}, note, {Reason: network.AppsUnreachable, Detail: "no apps."}, note},
+			outcome{edges: serving}, ServedWithLimits, "let through by an edge. But (1) no images. (2) no apps. (3) no such key. (4) no time. (settings"},
+		"a part is waited for": {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "(1) OAuth is not there. (2) no images. The rest is served. No host outside is let through by an edge. (settings"},
+		"a part is waited for, and the pod starts": {serve, network.Problems{waiting}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}},
+			"WaitingForEndpoint", "OAuth is not there. Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
+		"a network has no CIDR yet": {serve, network.Problems{{Reason: network.WaitingForNetwork, Detail: "network default/storage is not served: nobody said its CIDR."}}, outcome{edges: serving},
+			"WaitingForNetwork", "network default/storage is not served: nobody said its CIDR. The rest is served."},
+		"refused, and only that":  {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. Nothing is applied."},
 		"refused while it runs":   {leave, network.Problems{blocking}, outcome{edges: serving}, "CIDRMissing", "No CIDR. What runs goes on with the last good plan."},
 		"no control plane":        {leave, network.Problems{starting}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
 		"pod starts":              {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}, EdgeNotReady, "Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
@@ -65,6 +73,47 @@ func TestVerdict(t *testing.T) {
 			g.Expect(got.ObservedGeneration).To(BeEquivalentTo(7))
 		})
 	}
+}
+
+// TestWhatIsServedIsSaid: which servers.
+func TestWhatIsServedIsSaid(t *testing.T) {
+	for story, text := range map[string]string{
+		"registries":     "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3.",
+		"dhcp-by-others": "DNS and the control plane at",
+	} {
+		t.Run(story, func(t *testing.T) {
+			_, plan := served(t, story)
+			NewWithT(t).Expect(serves(plan)).To(ContainSubstring(text))
+		})
+	}
+}
+
+// TestHostsLetThroughAreSaid: plainly, once, and whatever else there is to say while
+// something is applied.
+func TestHostsLetThroughAreSaid(t *testing.T) {
+	const hosts = " Let through to the outside: cdn.quay.io:443, cdn01.quay.io:443, cdn02.quay.io:443, cdn03.quay.io:443, cdn04.quay.io:443, cdn05.quay.io:443, cdn06.quay.io:443, git.example.com:443, mirror.example.com:8443, quay.io:443, and nothing else."
+	_, plan := served(t, "registries")
+	plan.Networks = append(plan.Networks, plan.Networks[0])
+	serving := outcome{edges: []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}}
+	starting := outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}
+	waits := network.Problems{{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}}
+	for name, c := range map[string]struct {
+		problems network.Problems
+		outcome  outcome
+	}{
+		"served":            {nil, serving},
+		"with limits":       {network.Problems{{Reason: network.NTPMissing, Detail: "no time."}}, serving},
+		"waiting":           {waits, serving},
+		"starting":          {nil, starting},
+		"waiting, starting": {waits, starting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, text := verdict(decision{action: serve, plan: plan, problems: c.problems}, c.outcome)
+			NewWithT(t).Expect(strings.Count(text, hosts)).To(Equal(1), text)
+		})
+	}
+	_, text := verdict(decision{action: leave, plan: plan, problems: network.Problems{{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}}}, outcome{})
+	NewWithT(t).Expect(text).NotTo(ContainSubstring("Let through"), "nothing is applied")
 }
 
 func TestTransitionTimeIsTheStatuss(t *testing.T) {
@@ -97,20 +146,35 @@ func TestMessageHasALimit(t *testing.T) {
 // other one.
 func TestSettings(t *testing.T) {
 	g := NewWithT(t)
-	hc := func(a map[string]string) *hyperv1.HostedCluster {
-		return &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: a}}
-	}
-	pool := func(name string, a map[string]string) hyperv1.NodePool {
-		return hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: a}}
-	}
 	mtu := map[string]string{hcp.Prefix + "mtu": "9000"}
-	a, b := pool("a", mtu), pool("b", nil)
-	one := Settings(hc(mtu), []hyperv1.NodePool{a, b})
+	objects := func(change func(*hcp.Objects)) string {
+		named := func(name string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Name: name, Annotations: map[string]string{"other": "x"}}
+		}
+		o := hcp.Objects{
+			HostedCluster: &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{hcp.Prefix + "network": "auto"}}},
+			NodePools:     []hyperv1.NodePool{{ObjectMeta: named("a")}, {ObjectMeta: named("b")}},
+			Services:      []corev1.Service{{ObjectMeta: named("git")}}, NetworkAttachmentDefinitions: []nadv1.NetworkAttachmentDefinition{{ObjectMeta: named("vlan100")}},
+		}
+		change(&o)
+		return Settings(o)
+	}
+	one := objects(func(*hcp.Objects) {})
 	g.Expect(one).To(MatchRegexp("^[0-9a-f]{8}$"))
-	g.Expect(Settings(hc(mtu), []hyperv1.NodePool{b, a})).To(Equal(one), "in whatever order they were listed")
-	g.Expect(Settings(hc(map[string]string{hcp.Prefix + "mtu": "9000", "other": "x"}), []hyperv1.NodePool{a, b})).To(Equal(one))
-	g.Expect(Settings(hc(mtu), []hyperv1.NodePool{pool("a", nil), pool("b", mtu)})).NotTo(Equal(one))
-	g.Expect(Settings(hc(nil), []hyperv1.NodePool{a, b})).NotTo(Equal(one))
+	seen := map[string]bool{one: true}
+	for what, change := range map[string]func(*hcp.Objects){
+		"HostedCluster":  func(o *hcp.Objects) { o.HostedCluster.Annotations[hcp.Prefix+"mtu"] = "9000" },
+		"NodePool":       func(o *hcp.Objects) { o.NodePools[0].Annotations = mtu },
+		"other NodePool": func(o *hcp.Objects) { o.NodePools[1].Annotations = mtu },
+		"Service":        func(o *hcp.Objects) { o.Services[0].Annotations = mtu },
+		"definition":     func(o *hcp.Objects) { o.NetworkAttachmentDefinitions[0].Annotations = mtu },
+	} {
+		got := objects(change)
+		g.Expect(seen).NotTo(HaveKey(got), what)
+		seen[got] = true
+	}
+	g.Expect(objects(func(o *hcp.Objects) { slices.Reverse(o.NodePools) })).To(Equal(one), "in whatever order they were listed")
+	g.Expect(objects(func(o *hcp.Objects) { o.HostedCluster.Annotations["other"] = "y" })).To(Equal(one))
 }
 
 func TestDecide(t *testing.T) {

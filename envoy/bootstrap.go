@@ -145,7 +145,7 @@ func newStatsConfig() *metricsv3.StatsConfig {
 		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
 		"downstream_pre_cx_timeout", "no_filter_chain_match",
 		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail",
-		"upstream_cx_connect_timeout", "upstream_cx_none_healthy", "downstream_cx_no_route", "membership_total",
+		"upstream_cx_connect_timeout", "upstream_cx_none_healthy", "downstream_cx_no_route", "membership_total", "membership_healthy",
 	} {
 		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Suffix{Suffix: "." + suffix}})
 	}

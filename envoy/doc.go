@@ -10,13 +10,19 @@
 //   - A listener's own fields follow from its address, port and whether server
 //     names are looked at. All else is in filter chains, one per server name, and
 //     Envoy exchanges chains without touching those that are equal.
-//   - Chains name a cluster, which follows from the backend's name alone. Which
-//     pods stand behind it is said by endpoints (EDS) only.
+//   - Chains name a cluster, which follows from the backend's name and HTTP proxy
+//     alone. Who stands behind it is said by endpoints (EDS) only.
 //   - What is taken away is drained for a day (see Arguments).
 //
 // Changes are made before broken: a listener names a new cluster only after
 // Envoy has taken that cluster and its endpoints, and a cluster goes only after
 // no listener names it.
+//
+// # What gets out
+//
+// What is outside of the management cluster is opened by its own server name
+// only, and dialled at its own port only. What a host serves behind one name is
+// not looked into, so a name of a content network opens that host, no other.
 //
 // # Without us
 //

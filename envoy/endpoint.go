@@ -12,11 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Endpoints knows which pods stand behind a Service.
+// Endpoints knows who stands behind backends.
 type Endpoints interface {
-	// Endpoints are the addresses behind the named port of service: nil where
-	// nothing is known of that Service, empty and not nil where nobody is ready.
-	Endpoints(service, portName string) []netip.AddrPort
+	// Endpoints are the addresses to dial for b, which are the HTTP proxy's where it
+	// has one: nil where nothing is known of it, empty and not nil where nobody is
+	// ready.
+	Endpoints(b network.Backend) []netip.AddrPort
 	// Changed is closed when Endpoints may have changed since it was asked.
 	Changed() <-chan struct{}
 }
@@ -29,26 +30,26 @@ func Behind(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 		return out
 	}
 	for _, b := range n.Backends {
-		out[b.Name] = e.Endpoints(b.Service, b.PortName)
+		out[b.Name] = e.Endpoints(b)
 	}
 	return out
 }
 
-// dialled is what Envoy dials for b: the pods where they are known, also where
-// there is none, else the Service's own address, which works as long as the node
-// does. A backend with neither has nobody behind it.
-func dialled(b network.Backend, pods []netip.AddrPort) []netip.AddrPort {
-	if pods == nil && b.ClusterIP.IsValid() {
+// dialled is what Envoy dials for b: who is behind it where that is known, also
+// where that is nobody, else, for pods, the Service's own address, which works as
+// long as the node does. A backend with neither has nobody behind it.
+func dialled(b network.Backend, behind []netip.AddrPort) []netip.AddrPort {
+	if behind == nil && b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
 		return []netip.AddrPort{netip.AddrPortFrom(b.ClusterIP, b.Port)}
 	}
-	out := slices.Clone(pods)
+	out := slices.Clone(behind)
 	slices.SortFunc(out, netip.AddrPort.Compare)
 	return slices.Compact(out)
 }
 
-// newLoadAssignment is who stands behind the cluster of a backend's name.
-func newLoadAssignment(backend string, at []netip.AddrPort) *endpointv3.ClusterLoadAssignment {
-	out := &endpointv3.ClusterLoadAssignment{ClusterName: backend}
+// newLoadAssignment is who stands behind a cluster.
+func newLoadAssignment(cluster string, at []netip.AddrPort) *endpointv3.ClusterLoadAssignment {
+	out := &endpointv3.ClusterLoadAssignment{ClusterName: cluster}
 	if len(at) == 0 {
 		return out
 	}

@@ -5,7 +5,9 @@ package envoy
 
 import (
 	"cmp"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,18 +31,19 @@ const (
 // not one for each forward: Envoy drains the connections of a chain that
 // changes, so a new name of a backend must not touch the chains of its others.
 // Where a name is there twice, the first forward has it; Envoy would refuse the
-// whole listener.
-func serverNameChains(forwards []network.Forward) []*listenerv3.FilterChain {
+// whole listener. An exact name goes before a wildcard, by Envoy itself.
+func serverNameChains(forwards []network.Forward, backends map[string]network.Backend) []*listenerv3.FilterChain {
 	var out []*listenerv3.FilterChain
 	taken := map[string]bool{}
 	for _, f := range forwards {
 		for _, name := range f.ServerNames {
 			name = strings.ToLower(name)
-			if taken[name] {
+			b := backends[f.Backend]
+			if taken[name] || !opens(name, b) {
 				continue
 			}
 			taken[name] = true
-			c := newFilterChain(name, f.Backend)
+			c := newFilterChain(name, b)
 			c.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{name}}
 			out = append(out, c)
 		}
@@ -49,18 +52,32 @@ func serverNameChains(forwards []network.Forward) []*listenerv3.FilterChain {
 	return out
 }
 
-// newFilterChain carries bytes to backend as they are.
-func newFilterChain(name, backend string) *listenerv3.FilterChain {
+// opens says whether connections with a server name may go to b. What is outside
+// is opened by its own name only, whatever a plan says: never by another, by a
+// wildcard, or without one.
+func opens(serverName string, b network.Backend) bool {
+	return b.Kind != network.BackendOutside || serverName != "" && serverName == strings.ToLower(b.Host)
+}
+
+// newFilterChain carries bytes to b as they are, by way of its HTTP proxy where it
+// has one.
+func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
+	p := &tcpproxyv3.TcpProxy{
+		StatPrefix:         b.Name,
+		ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: clusterName(b)},
+		IdleTimeout:        durationpb.New(idleTimeout),
+		MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
+	}
+	if b.HTTPProxy != "" {
+		// CONNECT (RFC 9110, section 9.3.6), in HTTP/1.1, as the cluster speaks by
+		// itself.
+		p.TunnelingConfig = &tcpproxyv3.TcpProxy_TunnelingConfig{Hostname: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}
+	}
 	return &listenerv3.FilterChain{
 		Name: name,
 		Filters: []*listenerv3.Filter{{
-			Name: "envoy.filters.network.tcp_proxy",
-			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(&tcpproxyv3.TcpProxy{
-				StatPrefix:         backend,
-				ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: backend},
-				IdleTimeout:        durationpb.New(idleTimeout),
-				MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
-			})},
+			Name:       "envoy.filters.network.tcp_proxy",
+			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(p)},
 		}},
 	}
 }

@@ -33,9 +33,10 @@ const (
 	keepaliveProbes   = 4
 )
 
-// newListener accepts l's connections on device. It binds the address whether
-// the device holds it already or not: it may be given to it later.
-func newListener(l network.Listener, device string) *listenerv3.Listener {
+// newListener accepts l's connections, for backends by their names, on device. It
+// binds the address whether the device holds it already or not: it may be given
+// to it later.
+func newListener(l network.Listener, backends map[string]network.Backend, device string) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),
 		Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
@@ -52,10 +53,10 @@ func newListener(l network.Listener, device string) *listenerv3.Listener {
 		ConnectionBalanceConfig: &listenerv3.Listener_ConnectionBalanceConfig{
 			BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
 		},
-		FilterChains: serverNameChains(l.Forwards),
+		FilterChains: serverNameChains(l.Forwards, backends),
 	}
-	if l.Default != "" {
-		out.DefaultFilterChain = newFilterChain("any", l.Default)
+	if b, ok := backends[l.Default]; ok && opens("", b) {
+		out.DefaultFilterChain = newFilterChain("any", b)
 	}
 	if len(l.Forwards) > 0 {
 		// Clients that wait for the server's first word would wait for the timeout.

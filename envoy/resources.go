@@ -16,11 +16,11 @@ import (
 
 // Options are what resources need to know about the place that Envoy runs in.
 type Options struct {
-	// Device machines are on; connections by others are not accepted. Empty:
-	// every device.
+	// Device machines are on; connections by others are not accepted, and machines
+	// that are backends are dialled by it only. Empty: every device.
 	Device string
-	// UpstreamDevice leads to the backends, and they are dialled by it only. Empty:
-	// as routes say.
+	// UpstreamDevice leads to every other backend, dialled by it only. Empty: as
+	// routes say.
 	UpstreamDevice string
 }
 
@@ -41,12 +41,15 @@ func NewResources(n network.Network, o Options, behind map[string][]netip.AddrPo
 		Clusters:  map[string]*clusterv3.Cluster{},
 		Endpoints: map[string]*endpointv3.ClusterLoadAssignment{},
 	}
-	for _, l := range n.Listeners {
-		out.Listeners[l.Name()] = newListener(l, o.Device)
-	}
+	backends := map[string]network.Backend{}
 	for _, b := range n.Backends {
-		out.Clusters[b.Name] = newCluster(b.Name, o.UpstreamDevice)
-		out.Endpoints[b.Name] = newLoadAssignment(b.Name, dialled(b, behind[b.Name]))
+		backends[b.Name] = b
+		name := clusterName(b)
+		out.Clusters[name] = newCluster(b, o)
+		out.Endpoints[name] = newLoadAssignment(name, dialled(b, behind[b.Name]))
+	}
+	for _, l := range n.Listeners {
+		out.Listeners[l.Name()] = newListener(l, backends, o.Device)
 	}
 	return out
 }

@@ -142,10 +142,10 @@ func (w *world) serves(t *testing.T, n network.Network, behind map[string][]neti
 }
 
 // pod answers TLS at an address of n: first who it is and the server name it was
-// asked for, then every line again, until the line "bye".
-func (w *world) pod(t *testing.T, n *netns.Namespace, at netip.AddrPort, name string) {
+// asked for, then every line again, until the line "bye". The function closes its
+// port.
+func (w *world) pod(t *testing.T, n *netns.Namespace, at netip.AddrPort, name string) (end func()) {
 	t.Helper()
-	certificate := selfSigned(t)
 	var l net.Listener
 	n.Do(t, func() {
 		var err error
@@ -157,6 +157,7 @@ func (w *world) pod(t *testing.T, n *netns.Namespace, at netip.AddrPort, name st
 		t.FailNow()
 	}
 	t.Cleanup(func() { _ = l.Close() })
+	certificate := selfSigned(t)
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -166,6 +167,7 @@ func (w *world) pod(t *testing.T, n *netns.Namespace, at netip.AddrPort, name st
 			go answerTLS(tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}}), name)
 		}
 	}()
+	return func() { _ = l.Close() }
 }
 
 func answerTLS(c *tls.Conn, name string) {

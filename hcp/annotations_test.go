@@ -28,17 +28,24 @@ func served(t *testing.T) hcp.Objects {
 	return o
 }
 
-// TestEveryExampleIsAccepted: what the documentation shows works.
+// TestEveryExampleIsAccepted: what the documentation shows works wherever it may
+// stand, and is said to have no effect elsewhere.
 func TestEveryExampleIsAccepted(t *testing.T) {
+	places := hcp.Places{hcp.OnHostedCluster, hcp.OnNodePool, hcp.OnNetworkAttachmentDefinition, hcp.OnService}
 	for _, k := range hcp.Keys() {
-		t.Run(k.Name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := served(t)
-			o.HostedCluster.Annotations[hcp.Prefix+k.Name] = k.Example
-			_, problems := hcp.Intent(o)
-			g.Expect(problems.Has(network.AnnotationInvalid)).To(BeFalse(), "%v", problems)
-			g.Expect(problems.Has(network.AnnotationUnknown)).To(BeFalse(), "%v", problems)
-		})
+		for _, at := range places {
+			t.Run(k.Name+" on "+string(at), func(t *testing.T) {
+				g := NewWithT(t)
+				problems := hcp.Annotations(string(at), "blue", map[string]string{hcp.Prefix + k.Name: k.Example})
+				if slices.Contains(k.On, at) {
+					g.Expect(problems).To(BeEmpty())
+					return
+				}
+				g.Expect(problems).To(HaveLen(1))
+				g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
+				g.Expect(problems[0].Detail).To(ContainSubstring("it may stand on " + k.On.String()))
+			})
+		}
 	}
 }
 
@@ -55,6 +62,8 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 		"search-domains":  {"a..b", "-x.example.com", "ä.example.com"},
 		"dns-upstreams":   {"google", "8.8.8.8:0", "fd00::1"},
 		"dns-records":     {"x.example.com", "=1.2.3.4", "x=y"},
+		"services":        {"", "dhcp,tftp", "all"},
+		"registries":      {"", "quay.io", "none,quay.io", "auto,10.0.0.1", "auto,10.0.0.1:5000", "auto,[fd00::1]:5000", "auto,registry", "auto,registry:5000", "auto,registry.registries.svc", "auto,registry.registries.svc.cluster.local:5000", "auto,quay.io:0", "auto,quay.io:x", "auto,"},
 		"unknown-clients": {"yes"},
 		"paused":          {"tomorrow"},
 	} {
@@ -71,6 +80,25 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWrongPublications are those of a Service's annotation.
+func TestWrongPublications(t *testing.T) {
+	for _, v := range []string{"", "git.example.com", "git:443", "10.0.0.1:443", "git.example.com:https", "git.example.com:70000", "git.example.com:443;x.example.com:80"} {
+		t.Run(v, func(t *testing.T) {
+			g := NewWithT(t)
+			problems := hcp.Annotations("Service", "git", map[string]string{hcp.Prefix + "publish": v})
+			g.Expect(problems.Blocking()).To(BeTrue(), "accepted")
+			g.Expect(problems[0].Field).To(Equal("Service git " + hcp.Prefix + "publish"))
+			g.Expect(problems[0].Detail).To(ContainSubstring("want"))
+		})
+	}
+}
+
+func TestInClusterRegistryIsSentToPublish(t *testing.T) {
+	g := NewWithT(t)
+	problems := hcp.Annotations("HostedCluster", "blue", map[string]string{hcp.Prefix + "registries": "auto,mirror.registries.svc:5000"})
+	g.Expect(problems[0].Detail).To(ContainSubstring(hcp.Prefix + "publish"))
 }
 
 func TestMisspeltKeysAreNamed(t *testing.T) {
@@ -98,6 +126,19 @@ func TestMisspeltKeysAreNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMisspeltKeysElsewhere: "did you mean" knows what may stand where.
+func TestMisspeltKeysElsewhere(t *testing.T) {
+	g := NewWithT(t)
+	said := func(kind, key string) string {
+		return hcp.Annotations(kind, "x", map[string]string{hcp.Prefix + key: "1"})[0].Detail
+	}
+	g.Expect(said("Service", "publsh")).To(HaveSuffix("Did you mean " + hcp.Prefix + "publish?"))
+	g.Expect(said("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
+	g.Expect(said("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean " + hcp.Prefix + "cidr?"))
+	g.Expect(said("NodePool", "cidr.workers")).To(HaveSuffix("there is no such annotation here."))
+	g.Expect(hcp.Annotations("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
 }
 
 // TestNodePoolWins: what stands on a NodePool is laid over what stands on the

@@ -3,7 +3,7 @@
 //
 //	service        strategy            dialled at                        read from
 //	APIServer      any                 status.controlPlaneEndpoint       HostedCluster
-//	Ignition       Route               .spec.host : 443                  Route ignition-server
+//	Ignition       Route               status.ignitionEndpoint : 443     HostedCluster, else Route ignition-server
 //	               NodePort            status.ignitionEndpoint           HostedCluster
 //	OAuth          Route               .spec.host : 443                  Route oauth
 //	               NodePort            nodePort.address : its nodePort   spec, Service oauth-openshift
@@ -27,6 +27,7 @@ import (
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -55,71 +56,73 @@ func publishedServices(hc *hyperv1.HostedCluster) []published {
 	return all
 }
 
-// endpoints are all that machines must reach, and what is still missing.
-func endpoints(o Objects) ([]network.Endpoint, network.Problems) {
-	var out []network.Endpoint
-	var problems network.Problems
+// reachable is what machines must reach, as far as it was made out.
+type reachable struct {
+	endpoints []network.Endpoint
+	// waiting are the names of those that there will be.
+	waiting  []string
+	problems network.Problems
+	// apps is what the user said of the ingress.
+	apps network.Record
+}
+
+// add takes e, or what keeps it from being served; its name must be known.
+func (r *reachable) add(e network.Endpoint, problem *network.Problem) {
+	if problem == nil {
+		r.endpoints = append(r.endpoints, e)
+		return
+	}
+	r.problems = append(r.problems, *problem)
+	if problem.Reason.Waits() {
+		r.problems[len(r.problems)-1].Endpoint = e.Name
+		r.waiting = append(r.waiting, e.Name)
+	}
+}
+
+// publishedEndpoints are what HyperShift publishes.
+func publishedEndpoints(o Objects) reachable {
+	var r reachable
 	for _, p := range publishedServices(o.HostedCluster) {
 		strategy := strategyOf(o.HostedCluster, p.service)
 		if bad := illegal(p, strategy); bad != nil {
-			problems = append(problems, *bad)
+			r.problems = append(r.problems, *bad)
 			continue
 		}
 		e, problem := publishedEndpoint(o, p, strategy)
-		if problem != nil {
-			problems = append(problems, *problem)
-			continue
-		}
-		out = append(out, e)
+		e.Name = p.route
+		r.add(e, problem)
 	}
-	more, ps := routeEndpoints(o, out)
-	return append(out, more...), append(problems, ps...)
+	routeEndpoints(o, &r)
+	return r
 }
 
-// strategyOf is what the spec says of s, the zero strategy where it says nothing.
+// strategyOf is what the spec says of s, or what HyperShift's webhook adds for
+// KubeVirt where it says nothing.
 func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.ServicePublishingStrategy {
 	for _, m := range hc.Spec.Services {
 		if m.Service == s {
 			return m.ServicePublishingStrategy
 		}
 	}
-	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
-}
-
-func field(s hyperv1.ServiceType, rest string) string {
-	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
-}
-
-// illegal is a pair of service and strategy that HyperShift accepts in a
-// HostedCluster and then does not carry out.
-func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
-	problem := network.Problem{Reason: network.PublishingUnsupported, Blocking: true}
-	switch {
-	case !slices.Contains(p.strategies, s.Type):
-		problem.Field = field(p.service, "type")
-		problem.Detail = fmt.Sprintf("%s: HyperShift does not publish %s by %s on KubeVirt. The strategy can't be changed later: create the cluster with one of %v.", problem.Field, p.service, s.Type, p.strategies)
-	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
-		problem.Field = field(p.service, "nodePort.address")
-		problem.Detail = fmt.Sprintf("%s is empty: %s is published by NodePort without an address, so machines have nothing to dial. Create the cluster with an address.", problem.Field, p.service)
-	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
-		problem.Field = field(p.service, "route.hostname")
-		problem.Detail = problem.Field + " is empty: HyperShift refuses to publish the API server by a Route without a host name. Create the cluster with one."
-	default:
-		return nil
+	if s == hyperv1.APIServer {
+		return hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}
 	}
-	return &problem
+	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
 }
 
 func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	var e network.Endpoint
+	var port *routev1.RoutePort
 	var problem *network.Problem
 	switch {
+	case s.Type == hyperv1.NodePort && parsed(s.NodePort.Address).Is6():
+		return e, atIPv6(p)
 	case p.service == hyperv1.APIServer:
 		e, problem = apiServer(o)
 	case s.Type == hyperv1.Route:
-		e, problem = byRoute(o, p)
+		e, port, problem = byRoute(o, p)
 	case p.service == hyperv1.Ignition:
-		e, problem = ignitionByNodePort(o, p)
+		e, problem = ignitionByNodePort(o)
 	case s.Type == hyperv1.LoadBalancer:
 		e, problem = byLoadBalancer(o, p, s)
 	default:
@@ -129,15 +132,18 @@ func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrate
 		return e, problem
 	}
 	if len(e.Hosts) == 0 && len(e.Addresses) == 0 {
-		return e, &network.Problem{Reason: network.IPv6NotServed, Field: field(p.service, "type"), Blocking: p.service == hyperv1.APIServer,
-			Detail: fmt.Sprintf("%s is published at an IPv6 address, which is not served. Publish it by a host name or an IPv4 address.", p.service)}
+		return e, atIPv6(p)
 	}
-	e.Name = p.route
-	e.Backend, problem = backend(o, p.backend)
+	e.Backend, problem = backend(o, p.backend, port)
 	if problem != nil && p.service == hyperv1.APIServer {
 		problem.Reason = network.WaitingForControlPlane
 	}
 	return e, problem
+}
+
+func atIPv6(p published) *network.Problem {
+	return &network.Problem{Reason: network.IPv6NotServed, Field: field(p.service, "type"), Blocking: p.service == hyperv1.APIServer,
+		Detail: fmt.Sprintf("%s is published at an IPv6 address, which is not served. Publish it by a host name or an IPv4 address.", p.service)}
 }
 
 // apiServer is at status.controlPlaneEndpoint, the one place that says what
@@ -163,28 +169,42 @@ func announced(s hyperv1.ServicePublishingStrategy) string {
 		return s.Route.Hostname + ":443"
 	case s.Type == hyperv1.Route:
 		return "the host that its Route gets, port 443"
+	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
+		return fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port)
 	case s.Type == hyperv1.NodePort && s.NodePort != nil:
-		return s.NodePort.Address + ", at the node port of its Service"
+		return s.NodePort.Address + ", at the node port that its Service gets"
 	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
 		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
 	}
 	return "the address that its load balancer gets"
 }
 
-func byRoute(o Objects, p published) (network.Endpoint, *network.Problem) {
+// byRoute is at the Route's host. For ignition HyperShift says what it wrote
+// into the machines' user data, which is that host.
+func byRoute(o Objects, p published) (network.Endpoint, *routev1.RoutePort, *network.Problem) {
+	var host string
+	var port *routev1.RoutePort
 	for _, r := range o.Routes {
-		if r.Name == p.route && r.Spec.Host != "" {
-			return dialledAt(r.Spec.Host, 443, network.MatchServerName), nil
+		if r.Name == p.route {
+			host, port = r.Spec.Host, r.Spec.Port
 		}
 	}
-	return network.Endpoint{}, waiting(p.service, "Route "+p.route, "its Route has no host yet. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
+	if p.service == hyperv1.Ignition {
+		host = cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, host)
+		if h, _, ok := cutPort(host); ok {
+			host = h
+		}
+	}
+	if host == "" {
+		return network.Endpoint{}, nil, waiting(p.service, "Route "+p.route, "its Route has no host yet. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
+	}
+	return dialledAt(host, 443, network.MatchServerName), port, nil
 }
 
-func ignitionByNodePort(o Objects, p published) (network.Endpoint, *network.Problem) {
-	ap := o.HostedCluster.Status.IgnitionEndpoint
-	host, port, ok := cutPort(ap)
+func ignitionByNodePort(o Objects) (network.Endpoint, *network.Problem) {
+	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
 	if !ok {
-		return network.Endpoint{}, waiting(p.service, "status.ignitionEndpoint", "HyperShift has not yet said where it is published. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
+		return network.Endpoint{}, waiting(hyperv1.Ignition, "status.ignitionEndpoint", "HyperShift has not yet said where it is published. It will be at "+announced(strategyOf(o.HostedCluster, hyperv1.Ignition)))
 	}
 	return dialledAt(host, port, network.MatchAny), nil
 }
@@ -199,41 +219,53 @@ func byNodePort(o Objects, p published, s hyperv1.ServicePublishingStrategy) (ne
 
 func byLoadBalancer(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	svc, ok := service(o, p.backend)
-	if !ok || len(svc.Spec.Ports) == 0 || len(svc.Status.LoadBalancer.Ingress) == 0 {
-		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its load balancer is not provisioned yet")
+	host := loadBalancerAddress(svc)
+	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
+		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its load balancer is not provisioned yet. It will be at "+announced(s))
 	}
-	ingress := svc.Status.LoadBalancer.Ingress[0]
-	host := cmp.Or(ingress.Hostname, ingress.IP)
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
 	}
 	return dialledAt(host, uint16(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
+// loadBalancerAddress is a name that svc got, else an IPv4 address, else an IPv6
+// one: a dual-stack load balancer has both, in any order.
+func loadBalancerAddress(svc corev1.Service) string {
+	var name, four, six string
+	for _, i := range svc.Status.LoadBalancer.Ingress {
+		name = cmp.Or(name, i.Hostname)
+		if parsed(i.IP).Is4() {
+			four = cmp.Or(four, i.IP)
+		} else {
+			six = cmp.Or(six, i.IP)
+		}
+	}
+	return cmp.Or(name, four, six)
+}
+
 // routeEndpoints are the passthrough Routes that no published service has, as
 // HyperShift may add more.
-func routeEndpoints(o Objects, have []network.Endpoint) ([]network.Endpoint, network.Problems) {
-	var out []network.Endpoint
-	var problems network.Problems
-	for _, r := range o.Routes {
-		known := slices.ContainsFunc(have, func(e network.Endpoint) bool {
-			return e.Name == r.Name || slices.Contains(e.Hosts, r.Spec.Host)
+func routeEndpoints(o Objects, r *reachable) {
+	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
+	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
+		known := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
+			return e.Name == route.Name || slices.Contains(e.Hosts, route.Spec.Host)
 		})
-		if known || !forMachines(r) {
+		if known || !forMachines(route) {
 			continue
 		}
-		e := dialledAt(r.Spec.Host, 443, network.MatchServerName)
-		e.Name = r.Name
-		b, problem := backend(o, r.Spec.To.Name)
-		if len(e.Hosts) == 0 || problem != nil {
-			problems = append(problems, network.Problem{Reason: network.PublishingUnsupported, Field: "Route " + r.Name, Detail: fmt.Sprintf(
-				"Route %s is left out: it needs a DNS name as its host (it has %s) and a Service with a port (it names %s).", r.Name, r.Spec.Host, r.Spec.To.Name)})
+		e := dialledAt(route.Spec.Host, 443, network.MatchServerName)
+		e.Name = route.Name
+		if len(e.Hosts) == 0 {
+			r.add(e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Route " + route.Name, Detail: fmt.Sprintf(
+				"Route %s is left out: it is told from others by its host name, and its host is the address %s.", route.Name, route.Spec.Host)})
 			continue
 		}
+		b, problem := backend(o, route.Spec.To.Name, route.Spec.Port)
 		e.Backend = b
-		out = append(out, e)
+		r.add(e, problem)
 	}
-	return out, problems
 }
 
 // forMachines says whether a Route is one that machines may dial: passthrough,
@@ -283,19 +315,44 @@ func service(o Objects, name string) (corev1.Service, bool) {
 	return corev1.Service{}, false
 }
 
-// backend is a Service's first port: HyperShift's Routes name none.
-func backend(o Objects, name string) (network.Backend, *network.Problem) {
+// backend is the port of a Service that a Route names, or its first: HyperShift's
+// own Routes name none.
+func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
+	missing := func(what string) *network.Problem {
+		return &network.Problem{Reason: network.WaitingForEndpoint, Field: "Service " + name, Detail: what}
+	}
 	svc, ok := service(o, name)
 	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, &network.Problem{Reason: network.WaitingForEndpoint, Field: "Service " + name,
-			Detail: fmt.Sprintf("Service %s is not there yet.", name)}
+		return network.Backend{}, missing(fmt.Sprintf("Service %s is not there yet.", name))
 	}
-	port := svc.Spec.Ports[0]
-	b := network.Backend{Name: fmt.Sprintf("%s:%d", name, port.Port), Service: name, Port: uint16(port.Port), PortName: port.Name}
-	if a, err := netip.ParseAddr(svc.Spec.ClusterIP); err == nil && a.Is4() {
-		b.ClusterIP = a
+	i := 0
+	if port != nil {
+		i = slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return routedTo(p, port.TargetPort) })
 	}
-	return b, nil
+	if i < 0 {
+		return network.Backend{}, missing(fmt.Sprintf("Service %s has no port %s, which its Route names.", name, port.TargetPort.String()))
+	}
+	return backendAt(svc, svc.Spec.Ports[i]), nil
+}
+
+// routedTo says whether a Route's target port is p: as OpenShift's router has
+// it, p's name or the number that its pods listen on.
+func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
+	if target.Type == intstr.String {
+		return p.Name == target.StrVal
+	}
+	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
+}
+
+// backendAt is one port of svc.
+func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
+	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: uint16(port.Port), PortName: port.Name}
+	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
+		if a := parsed(ip); a.Is4() && !b.ClusterIP.IsValid() {
+			b.ClusterIP = a
+		}
+	}
+	return b
 }
 
 func waiting(s hyperv1.ServiceType, at, why string) *network.Problem {

@@ -37,6 +37,9 @@ func TestIllegalStrategies(t *testing.T) {
 		"API by Route without host": {hyperv1.APIServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}, "spec.services[APIServer].servicePublishingStrategy.route.hostname"},
 		"OAuth by LoadBalancer":     {hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}, "spec.services[OAuthServer].servicePublishingStrategy.type"},
 		"Ignition by LoadBalancer":  {hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer}, "spec.services[Ignition].servicePublishingStrategy.type"},
+		"Ignition by None":          {hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.None}, "spec.services[Ignition].servicePublishingStrategy.type"},
+		"Konnectivity by S3":        {hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.S3}, "spec.services[Konnectivity].servicePublishingStrategy.type"},
+		"NodePort at localhost":     {hyperv1.APIServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "localhost"}}, "spec.services[APIServer].servicePublishingStrategy.nodePort.address"},
 		"NodePort without address":  {hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{}}, "spec.services[Konnectivity].servicePublishingStrategy.nodePort.address"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,11 +73,12 @@ func TestKonnectivityByLoadBalancer(t *testing.T) {
 	publish(o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
 	intent, problems := hcp.Intent(o)
 	g.Expect(problems.Waiting()).To(BeTrue(), "not provisioned: waited for")
+	g.Expect(intent.Waiting).To(HaveExactElements("konnectivity-server"))
 	g.Expect(slices.ContainsFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Name == "konnectivity-server" })).To(BeFalse())
 
 	for i := range o.Services {
 		if o.Services[i].Name == "konnectivity-server" {
-			o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "10.240.0.230"}}
+			o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "fd00::230"}, {IP: "10.240.0.230"}}
 		}
 	}
 	e := endpoint(t, o, "konnectivity-server")
@@ -179,6 +183,9 @@ func TestTuningOnlyWhereTheRuntimeForwards(t *testing.T) {
 	intent, _ := hcp.Intent(o)
 	g.Expect(intent.Segments[0].Attachment.SiblingConfig).To(ContainSubstring(`"tuning"`))
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
+	registering := *o.Nodes[0].DeepCopy()
+	registering.Status.NodeInfo.ContainerRuntimeVersion = ""
+	o.Nodes = append(o.Nodes, registering)
 	intent, _ = hcp.Intent(o)
 	g.Expect(intent.Segments[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
 }
@@ -195,6 +202,7 @@ func TestSecondPrimaryNetworkWaits(t *testing.T) {
 	o.NodePools = append([]hyperv1.NodePool{second}, o.NodePools...)
 	nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
 	nad.Name = "vlan200"
+	nad.Spec.Config = strings.ReplaceAll(nad.Spec.Config, "100", "200")
 	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
 
 	before, _ := plan(o)

@@ -6,73 +6,75 @@ package hcp
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
 
 	"github.com/cldmnky/oooi/network"
 )
 
-// notServed completes in with the name of the applications' ingress where the
-// user gave its address, and says what stays unreachable.
-func notServed(o Objects, in network.Intent, s settings) network.Problems {
-	var problems network.Problems
-	problems = append(problems, apps(o.HostedCluster, in, s)...)
-	problems = append(problems, images(o.HostedCluster, in)...)
-	for _, m := range o.HostedCluster.Spec.Networking.MachineNetwork {
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is6() {
-			problems = append(problems, network.Problem{Reason: network.IPv6NotServed, Field: "spec.networking.machineNetwork",
-				Detail: fmt.Sprintf("%s is not served: machines get IPv4 only.", p)})
-		}
-	}
-	return problems
+// notServed is what machines on the networks of in will miss. Applications and
+// images have files of their own.
+func notServed(o Objects, in network.Intent) network.Problems {
+	return slices.Concat(oauth(in), clocks(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in))
 }
 
-// apps needs the guest's ingress to answer on the network, or the console and
-// ingress operators of the hosted cluster stay degraded.
-func apps(hc *hyperv1.HostedCluster, in network.Intent, s settings) network.Problems {
-	d := appsDomain(hc)
-	if d == "" || !hasPrimary(in) {
-		return nil
-	}
-	name := "*." + d
-	if s.apps.IsValid() {
-		for i := range in.Segments {
-			if in.Segments[i].Primary {
-				set := &in.Segments[i].Settings
-				set.Records = append(append([]network.Record{}, set.Records...), network.Record{Name: name, Addresses: []netip.Addr{s.apps}})
-			}
-		}
-		return nil
-	}
-	for _, r := range s.Records {
-		if r.Name == name {
-			return nil
-		}
-	}
-	return network.Problems{{Reason: network.AppsUnreachable, Field: Prefix + keyAppsAddress, Detail: fmt.Sprintf(
-		"%s is not answered, so the hosted cluster's console and ingress operators stay degraded. Set %s to an address that serves it on port 443.", name, Prefix+keyAppsAddress)}}
-}
-
-// images names the registry that nodes must reach before they are Ready and, on
-// a network without a gateway, can't.
-func images(hc *hyperv1.HostedCluster, in network.Intent) network.Problems {
+// oauth at a bare IP is routed to the next hop by option 121, which pods of the
+// hosted cluster don't have: OVN-Kubernetes sends what leaves them to the node's
+// default gateway.
+func oauth(in network.Intent) network.Problems {
+	i := slices.IndexFunc(in.Endpoints, func(e network.Endpoint) bool { return e.Name == "oauth" && len(e.Addresses) > 0 })
 	for _, s := range in.Segments {
-		if s.Primary && !s.Gateway.IsValid() {
-			host, _, _ := strings.Cut(hc.Spec.Release.Image, "/")
-			return network.Problems{{Reason: network.ImagesUnreachable, Field: Prefix + keyGateway, Detail: fmt.Sprintf(
-				"network %s has no gateway, so its machines can't pull the release image from %s, nor from the hosts it redirects to. Give them a mirror on the network (and %sdns-records for its name), or set %s.",
-				s.Attachment, host, Prefix, Prefix+keyGateway)}}
+		if i >= 0 && s.Primary && s.Gateway.IsValid() {
+			return network.Problems{{Reason: network.OAuthUnreachable, Field: field(hyperv1.OAuthServer, "nodePort.address"), Detail: fmt.Sprintf(
+				"OAuth is published at the bare address %s, and network %s has the gateway %s: pods of the hosted cluster, the console among them, send to that gateway and not by their node's route, so nobody logs in to the console. Create the cluster with a host name for OAuth, let the gateway route %s to the network's next hop, or set routingViaHost in the hosted cluster's OVN-Kubernetes.",
+				in.Endpoints[i].Addresses[0], s.Attachment, s.Gateway, in.Endpoints[i].Addresses[0])}}
 		}
 	}
 	return nil
 }
 
-func hasPrimary(in network.Intent) bool {
+// clocks that nobody sets drift, until no certificate holds.
+func clocks(in network.Intent) network.Problems {
+	var alone []string
 	for _, s := range in.Segments {
-		if s.Primary {
-			return true
+		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 {
+			alone = append(alone, s.Attachment.String())
 		}
 	}
-	return false
+	if len(alone) == 0 {
+		return nil
+	}
+	return network.Problems{{Reason: network.NTPMissing, Field: Prefix + "ntp-servers", Detail: fmt.Sprintf(
+		"on %s, without a gateway, machines reach no public time server, and nobody named another: their clocks drift, and TLS fails in the end. Set %sntp-servers to a time server on the network, unless the machines keep their hosts' time.",
+		strings.Join(alone, ", "), Prefix)}}
+}
+
+func ipv6(hc *hyperv1.HostedCluster) network.Problems {
+	var said []string
+	add := func(n ipnet.IPNet) {
+		if p, err := netip.ParsePrefix(n.String()); err == nil && p.Addr().Is6() {
+			said = append(said, p.String())
+		}
+	}
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		add(m.CIDR)
+	}
+	for _, m := range hc.Spec.Networking.ClusterNetwork {
+		add(m.CIDR)
+	}
+	for _, m := range hc.Spec.Networking.ServiceNetwork {
+		add(m.CIDR)
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return network.Problems{{Reason: network.IPv6NotServed, Field: "spec.networking", Detail: fmt.Sprintf(
+		"the cluster has IPv6 networks (%s), and machines get IPv4 addresses only from here. What works by IPv4 works.", strings.Join(said, ", "))}}
+}
+
+func hasPrimary(in network.Intent) bool {
+	return slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.Primary })
 }

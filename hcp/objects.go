@@ -8,11 +8,14 @@
 package hcp
 
 import (
+	"slices"
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	operatorv1 "github.com/openshift/api/operator/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
@@ -22,6 +25,8 @@ import (
 // Objects are everything that is read about one hosted cluster.
 type Objects struct {
 	HostedCluster *hyperv1.HostedCluster
+	// GuestIngress is what the function of that name reads of HostedCluster.
+	GuestIngress *operatorv1.EndpointPublishingStrategy
 	// NodePools of this cluster, in any order; deleting ones count.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name, as far as they exist.
@@ -33,6 +38,12 @@ type Objects struct {
 	Machines []kubevirtv1.VirtualMachineInstance
 	// Nodes of the management cluster. Empty where they were not read.
 	Nodes []corev1.Node
+	// Management is what else is known of the management cluster.
+	Management Management
+	// MultusIsolates says that Multus was seen to keep namespaces apart.
+	MultusIsolates bool
+	// Proxy is how the management cluster reaches what is outside of it.
+	Proxy httpproxy.Config
 	// Partial says that the objects are not all there is (they were read from
 	// files), so what is missing may well exist.
 	Partial bool
@@ -62,11 +73,35 @@ func Intent(o Objects) (network.Intent, network.Problems) {
 	var ps network.Problems
 	in.Segments, ps = segments(o, settings)
 	problems = append(problems, ps...)
-	in.Endpoints, ps = endpoints(o)
-	problems = append(problems, ps...)
-	problems = append(problems, notServed(o, in, settings)...)
-	return in, problems
+	for _, r := range everythingReachable(o, in, settings) {
+		in.Endpoints = append(in.Endpoints, r.endpoints...)
+		in.Waiting = append(in.Waiting, r.waiting...)
+		problems = append(problems, r.problems...)
+		if r.apps.Name != "" {
+			in.Apps = r.apps
+		}
+	}
+	slices.Sort(in.Waiting)
+	in.Elsewhere = elsewhere(o, in.Endpoints)
+	in.Guest = guestNetworks(o.HostedCluster)
+	if dials(in) {
+		in.Announced = announcedAddresses(o.HostedCluster)
+	}
+	return in, append(problems, notServed(o, in)...)
 }
+
+// everythingReachable is what machines on the networks of in must reach: nothing
+// where none of them boots by one, as they reach it by the pod network.
+func everythingReachable(o Objects, in network.Intent, s settings) []reachable {
+	if !dials(in) {
+		return nil
+	}
+	return []reachable{publishedEndpoints(o), publications(o), apps(o, in, s), registryEndpoints(o, in, s)}
+}
+
+// dials says whether machines reach their control plane by a network of in, as
+// far as is known: one without networks may yet get some.
+func dials(in network.Intent) bool { return len(in.Segments) == 0 || hasPrimary(in) }
 
 func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	return network.Cluster{

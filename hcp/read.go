@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	operatorv1 "github.com/openshift/api/operator/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,17 +27,24 @@ import (
 // A Dump is every object that was read that speaks of hosted clusters.
 type Dump struct {
 	hostedClusters []hyperv1.HostedCluster
-	nodePools      []hyperv1.NodePool
-	nads           []nadv1.NetworkAttachmentDefinition
-	routes         []routev1.Route
-	services       []corev1.Service
-	machines       []kubevirtv1.VirtualMachineInstance
-	nodes          []corev1.Node
+	// guestIngress of each hosted cluster.
+	guestIngress []*operatorv1.EndpointPublishingStrategy
+	nodePools    []hyperv1.NodePool
+	nads         []nadv1.NetworkAttachmentDefinition
+	routes       []routev1.Route
+	services     []corev1.Service
+	machines     []kubevirtv1.VirtualMachineInstance
+	nodes        []corev1.Node
 }
 
 // Add reads all documents of one file. Objects of other kinds are passed over,
 // as is text that is no object; text that is no YAML is an error.
-func (d *Dump) Add(file []byte) error {
+func (d *Dump) Add(file []byte) error { return EachObject(file, d.addObject) }
+
+// EachObject calls do with each object of a file's documents, and with those of
+// lists, as JSON; its kind is "group Kind", in the core group "v1 Kind". Text that
+// is no object is passed over, text that is no YAML is an error.
+func EachObject(file []byte, do func(kind string, object []byte) error) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
 	for {
 		document, err := documents.Read()
@@ -50,13 +58,13 @@ func (d *Dump) Add(file []byte) error {
 		if err != nil {
 			return err
 		}
-		if err := d.addObject(object); err != nil {
+		if err := eachOf(object, do); err != nil {
 			return err
 		}
 	}
 }
 
-func (d *Dump) addObject(object []byte) error {
+func eachOf(object []byte, do func(kind string, object []byte) error) error {
 	var head struct {
 		APIVersion string            `json:"apiVersion"`
 		Kind       string            `json:"kind"`
@@ -67,17 +75,24 @@ func (d *Dump) addObject(object []byte) error {
 	}
 	if strings.HasSuffix(head.Kind, "List") {
 		for _, item := range head.Items {
-			if err := d.addObject(item); err != nil {
+			if err := eachOf(item, do); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	group, _, _ := strings.Cut(head.APIVersion, "/")
-	var err error
-	switch group + " " + head.Kind {
+	if err := do(group+" "+head.Kind, object); err != nil {
+		return fmt.Errorf("%s: %w", head.Kind, err)
+	}
+	return nil
+}
+
+func (d *Dump) addObject(kind string, object []byte) (err error) {
+	switch kind {
 	case "hypershift.openshift.io HostedCluster":
 		d.hostedClusters, err = add(d.hostedClusters, object)
+		d.guestIngress = append(d.guestIngress, GuestIngress(object))
 	case "hypershift.openshift.io NodePool":
 		d.nodePools, err = add(d.nodePools, object)
 	case "k8s.cni.cncf.io NetworkAttachmentDefinition":
@@ -91,10 +106,7 @@ func (d *Dump) addObject(object []byte) error {
 	case "kubevirt.io VirtualMachineInstance":
 		d.machines, err = add(d.machines, object)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", head.Kind, err)
-	}
-	return nil
+	return err
 }
 
 func add[T any](list []T, object []byte) ([]T, error) {
@@ -113,6 +125,7 @@ func (d *Dump) Clusters() []Objects {
 		ns := ControlPlaneNamespace(hc)
 		out = append(out, Objects{
 			HostedCluster: hc,
+			GuestIngress:  d.guestIngress[i],
 			NodePools: keep(d.nodePools, func(np *hyperv1.NodePool) bool {
 				return np.Namespace == hc.Namespace && np.Spec.ClusterName == hc.Name
 			}),

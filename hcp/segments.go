@@ -1,13 +1,13 @@
 // This file decides which layer-2 segments a cluster's machines sit on, and
-// what each is called, sized and routed by. What a NetworkAttachmentDefinition
-// means is read in attachment.go.
+// which of them machines boot by. What addresses there are on them is decided in
+// ranges.go, what a NetworkAttachmentDefinition means in attachment.go.
 
 package hcp
 
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,14 +17,22 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// CIDR fields, as problems name them.
-const fieldCIDR = "annotation " + Prefix + keyCIDR + " or spec.networking.machineNetwork"
+// A joined is a segment while NodePools are put together.
+type joined struct {
+	network.Segment
+	// said: some NodePool lists it first, so annotations speak of it.
+	said bool
+	// beside are the NodePools that have another way out, and get an address only.
+	beside []string
+}
 
 // segments are the networks of all NodePools. The first segment of a NodePool
-// without a default network is primary: its machines boot by it.
+// without a default network is primary: its machines boot by it. The one of the
+// oldest such NodePool is home, which what is said for the whole cluster is for.
 func segments(o Objects, base settings) ([]network.Segment, network.Problems) {
-	var out []network.Segment
-	var problems network.Problems
+	var all []joined
+	problems := noSuchNodePool(o)
+	home := -1
 	for _, np := range oldestFirst(o.NodePools) {
 		s, ps := nodePoolSettings(base, o.HostedCluster, np)
 		problems = append(problems, ps...)
@@ -32,25 +40,65 @@ func segments(o Objects, base settings) ([]network.Segment, network.Problems) {
 			if base.network != "auto" && base.network != attachment.String() {
 				continue
 			}
-			seg := segment(attachment, np, s, i == 0)
-			at := slices.IndexFunc(out, func(x network.Segment) bool { return x.Attachment == attachment })
+			one := segment(attachment, np, s, base, i == 0)
+			at := slices.IndexFunc(all, func(x joined) bool { return x.Attachment == attachment })
 			if at < 0 {
-				out = append(out, seg)
-				continue
+				at, all = len(all), append(all, one)
+			} else {
+				all[at], ps = merge(all[at], one)
+				problems = append(problems, ps...)
 			}
-			merged, ps := merge(out[at], seg)
-			out[at] = merged
-			problems = append(problems, ps...)
+			if home < 0 && one.Primary {
+				home = at
+			}
 		}
 	}
-	giveMachineNetwork(out, o.HostedCluster, base)
-	problems = append(problems, noSegment(o, base, out)...)
-	for i := range out {
-		a, ps := attachment(o, out[i])
-		out[i].Attachment = a
+	problems = append(problems, noSegment(o, base, len(all))...)
+	problems = append(problems, giveAddresses(all, home, o, base)...)
+	out, ps := attached(o, all)
+	return out, append(problems, ps...)
+}
+
+// attached are the segments that edges can get onto, each once.
+func attached(o Objects, all []joined) ([]network.Segment, network.Problems) {
+	out := []network.Segment{}
+	var problems network.Problems
+	for _, s := range all {
+		a, ps := attachment(o, s.Segment)
 		problems = append(problems, ps...)
+		if a.Name == "" {
+			continue
+		}
+		if i := slices.IndexFunc(out, func(x network.Segment) bool { return x.Attachment.SameSegment(a) }); i >= 0 {
+			problems = append(problems, unserved(s.Segment, network.NetworkShared, fmt.Sprintf(
+				"NetworkAttachmentDefinitions %s and %s are one segment (%s), where machines would be offered addresses of both. Name %s in NodePool %s too.",
+				out[i].Attachment, a, a.Layer2, out[i].Attachment, strings.Join(s.NodePools, ", "))))
+			continue
+		}
+		if s.Primary && len(s.beside) > 0 {
+			problems = append(problems, network.Problem{Reason: network.NetworkUnsupported, Field: "NodePool " + s.beside[0], Detail: fmt.Sprintf(
+				"machines of NodePool %s have another default route, and get one more and our DNS on network %s, by which others boot. Give them a network of their own.",
+				strings.Join(s.beside, ", "), a)})
+		}
+		s.Attachment = a
+		out = append(out, s.Segment)
 	}
-	return slices.DeleteFunc(out, func(s network.Segment) bool { return s.Attachment.Name == "" }), problems
+	return out, problems
+}
+
+// noSuchNodePool names what is said of NodePools that there are not.
+func noSuchNodePool(o Objects) network.Problems {
+	var problems network.Problems
+	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
+		k, _ := find(strings.TrimPrefix(full, Prefix), OnHostedCluster)
+		name, ok := strings.CutPrefix(full, Prefix+k.Name+".")
+		if !ok || !k.PerNodePool || len(o.NodePools) == 0 || slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name }) {
+			continue
+		}
+		problems = append(problems, network.Problem{Reason: network.AnnotationUnknown, Field: full,
+			Detail: fmt.Sprintf("%s has no effect: the cluster has no NodePool %s.", full, name)})
+	}
+	return problems
 }
 
 // oldestFirst makes a later NodePool come later, so that it never takes what an
@@ -81,89 +129,62 @@ func attachesDefault(np hyperv1.NodePool) bool {
 }
 
 // segment is what one NodePool says of one network. Its annotations speak of
-// the network that it lists first.
-func segment(a network.Attachment, np hyperv1.NodePool, s settings, first bool) network.Segment {
-	seg := network.Segment{Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np)}
-	if !first {
-		seg.Settings = network.Settings{LeaseTime: s.LeaseTime, IgnoreUnknownClients: s.IgnoreUnknownClients}
-		seg.CIDRField = "annotation " + Prefix + keyCIDR + " on a NodePool that lists the network first"
-		return seg
+// the network that it lists first; base is what the HostedCluster says for all.
+func segment(a network.Attachment, np hyperv1.NodePool, s, base settings, first bool) joined {
+	out := joined{said: first, Segment: network.Segment{
+		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), Machines: machines(np)}}
+	if !out.Primary {
+		out.beside = []string{np.Name}
 	}
-	seg.CIDR, seg.Gateway, seg.Settings = s.cidr, s.gateway, s.Settings
-	seg.CIDRField = "annotation " + Prefix + keyCIDR + "." + np.Name
-	return seg
+	if !first {
+		out.Settings = network.Settings{Services: base.Services, LeaseTime: base.LeaseTime, IgnoreUnknownClients: base.IgnoreUnknownClients}
+		return out
+	}
+	out.CIDR, out.CIDRField, out.Gateway, out.Settings = s.cidr, s.cidrField, s.gateway, s.Settings
+	return out
 }
 
 // merge joins what two NodePools say of one segment. Where they disagree nobody
 // wins: the user decides.
-func merge(a, b network.Segment) (network.Segment, network.Problems) {
+func merge(a, b joined) (joined, network.Problems) {
+	if slices.Contains(a.NodePools, b.NodePools[0]) { // it is listed twice
+		a.Machines += b.Machines
+		return a, nil
+	}
 	out, other := a, b
-	if b.Primary && !a.Primary {
+	if b.said && !a.said {
 		out, other = b, a
 	}
 	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
+	out.beside = append(slices.Clone(a.beside), b.beside...)
+	out.Primary, out.Machines = a.Primary || b.Primary, a.Machines+b.Machines
 	var problems network.Problems
-	disagree := func(key, x, y string) {
-		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: Prefix + key, Blocking: true, Detail: fmt.Sprintf(
-			"NodePools %s and %s are on the one network %s, but disagree on %s: %s and %s. Say it on the HostedCluster, or the same on both.",
-			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, key, x, y)})
+	disagree := func(field, format string, args ...any) {
+		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: field, Blocking: true, Detail: fmt.Sprintf(
+			"NodePools %s and %s are on the one network %s, but %s. Say it on the HostedCluster, or the same on both.",
+			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, fmt.Sprintf(format, args...))})
 	}
-	if a.Primary == b.Primary && !reflect.DeepEqual(a.Settings, b.Settings) {
-		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: "NodePool " + b.NodePools[0], Blocking: true, Detail: fmt.Sprintf(
-			"NodePools %s and %s are on the one network %s, but their annotations differ. Say them on the HostedCluster, or the same on both.",
-			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment)})
+	if a.said == b.said && !reflect.DeepEqual(a.Settings, b.Settings) {
+		disagree("NodePool "+b.NodePools[0], "their annotations differ")
 	}
 	switch {
 	case !out.CIDR.IsValid():
-		out.CIDR = other.CIDR
+		out.CIDR, out.CIDRField = other.CIDR, other.CIDRField
 	case other.CIDR.IsValid() && a.CIDR != b.CIDR:
-		disagree(keyCIDR, a.CIDR.String(), b.CIDR.String())
+		disagree(Prefix+keyCIDR, "disagree on %s: %s and %s", keyCIDR, a.CIDR, b.CIDR)
 	}
 	switch {
 	case !out.Gateway.IsValid():
 		out.Gateway = other.Gateway
 	case other.Gateway.IsValid() && a.Gateway != b.Gateway:
-		disagree(keyGateway, a.Gateway.String(), b.Gateway.String())
+		disagree(Prefix+keyGateway, "disagree on %s: %s and %s", keyGateway, a.Gateway, b.Gateway)
 	}
 	return out, problems
 }
 
-// giveMachineNetwork gives the cluster's own CIDR and gateway to its first
-// primary segment, and to no other: a second one never takes the first one's.
-func giveMachineNetwork(segs []network.Segment, hc *hyperv1.HostedCluster, base settings) {
-	for i := range segs {
-		s := &segs[i]
-		if !s.Primary {
-			continue
-		}
-		if !s.Gateway.IsValid() {
-			s.Gateway = base.gateway
-		}
-		if s.CIDR.IsValid() {
-			return
-		}
-		s.CIDR, s.CIDRField = base.cidr, fieldCIDR
-		if !s.CIDR.IsValid() {
-			s.CIDR = machineNetwork(hc)
-		}
-		return
-	}
-}
-
-// machineNetwork is the IPv4 entry of spec.networking.machineNetwork, which
-// HyperShift validates and, on KubeVirt, otherwise leaves alone.
-func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
-			return p.Masked()
-		}
-	}
-	return netip.Prefix{}
-}
-
 // noSegment explains an empty list.
-func noSegment(o Objects, base settings, segs []network.Segment) network.Problems {
-	if len(segs) > 0 {
+func noSegment(o Objects, base settings, found int) network.Problems {
+	if found > 0 {
 		return nil
 	}
 	if len(o.NodePools) == 0 {
@@ -183,19 +204,20 @@ func noSegment(o Objects, base settings, segs []network.Segment) network.Problem
 // while its NodePool has moved on.
 func Wanted(o Objects) map[string]bool {
 	asked := strings.TrimSpace(o.HostedCluster.Annotations[Prefix+keyNetwork])
-	all := Definitions(o)
-	for _, m := range o.Machines {
-		for _, n := range m.Spec.Networks {
-			if n.Multus != nil {
-				all = append(all, named(n.Multus.NetworkName, m.Namespace))
-			}
-		}
-	}
 	out := map[string]bool{}
-	for _, a := range all {
+	for _, a := range append(Definitions(o), ofMachines(o)...) {
 		if asked == "auto" || asked == a.String() {
 			out[a.NetworkName()] = true
 		}
+	}
+	return out
+}
+
+// InUse are the names of the networks that machines are on now.
+func InUse(o Objects) map[string]bool {
+	out := map[string]bool{}
+	for _, a := range ofMachines(o) {
+		out[a.NetworkName()] = true
 	}
 	return out
 }

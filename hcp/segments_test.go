@@ -1,11 +1,16 @@
 package hcp_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
@@ -94,4 +99,186 @@ func TestWindowsNodesDecideNothing(t *testing.T) {
 	o.Nodes[1].Status.NodeInfo = corev1.NodeSystemInfo{OperatingSystem: "windows", ContainerRuntimeVersion: "containerd://1.7"}
 	intent, _ := hcp.Intent(o)
 	g.Expect(intent.Segments[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+}
+
+// more is a NodePool like o's first one, younger, on another VLAN, and the
+// definition of that.
+func more(o *hcp.Objects, name, vlan string) *hyperv1.NodePool {
+	np := *o.NodePools[0].DeepCopy()
+	np.Name = name
+	np.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(time.Hour))
+	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan" + vlan}}
+	nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
+	nad.Name = "vlan" + vlan
+	nad.Spec.Config = strings.ReplaceAll(nad.Spec.Config, "100", vlan)
+	o.NodePools = append(o.NodePools, np)
+	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
+	return &o.NodePools[len(o.NodePools)-1]
+}
+
+// TestWhereACIDRIsSaid, the strongest last: and a problem names where that was.
+func TestWhereACIDRIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	np := more(&o, "beta", "200")
+	second := func() network.Segment {
+		intent, problems := hcp.Intent(o)
+		g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+		g.Expect(intent.Segments[0].CIDR.String()).To(Equal("192.168.100.0/24"), "the first one's stays")
+		return intent.Segments[1]
+	}
+	g.Expect(second().CIDR.IsValid()).To(BeFalse())
+	g.Expect(second().CIDRField).To(And(ContainSubstring(hcp.Prefix+"cidr.beta"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
+
+	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{hcp.Prefix + "cidr": "10.1.0.0/24", hcp.Prefix + "gateway": "10.1.0.1"}
+	g.Expect(second().CIDR.String()).To(Equal("10.1.0.0/24"))
+	g.Expect(second().CIDRField).To(Equal("NetworkAttachmentDefinition clusters/vlan200 " + hcp.Prefix + "cidr"))
+	g.Expect(second().Gateway.String()).To(Equal("10.1.0.1"))
+
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "10.2.0.0/24"
+	g.Expect(second().CIDR.String()).To(Equal("10.2.0.0/24"))
+	g.Expect(second().CIDRField).To(Equal(hcp.Prefix + "cidr.beta"))
+
+	np.Annotations = map[string]string{hcp.Prefix + "cidr": "10.3.0.0/24"}
+	g.Expect(second().CIDR.String()).To(Equal("10.3.0.0/24"))
+	g.Expect(second().CIDRField).To(Equal("NodePool beta " + hcp.Prefix + "cidr"))
+
+	o.NetworkAttachmentDefinitions[1].Annotations[hcp.Prefix+"mtu"] = "9000"
+	_, problems := hcp.Intent(o)
+	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "no such key on a definition")
+}
+
+// TestSecondNetworkOfANodePool has its CIDR by its definition, and only an
+// address to give.
+func TestSecondNetworkOfANodePool(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	more(&o, "beta", "200")
+	o.NodePools = o.NodePools[:1]
+	k := o.NodePools[0].Spec.Platform.Kubevirt
+	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
+	p, problems := plan(o)
+	g.Expect(p.Networks).To(HaveLen(1))
+	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
+
+	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{hcp.Prefix + "cidr": "10.1.0.0/24"}
+	before := p.Networks[0]
+	p, _ = plan(o)
+	g.Expect(p.Networks[0]).To(Equal(before), "what it gets moves nothing")
+	g.Expect(p.Networks[1].DHCP.Range.String()).To(Equal("10.1.0.10-10.1.0.253"))
+	g.Expect(p.Networks[1].DHCP.Routes).To(BeEmpty())
+	g.Expect(p.Networks[1].Services).To(Equal([]network.Service{network.ServiceDHCP}))
+}
+
+// TestClusterWideAddresses are for the network in whose CIDR they lie, so that a
+// NodePool beside changes nothing.
+func TestClusterWideAddresses(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	for key, v := range map[string]string{
+		"gateway": "192.168.100.1", "edge-addresses": "192.168.100.200-192.168.100.203", "dhcp-range": "192.168.100.20-192.168.100.99",
+		"dhcp-exclude": "192.168.100.30,192.168.200.30", "reservations": "02:00:00:00:00:01=192.168.200.50",
+	} {
+		o.HostedCluster.Annotations[hcp.Prefix+key] = v
+	}
+	delete(o.HostedCluster.Annotations, hcp.Prefix+"reservations")
+	alone, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+
+	more(&o, "beta", "200")
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "192.168.200.0/24"
+	both, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(held(both.Networks[0])).To(Equal(held(alone.Networks[0])))
+	g.Expect(both.Networks[0].DHCP.Router.String()).To(Equal("192.168.100.1"))
+	second := both.Networks[1]
+	g.Expect(second.NextHop.String()).To(Equal("192.168.200.2"))
+	g.Expect(second.DHCP.Router).To(Equal(second.NextHop), "the gateway is on the other network")
+	g.Expect(second.DHCP.Exclude).To(HaveLen(1))
+
+	o.HostedCluster.Annotations[hcp.Prefix+"gateway"] = "172.16.0.1"
+	_, problems = plan(o)
+	g.Expect(problems.Blocking()).To(BeTrue(), "what lies nowhere is refused")
+}
+
+func held(n network.Network) []any {
+	return []any{n.NextHop, n.ServiceAddress, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.Router}
+}
+
+// TestNodePoolsMoveNobody: whichever NodePools come, go or are listed first, the
+// addresses of a network that runs stay.
+func TestNodePoolsMoveNobody(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	alone, _ := plan(o)
+	// The oldest NodePool has the pod network too, and names what another boots by.
+	yes := true
+	old := more(&o, "aged", "200")
+	old.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(-time.Hour))
+	old.Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
+	beta := *o.NodePools[0].DeepCopy()
+	beta.Name, beta.CreationTimestamp = "beta", metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(time.Hour))
+	beta.Spec.Platform.Kubevirt.AdditionalNetworks = old.Spec.Platform.Kubevirt.AdditionalNetworks
+	o.NodePools = append(o.NodePools, beta)
+	p, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
+
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "10.1.0.0/24"
+	p, problems = plan(o)
+	g.Expect(p.Networks).To(HaveLen(2))
+	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
+	i := slices.IndexFunc(problems, func(x network.Problem) bool { return x.Reason == network.NetworkUnsupported })
+	g.Expect(problems[i].Detail).To(ContainSubstring("machines of NodePool aged have another default route"))
+
+	slices.Reverse(o.NodePools)
+	reordered, _ := plan(o)
+	g.Expect(reordered).To(Equal(p))
+}
+
+// TestLargestSize is what a NodePool may have at once, by its own words.
+func TestLargestSize(t *testing.T) {
+	surge := func(v intstr.IntOrString) hyperv1.NodePoolManagement {
+		return hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyRollingUpdate, RollingUpdate: &hyperv1.RollingUpdate{MaxSurge: &v}}}
+	}
+	for name, c := range map[string]struct {
+		replicas   int32
+		autoscale  int32
+		management hyperv1.NodePoolManagement
+		want       int
+	}{
+		"none":              {want: 0},
+		"default surge":     {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace}, want: 4},
+		"surge of two":      {replicas: 3, management: surge(intstr.FromInt32(2)), want: 5},
+		"no surge":          {replicas: 3, management: surge(intstr.FromInt32(0)), want: 3},
+		"percent, up":       {replicas: 5, management: surge(intstr.FromString("25%")), want: 7},
+		"nonsense":          {replicas: 5, management: surge(intstr.FromString("many")), want: 6},
+		"autoscaled":        {autoscale: 10, management: surge(intstr.FromString("50%")), want: 15},
+		"in place":          {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeInPlace}, want: 3},
+		"as they are ended": {replicas: 3, management: hyperv1.NodePoolManagement{Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			np := &o.NodePools[0]
+			np.Spec.Replicas, np.Spec.Management = &c.replicas, c.management
+			if c.autoscale > 0 {
+				np.Spec.Replicas, np.Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: 1, Max: c.autoscale}
+			}
+			o.NodePools = append(o.NodePools, *np.DeepCopy())
+			o.NodePools[1].Name = "beside"
+			intent, _ := hcp.Intent(o)
+			g.Expect(intent.Segments[0].Machines).To(Equal(2*c.want), "both NodePools are on it")
+		})
+	}
+}
+
+// TestSettingsOfANodePoolThatIsNot: a name spelt wrong is not silent.
+func TestSettingsOfANodePoolThatIsNot(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr.bleu"] = "10.1.0.0/24"
+	_, problems := hcp.Intent(o)
+	g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
+	g.Expect(problems[0].Detail).To(ContainSubstring("no NodePool bleu"))
 }

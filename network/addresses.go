@@ -14,6 +14,7 @@ package network
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 )
@@ -24,6 +25,7 @@ const (
 	fieldDHCPRange     = "dhcp-range"
 	fieldReservations  = "reservations"
 	fieldGateway       = "gateway"
+	fieldAppsAddress   = "apps-address"
 )
 
 // addresses of one segment.
@@ -43,11 +45,15 @@ func allocate(s Segment, edges int) (addresses, Problems) {
 			own = append(own, usable(s.CIDR, place))
 		}
 	}
-	a := addresses{dhcpRange: s.Settings.DHCPRange}
-	if !a.dhcpRange.First.IsValid() {
-		a.dhcpRange = Range{First: usable(s.CIDR, 10), Last: usable(s.CIDR, -2)}
+	var a addresses
+	gives := slices.Contains(services(s), ServiceDHCP)
+	if gives {
+		a.dhcpRange = s.Settings.DHCPRange
+		if !a.dhcpRange.First.IsValid() {
+			a.dhcpRange = Range{First: usable(s.CIDR, 10), Last: usable(s.CIDR, -2)}
+		}
 	}
-	if p, bad := tooSmall(s, own, a.dhcpRange); bad {
+	if p, bad := tooSmall(s, own, a.dhcpRange, gives); bad {
 		return a, Problems{p}
 	}
 	a.nextHop, a.service = own[0], own[1]
@@ -58,7 +64,11 @@ func allocate(s Segment, edges int) (addresses, Problems) {
 			a.reserved = append(a.reserved, addr)
 		}
 	}
-	return a, append(checkOwn(s, own, a.dhcpRange), checkReservations(s, own)...)
+	problems := checkOwn(s, own, a.dhcpRange)
+	if gives {
+		problems = append(problems, checkReservations(s, own)...)
+	}
+	return a, problems
 }
 
 // usable is the address at a place in p: 1 is the first host address, -1 the
@@ -81,7 +91,7 @@ func usable(p netip.Prefix, place int) netip.Addr {
 	return netip.AddrFrom4(out)
 }
 
-func tooSmall(s Segment, own []netip.Addr, r Range) (Problem, bool) {
+func tooSmall(s Segment, own []netip.Addr, r Range, gives bool) (Problem, bool) {
 	p := Problem{Reason: CIDRTooSmall, Field: s.CIDRField, Blocking: true}
 	for _, a := range own {
 		if !a.IsValid() {
@@ -94,7 +104,7 @@ func tooSmall(s Segment, own []netip.Addr, r Range) (Problem, bool) {
 		p.Detail = fmt.Sprintf("%s needs four addresses: next hop, service address, and one for each of two edges; it has %d.", fieldEdgeAddresses, len(own))
 		return p, true
 	}
-	if !r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First) {
+	if gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)) {
 		p.Detail = fmt.Sprintf("CIDR %s of network %s is too small for machines: by default they get the tenth to the last usable address but one. Choose a larger CIDR, or set %s.", s.CIDR, s.Attachment, fieldDHCPRange)
 		return p, true
 	}
@@ -111,7 +121,7 @@ func checkOwn(s Segment, own []netip.Addr, r Range) Problems {
 		conflict(fieldGateway, "gateway %s is not inside %s, so machines could not reach it.", s.Gateway, s.CIDR)
 	}
 	for _, end := range []netip.Addr{r.First, r.Last} {
-		if !inside(s.CIDR, end) {
+		if end.IsValid() && !inside(s.CIDR, end) {
 			conflict(fieldDHCPRange, "%s of the DHCP range is not a host address of %s.", end, s.CIDR)
 		}
 	}
@@ -159,6 +169,16 @@ func checkReservations(s Segment, own []netip.Addr) Problems {
 		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
 	}
 	return ps
+}
+
+// size is how many addresses r has; at most 2^31-1 are counted. IPv4 only.
+func (r Range) size() int {
+	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
+		return 0
+	}
+	first, last := r.First.As4(), r.Last.As4()
+	n := int64(binary.BigEndian.Uint32(last[:])) - int64(binary.BigEndian.Uint32(first[:])) + 1
+	return int(min(n, math.MaxInt32))
 }
 
 // inside says whether a is a host address of p: neither network nor broadcast.

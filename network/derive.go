@@ -21,10 +21,18 @@ const DefaultLeaseTime = Duration(time.Hour)
 // never applied.
 func NewPlan(in Intent) (Plan, Problems) {
 	var problems Problems
-	plan := Plan{Cluster: in.Cluster, Networks: []Network{}}
-	for i, s := range sortedSegments(in.Segments) {
+	plan := Plan{Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
+	for _, s := range sortedSegments(in.Segments) {
 		if !s.CIDR.IsValid() {
-			problems = append(problems, cidrMissing(s, i == 0))
+			problems = append(problems, cidrMissing(s, in.Segments))
+			continue
+		}
+		if p, none := nobodyServes(s); none {
+			problems = append(problems, p)
+			continue
+		}
+		if other, met := in.met(s, plan.Networks); met {
+			problems = append(problems, overlapping(in, s, other))
 			continue
 		}
 		n, ps := newNetwork(in, s)
@@ -48,12 +56,16 @@ func sortedSegments(in []Segment) []Segment {
 	return out
 }
 
-// cidrMissing blocks for the segment that machines boot by. Any other one is
-// left out and said, and what it gets later moves nothing.
-func cidrMissing(s Segment, first bool) Problem {
+// cidrMissing blocks where no machine could boot for want of a CIDR. Any other
+// segment without is left out and said, and what it gets later moves nothing.
+func cidrMissing(s Segment, all []Segment) Problem {
 	p := Problem{Reason: WaitingForNetwork, Field: s.CIDRField, Detail: fmt.Sprintf(
 		"network %s is not served: nobody said its CIDR. Say it by %s.", s.Attachment, s.CIDRField)}
-	if first && s.Primary {
+	if s.CIDRUnused != "" {
+		p.Detail += " " + s.CIDRUnused
+	}
+	boots := slices.ContainsFunc(all, func(x Segment) bool { return x.Primary && x.CIDR.IsValid() })
+	if s.Primary && !boots {
 		p.Reason, p.Blocking = CIDRMissing, true
 	}
 	return p
@@ -66,41 +78,45 @@ func newNetwork(in Intent, s Segment) (Network, Problems) {
 		Attachment:        s.Attachment,
 		NodePools:         slices.Sorted(slices.Values(s.NodePools)),
 		Primary:           s.Primary,
+		Services:          services(s),
 		CIDR:              s.CIDR.Masked(),
 		NextHop:           addresses.nextHop,
 		ServiceAddress:    addresses.service,
 		Edges:             addresses.edges,
 		ReservedAddresses: addresses.reserved,
 	}
+	endpoints := in.Endpoints
+	if !n.runs(ServiceProxy) {
+		in.Endpoints, in.Announced = nil, nil
+	}
+	n.DNS.Upstreams.Mode = UpstreamNone
 	if s.Primary {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
-		problems = append(problems, checkPublished(n)...)
 		n.Listeners, n.Backends, ps = connections(n.ServiceAddress, in.Endpoints)
+		n.Elsewhere, n.ElsewhereNodes = keptFromOutside(n, in.Elsewhere)
 		problems = append(problems, ps...)
-		n.DNS = names(n, s, in)
-	} else {
-		n.DNS.Upstreams.Mode = UpstreamNone
 	}
+	if n.runs(ServiceDNS) {
+		n.DNS = names(n, s, in)
+		if p, ours := ourApps(n, in); ours && n.Primary {
+			problems = append(problems, p)
+		}
+	}
+	problems = append(problems, conflicts(n, s, in)...)
 	n.DHCP = offers(n, s, addresses.dhcpRange, in.Cluster.Domain)
-	return n, problems
+	if p, small := rangeTooSmall(n, s); small {
+		problems = append(problems, p)
+	}
+	return n, append(problems, byOthers(n, endpoints)...)
 }
 
-// offers is what DHCP tells the machines of n.
+// offers is what DHCP tells the machines of n, and which addresses it gives them
+// where it is ours.
 func offers(n Network, s Segment, r Range, domain string) DHCP {
-	d := DHCP{
-		Range:                r,
-		Exclude:              sortedRanges(s.Settings.DHCPExclude),
-		Reservations:         sortedReservations(s.Settings.Reservations),
-		LeaseTime:            cmp.Or(s.Settings.LeaseTime, DefaultLeaseTime),
-		ServerID:             n.ServiceAddress,
-		MTU:                  cmp.Or(s.Settings.MTU, n.Attachment.MTU),
-		NTPServers:           s.Settings.NTPServers,
-		Relays:               s.Settings.DHCPRelays,
-		IgnoreUnknownClients: s.Settings.IgnoreUnknownClients,
-	}
-	if s.Gateway.IsValid() && r.Contains(s.Gateway) {
-		d.Exclude = sortedRanges(append(d.Exclude, Range{First: s.Gateway, Last: s.Gateway}))
+	d := DHCP{MTU: cmp.Or(s.Settings.MTU, n.Attachment.MTU), NTPServers: s.Settings.NTPServers}
+	if n.runs(ServiceDHCP) {
+		d.gives(n, s, r)
 	}
 	if !n.Primary {
 		return d
@@ -110,13 +126,52 @@ func offers(n Network, s Segment, r Range, domain string) DHCP {
 		d.Router = s.Gateway
 	}
 	d.Routes = routes(n, d.Router)
-	d.DNSServers = []netip.Addr{n.ServiceAddress}
+	d.DNSServers = nameServers(n, s)
 	d.DomainName = domain
 	d.SearchDomains = s.Settings.SearchDomains
 	if len(d.SearchDomains) == 0 && domain != "" {
 		d.SearchDomains = []string{domain}
 	}
 	return d
+}
+
+// gives is what d gives out on n, from r.
+func (d *DHCP) gives(n Network, s Segment, r Range) {
+	d.Range = r
+	d.Exclude = sortedRanges(s.Settings.DHCPExclude)
+	d.Reservations = sortedReservations(s.Settings.Reservations)
+	d.LeaseTime = cmp.Or(s.Settings.LeaseTime, DefaultLeaseTime)
+	d.ServerID = n.ServiceAddress
+	d.Relays = s.Settings.DHCPRelays
+	d.IgnoreUnknownClients = s.Settings.IgnoreUnknownClients
+	for _, a := range slices.Concat([]netip.Addr{s.Gateway}, s.Settings.NTPServers, s.Settings.DHCPRelays) {
+		if a.IsValid() && r.Contains(a) {
+			d.Exclude = sortedRanges(append(d.Exclude, Range{First: a, Last: a}))
+		}
+	}
+	if !d.IgnoreUnknownClients {
+		d.KeptForMachines = min(s.Machines, d.addresses())
+	}
+}
+
+// addresses is how many there are to give out.
+func (d DHCP) addresses() int {
+	n := 0
+	for _, r := range d.Range.without(d.Exclude) {
+		n += r.size()
+	}
+	return n
+}
+
+// rangeTooSmall says that there are fewer addresses than machines may want.
+func rangeTooSmall(n Network, s Segment) (Problem, bool) {
+	has := n.DHCP.addresses()
+	if !n.runs(ServiceDHCP) || has >= s.Machines {
+		return Problem{}, false
+	}
+	return Problem{Reason: RangeTooSmall, Field: fieldDHCPRange, Detail: fmt.Sprintf(
+		"network %s gives out %d addresses, and NodePools %s may have %d machines there at once, those included that an update adds for a while: the last of them get none. Enlarge %s, or lower the NodePools' limits.",
+		n.Attachment, has, strings.Join(n.NodePools, ", "), s.Machines, fieldDHCPRange)}, true
 }
 
 // routes is option 121: the service address and every published address by way
@@ -141,21 +196,6 @@ func publishedAddresses(endpoints []Endpoint) []netip.Addr {
 	}
 	slices.SortFunc(out, netip.Addr.Compare)
 	return slices.Compact(out)
-}
-
-// checkPublished refuses a published address that lies in the segment's own
-// CIDR: machines would look for it beside themselves, and the edge could no
-// longer tell the two apart.
-func checkPublished(n Network) Problems {
-	var ps Problems
-	for _, a := range n.PublishedAddresses {
-		if n.CIDR.Contains(a) {
-			ps = append(ps, Problem{Reason: AddressConflict, Field: "spec.services", Blocking: true, Detail: fmt.Sprintf(
-				"HyperShift published %s, which lies in the CIDR %s of network %s. Choose another CIDR for the network, or publish by a host name.",
-				a, n.CIDR, n.Attachment)})
-		}
-	}
-	return ps
 }
 
 func sortedRanges(in []Range) []Range {

@@ -30,6 +30,34 @@ type Intent struct {
 	Edges     int        `json:"edges"`
 	Segments  []Segment  `json:"segments"`
 	Endpoints []Endpoint `json:"endpoints"`
+	// Waiting are the names of endpoints that there will be, and whose place or
+	// Service is not known now; one that ends with "/" is every endpoint whose name
+	// begins so. What the last plan has of them stays.
+	Waiting []string `json:"waiting,omitempty"`
+	// Runs are the networks in force that stay, as they are: no other network gets
+	// an address of theirs.
+	Runs []Network `json:"runs,omitempty"`
+	// Elsewhere is what edges must reach by the pod network.
+	Elsewhere []Place `json:"elsewhere,omitempty"`
+	// Guest is what the hosted cluster has inside itself, where its nodes look for
+	// nothing else.
+	Guest []Place `json:"guest,omitempty"`
+	// Apps is the record of the hosted cluster's ingress where the user said it. No
+	// name: nobody did.
+	Apps Record `json:"apps,omitzero"`
+	// Announced are bare IPs that something will be published at, known before it
+	// is and not to be changed after.
+	Announced []netip.Addr `json:"announced,omitempty"`
+}
+
+// A Place is an address or a network that lies elsewhere, and so can't be reached
+// where it lies on a segment too.
+type Place struct {
+	// What it is, as a problem says it: "the resolver", "node worker-1".
+	What   string       `json:"what"`
+	Prefix netip.Prefix `json:"prefix"`
+	// Node: it is a management node's own address, which HyperShift may publish.
+	Node bool `json:"node,omitempty"`
 }
 
 // A Segment is one layer-2 network as the NodePools and annotations describe it.
@@ -44,9 +72,14 @@ type Segment struct {
 	CIDR netip.Prefix `json:"cidr,omitzero"`
 	// CIDRField names where CIDR was read, or where it is missing.
 	CIDRField string `json:"cidrField,omitempty"`
+	// CIDRUnused says in words why something that was said is not its CIDR.
+	CIDRUnused string `json:"cidrUnused,omitempty"`
 	// Gateway is a router that the user named. Zero: none, the segment is
 	// isolated and the next hop is handed out as router.
 	Gateway netip.Addr `json:"gateway,omitzero"`
+	// Machines is how many there may ever be at once: the NodePools' largest
+	// sizes, and what an update adds for a while. 0: not known.
+	Machines int `json:"machines,omitempty"`
 	// Settings the user gave; zero values mean the defaults.
 	Settings Settings `json:"settings,omitzero"`
 }
@@ -65,6 +98,9 @@ type Attachment struct {
 	MTU int `json:"mtu,omitempty"`
 	// ResourceName is the definition's device plugin resource, copied to the sibling.
 	ResourceName string `json:"resourceName,omitempty"`
+	// Layer2 tells segments apart on which different definitions may lie: equal
+	// for two definitions of one bridge and VLAN. Empty where it can't be told.
+	Layer2 string `json:"layer2,omitempty"`
 	// SiblingConfig is the CNI configuration of the definition that is made for the
 	// edges beside the machines' own, which carries no addresses. Empty: the edges
 	// use the machines' own definition, which takes addresses as it is (OVN).
@@ -80,6 +116,8 @@ func (a Attachment) NetworkName() string { return a.Namespace + "." + a.Name }
 // Settings are what a user may choose for one segment. The zero value of each
 // field means the default that NewPlan gives it.
 type Settings struct {
+	// Services that run here. Nil: all.
+	Services []Service `json:"services,omitempty"`
 	// EdgeAddresses in this order: next hop, service address, one per edge (two).
 	EdgeAddresses []netip.Addr  `json:"edgeAddresses,omitempty"`
 	DHCPRange     Range         `json:"dhcpRange,omitzero"`
@@ -111,11 +149,29 @@ const (
 	MatchServerName Match = "server-name"
 )
 
+// An Origin is who asked for an endpoint.
+type Origin string
+
+// The origins, in the order in which they win a place that two of them want.
+const (
+	// OriginHyperShift: HyperShift publishes it.
+	OriginHyperShift Origin = ""
+	// OriginService: an annotation on a Service publishes it.
+	OriginService Origin = "service"
+	// OriginApps: it is the hosted cluster's own ingress.
+	OriginApps Origin = "apps"
+	// OriginRegistry: machines pull their images from it.
+	OriginRegistry Origin = "registry"
+)
+
 // An Endpoint is one thing machines must reach: where they dial, and the
 // Service that answers.
 type Endpoint struct {
 	// Name tells endpoints apart: "kube-apiserver", or the Route's name.
 	Name string `json:"name"`
+	// Origin is who asked for it, which decides who is served where two want the
+	// same place.
+	Origin Origin `json:"origin,omitempty"`
 	// Hosts are the DNS names machines dial, without trailing dot.
 	Hosts []string `json:"hosts,omitempty"`
 	// Addresses are the bare IPs machines dial.

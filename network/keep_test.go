@@ -1,8 +1,12 @@
 package network_test
 
 import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
@@ -21,4 +25,68 @@ func TestKeeping(t *testing.T) {
 
 	g.Expect(now.Keeping(last, map[string]bool{"a.new": true}).Networks).To(HaveExactElements(now.Networks[0]))
 	g.Expect(now.Keeping(now, map[string]bool{"a.new": true}).Networks).To(HaveLen(1), "what is decided anew is not kept beside itself")
+}
+
+// TestKeepingOneSegment: a NodePool that moves to another definition of the same
+// segment finds the network that runs there, not a second one at its addresses.
+func TestKeepingOneSegment(t *testing.T) {
+	g := NewWithT(t)
+	on := func(name, layer2 string) network.Plan {
+		return network.Plan{Networks: []network.Network{{Name: "a." + name, Primary: true, Attachment: network.Attachment{Namespace: "a", Name: name, Layer2: layer2}}}}
+	}
+	last, now := on("old", "bridge br1, VLAN 100"), on("new", "bridge br1, VLAN 100")
+	g.Expect(now.Keeping(last, map[string]bool{"a.old": true, "a.new": true})).To(Equal(last))
+	g.Expect(now.Displaced(last)).To(HaveExactElements(And(HaveField("Blocking", false), HaveField("Detail", And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
+	g.Expect(now.Displaced(now)).To(BeEmpty())
+	g.Expect(now.Keeping(last, map[string]bool{"a.new": true})).To(Equal(now), "nobody is on the old one any more")
+}
+
+// TestKeepingWhatWaits is the law: a world that lost sight of some endpoints,
+// whichever they are and however they collide, is served as it was, to the byte.
+func TestKeepingWhatWaits(t *testing.T) {
+	for seed := range uint64(2000) {
+		in := world(seed)
+		last, _ := network.NewPlan(in)
+		r := rand.New(rand.NewPCG(seed, 3))
+		now := in
+		now.Endpoints = nil
+		for _, e := range in.Endpoints {
+			if r.IntN(2) > 0 {
+				now.Waiting = append(now.Waiting, e.Name)
+				continue
+			}
+			now.Endpoints = append(now.Endpoints, e)
+		}
+		kept, _ := network.NewPlan(now.Keeping(last, nil))
+		if !bytes.Equal(kept.JSON(), last.JSON()) {
+			t.Fatalf("seed %d: %v wait, and the plan changed:\n%s", seed, now.Waiting, cmp.Diff(last, kept, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })))
+		}
+	}
+}
+
+// TestKept: what waits and is still served is only noted.
+func TestKept(t *testing.T) {
+	g := NewWithT(t)
+	last := network.Plan{Endpoints: []network.Endpoint{{Name: "oauth"}}}
+	ps := network.Problems{{Reason: network.WaitingForEndpoint, Endpoint: "oauth"}, {Reason: network.WaitingForEndpoint, Endpoint: "apps"}}
+	kept := ps.Kept(last)
+	g.Expect(kept[0].Urgency()).To(Equal(network.Noted))
+	g.Expect(kept[0].Detail).To(ContainSubstring("stays served"))
+	g.Expect(kept[1]).To(Equal(ps[1]), "there was none, so it is waited for")
+	g.Expect(ps[0].Reason).To(Equal(network.WaitingForEndpoint), "problems are values")
+}
+
+// TestWhatNobodyWaitsForGoes: an endpoint that is no longer asked for does not
+// stay, and one that is back at another place is served there.
+func TestWhatNobodyWaitsForGoes(t *testing.T) {
+	g := NewWithT(t)
+	old := named("oauth", "old.example.com", 443, network.MatchServerName)
+	last, _ := network.NewPlan(serving(old))
+
+	gone := serving()
+	g.Expect(gone.Keeping(last, nil).Endpoints).To(BeEmpty())
+
+	moved := serving(named("oauth", "new.example.com", 443, network.MatchServerName))
+	moved.Waiting = []string{"oauth"}
+	g.Expect(moved.Keeping(last, nil).Endpoints).To(HaveExactElements(moved.Endpoints[0]))
 }

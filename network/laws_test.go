@@ -34,8 +34,14 @@ func world(seed uint64) network.Intent {
 		if r.IntN(2) > 0 {
 			s.Gateway = addr()
 		}
+		s.Machines = []int{0, 3, 300, 70000}[r.IntN(4)]
 		if r.IntN(3) == 0 {
 			s.Settings = network.Settings{EdgeAddresses: []netip.Addr{addr(), addr(), addr(), addr()}[:r.IntN(5)], DHCPRange: network.Range{First: addr(), Last: addr()}, Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addr()}}, DHCPExclude: []network.Range{{First: addr(), Last: addr()}}}
+		}
+		if r.IntN(3) == 0 {
+			all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+			s.Settings.Services = slices.DeleteFunc(all, func(network.Service) bool { return r.IntN(2) == 0 })
+			s.Settings.Upstreams = &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.AddrPortFrom(addr(), 53)}}
 		}
 		in.Segments = append(in.Segments, s)
 	}

@@ -133,3 +133,115 @@ func TestARecordSaidTwice(t *testing.T) {
 	plan, _ := network.NewPlan(in)
 	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(network.Record{Name: "r.example.com", Addresses: []netip.Addr{a, b}}))
 }
+
+// TestWhoHasAPlaceThatTwoWant: HyperShift, whatever the names, and then the
+// others in their order; DNS' own port nobody.
+func TestWhoHasAPlaceThatTwoWant(t *testing.T) {
+	by := func(o network.Origin, e network.Endpoint) network.Endpoint {
+		e.Origin = o
+		return e
+	}
+	api := named("kube-apiserver", "api.example.com", 6443, network.MatchAny)
+	for name, c := range map[string]struct {
+		want, other network.Endpoint
+		left        string
+	}{
+		"a Service's port is the API's":   {api, by(network.OriginService, named("a", "a.example.com", 6443, network.MatchAny)), "a"},
+		"a Service's name is the Route's": {named("oauth", "x.example.com", 443, network.MatchServerName), by(network.OriginService, named("a", "X.example.com", 443, network.MatchServerName)), "a"},
+		"the API's own name":              {named("kube-apiserver", "api.example.com", 443, network.MatchAny), by(network.OriginService, named("a", "api.example.com", 443, network.MatchServerName)), "a"},
+		"a registry's name is a Service's": {by(network.OriginService, named("z", "x.example.com", 443, network.MatchServerName)),
+			by(network.OriginRegistry, named("a", "x.example.com", 443, network.MatchServerName)), "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			one, problems := network.NewPlan(serving(c.want, c.other))
+			if c.other.Origin == network.OriginRegistry {
+				g.Expect(problems[1:]).To(ConsistOf(HaveField("Reason", network.ImagesUnreachable)))
+				problems = problems[:1]
+			}
+			g.Expect(problems).To(HaveLen(1))
+			g.Expect(problems[0].Field).To(Or(Equal(c.left), Equal("Service "+c.left+" annotation publish")))
+			g.Expect(problems[0].Detail).To(ContainSubstring(c.want.Backend.Name))
+			g.Expect(one.Networks[0].Backends).To(HaveExactElements(c.want.Backend))
+			two, _ := network.NewPlan(serving(c.other, c.want))
+			g.Expect(two.JSON()).To(Equal(one.JSON()))
+		})
+	}
+	t.Run("DNS", func(t *testing.T) {
+		g := NewWithT(t)
+		plan, problems := network.NewPlan(serving(api, by(network.OriginService, named("a", "a.example.com", 53, network.MatchAny))))
+		g.Expect(problems).To(HaveLen(1))
+		g.Expect(plan.Networks[0].Listeners).To(HaveLen(1))
+	})
+}
+
+// TestAnExactNameBesideItsWildcard: both are there, and Envoy takes the exact one.
+func TestAnExactNameBesideItsWildcard(t *testing.T) {
+	g := NewWithT(t)
+	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
+	apps.Origin = network.OriginApps
+	plan, problems := network.NewPlan(serving(apps, named("oauth", "oauth.apps.example.com", 443, network.MatchServerName)))
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ConsistOf(
+		network.Forward{ServerNames: []string{"*.apps.example.com"}, Backend: "apps:1"},
+		network.Forward{ServerNames: []string{"oauth.apps.example.com"}, Backend: "oauth:1"},
+	))
+}
+
+// TestTheAPIBelowAWildcard: the API by Route, at a name that the ingress' wildcard
+// contains, is still the API's.
+func TestTheAPIBelowAWildcard(t *testing.T) {
+	g := NewWithT(t)
+	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
+	apps.Origin = network.OriginApps
+	plan, problems := network.NewPlan(serving(apps, named("kube-apiserver", "api.apps.example.com", 443, network.MatchAny)))
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ConsistOf(
+		network.Forward{ServerNames: []string{"*.apps.example.com"}, Backend: "apps:1"},
+		network.Forward{ServerNames: []string{"api.apps.example.com"}, Backend: "kube-apiserver:1"},
+	))
+}
+
+// TestNamesOfTheAPIsClients: where the API shares port 443, a pod in the hosted
+// cluster that dials kubernetes.default.svc reaches it, whoever wants the name.
+func TestNamesOfTheAPIsClients(t *testing.T) {
+	api := named("kube-apiserver", "api.example.com", 443, network.MatchAny)
+	for name, origin := range map[string]network.Origin{"kubernetes.default.svc": network.OriginService, "openshift.default": network.OriginHyperShift, "api.example.com": network.OriginHyperShift} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			e := named("a", name, 443, network.MatchServerName)
+			e.Origin = origin
+			plan, problems := network.NewPlan(serving(e, api))
+			g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", false))))
+			g.Expect(plan.Networks[0].Listeners).To(HaveExactElements(network.Listener{Address: netip.MustParseAddr("192.168.100.3"), Port: 443, Default: "kube-apiserver:1"}))
+		})
+	}
+	g := NewWithT(t)
+	plan, _ := network.NewPlan(serving(named("wild", "*.svc.cluster.local", 443, network.MatchServerName), api))
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ContainElement(network.Forward{
+		ServerNames: []string{"kubernetes.default.svc.cluster.local", "openshift.default.svc.cluster.local"}, Backend: "kube-apiserver:1"}))
+}
+
+// TestNobodyLooksAtServerNamesOnTheAPIsOwnPort: what users add would have it
+// wait for them. A registry that is refused is missed by nodes, and that is said.
+func TestNobodyLooksAtServerNamesOnTheAPIsOwnPort(t *testing.T) {
+	g := NewWithT(t)
+	mirror := named("mirror", "mirror.example.com", 6443, network.MatchServerName)
+	mirror.Origin = network.OriginRegistry
+	plan, problems := network.NewPlan(serving(mirror, named("kube-apiserver", "api.example.com", 6443, network.MatchAny)))
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(BeEmpty())
+	g.Expect(problems).To(ConsistOf(HaveField("Reason", network.AddressConflict),
+		And(HaveField("Reason", network.ImagesUnreachable), HaveField("Detail", ContainSubstring("can't pull images from mirror")))))
+}
+
+// TestBackendsOfOneName: a Service called machines is not the machines.
+func TestBackendsOfOneName(t *testing.T) {
+	g := NewWithT(t)
+	svc := network.Endpoint{Name: "machines/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,
+		Backend: network.Backend{Name: "machines:443", Service: "machines", Port: 443}}
+	apps := network.Endpoint{Name: "apps", Origin: network.OriginApps, Hosts: []string{"*.apps.example.com"}, Port: 443, Match: network.MatchServerName,
+		Backend: network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}}
+	plan, problems := network.NewPlan(serving(svc, apps))
+	g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", false))))
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "machines:443"}), "never the one's names to the other")
+}

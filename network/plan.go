@@ -16,17 +16,22 @@ import (
 type Plan struct {
 	Cluster  Cluster   `json:"cluster"`
 	Networks []Network `json:"networks"`
+	// Endpoints that the networks' names and connections were made from: what a
+	// later look at the cluster can't make out is kept from here.
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
 // A Network is what is served on one segment.
 type Network struct {
 	// Name is the segment's "<namespace>.<name>": unique in a plan, stable, and
 	// part of object names.
-	Name       string       `json:"name"`
-	Attachment Attachment   `json:"attachment"`
-	NodePools  []string     `json:"nodePools,omitempty"`
-	Primary    bool         `json:"primary"`
-	CIDR       netip.Prefix `json:"cidr"`
+	Name       string     `json:"name"`
+	Attachment Attachment `json:"attachment"`
+	NodePools  []string   `json:"nodePools,omitempty"`
+	Primary    bool       `json:"primary"`
+	// Services are the servers that each edge runs here, sorted.
+	Services []Service    `json:"services"`
+	CIDR     netip.Prefix `json:"cidr"`
 	// NextHop is the address machines route by, held by every edge. Nothing
 	// serves on it.
 	NextHop netip.Addr `json:"nextHop"`
@@ -45,7 +50,23 @@ type Network struct {
 	DNS                DNS          `json:"dns"`
 	Listeners          []Listener   `json:"listeners,omitempty"`
 	Backends           []Backend    `json:"backends,omitempty"`
+	// Elsewhere is inside the management cluster, and never dialled for a host
+	// outside; ElsewhereNodes are its nodes' addresses, of which the ports that
+	// nodes themselves listen at are not. Both sorted, and only where a backend is
+	// outside.
+	Elsewhere      []netip.Prefix `json:"elsewhere,omitempty"`
+	ElsewhereNodes []netip.Prefix `json:"elsewhereNodes,omitempty"`
 }
+
+// A Service is one of the servers of an edge.
+type Service string
+
+// The servers of an edge, in the order in which a network lists them.
+const (
+	ServiceDHCP  Service = "dhcp"
+	ServiceDNS   Service = "dns"
+	ServiceProxy Service = "proxy"
+)
 
 // An Edge is one pod of ours on a network.
 type Edge struct {
@@ -54,7 +75,8 @@ type Edge struct {
 	Address netip.Addr `json:"address"`
 }
 
-// DHCP is what machines are told (RFC 2131, RFC 2132).
+// DHCP is what machines are told (RFC 2131, RFC 2132). Where DHCP is not ours it
+// is what somebody else's server must tell them, and has no addresses to give.
 type DHCP struct {
 	// Range that addresses are given from, first and last included.
 	Range Range `json:"range"`
@@ -85,6 +107,9 @@ type DHCP struct {
 	Relays []netip.Addr `json:"relays,omitempty"`
 	// IgnoreUnknownClients answers only machines of the cluster.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
+	// KeptForMachines is how many addresses of Range clients that are not the
+	// cluster's machines never get: as many as its NodePools may ever need.
+	KeptForMachines int `json:"keptForMachines,omitempty"`
 }
 
 // A Reservation gives one address to one MAC.
@@ -179,18 +204,42 @@ type Forward struct {
 	Backend     string   `json:"backend"`
 }
 
-// A Backend is a Service in the control plane namespace.
+// BackendKind says what stands behind a backend, and by which way it is dialled.
+type BackendKind string
+
+const (
+	// BackendPods are the pods of a Service in the control plane namespace,
+	// dialled by the pod network.
+	BackendPods BackendKind = ""
+	// BackendMachines are machines of the cluster, dialled on the network itself:
+	// those that the EndpointSlices of Service name, or, where it is empty, every
+	// machine with a lease, at Port.
+	BackendMachines BackendKind = "machines"
+	// BackendOutside is Host, a DNS name that the management cluster's resolver
+	// knows, at Port, dialled by the pod network.
+	BackendOutside BackendKind = "outside"
+)
+
+// A Backend is where connections end.
 type Backend struct {
-	// Name is "<service>:<port>".
+	Kind BackendKind `json:"kind,omitempty"`
+	// Name is unique in a network: "<service>:<port>", "machines:<port>" or
+	// "<host>:<port>".
 	Name    string `json:"name"`
-	Service string `json:"service"`
-	// Port is the Service's port; PortName its name, by which EndpointSlices
-	// give the pods' own port. Empty where the Service's only port has none.
+	Service string `json:"service,omitempty"`
+	// Host of what is outside, in lower case.
+	Host string `json:"host,omitempty"`
+	// Port is the Service's port, or the one to dial. PortName is the Service
+	// port's name, by which EndpointSlices give the pods' own port; empty where
+	// the Service's only port has none.
 	Port     uint16 `json:"port"`
 	PortName string `json:"portName,omitempty"`
 	// ClusterIP is dialled while no EndpointSlice has been seen. Zero: headless
-	// or not known.
+	// or not known, or machines, which no ClusterIP leads to.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
+	// HTTPProxy, "host:port", is asked to CONNECT to what is outside. Empty: it is
+	// dialled directly.
+	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
 // A Duration is written as Go writes it ("1h0m0s").

@@ -24,14 +24,22 @@ const (
 	PublishingUnsupported  Reason = "PublishingUnsupported"
 	NetworkMissing         Reason = "NetworkMissing"
 	NetworkUnsupported     Reason = "NetworkUnsupported"
+	NetworkForbidden       Reason = "NetworkForbidden"
+	NetworkShared          Reason = "NetworkShared"
 	CIDRMissing            Reason = "CIDRMissing"
 	CIDRTooSmall           Reason = "CIDRTooSmall"
+	RangeTooSmall          Reason = "RangeTooSmall"
 	AddressConflict        Reason = "AddressConflict"
 	IPv6NotServed          Reason = "IPv6NotServed"
 	AppsUnreachable        Reason = "AppsUnreachable"
 	ImagesUnreachable      Reason = "ImagesUnreachable"
+	OAuthUnreachable       Reason = "OAuthUnreachable"
+	NTPMissing             Reason = "NTPMissing"
+	ServedByOthers         Reason = "ServedByOthers"
+	NotApplied             Reason = "NotApplied"
 	WaitingForControlPlane Reason = "WaitingForControlPlane"
 	WaitingForEndpoint     Reason = "WaitingForEndpoint"
+	EndpointKept           Reason = "EndpointKept"
 	WaitingForNetwork      Reason = "WaitingForNetwork"
 )
 
@@ -48,6 +56,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Blocking problems leave the last good plan in force.
 	Blocking bool `json:"blocking"`
+	// Endpoint that is waited for, by its name. Empty where it is none.
+	Endpoint string `json:"-"`
 }
 
 // Urgency of a problem: what must be mended, what is waited for, what is only

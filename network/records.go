@@ -6,6 +6,7 @@ package network
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -19,7 +20,11 @@ func names(n Network, s Segment, in Intent) DNS {
 	if s.Settings.Upstreams != nil {
 		up = *s.Settings.Upstreams
 	}
-	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceAddress, in.Endpoints, s.Settings.Records)}
+	own := s.Settings.Records
+	if _, ours := ourApps(n, in); !ours && in.Apps.Name != "" {
+		own = slices.Concat(own, []Record{in.Apps})
+	}
+	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceAddress, in.Endpoints, own)}
 	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
 		v.Zones = []string{in.Cluster.Domain}
 	}
@@ -51,4 +56,17 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 	}
 	slices.SortFunc(out, func(a, b Record) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// ourApps says that the address that the user gave the ingress is one of ours,
+// where nothing answers for it: the record is left out.
+func ourApps(n Network, in Intent) (Problem, bool) {
+	for _, a := range in.Apps.Addresses {
+		if n.runs(ServiceDNS) && slices.Contains(slices.Concat(n.own(), n.PublishedAddresses), a) {
+			return Problem{Reason: AddressConflict, Field: fieldAppsAddress, Detail: fmt.Sprintf(
+				"%s is not answered on network %s: %s is %s, which is ours there, and nothing serves it. Set %s to an address that serves it on port 443.",
+				in.Apps.Name, n.Attachment, fieldAppsAddress, a, fieldAppsAddress)}, true
+		}
+	}
+	return Problem{}, false
 }

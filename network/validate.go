@@ -7,17 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // Validate returns everything that is wrong with p, or nil.
 func (p Plan) Validate() error {
 	var errs []error
 	names := map[string]bool{}
-	for _, n := range p.Networks {
+	for i, n := range p.Networks {
 		if names[n.Name] {
 			errs = append(errs, fmt.Errorf("network %s is there twice", n.Name))
 		}
 		names[n.Name] = true
+		for _, other := range p.Networks[:i] {
+			if n.CIDR.Overlaps(other.CIDR) {
+				errs = append(errs, fmt.Errorf("network %s has addresses of %s", n.Name, other.Name))
+			}
+		}
 		if err := n.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("network %s: %w", n.Name, err))
 		}
@@ -32,8 +38,8 @@ func (n Network) validate() error {
 		wrong("%s is not an IPv4 network", n.CIDR)
 		return errors.Join(errs...)
 	}
-	if len(n.Edges) == 0 {
-		wrong("no edge")
+	if len(n.Edges) == 0 || len(n.Services) == 0 {
+		wrong("nobody serves it")
 	}
 	held := map[netip.Addr]string{}
 	hold := func(a netip.Addr, what string) {
@@ -61,8 +67,27 @@ func (n Network) validate() error {
 			wrong("published address %s is inside %s", a, n.CIDR)
 		}
 	}
+	errs = append(errs, n.validateServices()...)
 	errs = append(errs, n.validateListeners()...)
 	return errors.Join(errs...)
+}
+
+// validateServices: what does not run has nothing to do.
+func (n Network) validateServices() []error {
+	var errs []error
+	if !n.runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
+		errs = append(errs, errors.New("no proxy runs for its connections"))
+	}
+	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || slices.Contains(n.DHCP.DNSServers, n.ServiceAddress)) {
+		errs = append(errs, errors.New("no DNS server runs for its names"))
+	}
+	if !n.runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {
+		errs = append(errs, errors.New("no DHCP server runs for its addresses"))
+	}
+	if kept, all := n.DHCP.KeptForMachines, n.DHCP.addresses(); kept < 0 || kept > all {
+		errs = append(errs, fmt.Errorf("%d of %d addresses are kept for machines", kept, all))
+	}
+	return errs
 }
 
 func (n Network) validateListeners() []error {

@@ -73,13 +73,19 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { return f.health(ctx, "dhcp", &r, registry) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
-		may := func() error { return f.may(source.Current().Network.DHCP.ServerID) }
+		may := func() error {
+			n := source.Current().Network
+			if err := f.reaches(n, apiServer()...); err != nil {
+				return err
+			}
+			return f.may(n.DHCP.ServerID)
+		}
 		return serveWhile(ctx, &r, log, may, func(ctx context.Context, ready func()) error {
 			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 			if err != nil {
 				return err
 			}
-			go readyWith(ctx, store, &r, ready)
+			go readyWith(ctx, server.Ready, &r, ready)
 			log.Info("serving", "network", source.Current().Network.Name, "interface", f.device)
 			return server.Serve(ctx, conn)
 		})
@@ -87,13 +93,13 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	return g.Wait()
 }
 
-// readyWith is not ready before every lease that there was is known, though
-// those that are known are renewed from the start.
-func readyWith(ctx context.Context, store dhcp.Store, r *readiness, ready func()) {
+// readyWith is not ready before every lease and every machine that there was is
+// known, though leases that are known are renewed from the start.
+func readyWith(ctx context.Context, known func() error, r *readiness, ready func()) {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		err := store.Ready()
+		err := known()
 		if err == nil {
 			ready()
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 	"github.com/cldmnky/oooi/network/edge"
 )
@@ -101,7 +102,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		}
 	})
 	g.Go(func() error {
-		return serveWhile(ctx, &r, log, func() error { return f.may(at().Addr()) }, func(ctx context.Context, ready func()) error {
+		return serveWhile(ctx, &r, log, func() error { return mayDNS(f, source.Current().Network, at().Addr()) }, func(ctx context.Context, ready func()) error {
 			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
 				ready()
 				log.Info("serving", "address", here, "interface", f.device)
@@ -109,6 +110,16 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		})
 	})
 	return g.Wait()
+}
+
+// mayDNS is nil where DNS may be served: the resolver is needed where it is asked.
+func mayDNS(f serverFlags, n network.Network, at netip.Addr) error {
+	if n.DNS.Upstreams.Mode == network.UpstreamManagement {
+		if err := f.reaches(n, resolvers()...); err != nil {
+			return err
+		}
+	}
+	return f.may(at)
 }
 
 // serveDNS answers at one address, until ctx ends or the plan names another.

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -48,6 +47,7 @@ func bluePlan(t *testing.T, file string, service netip.Addr, record string) {
 		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"},
 		Networks: []network.Network{{
 			Name:           "clusters.vlan100",
+			Services:       []network.Service{network.ServiceDNS},
 			CIDR:           cidr,
 			NextHop:        netip.MustParseAddr("192.168.100.2"),
 			ServiceAddress: service,
@@ -187,32 +187,4 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 	g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.8"))
 	v.edge.Address(t, "net1", "192.168.100.8/32")
 	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com"), "20s").Should(Equal("192.168.100.8"))
-}
-
-func TestDNSSaysWhatIsWrong(t *testing.T) {
-	g := NewWithT(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "plan.json")
-	bluePlan(t, file, netip.MustParseAddr(blueService), "api.blue.example.com")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"dns"}, `"plan" not set`},
-		{[]string{"dns", "--plan", filepath.Join(dir, "none")}, "no such file"},
-		{[]string{"dns", "--plan", file, "--network", "other"}, "no network other: there is clusters.vlan100"},
-		{[]string{"dns", "--plan", file, "--listen", "here"}, "want an IPv4 address and a port"},
-		{[]string{"dns", "--plan", file, "--listen", "[::1]:53"}, "want an IPv4 address and a port"},
-		{[]string{"dns", "--plan", file, "--watch"}, "--watch is for a pod in a cluster"},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		self, err := os.Executable()
-		g.Expect(err).NotTo(HaveOccurred())
-		cmd := exec.CommandContext(ctx, self, c.args...)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
-		out, err := cmd.CombinedOutput()
-		cancel()
-		g.Expect(err).To(HaveOccurred(), "%v", c.args)
-		g.Expect(string(out)).To(ContainSubstring(c.want), "%v", c.args)
-	}
 }

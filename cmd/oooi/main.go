@@ -43,6 +43,7 @@ func newRootCommand() *cobra.Command {
 	c.AddCommand(
 		newDHCPCommand(),
 		newDNSCommand(),
+		newLintCommand(),
 		newManagerCommand(),
 		newPlanCommand(),
 		newProbeCommand(),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"golang.org/x/net/http/httpproxy"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -53,11 +54,15 @@ func newManagerCommand() *cobra.Command {
 control plane namespace. Starts on any cluster, and begins when HyperShift is installed.
 
 The images of what it makes come from the environment: ` + envImage + ` (this program's own, required)
-and ` + envEnvoyImage + ` (default ` + defaultEnvoyImage + `).`,
+and ` + envEnvoyImage + ` (default ` + defaultEnvoyImage + `). HTTPS_PROXY and NO_PROXY there say how edges
+reach registries outside of the cluster.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()
 			if err != nil {
+				return err
+			}
+			if o.controllers.Management, err = surroundings(resolvConf); err != nil {
 				return err
 			}
 			log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))
@@ -83,6 +88,7 @@ func environment() controllers.Options {
 	return controllers.Options{
 		Image:          os.Getenv(envImage),
 		EnvoyImage:     cmp.Or(os.Getenv(envEnvoyImage), defaultEnvoyImage),
+		Proxy:          *httpproxy.FromEnvironment(),
 		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
 	}
 }

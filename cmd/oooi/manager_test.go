@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -52,6 +54,33 @@ func TestManagerTakesImagesFromItsEnvironment(t *testing.T) {
 	t.Setenv(envImage, "localhost/oooi:dev")
 	g.Expect(environment().EnvoyImage).To(Equal("localhost/envoy:dev"))
 	g.Expect(environment().Image).To(Equal("localhost/oooi:dev"))
+}
+
+// TestManagerKnowsItsSurroundings, as each pod of the cluster can.
+func TestManagerKnowsItsSurroundings(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "resolv.conf")
+	g.Expect(os.WriteFile(file, []byte("search oooi-system.svc.cluster.local svc.cluster.local\nnameserver 172.30.0.10\nnameserver fd02::a\noptions ndots:5\n"), 0o600)).To(Succeed())
+	t.Setenv(envAPI, "172.30.0.1")
+	m, err := surroundings(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(m.Resolvers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd02::a")}))
+	g.Expect(m.APIServers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.1")}))
+	t.Setenv(envAPI, "")
+	m, err = surroundings(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(m.APIServers).To(BeEmpty())
+	_, err = surroundings(file + "x")
+	g.Expect(err).To(MatchError(ContainSubstring("resolver")))
+}
+
+// TestManagerTakesTheProxyFromItsEnvironment, where OLM writes the cluster's.
+func TestManagerTakesTheProxyFromItsEnvironment(t *testing.T) {
+	g := NewWithT(t)
+	t.Setenv("HTTPS_PROXY", "http://proxy.example.com:3128")
+	t.Setenv("NO_PROXY", ".example.com")
+	g.Expect(environment().Proxy.HTTPSProxy).To(Equal("http://proxy.example.com:3128"))
+	g.Expect(environment().Proxy.NoProxy).To(Equal(".example.com"))
 }
 
 // TestManagerIsReadyWithoutHyperShift, on a real API server that knows no kind

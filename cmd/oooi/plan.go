@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +36,12 @@ type planned struct {
 	// something is waited for.
 	Plan     *network.Plan    `json:"plan"`
 	Problems network.Problems `json:"problems"`
+	// remarks on the objects, for people only.
+	remarks []string
+	// created: HyperShift has seen the cluster.
+	created bool
+	// sizes of the NodePools, without what an update adds.
+	sizes map[string]int
 }
 
 func newPlanCommand() *cobra.Command {
@@ -83,7 +91,7 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 	}
 	served := true
 	for i, o := range clusters {
-		p := planFor(o)
+		p := planFor(o, all)
 		served = served && !p.Problems.Blocking() && !p.Problems.Waiting()
 		if output == "json" {
 			line, err := json.Marshal(p)
@@ -104,17 +112,46 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 	return nil
 }
 
-func planFor(o hcp.Objects) planned {
-	intent, problems := hcp.Intent(o)
-	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: problems}
-	decided, more := network.NewPlan(intent)
-	if p.Problems = append(p.Problems, more...); !p.Problems.Blocking() {
+// planFor is what o gets beside all others, which share the network as far as
+// nobody was there first.
+func planFor(o hcp.Objects, all []hcp.Objects) planned {
+	var neighbours []network.Neighbour
+	for _, other := range all {
+		if other.HostedCluster == o.HostedCluster {
+			continue
+		}
+		if n, ok := hcp.Neighbour(o, other, network.Plan{}); ok {
+			neighbours = append(neighbours, n)
+		}
+	}
+	intent, decided, problems := hcp.Plan(o, neighbours, network.Plan{})
+	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: append(network.Problems{}, problems...)}
+	if !problems.Blocking() {
 		p.Plan = &decided
 	}
-	if p.Problems == nil {
-		p.Problems = network.Problems{}
-	}
+	p.remarks, p.sizes = remarks(o), hcp.Sizes(o)
+	p.created = !reflect.ValueOf(o.HostedCluster.Status).IsZero()
 	return p
+}
+
+// vmPatch is HyperShift's annotation by which a user rewrites the machines that it
+// makes.
+const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
+
+// remarks are what else people should know of o, and no problem is.
+func remarks(o hcp.Objects) []string {
+	var out []string
+	if hcp.Paused(o.HostedCluster, time.Now()) {
+		out = append(out, "PAUSED by spec.pausedUntil or an annotation: until that ends, nothing of this is applied, and what runs stays as it is.")
+	}
+	patched := o.HostedCluster.Annotations[vmPatch] != ""
+	for _, np := range o.NodePools {
+		patched = patched || np.Annotations[vmPatch] != ""
+	}
+	if patched {
+		out = append(out, "The annotation "+vmPatch+" patches the machines; what it does to their networks is not read here.")
+	}
+	return out
 }
 
 func noneOptedIn(clusters int) error {
@@ -141,18 +178,30 @@ func annotate(all []hcp.Objects, key, value string) {
 
 // readDump reads files, and every YAML or JSON file below directories.
 func readDump(stdin io.Reader, files []string) (*hcp.Dump, error) {
-	if len(files) == 0 {
-		return nil, errors.New("name a file or a directory with -f (- is standard input)")
-	}
 	dump := &hcp.Dump{}
+	return dump, eachFile(stdin, files, func(_ string, data []byte) error { return dump.Add(data) })
+}
+
+// eachFile calls do with the content of files, and of every YAML or JSON file
+// below directories. An error of do is said with the file's name.
+func eachFile(stdin io.Reader, files []string, do func(name string, data []byte) error) error {
+	if len(files) == 0 {
+		return errors.New("name a file or a directory with -f (- is standard input)")
+	}
+	read := func(name string, data []byte, err error) error {
+		if err == nil {
+			err = do(name, data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
 	for _, f := range files {
 		if f == "-" {
 			data, err := io.ReadAll(stdin)
-			if err == nil {
-				err = dump.Add(data)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("standard input: %w", err)
+			if err := read("standard input", data, err); err != nil {
+				return err
 			}
 			continue
 		}
@@ -161,19 +210,13 @@ func readDump(stdin io.Reader, files []string) (*hcp.Dump, error) {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			if err == nil {
-				err = dump.Add(data)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			return nil
+			return read(path, data, err)
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return dump, nil
+	return nil
 }
 
 // An exitError ends the program with a code of its own. Without err nothing

@@ -18,11 +18,17 @@ import (
 // oooiPlan runs `oooi plan` as a script does.
 func oooiPlan(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return oooi(t, stdin, append([]string{"plan"}, args...)...)
+}
+
+// oooi runs the command as a script does.
+func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), self, append([]string{"plan"}, args...)...)
+	c := exec.CommandContext(t.Context(), self, args...)
 	c.Env = append(os.Environ(), asCommand+"=1")
 	c.Stdin = strings.NewReader(stdin)
 	var out, errs bytes.Buffer
@@ -52,18 +58,20 @@ func TestPlanStories(t *testing.T) {
 			text, _, code := oooiPlan(t, "", "-f", story.Path("objects.yaml"))
 			golden.Check(t, story.Path("plan.txt"), []byte(text))
 
-			line, _, jsonCode := oooiPlan(t, "", "-o", "json", "-f", story.Path("objects.yaml"))
+			lines, _, jsonCode := oooiPlan(t, "", "-o", "json", "-f", story.Path("objects.yaml"))
 			g.Expect(jsonCode).To(Equal(code))
-			var keys map[string]json.RawMessage
-			g.Expect(json.Unmarshal([]byte(line), &keys)).To(Succeed())
-			g.Expect(keys).To(And(HaveLen(4), HaveKey("cluster"), HaveKey("intent"), HaveKey("plan"), HaveKey("problems")))
-			var problems network.Problems
-			g.Expect(json.Unmarshal(keys["problems"], &problems)).To(Succeed())
-			g.Expect(problems).NotTo(BeNil())
-			g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
 			want := 0
-			if problems.Blocking() || problems.Waiting() {
-				want = 2
+			for line := range strings.Lines(lines) {
+				var keys map[string]json.RawMessage
+				g.Expect(json.Unmarshal([]byte(line), &keys)).To(Succeed())
+				g.Expect(keys).To(And(HaveLen(4), HaveKey("cluster"), HaveKey("intent"), HaveKey("plan"), HaveKey("problems")))
+				var problems network.Problems
+				g.Expect(json.Unmarshal(keys["problems"], &problems)).To(Succeed())
+				g.Expect(problems).NotTo(BeNil())
+				g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
+				if problems.Blocking() || problems.Waiting() {
+					want = 2
+				}
 			}
 			g.Expect(code).To(Equal(want))
 		})
@@ -86,7 +94,7 @@ func TestPlanExitCodes(t *testing.T) {
 		"served":             {args: []string{"-f", served}},
 		"a folder":           {args: []string{"-f", filepath.Dir(served)}},
 		"standard input":     {stdin: read(t, served), args: []string{"-f", "-"}},
-		"several files":      {args: []string{"-f", served, objects(t, "route")}},
+		"two on one VLAN":    {args: []string{"-f", served, objects(t, "route")}, code: 2},
 		"one of two refused": {args: []string{"-f", served, "-f", objects(t, "external-infrastructure")}, code: 2},
 		"no such file":       {args: []string{"-f", "/nonexistent"}, code: 1, stderr: "nonexistent"},
 		"not YAML":           {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
@@ -131,4 +139,19 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestPlanRemarks: what is no problem, and people should know.
+func TestPlanRemarks(t *testing.T) {
+	g := NewWithT(t)
+	served := read(t, objects(t, "lb-ip"))
+	plain, _, _ := oooiPlan(t, served, "-f", "-")
+	g.Expect(plain).NotTo(Or(ContainSubstring("PAUSED"), ContainSubstring("jsonpatch")))
+
+	paused, _, code := oooiPlan(t, strings.Replace(served, "\nspec:\n", "\nspec:\n  pausedUntil: 'true'\n", 1), "-f", "-")
+	g.Expect(code).To(Equal(0))
+	g.Expect(paused).To(ContainSubstring("PAUSED by spec.pausedUntil"))
+
+	patched, _, _ := oooiPlan(t, strings.Replace(served, "  annotations:\n", "  annotations:\n    hypershift.openshift.io/kubevirt-vm-jsonpatch: '[]'\n", 1), "-f", "-")
+	g.Expect(patched).To(ContainSubstring("kubevirt-vm-jsonpatch patches the machines"))
 }

@@ -1,6 +1,6 @@
-// This file holds `oooi proxy`: it joins the plan, the pods behind it and the
-// Envoy of one edge. It decides when Envoy may serve, and nothing about where
-// connections go.
+// This file holds `oooi proxy`: it joins the plan, who stands behind it and the
+// Envoy of one edge. When Envoy may serve is decided in proxy_may.go, and where
+// connections go in the plan.
 
 package main
 
@@ -8,8 +8,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -25,11 +25,12 @@ import (
 )
 
 const (
-	// firstLook is how long the start waits to see which pods there are. Then
-	// Services' own addresses are dialled: the API server is away.
+	// firstLook is how long the start waits to see who is behind backends. Then
+	// Services' own addresses are dialled, and what is recalled: the API server is
+	// away.
 	firstLook = 5 * time.Second
-	// settled is how long changes of pods are gathered for, since an update of many
-	// slices comes in pieces.
+	// settled is how long changes behind backends are gathered for, since an update
+	// of many slices comes in pieces.
 	settled = 20 * time.Millisecond
 )
 
@@ -70,14 +71,16 @@ func newProxyCommand() *cobra.Command {
 
 // A proxy is what runs.
 type proxy struct {
-	flags  serverFlags
-	source *edge.Source
-	// pods is nil outside of a cluster.
-	pods    *edge.EndpointSlices
-	options envoy.Options
-	server  *envoy.Server
-	admin   *envoy.Admin
-	log     *slog.Logger
+	flags    serverFlags
+	source   *edge.Source
+	backends *edge.Backends
+	options  envoy.Options
+	server   *envoy.Server
+	admin    *envoy.Admin
+	log      *slog.Logger
+	// closed counts backends that are cut off, of which warned was said last.
+	closed prometheus.Gauge
+	warned string
 }
 
 // runProxy serves until ctx ends. Dir has Envoy's sockets; run runs an Envoy that
@@ -92,13 +95,22 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 		flags: f, source: source, log: log,
 		options: envoy.Options{Device: f.device},
 		server:  envoy.NewServer(log), admin: envoy.NewAdmin(dir),
+		closed: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "oooi", Subsystem: "proxy", Name: "backends_cut_off", Help: "Backends that the pod network does not lead to from here; connections to them are closed.",
+		}),
 	}
+	remembered := ""
 	if kube != nil {
 		p.options.UpstreamDevice = kube.Device()
-		p.pods = kube.EndpointSlices(ctx)
+		if f.runDir != "" {
+			remembered = filepath.Join(f.runDir, "backends.json")
+		}
+	}
+	if p.backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.options.UpstreamDevice), remembered, log); err != nil {
+		log.Warn("begins without what was known", "error", err)
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(p.closed, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var r readiness
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "oooi", Subsystem: "proxy", Name: "ready", Help: "1 where every listener of the plan accepts connections.",
@@ -129,79 +141,63 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 // follow tells Envoy what to serve, from the start and at each change, and says
 // whether it does.
 func (p *proxy) follow(ctx context.Context, r *readiness) error {
+	p.backends.Follow(ctx, p.source.Current().Network)
 	p.look(ctx)
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		plan, pods := p.source.Changed(), p.podsChanged()
-		n, _ := p.may()
-		p.server.Serve(envoy.NewResources(n, p.options, p.behind(n)))
-		p.wait(ctx, r, n, plan, pods, tick.C)
+		plan, behind := p.source.Changed(), p.backends.Changed()
+		p.backends.Follow(ctx, p.source.Current().Network)
+		n, cut, _ := p.may()
+		p.warn(cut)
+		p.server.Serve(envoy.NewResources(n, p.options, cut.but(envoy.Behind(n, p.backends))))
+		p.wait(ctx, r, n, cut, plan, behind, tick.C)
 	}
 	return nil
 }
 
 // wait says how it goes until there is something to tell Envoy. It says nothing
 // at first: Envoy takes what it was told in less than a tick.
-func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, plan, pods <-chan struct{}, tick <-chan time.Time) {
+func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, cut cutOff, plan, behind <-chan struct{}, tick <-chan time.Time) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-plan:
 			return
-		case <-pods:
+		case <-behind:
 			settle(ctx)
 			return
 		case <-tick:
 		}
-		now, missing := p.may()
-		if !slices.EqualFunc(now.Listeners, n.Listeners, sameAddress) {
+		now, cutNow, missing := p.may()
+		if !cutNow.same(cut) || !slices.EqualFunc(now.Listeners, n.Listeners, sameAddress) {
 			return
 		}
 		p.say(r, p.why(ctx, n, missing))
 	}
 }
 
-func sameAddress(a, b network.Listener) bool { return a.Name() == b.Name() }
-
-// may is the network with the listeners that may accept connections, and why
-// others may not: the device has not their address, or the edge would forward.
-// Envoy could listen without an address, but not without a device, and would
-// not notice that a device was made anew.
-func (p *proxy) may() (network.Network, error) {
-	n := p.source.Current().Network
-	var errs []error
-	var listeners []network.Listener
-	asked := map[netip.Addr]error{}
-	for _, l := range n.Listeners {
-		err, known := asked[l.Address]
-		if !known {
-			err = p.flags.may(l.Address)
-			asked[l.Address] = err
-			if err != nil {
-				errs = append(errs, err)
-			}
-		}
-		if err == nil {
-			listeners = append(listeners, l)
+// warn says who is cut off, at each change.
+func (p *proxy) warn(cut cutOff) {
+	p.closed.Set(float64(len(cut)))
+	if why := cut.String(); why != p.warned {
+		p.warned = why
+		if why != "" {
+			p.log.Warn("connections to backends that are cut off are closed", "why", why)
 		}
 	}
-	n.Listeners = listeners
-	return n, errors.Join(errs...)
 }
 
-// look waits until the pods there are have been seen, and not for ever: an edge
-// starts without the API server.
+func sameAddress(a, b network.Listener) bool { return a.Name() == b.Name() }
+
+// look waits until it has been seen who is behind backends, and not for ever: an
+// edge starts without the API server.
 func (p *proxy) look(ctx context.Context) {
-	if p.pods == nil {
-		return
-	}
-	select {
-	case <-p.pods.Seen():
-	case <-time.After(firstLook):
-		p.log.Warn("no pods seen yet, dialling Services")
-	case <-ctx.Done():
+	looking, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	if !p.backends.Seen(looking) && ctx.Err() == nil {
+		p.log.Warn("not all backends seen yet, dialling Services and what is recalled")
 	}
 }
 
@@ -210,22 +206,6 @@ func settle(ctx context.Context) {
 	case <-time.After(settled):
 	case <-ctx.Done():
 	}
-}
-
-// podsChanged is never closed outside of a cluster.
-func (p *proxy) podsChanged() <-chan struct{} {
-	if p.pods == nil {
-		return nil
-	}
-	return p.pods.Changed()
-}
-
-// behind are the pods of each backend, nothing outside of a cluster.
-func (p *proxy) behind(n network.Network) map[string][]netip.AddrPort {
-	if p.pods == nil {
-		return nil
-	}
-	return envoy.Behind(n, p.pods)
 }
 
 // why is nil where every listener of the plan accepts connections.

@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/envoy"
@@ -29,18 +32,26 @@ import (
 func proxied(t *testing.T, file string, ports ...uint16) {
 	t.Helper()
 	api := network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443, ClusterIP: netip.MustParseAddr("10.128.0.1")}
+	var listeners []network.Listener
+	for _, port := range ports {
+		listeners = append(listeners, network.Listener{Address: netip.MustParseAddr(blueService), Port: port, Default: api.Name})
+	}
+	carries(t, file, api, listeners...)
+}
+
+// carries writes a plan whole with one backend.
+func carries(t *testing.T, file string, to network.Backend, listeners ...network.Listener) {
+	t.Helper()
 	p := network.Plan{
 		Cluster: network.Cluster{Namespace: "clusters", Name: "blue"},
 		Networks: []network.Network{{
 			Name: "clusters.vlan100", Primary: true,
-			CIDR:    netip.MustParsePrefix("192.168.100.0/24"),
-			NextHop: netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
-			Edges:    []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
-			Backends: []network.Backend{api},
+			Services: []network.Service{network.ServiceProxy},
+			CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
+			NextHop:  netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
+			Edges:     []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
+			Listeners: listeners, Backends: []network.Backend{to},
 		}},
-	}
-	for _, port := range ports {
-		p.Networks[0].Listeners = append(p.Networks[0].Listeners, network.Listener{Address: netip.MustParseAddr(blueService), Port: port, Default: api.Name})
 	}
 	if err := os.WriteFile(file+".new", p.JSON(), 0o600); err != nil {
 		t.Fatal(err)
@@ -208,48 +219,37 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	g.Expect(said).To(Equal("the API"), "an Envoy that is new")
 }
 
-func TestProxySaysWhatIsWrong(t *testing.T) {
-	g := NewWithT(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "plan.json")
+// nobody stands behind any backend, as long as nobody has been seen.
+func nobody(t *testing.T) *edge.Backends {
+	t.Helper()
+	b, err := edge.NewBackends(t.Context(), nil, edge.NewLookup(""), "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// anEdge is one on a VLAN, and what its proxy may serve there.
+func anEdge(t *testing.T) (vlan, *proxy, func() (network.Network, error)) {
+	t.Helper()
+	v := newVLAN(t, blueService+"/32")
+	file := filepath.Join(t.TempDir(), "plan.json")
 	proxied(t, file, 6443)
-	broken := filepath.Join(dir, "broken")
-	g.Expect(os.WriteFile(broken, []byte("#!/bin/sh\necho no such option\nexit 3\n"), 0o755)).To(Succeed())
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"proxy"}, `"plan" not set`},
-		{[]string{"proxy", "--plan", file, "--envoy", filepath.Join(dir, "none")}, "say where it is by --envoy"},
-		{[]string{"proxy", "--plan", file, "--envoy", broken}, "Envoy ended: exit status 3"},
-		{[]string{"proxy", "--plan", file, "--no-envoy"}, "--no-envoy needs --run-dir"},
-		{[]string{"proxy", "--plan", filepath.Join(dir, "none"), "--no-envoy", "--run-dir", dir}, "no such file"},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		self, err := os.Executable()
-		g.Expect(err).NotTo(HaveOccurred())
-		cmd := exec.CommandContext(ctx, self, c.args...)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
-		out, err := cmd.CombinedOutput()
-		cancel()
-		g.Expect(err).To(HaveOccurred(), "%v", c.args)
-		g.Expect(string(out)).To(ContainSubstring(c.want), "%v", c.args)
+	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{source: source, flags: serverFlags{watch: true, device: "net1"}, backends: nobody(t)}
+	return v, p, func() (n network.Network, err error) {
+		v.edge.Do(t, func() { n, _, err = p.may() })
+		return n, err
 	}
 }
 
 // TestAnEdgeThatForwardsServesNothing: not one listener is told to Envoy.
 func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
 	g := NewWithT(t)
-	v := newVLAN(t, blueService+"/32")
-	file := filepath.Join(t.TempDir(), "plan.json")
-	proxied(t, file, 6443)
-	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
-	g.Expect(err).NotTo(HaveOccurred())
-	p := proxy{source: source, flags: serverFlags{watch: true, device: "net1"}}
-	may := func() (n network.Network, err error) {
-		v.edge.Do(t, func() { n, err = p.may() })
-		return n, err
-	}
+	v, p, may := anEdge(t)
 	n, err := may()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(n.Listeners).To(HaveLen(1))
@@ -258,4 +258,124 @@ func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("the kernel would forward")))
 	g.Expect(n.Listeners).To(BeEmpty())
 	g.Expect(p.why(t.Context(), n, err)).To(MatchError(err))
+}
+
+// TestAnEdgeThatIsCutOff serves nothing that it could not carry, and says what
+// is in the way.
+func TestAnEdgeThatIsCutOff(t *testing.T) {
+	g := NewWithT(t)
+	v, _, may := anEdge(t)
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	n, err := may()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(n.Listeners).To(HaveLen(1))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "192.168.100.77")
+	n, err = may()
+	g.Expect(err).To(MatchError(ContainSubstring("192.168.100.77 (the API server)")))
+	g.Expect(n.Listeners).To(BeEmpty())
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	v.edge.Route(t, "10.128.0.1/32", "192.168.100.20")
+	n, err = may()
+	g.Expect(err).To(MatchError(And(HavePrefix("192.168.100.3:6443 is not served"), ContainSubstring("10.128.0.1 (Service kube-apiserver)"))))
+	g.Expect(n.Listeners).To(BeEmpty())
+}
+
+// TestAServiceThatIsCutOff takes nobody with it: what HyperShift published on the
+// same listener is served, and the edge is ready.
+func TestAServiceThatIsCutOff(t *testing.T) {
+	g := NewWithT(t)
+	v := newVLAN(t, blueService+"/32")
+	file := filepath.Join(t.TempDir(), "plan.json")
+	oauth := network.Backend{Name: "oauth:6443", Service: "oauth", Port: 6443, ClusterIP: netip.MustParseAddr("10.96.0.7")}
+	git := network.Backend{Name: "git:80", Service: "git", Port: 80, ClusterIP: netip.MustParseAddr("192.168.100.20")}
+	forward := func(b network.Backend) network.Forward {
+		return network.Forward{ServerNames: []string{b.Service + ".example.com"}, Backend: b.Name}
+	}
+	at := netip.MustParseAddr(blueService)
+	carries(t, file, oauth, network.Listener{Address: at, Port: 443, Forwards: []network.Forward{forward(oauth)}})
+	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	plan := network.Plan{Networks: []network.Network{source.Current().Network}, Cluster: source.Current().Cluster, Endpoints: []network.Endpoint{
+		{Name: "oauth", Backend: oauth}, {Name: "git", Origin: network.OriginService, Backend: git},
+	}}
+	plan.Networks[0].Backends = []network.Backend{git, oauth}
+	plan.Networks[0].Listeners = []network.Listener{
+		{Address: at, Port: 80, Default: git.Name},
+		{Address: at, Port: 443, Forwards: []network.Forward{forward(git), forward(oauth)}},
+	}
+	g.Expect(os.WriteFile(file, plan.JSON(), 0o600)).To(Succeed())
+	source, err = edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	p := proxy{source: source, flags: serverFlags{watch: true, device: "net1"}, backends: nobody(t)}
+	var n network.Network
+	var cut cutOff
+	v.edge.Do(t, func() { n, cut, err = p.may() })
+	g.Expect(err).NotTo(HaveOccurred(), "a user's Service does not make the edge unready")
+	g.Expect(n.Listeners).To(HaveExactElements(plan.Networks[0].Listeners[1]), "and one that leads to it alone is closed")
+	behind := cut.but(envoy.Behind(n, p.backends))
+	g.Expect(behind).To(And(HaveKeyWithValue("git:80", BeEmpty()), HaveKeyWithValue("oauth:6443", BeNil())))
+	g.Expect(behind["git:80"]).NotTo(BeNil(), "else its Service's own address would be dialled")
+	g.Expect(cut.String()).To(ContainSubstring("192.168.100.20 (Service git)"))
+}
+
+// TestProxyToAHostOutside: looked up by the system's resolver, and reached by its
+// name.
+func TestProxyToAHostOutside(t *testing.T) {
+	g := NewWithT(t)
+	program := testbed.RequireEnvoy(t)
+	v := newVLAN(t, blueService+"/32")
+	var questions net.PacketConn
+	var l net.Listener
+	var err error
+	v.pod.Do(t, func() {
+		if questions, err = net.ListenPacket("udp4", "10.128.0.1:53"); err == nil {
+			l, err = net.Listen("tcp4", "10.128.0.1:5000")
+		}
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	answers := &dns.Server{PacketConn: questions, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		if q.Question[0].Name == "mirror.example.com." && q.Question[0].Qtype == dns.TypeA {
+			a, _ := dns.NewRR("mirror.example.com. 60 IN A 10.128.0.1")
+			m.Answer = append(m.Answer, a)
+		}
+		_ = w.WriteMsg(m)
+	})}
+	go func() { _ = answers.ActivateAndServe() }()
+	t.Cleanup(func() { _ = answers.Shutdown() })
+	mirror := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the mirror") }))
+	mirror.Listener = l
+	mirror.StartTLS()
+	t.Cleanup(mirror.Close)
+	conf := filepath.Join("/etc/netns", v.edge.Name)
+	g.Expect(os.MkdirAll(conf, 0o755)).To(Succeed())
+	t.Cleanup(func() { _ = os.RemoveAll(conf) })
+	g.Expect(os.WriteFile(filepath.Join(conf, "resolv.conf"), []byte("nameserver 10.128.0.1\n"), 0o644)).To(Succeed())
+
+	file := filepath.Join(t.TempDir(), "plan.json")
+	outside := network.Backend{Kind: network.BackendOutside, Name: "mirror.example.com:5000", Host: "mirror.example.com", Port: 5000}
+	carries(t, file, outside, network.Listener{
+		Address: netip.MustParseAddr(blueService), Port: 5000,
+		Forwards: []network.Forward{{ServerNames: []string{outside.Host}, Backend: outside.Name}},
+	})
+	start(t, v.edge, "proxy", "--plan", file, "--envoy", program)
+	get := func(serverName string) (string, error) {
+		c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+			DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: serverName, InsecureSkipVerify: true},
+			DialContext: func(context.Context, string, string) (c net.Conn, err error) {
+				v.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", blueService+":5000", 5*time.Second) })
+				return c, err
+			},
+		}}
+		resp, err := c.Get("https://" + serverName + ":5000/")
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		return string(b), err
+	}
+	g.Eventually(func() (string, error) { return get(outside.Host) }, "30s").Should(Equal("the mirror"))
+	_, err = get("other.example.com")
+	g.Expect(err).To(HaveOccurred())
 }

@@ -34,7 +34,7 @@ func newClient(n network.Network, k Known, mac string, now time.Time) client {
 	name, reported, ok := k.Machines.Machine(mac)
 	if ok {
 		c.machine, c.reported = name, reported
-	} else if l, ok := k.Leases.Of(mac); ok {
+	} else if l, ok := k.Leases.Of(mac); ok && !k.Machines.Gone(l.Machine) {
 		// Machines may not have been seen yet; the lease remembers.
 		c.machine = l.Machine
 	}
@@ -53,16 +53,19 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address is the one for this client: its reservation; else what it has; else
-// what its machine is reported to have; else the hint (option 50, or what it
-// says it has); else a place in the range that follows from its MAC. False: there
-// is none for it now.
+// address is the one for this client: what it has, as long as the plan lets it
+// keep that; else its reservation; else the hint (option 50, or what it says it
+// has); else a place in the range that follows from its MAC. False: there is none
+// for it now.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
+	if a := c.own(); a.IsValid() && (c.holds(a) || c.room()) {
+		return a, true
+	}
 	if a := c.reservation(); a.IsValid() {
 		return a, c.available(a)
 	}
-	if a := c.own(); a.IsValid() {
-		return a, true
+	if !c.room() {
+		return netip.Addr{}, false
 	}
 	if hint.IsValid() && c.permitted(hint) && c.available(hint) {
 		return hint, true
@@ -71,34 +74,69 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 }
 
 // own is the address the client has already, by lease or by what its machine is
-// reported to have. Zero: none that it may keep.
+// reported to have; a lease that has run out says less than a report. Zero: none
+// that it may keep.
 func (c client) own() netip.Addr {
-	if l, ok := c.known.Leases.Of(c.mac); ok && c.permitted(l.Address) && c.available(l.Address) {
+	l, ok := c.known.Leases.Of(c.mac)
+	leased := ok && c.keeps(l.Address) && c.available(l.Address)
+	reported := c.reported.IsValid() && c.keeps(c.reported) && c.available(c.reported)
+	switch {
+	case leased && (l.Held(c.now) || !reported):
 		return l.Address
-	}
-	if c.reported.IsValid() && c.permitted(c.reported) && c.available(c.reported) {
+	case reported:
 		return c.reported
 	}
 	return netip.Addr{}
 }
 
-// permitted says whether the plan lets this client have a.
+// holds says whether a is the client's by a lease that lasts, so that nobody else
+// could get it.
+func (c client) holds(a netip.Addr) bool {
+	l, ok := c.known.Leases.At(a)
+	return ok && l.MAC == c.mac && !l.Free(c.now, c.leaseTime(), false)
+}
+
+// permitted says whether the plan lets this client begin to use a.
 func (c client) permitted(a netip.Addr) bool {
+	if r := c.reservation(); r.IsValid() {
+		return a == r
+	}
+	return c.n.DHCP.Range.Contains(a) && c.allowed(a)
+}
+
+// keeps says whether the plan lets this client keep a, which it has. A machine
+// that runs keeps an address outside of the range, too: it was there before us, or
+// the range was moved since, and a node whose address changes is lost to its
+// cluster until somebody mends it. Its own word is not enough: that address may be
+// in what another server gives. What is ours, excluded, or reserved for another it
+// does not keep, and its own reservation moves it as soon as that is free.
+func (c client) keeps(a netip.Addr) bool {
+	r := c.reservation()
+	if r.IsValid() && (a == r || c.available(r)) {
+		return a == r
+	}
+	return (c.n.DHCP.Range.Contains(a) || c.machine != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
+}
+
+// allowed says whether a is neither ours nor excluded nor another's reservation.
+func (c client) allowed(a netip.Addr) bool {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.Address == a {
 			return r.MAC == c.mac
 		}
 	}
-	if c.reservation().IsValid() || !c.n.DHCP.Range.Contains(a) || c.ours(a) {
-		return false
-	}
-	return !slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
+	return !c.ours(a) && !c.excluded(a)
 }
 
-// ours says whether a is an edge's or the router's: never given, whatever the
-// plan's range says.
+func (c client) excluded(a netip.Addr) bool {
+	return slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
+}
+
+// ours says whether a is an edge's, the router's, or published: never given,
+// whatever the plan's range says.
 func (c client) ours(a netip.Addr) bool {
-	return a == c.n.NextHop || a == c.n.ServiceAddress || a == c.n.DHCP.Router || slices.Contains(c.n.ReservedAddresses, a) ||
+	return a == c.n.NextHop || a == c.n.ServiceAddress || a == c.n.DHCP.Router ||
+		slices.Contains(c.n.ReservedAddresses, a) || slices.Contains(c.n.PublishedAddresses, a) ||
 		slices.ContainsFunc(c.n.Edges, func(e network.Edge) bool { return e.Address == a })
 }
 
@@ -109,7 +147,10 @@ func (c client) available(a netip.Addr) bool {
 			return true
 		}
 		gone := l.Machine != "" && c.known.Machines.Gone(l.Machine)
-		if !l.Free(c.now, c.leaseTime(), gone) {
+		// What was declined is left alone but by the machine that is reported to use
+		// it all the same: whoever declined it was not that machine, or was mistaken.
+		mistaken := l.MAC == "" && c.machine != "" && c.reported == a
+		if !mistaken && !l.Free(c.now, c.leaseTime(), gone) {
 			return false
 		}
 	}
@@ -121,12 +162,11 @@ func (c client) available(a netip.Addr) bool {
 // had come first, then those whose lease is long over, then those that were only
 // offered.
 func (c client) probe() (netip.Addr, bool) {
-	first, last := number(c.n.DHCP.Range.First), number(c.n.DHCP.Range.Last)
-	if !c.n.DHCP.Range.First.Is4() || last < first {
+	size, ok := rangeSize(c.n.DHCP.Range)
+	if !ok {
 		return netip.Addr{}, false
 	}
-	size := uint64(last-first) + 1
-	start := place(c.mac) % size
+	first, start := number(c.n.DHCP.Range.First), place(c.mac)%size
 	var used, offered netip.Addr
 	for i := range min(size, maxProbes) {
 		a := address(first + uint32((start+i)%size))
@@ -148,6 +188,14 @@ func (c client) probe() (netip.Addr, bool) {
 	return a, a.IsValid()
 }
 
+// rangeSize is how many addresses r has; false where it has none.
+func rangeSize(r network.Range) (uint64, bool) {
+	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
+		return 0, false
+	}
+	return uint64(number(r.Last)-number(r.First)) + 1, true
+}
+
 func either(a, b netip.Addr) netip.Addr {
 	if a.IsValid() {
 		return a
@@ -164,6 +212,12 @@ func place(mac string) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	return x ^ x>>33
+}
+
+// isHost says whether a is one that a host of p may have: not its first (the
+// network's) or its last (everybody's).
+func isHost(p netip.Prefix, a netip.Addr) bool {
+	return p.Contains(a) && a != p.Masked().Addr() && a != broadcast(p)
 }
 
 func number(a netip.Addr) uint32 {

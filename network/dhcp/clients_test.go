@@ -51,6 +51,7 @@ func (m machines) Machine(mac string) (string, netip.Addr, bool) {
 	return name, netip.Addr{}, ok
 }
 func (m machines) Reporter(netip.Addr) string { return "" }
+func (m machines) Ready() error               { return nil }
 func (m machines) Gone(name string) bool {
 	for _, n := range m {
 		if n == name {
@@ -87,7 +88,12 @@ func serve(t *testing.T, n network.Network, dir string) site {
 
 func serveFrom(t *testing.T, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
 	t.Helper()
-	s := site{t: t, n: n, segment: segment(t), edge: netns.New(t)}
+	return serveOn(t, segment(t), n, store, settings...)
+}
+
+func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
+	t.Helper()
+	s := site{t: t, n: n, segment: on, edge: netns.New(t)}
 	bits := "/" + strconv.Itoa(n.CIDR.Bits())
 	s.segment.Attach(t, s.edge, "net1", "", n.Edges[0].Address.String()+bits, n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
 	m, err := dhcp.NewMetrics(prometheus.NewRegistry())

@@ -22,6 +22,14 @@
 // decides nothing: a node's initrd and its root send different ones, and cloned
 // disks send the same.
 //
+// # Who gets what
+//
+// A machine keeps the address that it has, by lease or by what KubeVirt reports of
+// it, before anybody is given one; so nothing new is promised until leases and
+// machines have been read. Clients that are no machines get what is left over when
+// as many addresses as the plan says are kept for machines (Room). A lease that
+// nobody has come back for in a day is forgotten.
+//
 // # Without privileges
 //
 // There is no raw socket, so an answer to a client without an address is sent to

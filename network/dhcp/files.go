@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -105,6 +106,13 @@ func (f *Files) Of(mac string) (network.Lease, bool) {
 	defer f.mu.RUnlock()
 	l, ok := f.leases[f.byMAC[mac]]
 	return l, ok
+}
+
+// All leases, in no order.
+func (f *Files) All() []network.Lease {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return slices.Collect(maps.Values(f.leases))
 }
 
 // Replace writes next where was is what is known of its address.

@@ -165,3 +165,54 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// TestMachinesAlwaysFit: whatever strangers do, and whoever came first, as many
+// machines as the plan keeps addresses for get one.
+func TestMachinesAlwaysFit(t *testing.T) {
+	const kept = 5
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := blue()
+		n.DHCP.Range, n.DHCP.KeptForMachines = network.Range{First: at("10"), Last: at("21")}, kept
+		n.DHCP.Exclude = []network.Range{{First: at("12"), Last: at("13")}}
+		machines := cluster{names: map[string]string{}, seen: true}
+		for i := range kept {
+			machines.names[fmt.Sprintf("02:00:00:00:0a:%02x", i)] = fmt.Sprint("blue-worker-", i)
+		}
+		store, _ := dhcp.OpenFiles("")
+		clock := now
+		// boots says whether the client has an address in the end.
+		boots := func(mac string) bool {
+			k := dhcp.Known{Leases: store, Machines: machines, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			k.Room = func() int { return dhcp.Room(n, k, clock) }
+			offer := dhcp.Reply(n, k, message(dhcpv4.MessageTypeDiscover, mac), clock)
+			if offer.Answer == nil {
+				return false
+			}
+			v := dhcp.Reply(n, k, message(dhcpv4.MessageTypeRequest, mac, server(us), dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(offer.Address.AsSlice()))), clock)
+			if v.Next.Address.IsValid() {
+				if err := store.Replace(t.Context(), v.Was, v.Next); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return v.Outcome == dhcp.Granted
+		}
+		strangers := 0
+		for range 200 {
+			clock = clock.Add(time.Duration(r.IntN(120)) * time.Second)
+			if r.IntN(10) == 0 {
+				boots(fmt.Sprintf("02:00:00:00:0a:%02x", r.IntN(kept)))
+			} else if boots(fmt.Sprintf("02:00:00:00:0b:%02x", r.IntN(40))) {
+				strangers++
+			}
+		}
+		if strangers == 0 {
+			t.Fatalf("seed %d: no stranger got an address", seed)
+		}
+		for mac := range machines.names {
+			if !boots(mac) {
+				t.Fatalf("seed %d: no address for machine %s", seed, mac)
+			}
+		}
+	}
+}

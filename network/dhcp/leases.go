@@ -30,6 +30,8 @@ type Store interface {
 	Replace(ctx context.Context, was, next network.Lease) error
 	// Remove deletes a lease where it is still as was says.
 	Remove(ctx context.Context, was network.Lease) error
+	// All leases that are known, in no order.
+	All() []network.Lease
 }
 
 // Machines is what is known of the cluster's machines.
@@ -42,6 +44,9 @@ type Machines interface {
 	Reporter(address netip.Addr) string
 	// Gone says that there surely is no machine of this name.
 	Gone(name string) bool
+	// Ready is nil when every machine that there was is known. Until then nothing
+	// new is promised: a machine may have it.
+	Ready() error
 }
 
 // NoMachines knows none: every client is served from the pool.
@@ -56,6 +61,9 @@ func (NoMachines) Reporter(netip.Addr) string { return "" }
 // Gone is never sure.
 func (NoMachines) Gone(string) bool { return false }
 
+// Ready is nil: there is nothing to wait for.
+func (NoMachines) Ready() error { return nil }
+
 // Known is everything that an answer depends on beside the plan and the clock.
 type Known struct {
 	Leases   Leases
@@ -64,7 +72,10 @@ type Known struct {
 	// machines that start together are not offered the same. Empty: to none. It
 	// is a courtesy: the write before the ACK decides.
 	Offered func(netip.Addr) string
-	// Complete: Leases knows every lease that there was.
+	// Room is how many more addresses clients may get that are no machines (Room).
+	// Nil: there is no limit, as where machines can't be told from others.
+	Room func() int
+	// Complete: every lease and every machine that there was is known.
 	Complete bool
 }
 

@@ -41,15 +41,19 @@ const (
 	OtherServer Outcome = "other-server"
 	// UnknownMachine: the plan answers only machines of the cluster.
 	UnknownMachine Outcome = "unknown-machine"
-	// UnknownClient asks for an address we know nothing of (INIT-REBOOT): RFC 2131
-	// has us silent, since another server may know.
+	// UnknownClient asks for an address we know nothing of: RFC 2131 has us silent,
+	// since another server may know.
 	UnknownClient Outcome = "unknown-client"
 	// Exhausted: there is no address for it.
 	Exhausted Outcome = "exhausted"
-	// NotReady: not all leases are known, so nothing new is promised.
+	// KeptForMachines: it is no machine, and what is left is for those that are.
+	KeptForMachines Outcome = "kept-for-machines"
+	// NotReady: not all leases or machines are known, so nothing new is promised.
 	NotReady Outcome = "not-ready"
 	Declined Outcome = "declined"
-	Released Outcome = "released"
+	// DeclineIgnored: the machine is reported to use the address.
+	DeclineIgnored Outcome = "decline-ignored"
+	Released       Outcome = "released"
 	// NotHeld: declines or releases what it does not have, or informs from an
 	// address that is not of this network.
 	NotHeld Outcome = "not-held"
@@ -131,7 +135,10 @@ func (x exchange) discover() Verdict {
 		return x.silent(NotReady)
 	}
 	a, ok := x.address(x.asked)
-	if !ok {
+	switch {
+	case !ok && !x.room():
+		return x.silent(KeptForMachines)
+	case !ok:
 		return x.silent(Exhausted)
 	}
 	v := x.silent(Offered)
@@ -172,7 +179,7 @@ func (x exchange) selecting() Verdict {
 // of is adopted where nobody else has it, so that lost leases cut off nobody.
 func (x exchange) renewing() Verdict {
 	if a, ok := x.address(x.has); !ok || a != x.has {
-		return x.refuse(x.has, "this address is not yours any more")
+		return x.deny(x.has)
 	}
 	return x.grant(x.has)
 }
@@ -190,9 +197,20 @@ func (x exchange) rebooting() Verdict {
 		return x.silent(UnknownClient)
 	}
 	if a, ok := x.address(x.asked); !ok || a != x.asked {
-		return x.refuse(x.asked, "this address is not yours any more")
+		return x.deny(x.asked)
 	}
 	return x.grant(x.asked)
+}
+
+// deny refuses what a client uses or remembers. It is silent about an address of
+// this network that we would not give and have not given: another server may have.
+func (x exchange) deny(a netip.Addr) Verdict {
+	_, had := x.known.Leases.Of(x.mac)
+	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
+	if x.n.CIDR.Contains(a) && !given {
+		return x.silent(UnknownClient)
+	}
+	return x.refuse(a, "this address is not yours any more")
 }
 
 // grant writes ahead: the lease as written ends a lease time after what the client
@@ -236,11 +254,20 @@ func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	return v
 }
 
-// decline: the client found that somebody else uses the address we gave it.
+// decline: the client found that somebody else uses the address we gave it. It
+// says so before it uses the address (RFC 2131 section 3.1, step 5), and then
+// KubeVirt does not report the address of it. So nobody is believed who declines
+// what this very machine is reported to have: a MAC is easily forged, and the
+// machine would lose a node's address at its next renewal.
 func (x exchange) decline() Verdict {
 	was, ok := x.known.Leases.At(x.asked)
-	if !ok || was.MAC != x.mac {
+	switch {
+	case !ok || was.MAC != x.mac:
 		return x.silent(NotHeld)
+	case x.reported == x.asked:
+		v := x.silent(DeclineIgnored)
+		v.Address = x.asked
+		return v
 	}
 	v := x.silent(Declined)
 	v.Address, v.Was = x.asked, was

@@ -19,7 +19,7 @@ type world struct {
 	leases   []network.Lease
 	machines cluster
 	offered  map[string]string
-	// partial: not all leases are known.
+	// partial: not all leases are known, or not all machines.
 	partial bool
 }
 
@@ -45,6 +45,8 @@ func (c cluster) Reporter(a netip.Addr) string {
 	return ""
 }
 
+func (c cluster) Ready() error { return nil }
+
 func (c cluster) Gone(name string) bool {
 	for _, n := range c.names {
 		if n == name {
@@ -68,10 +70,14 @@ func (w world) known() dhcp.Known {
 	for _, l := range w.leases {
 		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
 	}
-	return dhcp.Known{
+	k := dhcp.Known{
 		Leases: files, Machines: w.machines, Complete: !w.partial,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
+	if w.n.DHCP.KeptForMachines > 0 {
+		k.Room = func() int { return dhcp.Room(w.n, k, now) }
+	}
+	return k
 }
 
 func (w world) says(m *dhcpv4.DHCPv4) dhcp.Verdict {
@@ -210,29 +216,40 @@ func TestSelecting(t *testing.T) {
 // remembers one.
 func TestRebootingAndRenewing(t *testing.T) {
 	check(t, map[string]row{
-		"INIT-REBOOT: right":                               {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
-		"INIT-REBOOT: another network":                     {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
-		"INIT-REBOOT: wrong address of this network":       {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
-		"INIT-REBOOT: unknown client":                      {world{}, request, with(asks("30")), dhcp.UnknownClient, none, "", "", "", false},
-		"INIT-REBOOT: unknown client, held address":        {world{leases: others}, request, with(asks("20")), dhcp.UnknownClient, none, "", "", "", false},
-		"INIT-REBOOT: a machine whose lease was lost":      {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
-		"INIT-REBOOT: a machine, held address":             {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
-		"INIT-REBOOT: wrong, but not all leases are known": {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
-		"RENEWING: right":                                  {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
-		"RENEWING: near what was written":                  {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
-		"RENEWING: another's":                              {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: of another network":                     {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: excluded since":                         {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: a lease that was lost":                  {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
-		"RENEWING: not known as not all leases are known":  {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"INIT-REBOOT: right":                                    {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
+		"INIT-REBOOT: another network":                          {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: wrong address of this network":            {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: unknown client":                           {world{}, request, with(asks("30")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: unknown client, held address":             {world{leases: others}, request, with(asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: a machine whose lease was lost":           {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
+		"INIT-REBOOT: a machine, held address":                  {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: wrong, but not all leases are known":      {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
+		"RENEWING: right":                                       {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
+		"RENEWING: near what was written":                       {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: another's":                                   {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: of another network":                          {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: excluded since":                              {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: a lease that was lost":                       {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"RENEWING: excluded, and never given by us":             {world{n: excluded}, request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"RENEWING: outside of the range, and never given by us": {world{}, request, with(has("254")), dhcp.UnknownClient, none, "", "", "", false},
+		"RENEWING: the next hop":                                {world{}, request, with(has("2")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: not known as not all leases are known":       {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
 	})
 }
 
 // TestDeclineReleaseInform: RFC 2131 sections 4.3.3 to 4.3.5.
 func TestDeclineReleaseInform(t *testing.T) {
 	check(t, map[string]row{
-		"DECLINE: what it has":       {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
-		"DECLINE: another's":         {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
+		"DECLINE: what it has": {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
+		"DECLINE: another's":   {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
+		"DECLINE: what its machine is reported to have": {
+			world{leases: mine, machines: reporting(mac1, "20")}, decline, with(server(us), asks("20")), dhcp.DeclineIgnored, none, "", "", "", false},
+		"DECLINE: of a machine that is reported elsewhere": {
+			world{leases: mine, machines: reporting(mac1, "66")}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
+		"RENEWING: declined, and reported": {
+			world{leases: []network.Lease{held("20", "", hour)}, machines: reporting(mac1, "20")}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"RENEWING: declined, and reported of another": {
+			world{leases: []network.Lease{held("20", "", hour)}, machines: reporting(mac2, "20")}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
 		"RELEASE: what it has":       {world{leases: mine}, release, with(server(us), has("20")), dhcp.Released, none, "", "", "20", false},
 		"RELEASE: another's":         {world{leases: others}, release, with(server(us), has("20")), dhcp.NotHeld, none, "", "", "", false},
 		"INFORM":                     {world{}, inform, with(has("200")), dhcp.Informed, ack, "", "", "", false},

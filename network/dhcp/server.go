@@ -5,6 +5,7 @@
 package dhcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -55,10 +56,11 @@ type Server struct {
 
 	mu sync.Mutex
 	// busy are the MACs whose leases are being written: a client that asks again
-	// meanwhile gets the first answer.
-	busy   map[string]bool
-	offers offered
-	late   Late
+	// meanwhile gets the first answer. True: it is a stranger's new address.
+	busy    map[string]bool
+	offers  offered
+	late    Late
+	counted count
 }
 
 // Serve answers on conn, which it closes, until ctx ends.
@@ -81,7 +83,8 @@ func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	defer s.writing.Wait()
-	s.writing.Go(func() { s.writeLate(ctx) })
+	s.writing.Go(func() { every(ctx, again, func() { s.writeLate(ctx) }) })
+	s.writing.Go(func() { every(ctx, collectEvery, func() { s.collect(ctx) }) })
 	packet := make([]byte, 1<<16)
 	for {
 		size, cm, _, err := s.out.ReadFrom(packet)
@@ -113,7 +116,7 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 	}
 	mac := request.ClientHWAddr.String()
 	s.mu.Lock()
-	if s.busy[mac] || len(s.busy) >= maxWriting {
+	if _, writing := s.busy[mac]; writing || len(s.busy) >= maxWriting {
 		s.mu.Unlock()
 		s.Metrics.dropped.WithLabelValues("busy").Inc()
 		return
@@ -129,7 +132,10 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 		return
 	}
 	if writes {
-		s.busy[mac] = true
+		s.busy[mac] = v.Outcome == Granted && v.Machine == "" && !v.Anyway
+		if s.busy[mac] {
+			s.counted.room--
+		}
 	}
 	s.mu.Unlock()
 	if !writes {
@@ -155,11 +161,19 @@ func addressedTo(n network.Network, dst net.IP) bool {
 // decide holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) Verdict {
 	now := s.Now()
-	return Reply(n, Known{
-		Leases: s.late.Over(s.Store), Machines: s.Machines, Complete: s.Store.Ready() == nil,
+	k := Known{
+		Leases: s.late.Over(s.Store), Machines: s.Machines, Complete: s.Ready() == nil,
 		Offered: func(a netip.Addr) string { return s.offers.to(a, now) },
-	}, request, now)
+	}
+	if _, none := s.Machines.(NoMachines); !none && n.DHCP.KeptForMachines > 0 {
+		k.Room = func() int { return s.room(n, k, now) }
+	}
+	return Reply(n, k, request, now)
 }
+
+// Ready is nil when all leases and machines that there were are known. Until then
+// only those are served who have a lease.
+func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.Machines.Ready()) }
 
 // write makes the verdict durable. Where somebody else wrote the address since,
 // it is decided anew.
@@ -249,34 +263,39 @@ func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
 	}
 }
 
-// writeLate writes what could not be written, as long as the address is still
-// its client's.
-func (s *Server) writeLate(ctx context.Context) {
-	tick := time.NewTicker(again)
+// every calls do each time that d has gone by, until ctx ends.
+func every(ctx context.Context, d time.Duration, do func()) {
+	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			do()
+		}
+	}
+}
+
+// writeLate writes what could not be written, as long as the address is still
+// its client's.
+func (s *Server) writeLate(ctx context.Context) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.late))
+	s.mu.Unlock()
+	s.Metrics.late.Set(float64(len(all)))
+	for _, l := range all {
+		was, ok := s.Store.At(l.Address)
+		if !ok || was.MAC == l.MAC && was.Expires.Before(l.Expires) {
+			if err := s.Store.Replace(ctx, was, l); err != nil {
+				// The next one would fail too; what somebody else wrote is known then.
+				return
+			}
 		}
 		s.mu.Lock()
-		all := slices.Collect(maps.Values(s.late))
-		s.mu.Unlock()
-		s.Metrics.late.Set(float64(len(all)))
-		for _, l := range all {
-			was, ok := s.Store.At(l.Address)
-			if !ok || was.MAC == l.MAC && was.Expires.Before(l.Expires) {
-				if err := s.Store.Replace(ctx, was, l); err != nil {
-					// The next one would fail too; what somebody else wrote is known then.
-					break
-				}
-			}
-			s.mu.Lock()
-			if s.late[l.Address] == l {
-				delete(s.late, l.Address)
-			}
-			s.mu.Unlock()
+		if s.late[l.Address] == l {
+			delete(s.late, l.Address)
 		}
+		s.mu.Unlock()
 	}
 }

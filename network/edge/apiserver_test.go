@@ -20,6 +20,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kubevirtv1 "kubevirt.io/api/core/v1"
@@ -150,6 +151,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	t.Run("leases", func(t *testing.T) { testLeases(t, c) })
 	t.Run("machines", func(t *testing.T) { testMachines(t, c) })
 	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
+	t.Run("backends", func(t *testing.T) { testBackends(t, c) })
 	t.Run("plan", func(t *testing.T) { testPlan(t, c) })
 	t.Run("outage", func(t *testing.T) { testOutage(t, c) })
 }
@@ -219,6 +221,7 @@ func testMachines(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	m := c.kube(t).Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24"))
 	g.Expect(m.Gone("blue-1")).To(BeFalse(), "not sure yet")
+	g.Eventually(m.Ready, "10s").Should(Succeed(), "that there is none is known, too")
 	vmi := &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue-1"},
@@ -241,6 +244,31 @@ func testMachines(t *testing.T, c cluster) {
 	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
 	g.Expect(m.Gone("blue-1")).To(BeFalse())
 	g.Expect(m.Gone("blue-0")).To(BeTrue())
+	// One that a later KubeVirt wrote, in shapes that ours does not know.
+	c.apply(t, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+		"metadata": map[string]any{"namespace": namespace, "name": "odd"},
+		"spec": map[string]any{"domain": map[string]any{"cpu": "many", "devices": map[string]any{"interfaces": []any{
+			"a", map[string]any{"name": int64(5), "macAddress": "02:00:00:00:00:05"}, map[string]any{"macAddress": true},
+		}}}},
+		"status": map[string]any{"interfaces": []any{
+			map[string]any{"name": "", "mac": "02:00:00:00:00:cc", "ipAddress": "192.168.100.4"}, map[string]any{"ipAddresses": "none"},
+		}},
+	}})
+	g.Eventually(func() string { n, _, _ := m.Machine("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "what can be read of it is")
+	_, _, ok = m.Machine("02:00:00:00:00:cc")
+	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
+
+	// A younger one, by name as in the second it was made.
+	second := vmi.DeepCopy()
+	second.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "blue-2"}
+	second.Status.Interfaces[0].MAC = "02:00:00:00:00:02"
+	c.apply(t, second)
+	g.Eventually(func() netip.Addr { _, a, _ := m.Machine("02:00:00:00:00:02"); return a }, "10s").Should(Equal(address))
+	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"), "who was first")
+	name, _, _ = m.Machine("02:00:00:00:00:aa")
+	g.Expect(name).To(Equal("blue-1"))
+	g.Expect(c.admin.Delete(t.Context(), second)).To(Succeed())
 	g.Expect(c.admin.Delete(t.Context(), vmi)).To(Succeed())
 	g.Eventually(func() bool { return m.Gone("blue-1") }, "10s").Should(BeTrue())
 }
@@ -249,7 +277,7 @@ func testEndpoints(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	e := c.kube(t).EndpointSlices(t.Context())
 	g.Eventually(e.Seen(), "10s").Should(BeClosed())
-	g.Expect(e.Endpoints("kube-apiserver", "")).To(BeNil(), "never seen")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(BeNil(), "never seen")
 	changed := e.Changed()
 	yes, no := true, false
 	name, port := "", int32(6443)
@@ -265,8 +293,8 @@ func testEndpoints(t *testing.T, c cluster) {
 	}
 	c.apply(t, slice)
 	g.Eventually(changed, "10s").Should(BeClosed())
-	g.Expect(e.Endpoints("kube-apiserver", "")).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.8:6443"), netip.MustParseAddrPort("10.1.0.9:6443")}))
-	g.Expect(e.Endpoints("kube-apiserver", "https")).To(And(BeEmpty(), Not(BeNil())), "seen, and no such port")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.8:6443"), netip.MustParseAddrPort("10.1.0.9:6443")}))
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver", PortName: "other"})).To(And(BeEmpty(), Not(BeNil())), "seen, and no such port")
 	set := func(endpoints ...discoveryv1.Endpoint) {
 		changed = e.Changed()
 		slice.Endpoints = endpoints
@@ -274,9 +302,9 @@ func testEndpoints(t *testing.T, c cluster) {
 		g.Eventually(changed, "10s").Should(BeClosed())
 	}
 	set(slice.Endpoints[2])
-	g.Expect(e.Endpoints("kube-apiserver", "")).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "none is ready, one still serves")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "none is ready, one still serves")
 	set()
-	g.Expect(e.Endpoints("kube-apiserver", "")).To(And(BeEmpty(), Not(BeNil())), "seen, and none is there")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(And(BeEmpty(), Not(BeNil())), "seen, and none is there")
 }
 
 func testPlan(t *testing.T, c cluster) {
@@ -325,7 +353,7 @@ func testOutage(t *testing.T, c cluster) {
 	of, _ := l.Of(known.MAC)
 	g.Expect(of).To(Equal(known))
 	g.Expect(l.Ready()).To(Succeed())
-	g.Expect(e.Endpoints("kube-apiserver", "")).NotTo(BeNil())
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).NotTo(BeNil())
 	// As a restart finds it; the first one still writes its own.
 	copied, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -11,6 +11,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // EndpointSlices follows the namespace's EndpointSlices.
@@ -51,18 +53,18 @@ func (e *EndpointSlices) Seen() <-chan struct{} { return e.whole }
 // Changed is closed at the next change. Take it before reading Endpoints.
 func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.changed() }
 
-// Endpoints are the addresses behind the named port of a service, sorted; an
-// empty name is the only port of a Service. Nil where no slice of the service
+// Endpoints are the addresses behind b's Service and port name, sorted; an
+// empty name is the only port of a Service. Nil where no slice of the Service
 // has been seen (dial its cluster IP), empty where there are slices and nobody
 // is ready.
-func (e *EndpointSlices) Endpoints(service, portName string) []netip.AddrPort {
+func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	var all []*discoveryv1.EndpointSlice
 	for _, o := range e.store.List() {
-		if s, ok := o.(*discoveryv1.EndpointSlice); ok && s.Labels[discoveryv1.LabelServiceName] == service {
+		if s, ok := o.(*discoveryv1.EndpointSlice); ok && s.Labels[discoveryv1.LabelServiceName] == b.Service {
 			all = append(all, s)
 		}
 	}
-	return endpoints(all, portName)
+	return endpoints(all, b.PortName)
 }
 
 // endpoints are those that are ready, or, where none is, those that still serve

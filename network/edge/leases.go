@@ -115,6 +115,17 @@ func (s *Leases) Of(mac string) (network.Lease, bool) {
 	return best, best.Address.IsValid()
 }
 
+// All leases, in no order.
+func (s *Leases) All() []network.Lease {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]network.Lease, 0, len(s.byAddr))
+	for _, r := range s.byAddr {
+		all = append(all, r.lease)
+	}
+	return all
+}
+
 // MachineAt is the name of the machine that holds address now, by a lease that
 // has not expired. Empty: none does.
 func (s *Leases) MachineAt(a netip.Addr) string {

@@ -88,13 +88,7 @@ func (s *Leases) forgetRecalled() {
 }
 
 func (s *Leases) write(file string) error {
-	s.mu.RLock()
-	all := make([]network.Lease, 0, len(s.byAddr))
-	for _, r := range s.byAddr {
-		all = append(all, r.lease)
-	}
-	s.mu.RUnlock()
-	b, err := json.Marshal(all)
+	b, err := json.Marshal(s.All())
 	if err != nil {
 		return err
 	}

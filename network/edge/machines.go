@@ -1,14 +1,20 @@
 // This file knows the cluster's machines by their MACs, from KubeVirt's
 // VirtualMachineInstances. It never believes a guest about a MAC: interfaces that
-// only the guest's own agent reports are left out.
+// only the guest's own agent reports are left out. Where two machines are reported
+// to have one address, it is the older one's. It reads the fields that it needs
+// and no others, so that one object in an unknown shape hides no machine.
 
 package edge
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 )
 
 // Machines are the cluster's machines as KubeVirt knows them.
@@ -26,12 +31,17 @@ type Machines struct {
 	cidr      netip.Prefix
 	store     cache.Store
 	seen      func() bool
-	index     atomic.Pointer[machineIndex]
+	signal    signal
+	// rebuilding keeps an older index from taking a newer one's place.
+	rebuilding sync.Mutex
+	index      atomic.Pointer[machineIndex]
 }
 
+// A machineIndex is complete when it was made from all machines that there were.
 type machineIndex struct {
-	byMAC  map[string]nic
-	byAddr map[netip.Addr]string
+	complete bool
+	byMAC    map[string]nic
+	byAddr   map[netip.Addr]string
 }
 
 // A nic is one interface of one machine. Address is what it is reported to have
@@ -91,19 +101,15 @@ func (m *Machines) keep(o any) (any, error) {
 	if !ok {
 		return o, nil
 	}
-	var vmi kubevirtv1.VirtualMachineInstance
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &vmi); err != nil {
-		return nil, fmt.Errorf("virtual machine instance %s: %w", u.GetName(), err)
-	}
 	return &machine{
-		ObjectMeta: metav1.ObjectMeta{Name: vmi.Name, Namespace: vmi.Namespace, ResourceVersion: vmi.ResourceVersion, UID: vmi.UID},
-		nics:       nics(&vmi, m.cidr),
+		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp()},
+		nics:       nics(u, m.cidr),
 	}, nil
 }
 
 // nics are the machine's own interfaces: those of its spec, with what its status
-// says of each.
-func nics(vmi *kubevirtv1.VirtualMachineInstance, cidr netip.Prefix) []nic {
+// says of each. What is not in its usual shape is left out.
+func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	own := map[string]bool{}
 	var out []nic
 	add := func(mac string, addresses ...string) {
@@ -111,7 +117,7 @@ func nics(vmi *kubevirtv1.VirtualMachineInstance, cidr netip.Prefix) []nic {
 		if err != nil {
 			return
 		}
-		n := nic{machine: vmi.Name, mac: hw.String()}
+		n := nic{machine: vmi.GetName(), mac: hw.String()}
 		for _, a := range addresses {
 			if addr, err := netip.ParseAddr(a); err == nil && cidr.Contains(addr) {
 				n.address = addr
@@ -120,34 +126,81 @@ func nics(vmi *kubevirtv1.VirtualMachineInstance, cidr netip.Prefix) []nic {
 		}
 		out = append(out, n)
 	}
-	for _, i := range vmi.Spec.Domain.Devices.Interfaces {
-		own[i.Name] = true
-		add(i.MacAddress)
+	for _, i := range objects(vmi, "spec", "domain", "devices", "interfaces") {
+		// A name that is missing is not the name of what the guest reports of itself.
+		own[asString(i["name"])] = asString(i["name"]) != ""
+		add(asString(i["macAddress"]))
 	}
-	for _, i := range vmi.Status.Interfaces {
-		if own[i.Name] {
-			add(i.MAC, append([]string{i.IP}, i.IPs...)...)
+	for _, i := range objects(vmi, "status", "interfaces") {
+		if !own[asString(i["name"])] {
+			continue
+		}
+		addresses := []string{asString(i["ipAddress"])}
+		all, _ := i["ipAddresses"].([]any)
+		for _, a := range all {
+			addresses = append(addresses, asString(a))
+		}
+		add(asString(i["mac"]), addresses...)
+	}
+	return out
+}
+
+// objects are those in the list at path, none where there is no list.
+func objects(u *unstructured.Unstructured, path ...string) []map[string]any {
+	var out []map[string]any
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
+	list, _ := field.([]any)
+	for _, x := range list {
+		if o, ok := x.(map[string]any); ok {
+			out = append(out, o)
 		}
 	}
 	return out
 }
 
+// asString is empty for what is not one.
+func asString(x any) string {
+	s, _ := x.(string)
+	return s
+}
+
 func (m *Machines) rebuild() {
-	x := &machineIndex{byMAC: map[string]nic{}, byAddr: map[netip.Addr]string{}}
+	m.rebuilding.Lock()
+	defer m.rebuilding.Unlock()
+	x := &machineIndex{complete: m.seen(), byMAC: map[string]nic{}, byAddr: map[netip.Addr]string{}}
+	var all []*machine
 	for _, o := range m.store.List() {
-		one, ok := o.(*machine)
-		if !ok {
-			continue
+		if one, ok := o.(*machine); ok {
+			all = append(all, one)
 		}
+	}
+	slices.SortFunc(all, func(a, b *machine) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for _, one := range all {
 		for _, n := range one.nics {
 			// A spec's entry comes first and has no address; the status's own follows.
-			x.byMAC[n.mac] = n
-			if n.address.IsValid() {
+			if was, ok := x.byMAC[n.mac]; !ok || was.machine == n.machine {
+				x.byMAC[n.mac] = n
+			}
+			if _, taken := x.byAddr[n.address]; n.address.IsValid() && !taken {
 				x.byAddr[n.address] = n.mac
 			}
 		}
 	}
 	m.index.Store(x)
+	m.signal.notify()
+}
+
+// Ready is nil when all machines that there were are known.
+func (m *Machines) Ready() error {
+	if !m.index.Load().complete {
+		if !m.seen() {
+			return errors.New("virtual machine instances have not been read from the API server yet")
+		}
+		m.rebuild()
+	}
+	return nil
 }
 
 // Machine is the name of the machine that has this MAC (lower case, colons), and
@@ -160,6 +213,10 @@ func (m *Machines) Machine(mac string) (name string, address netip.Addr, ok bool
 // Reporter is the MAC of the machine that is reported to have address. Empty:
 // none is.
 func (m *Machines) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
+
+// Reported are the addresses that machines are reported to have, and the MAC of
+// each. Don't change it.
+func (m *Machines) Reported() map[netip.Addr]string { return m.index.Load().byAddr }
 
 // Gone says that there surely is no machine of this name: never before all have
 // been seen.

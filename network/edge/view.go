@@ -28,6 +28,8 @@ type View struct {
 	Cluster network.Cluster
 	Network network.Network
 	Edge    network.Edge
+	// Endpoints of the plan: who asked for what.
+	Endpoints []network.Endpoint
 }
 
 // ReadView picks what s names from data: a bare plan, or JSON lines as
@@ -56,7 +58,7 @@ func ReadView(data []byte, s Selection) (View, error) {
 	if err != nil {
 		return View{}, fmt.Errorf("network %s: %w", n.Name, err)
 	}
-	return View{Cluster: plan.Cluster, Network: n, Edge: e}, nil
+	return View{Cluster: plan.Cluster, Network: n, Edge: e, Endpoints: plan.Endpoints}, nil
 }
 
 // readPlans reads every plan in data. Clusters that are refused have none and

@@ -14,6 +14,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
@@ -23,6 +24,7 @@ func TestHostedClusters(t *testing.T) {
 	for i, strategy := range hypershift.Strategies() {
 		t.Run(string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
 	}
+	t.Run("networks", func(t *testing.T) { testNetworks(t, b) })
 	t.Run("refused", func(t *testing.T) { testRefused(t, b) })
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
@@ -30,7 +32,7 @@ func TestHostedClusters(t *testing.T) {
 func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	g := NewWithT(t)
 	name := strings.ReplaceAll(string(strategy), "-", "")
-	h := b.create(t, hypershift.HostedClusterOptions{
+	h, _ := b.create(t, hypershift.HostedClusterOptions{
 		Name: name, Strategy: strategy, BaseDomain: "example.com", VLAN: vlan, Replicas: 1,
 		MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Annotations: map[string]string{Annotation: "auto"},
 	})
@@ -44,7 +46,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 
 	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
 
-	w := testWorker(t, b, h)
+	w := testWorkers(t, b, h, 1)[0]
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
 	switch strategy {
 	case hypershift.LoadBalancerIP:
@@ -56,36 +58,54 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	b.destroy(h)
 }
 
-// testWorker boots the worker; what it asserts itself is said again here, where the
-// tests are read.
-func testWorker(t *testing.T, b bed, h Hosted) *worker.Worker {
+// testWorkers boots the workers; what they assert themselves is said again here,
+// where the tests are read.
+func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 	t.Helper()
 	g := NewWithT(t)
 	o, err := worker.New(t.Context(), b.cluster, b.hypershift, h.Name, worker.Print(t.Output()))
 	g.Expect(err).NotTo(HaveOccurred())
-	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), 1, 3*time.Minute)
+	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), want, 3*time.Minute)
 	g.Expect(err).NotTo(HaveOccurred())
-	w := workers[0]
-
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	n := plan.Networks[0]
-	g.Expect(n.DHCP.Range.Contains(w.Lease.Address.Addr())).To(BeTrue(), "%s is in %s", w.Lease.Address, n.DHCP.Range)
-	g.Expect(w.Lease.Server).To(Equal(n.ServiceAddress), "every edge is the same DHCP server")
-	g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
-	g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
-	g.Expect(w.NoToken.Status).To(Equal(401))
-
 	leases, err := h.Leases(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	var names []string
 	for _, l := range leases {
 		names = append(names, l.Name)
 	}
-	g.Expect(names).To(ContainElement(HaveSuffix("."+w.Lease.Address.Addr().String())), "a Lease for the address")
-
 	guest, err := kubernetes.NewForConfig(o.Guest)
 	g.Expect(err).NotTo(HaveOccurred())
+	for _, w := range workers {
+		n := networkOf(t, plan, w)
+		g.Expect(n.DHCP.Range.Contains(w.Lease.Address.Addr())).To(BeTrue(), "%s is in %s", w.Lease.Address, n.DHCP.Range)
+		g.Expect(w.Lease.Server).To(Equal(n.ServiceAddress), "every edge is the same DHCP server")
+		g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
+		g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
+		g.Expect(w.NoToken.Status).To(Equal(401))
+		g.Expect(names).To(ContainElement(HaveSuffix("."+w.Lease.Address.Addr().String())), "a Lease for the address")
+		testNode(t, guest, w)
+	}
+	return workers
+}
+
+// networkOf is the network of the plan that the worker sits on.
+func networkOf(t *testing.T, plan network.Plan, w *worker.Worker) network.Network {
+	t.Helper()
+	for _, n := range plan.Networks {
+		if n.Attachment.String() == w.VM.Network {
+			return n
+		}
+	}
+	t.Fatalf("the plan has no network %s", w.VM.Network)
+	return network.Network{}
+}
+
+// testNode expects a Ready node that its control plane reaches.
+func testNode(t *testing.T, guest kubernetes.Interface, w *worker.Worker) {
+	t.Helper()
+	g := NewWithT(t)
 	node, err := guest.CoreV1().Nodes().Get(t.Context(), w.VM.Name, meta.GetOptions{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(node.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo("Ready")), HaveField("Status", BeEquivalentTo("True")))))
@@ -95,7 +115,6 @@ func testWorker(t *testing.T, b bed, h Hosted) *worker.Worker {
 	_, lines, err := call.Logs(t.Context(), 30*time.Second)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(lines).To(BeNumerically(">", 0), "kubectl logs")
-	return w
 }
 
 // testWithdrawn opts out and expects that nothing of ours is left, while HyperShift's

@@ -39,7 +39,7 @@ func testRefused(t *testing.T, b bed) {
 			o := test.options
 			o.Name, o.Strategy, o.Mini, o.Replicas, o.BaseDomain = name, hypershift.NodePort, true, 0, "example.com"
 			o.MachineCIDR = netip.MustParsePrefix("192.168.100.0/24")
-			h := b.create(t, o)
+			h, _ := b.create(t, o)
 			said := Condition + ": "
 			g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).
 				WithTimeout(90*time.Second).WithPolling(time.Second).

@@ -26,8 +26,10 @@ import (
 
 // What users rely on.
 const (
+	// Prefix of all annotations.
+	Prefix = "hostedcluster.densityops.com/"
 	// Annotation opts in.
-	Annotation = "hostedcluster.densityops.com/network"
+	Annotation = Prefix + "network"
 	// Condition says on the HostedCluster how it goes.
 	Condition = "hostedcluster.densityops.com/NetworkReady"
 )
@@ -77,11 +79,20 @@ func (h Hosted) Condition(ctx context.Context) (meta.Condition, error) {
 
 // Annotate sets the opt-in; "" removes it.
 func (h Hosted) Annotate(ctx context.Context, value string) error {
-	var patch any = value
-	if value == "" {
-		patch = nil
+	return h.Set(ctx, map[string]string{"network": value})
+}
+
+// Set sets annotations of ours on the HostedCluster, by their names without prefix;
+// "" removes one.
+func (h Hosted) Set(ctx context.Context, settings map[string]string) error {
+	annotations := map[string]any{}
+	for key, value := range settings {
+		annotations[Prefix+key] = value
+		if value == "" {
+			annotations[Prefix+key] = nil
+		}
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{Annotation: patch}}})
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	if err != nil {
 		return err
 	}
@@ -102,13 +113,6 @@ func (h Hosted) Plan(ctx context.Context) (network.Plan, error) {
 // Edges are the Deployments of the product's.
 func (h Hosted) Edges(ctx context.Context) ([]apps.Deployment, error) {
 	var list apps.DeploymentList
-	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
-	return list.Items, err
-}
-
-// EdgePods are the pods of the edges.
-func (h Hosted) EdgePods(ctx context.Context) ([]core.Pod, error) {
-	var list core.PodList
 	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
 	return list.Items, err
 }
@@ -164,6 +168,19 @@ func (h Hosted) WaitReady(ctx context.Context, limit time.Duration) error {
 	})
 	if err != nil {
 		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, limit, c.Status, c.Reason, c.Message, err)
+	}
+	return nil
+}
+
+// WaitReason waits until the condition says that reason.
+func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, reason string, limit time.Duration) error {
+	var c meta.Condition
+	err := Until(ctx, limit, func(ctx context.Context) (_ bool, err error) {
+		c, err = h.Condition(ctx)
+		return c.Status == status && c.Reason == reason, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s of %s is not %s %s after %s, but %q %s: %s: %w", Condition, h.Name, status, reason, limit, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }

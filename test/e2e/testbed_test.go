@@ -75,15 +75,15 @@ func (b bed) hosted(t *testing.T, name string) Hosted {
 }
 
 // create makes a hosted cluster. On a testbed that stays one of the same name is
-// taken as it is.
-func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) Hosted {
+// taken as it is, and is not new.
+func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) (_ Hosted, isNew bool) {
 	t.Helper()
 	h := b.hosted(t, o.Name)
 	if _, err := h.Condition(t.Context()); err == nil && os.Getenv(keepVariable) != "" {
-		return h
+		return h, false
 	}
 	NewWithT(t).Expect(b.hypershift.Create(t.Context(), o)).To(Succeed())
-	return h
+	return h, true
 }
 
 // destroy begins to delete the hosted cluster, as a user does.

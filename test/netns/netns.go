@@ -49,7 +49,11 @@ type Segment struct {
 	ns     *Namespace
 	bridge netlink.Link
 	ports  int
+	cables map[cable]netlink.Link
 }
+
+// A cable is named by what it ends in.
+type cable struct{ namespace, device string }
 
 // Require skips the test, or fails it on CI, where namespaces can't be made or
 // one of the programs is not there.
@@ -118,7 +122,7 @@ func sweep() {
 // NewSegment makes a segment with nobody on it.
 func NewSegment(t testing.TB) *Segment {
 	t.Helper()
-	s := &Segment{ns: New(t), bridge: &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "bridge"}}}
+	s := &Segment{ns: New(t), bridge: &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "bridge"}}, cables: map[cable]netlink.Link{}}
 	must(t, s.ns.link.LinkAdd(s.bridge))
 	must(t, s.ns.link.LinkSetUp(s.bridge))
 	return s
@@ -139,6 +143,7 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 	}
 	must(t, s.ns.link.LinkAdd(veth))
 	must(t, s.ns.link.LinkSetUp(veth))
+	s.cables[cable{n.Name, device}] = veth
 	l, err := n.link.LinkByName(device)
 	must(t, err)
 	must(t, n.link.LinkSetUp(l))
@@ -147,6 +152,21 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 	for _, a := range addresses {
 		n.Address(t, device, a)
 	}
+}
+
+// Pull pulls the cable of n's device: it loses its carrier.
+func (s *Segment) Pull(t testing.TB, n *Namespace, device string) {
+	t.Helper()
+	must(t, s.ns.link.LinkSetDown(s.cables[cable{n.Name, device}]))
+}
+
+// Plug puts the cable of n's device in again.
+func (s *Segment) Plug(t testing.TB, n *Namespace, device string) {
+	t.Helper()
+	port := s.cables[cable{n.Name, device}]
+	must(t, s.ns.link.LinkSetUp(port))
+	carries(t, s.ns.link, port.Attrs().Name)
+	carries(t, n.link, device)
 }
 
 // carries waits until a device is operational. The kernel gets there some time
@@ -191,6 +211,53 @@ func (n *Namespace) Addresses(t testing.TB, device string) []netip.Prefix {
 		out = append(out, netip.PrefixFrom(ip, ones))
 	}
 	return out
+}
+
+// MAC is a device's, in lower case with colons.
+func (n *Namespace) MAC(t testing.TB, device string) string {
+	t.Helper()
+	l, err := n.link.LinkByName(device)
+	must(t, err)
+	return l.Attrs().HardwareAddr.String()
+}
+
+// Neighbour is the MAC that the kernel knows for an address on device. Empty: it
+// knows none.
+func (n *Namespace) Neighbour(t testing.TB, device, address string) string {
+	t.Helper()
+	l, err := n.link.LinkByName(device)
+	must(t, err)
+	known, err := n.link.NeighList(l.Attrs().Index, netlink.FAMILY_V4)
+	must(t, err)
+	for _, k := range known {
+		if k.IP.String() == address {
+			return k.HardwareAddr.String()
+		}
+	}
+	return ""
+}
+
+// SetNeighbour has the kernel know mac for an address on device, as if it had
+// heard so some time ago (stale), or, where it is permanent, whatever it hears.
+func (n *Namespace) SetNeighbour(t testing.TB, device, address, mac string, permanent bool) {
+	t.Helper()
+	l, err := n.link.LinkByName(device)
+	must(t, err)
+	hw, err := net.ParseMAC(mac)
+	must(t, err)
+	state := netlink.NUD_STALE
+	if permanent {
+		state = netlink.NUD_PERMANENT
+	}
+	must(t, n.link.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, Family: netlink.FAMILY_V4, IP: net.ParseIP(address), HardwareAddr: hw, State: state}))
+}
+
+// ForgetNeighbour removes what the kernel knows of an address on device.
+func (n *Namespace) ForgetNeighbour(t testing.TB, device, address string) {
+	t.Helper()
+	l, err := n.link.LinkByName(device)
+	must(t, err)
+	must(t, n.link.NeighDel(&netlink.Neigh{LinkIndex: l.Attrs().Index, Family: netlink.FAMILY_V4, IP: net.ParseIP(address)}))
 }
 
 // Route adds a route to destination ("0.0.0.0/0" for all) by way of via.

@@ -23,22 +23,23 @@ import (
 // The addresses of every cluster: each has a network namespace of its own, so
 // they never meet.
 const (
-	NodeIP        = "10.240.0.1"      // the node's NIC on the LAN
+	NodeIP        = "10.240.0.1"      // the first node's NIC on the LAN, and the API server's
 	LANBridge     = "lan0"            // the bridge that stands for the physical LAN
 	LANGateway    = "10.240.0.254"    // the LAN's router, which does not exist
-	PodCIDR       = "10.244.0.0/24"   // pods of the one node
+	PodCIDR       = "10.244.0.0/24"   // pods of the first node
 	ClusterCIDR   = "10.244.0.0/16"   // pods of all nodes
 	ServiceCIDR   = "10.96.0.0/16"    // Services
 	ClusterDNS    = "10.96.0.10"      // CoreDNS
-	RegistryAddr  = "10.240.0.1:5000" // for whoever runs a registry on the node
-	APIServerPort = 6443              // on NodeIP and every other address of the node
-	MaxPods       = 240               // of the node
+	RegistryAddr  = "10.240.0.1:5000" // for whoever runs a registry on the first node
+	APIServerPort = 6443              // on NodeIP and every other address of the first node
+	MaxPods       = 240               // of one node
 )
 
 // Options say which cluster and where its progress goes.
 type Options struct {
-	Name string    // of the cluster, [a-z0-9-]; "" means "tb"
-	Log  io.Writer // a line for each step while it happens; nil means nowhere
+	Name  string    // of the cluster, [a-z0-9-]; "" means "tb"
+	Nodes int       // how many it has at least, up to MaxNodes; 0 means 1
+	Log   io.Writer // a line for each step while it happens; nil means nowhere
 }
 
 // Cluster is one running cluster. The zero value is none: see [Up] and [Attach].
@@ -108,7 +109,8 @@ func (c *Cluster) HostName(part string) string {
 	return "oooi-" + c.Name + "." + part
 }
 
-// NetNS is the path of the node's network namespace.
+// NetNS is the path of the network namespace of the first node, the control plane
+// and the LAN.
 func (c *Cluster) NetNS() string { return NetNSPath(c.HostName("")) }
 
 // Bin is the path of a program that [Cluster.Build] has put into the cluster.
@@ -135,16 +137,17 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Command is a program run in the node's network namespace, with the programs of
+// Command is a program run in the first node's network namespace, with the programs of
 // the cluster first on its PATH and its KUBECONFIG the administrator's.
 func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return c.enter(ctx, []string{"--net=" + c.NetNS()}, name, args)
 }
 
-// NodeCommand is like [Cluster.Command] and also in the mount namespace of the
-// node's containerd, where /run and /var/lib are the node's.
+// NodeCommand is like [Cluster.Command] and also in the mount namespace of that
+// node's containerd, where /run and /var/lib are the node's. For other nodes there
+// is [Runtime.Command].
 func (c *Cluster) NodeCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
-	return c.enter(ctx, []string{"--net=" + c.NetNS(), "--mount=" + c.node().Runtime.MountNS()}, name, args)
+	return c.node().Runtime.Command(ctx, name, args...)
 }
 
 func (c *Cluster) enter(ctx context.Context, namespaces []string, name string, args []string) *exec.Cmd {
@@ -168,9 +171,9 @@ func (c *Cluster) Apply(ctx context.Context, manifest []byte) error {
 	return err
 }
 
-// ImportImage loads an image tar into the node's containerd.
+// ImportImage loads an image tar into every node's containerd.
 func (c *Cluster) ImportImage(ctx context.Context, tar string) error {
-	return c.node().Runtime.Import(ctx, tar)
+	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.Import(ctx, tar) })
 }
 
 // output runs a command; its error says what the command wrote to stderr.

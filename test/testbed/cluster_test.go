@@ -30,7 +30,8 @@ func needRoot(t *testing.T) {
 	t.Skip("needs root")
 }
 
-// testCluster is a running one of this test's own, removed when the test ends.
+// testCluster is a running one of this test's own with one node, removed when the
+// test ends.
 func testCluster(t *testing.T) *Cluster {
 	t.Helper()
 	needRoot(t)
@@ -120,6 +121,14 @@ spec:
 `, name, annotations, sysctls, line)
 }
 
+// vlan77 is a definition of a VLAN of the LAN.
+const vlan77 = `
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: vlan77, namespace: default}
+spec: {config: '{"cniVersion":"0.4.0","name":"vlan77","type":"bridge","bridge":"lan0","vlan":77,"capabilities":{"ips":true},"ipam":{"type":"static"}}'}
+`
+
 const lowPorts = `{name: net.ipv4.ip_unprivileged_port_start, value: "0"}`
 
 // eventuallyLogs waits until a pod has written that line.
@@ -156,12 +165,7 @@ func testPods(t *testing.T, c *Cluster) {
 func testVLANs(t *testing.T, c *Cluster) {
 	g := NewWithT(t)
 	attach := `k8s.v1.cni.cncf.io/networks: '[{"name":"vlan77","interface":"net1","ips":["192.168.77.20/24"]}]'`
-	g.Expect(c.Apply(t.Context(), []byte(`
-apiVersion: k8s.cni.cncf.io/v1
-kind: NetworkAttachmentDefinition
-metadata: {name: vlan77, namespace: default}
-spec: {config: '{"cniVersion":"0.4.0","name":"vlan77","type":"bridge","bridge":"lan0","vlan":77,"capabilities":{"ips":true},"ipam":{"type":"static"}}'}
----`+pod("on-vlan77", attach, "", "busybox sleep 600")))).To(Succeed())
+	g.Expect(c.Apply(t.Context(), []byte(vlan77+"---"+pod("on-vlan77", attach, "", "busybox sleep 600")))).To(Succeed())
 	_, err := c.Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=60s", "pod/on-vlan77")
 	g.Expect(err).NotTo(HaveOccurred())
 

@@ -77,8 +77,12 @@ func Pid(dir, name string) int {
 		return 0
 	}
 	pid, err := strconv.Atoi(string(text))
-	if err != nil || !marked(pid, dir) { // the number may be another's by now
+	if err != nil {
 		return 0
+	}
+	const patience = 500 // to become another program takes long on a busy machine
+	if !belongs(environ(pid, patience), dir) {
+		return 0 // the number is another's by now
 	}
 	return pid
 }
@@ -127,8 +131,10 @@ func processes(dir string) []int {
 }
 
 // marked says whether a process belongs to the state directory or to one beneath.
-func marked(pid int, dir string) bool {
-	for _, v := range bytes.Split(environ(pid), []byte{0}) {
+func marked(pid int, dir string) bool { return belongs(environ(pid, 5), dir) }
+
+func belongs(environ []byte, dir string) bool {
+	for _, v := range bytes.Split(environ, []byte{0}) {
 		if value, ok := strings.CutPrefix(string(v), mark+"="); ok {
 			return value == dir || strings.HasPrefix(value, dir+"/")
 		}
@@ -137,9 +143,9 @@ func marked(pid int, dir string) bool {
 }
 
 // environ is a process's environment. While a process becomes another program it
-// has none for a moment: that is waited for.
-func environ(pid int) []byte {
-	for range 5 {
+// has none for a moment: that is waited for, so many times 2 milliseconds.
+func environ(pid, patience int) []byte {
+	for range patience {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil || len(text) > 0 || zombie(pid) {
 			return text

@@ -22,7 +22,7 @@ const (
 )
 
 // LoadImages builds the images of those names ("oooi" is [OooiImage], "envoy" is
-// [EnvoyImage]) and imports those that the node does not have as they are.
+// [EnvoyImage]) and imports those that a node does not have as they are.
 func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		image, err := c.image(ctx, name)
@@ -36,9 +36,13 @@ func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// LoadImage packs an image and imports it, unless the node has it under its names.
+// LoadImage packs an image and imports it into every node that does not have it under
+// its names.
 func (c *Cluster) LoadImage(ctx context.Context, image Image) error {
-	return c.node().Runtime.Load(ctx, image)
+	if _, _, err := image.Tar(); err != nil { // packed once, for all
+		return err
+	}
+	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.Load(ctx, image) })
 }
 
 // Load packs an image and imports it, unless the runtime has it under its names.

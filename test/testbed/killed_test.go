@@ -23,7 +23,7 @@ const upOnly = "OOOI_TESTBED_TEST_UP"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(upOnly); name != "" {
-		if _, err := Up(context.Background(), Options{Name: name, Log: os.Stderr}); err != nil {
+		if _, err := Up(context.Background(), Options{Name: name, Nodes: 2, Log: os.Stderr}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -46,6 +46,7 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 		{"etcd is started", filepath.Join(c.Dir, "pid", "etcd")},
 		{"containerd listens", c.node().Runtime.Socket()},
 		{"kubelet is started", filepath.Join(c.node().Runtime.Dir, "pid", "kubelet")},
+		{"a second node's kubelet is started", filepath.Join(c.numbered(2).Runtime.Dir, "pid", "kubelet")},
 		{"pods run", filepath.Join(c.node().Runtime.Dir, "ipam", "pods", "last_reserved_ip.0")},
 	} {
 		t.Run(tc.when, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 const netnsDir = "/run/netns"
@@ -23,6 +24,9 @@ func NetNSPath(name string) string { return filepath.Join(netnsDir, name) }
 // NewNetNS makes a named network namespace with nothing in it but a loopback
 // that is down. One that exists already is an error.
 func NewNetNS(name string) error {
+	if err := shareNetNSDir(); err != nil {
+		return fmt.Errorf("%s: %w", netnsDir, err)
+	}
 	return onOwnThread(func() error {
 		handle, err := netns.NewNamed(name)
 		if err != nil {
@@ -30,6 +34,23 @@ func NewNetNS(name string) error {
 		}
 		return handle.Close()
 	})
+}
+
+// shareNetNSDir makes the directory of names a mount of its own, as iproute2 does
+// with its first namespace: did that come later, it would lie over ours, and their
+// names could not be removed.
+func shareNetNSDir() error {
+	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
+		return err
+	}
+	share := func() error { return unix.Mount("", netnsDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
+	if err := share(); !errors.Is(err, unix.EINVAL) { // not a mount yet
+		return err
+	}
+	if err := unix.Mount(netnsDir, netnsDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	return share()
 }
 
 // DeleteNetNS removes the name; the namespace goes with its last process. None of

@@ -1,5 +1,6 @@
 // What one node is made of: containerd, CNI, kubelet, kube-proxy. The control
-// plane is not known here but by its address and its kubeconfigs.
+// plane is not known here but by its address and its kubeconfigs, and which nodes
+// there are is decided elsewhere.
 
 package testbed
 
@@ -17,28 +18,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// node is one Kubernetes node, in the network namespace of its runtime.
-type node struct {
-	Name    string // of the Node object
-	IP      string // on the LAN
-	PodCIDR string // of its pods
-	Cgroup  string // name of its cgroup root
-	Runtime Runtime
+// Node is one Kubernetes node, in the network namespace of its runtime.
+type Node struct {
+	Name    string  // of the Node object: "node" and its number
+	IP      string  // on the LAN
+	PodCIDR string  // of its pods
+	Cgroup  string  // name of its cgroup root
+	Runtime Runtime // its containerd; its Command runs a program on the node
 
+	number  int
 	cluster *Cluster
 }
 
-// node is the cluster's one node.
-func (c *Cluster) node() node {
-	const name = "node1"
-	return node{
-		Name: name, IP: NodeIP, PodCIDR: PodCIDR, Cgroup: c.HostName(""),
-		Runtime: c.Runtime(filepath.Join(c.Dir, name), c.NetNS()), cluster: c,
-	}
-}
-
 // startRuntime starts containerd with the node's CNI configuration.
-func (n node) startRuntime(ctx context.Context) error {
+func (n Node) startRuntime(ctx context.Context) error {
 	if err := os.MkdirAll(n.Runtime.CNIConf, 0o755); err != nil {
 		return err
 	}
@@ -50,14 +43,14 @@ func (n node) startRuntime(ctx context.Context) error {
 
 // cniConfig is Multus with the pod network behind it. A pod's namespace forwards, as
 // it does on a node that forwards and whose runtime leaves it at that.
-func (n node) cniConfig() []byte {
+func (n Node) cniConfig() []byte {
 	const version = "0.4.0"
 	podNetwork := map[string]any{
 		"cniVersion": version,
 		"name":       "pods",
 		"plugins": []any{
 			map[string]any{
-				"type": "bridge", "bridge": "cni0", "isGateway": true, "isDefaultGateway": true, "ipMasq": true, "hairpinMode": true,
+				"type": "bridge", "bridge": podBridge, "isGateway": true, "isDefaultGateway": true, "hairpinMode": true,
 				"ipam": map[string]any{
 					"type": "host-local", "dataDir": filepath.Join(n.Runtime.Dir, "ipam"),
 					"ranges": []any{[]any{map[string]any{"subnet": n.PodCIDR}}},
@@ -86,7 +79,7 @@ func (n node) cniConfig() []byte {
 }
 
 // startAgents starts kubelet and kube-proxy beside a running containerd.
-func (n node) startAgents() error {
+func (n Node) startAgents() error {
 	if err := MakeCgroup(n.Cgroup); err != nil {
 		return err
 	}
@@ -126,7 +119,7 @@ func (n node) startAgents() error {
 	return nil
 }
 
-func (n node) kubeletConfig() map[string]any {
+func (n Node) kubeletConfig() map[string]any {
 	in := func(name string) string { return filepath.Join(n.Runtime.Dir, name) }
 	return map[string]any{
 		"apiVersion":                  "kubelet.config.k8s.io/v1beta1",
@@ -158,7 +151,7 @@ func (n node) kubeletConfig() map[string]any {
 
 // proxyConfig leaves the connection tracking alone: its limits can't be set outside
 // the host's first network namespace.
-func (n node) proxyConfig() map[string]any {
+func (n Node) proxyConfig() map[string]any {
 	return map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
 		"kind":               "KubeProxyConfiguration",
@@ -173,7 +166,7 @@ func (n node) proxyConfig() map[string]any {
 }
 
 // ready asks the API whether the node is.
-func (n node) ready(client kubernetes.Interface) func(context.Context) error {
+func (n Node) ready(client kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		object, err := client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 		if err != nil {
@@ -189,17 +182,17 @@ func (n node) ready(client kubernetes.Interface) func(context.Context) error {
 }
 
 // daemons are the names of the node's processes.
-func (n node) daemons() []string { return []string{"containerd", "kubelet", "kube-proxy"} }
+func (n Node) daemons() []string { return []string{"containerd", "kubelet", "kube-proxy"} }
 
-// deploymentAvailable asks the API whether a Deployment has all its pods.
-func deploymentAvailable(client kubernetes.Interface, namespace, name string) func(context.Context) error {
+// daemonSetReady asks the API whether a DaemonSet has a ready pod on so many nodes.
+func daemonSetReady(client kubernetes.Interface, namespace, name string, nodes int) func(context.Context) error {
 	return func(ctx context.Context) error {
-		d, err := client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+		d, err := client.AppsV1().DaemonSets(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if d.Status.ObservedGeneration < d.Generation || d.Status.AvailableReplicas < *d.Spec.Replicas {
-			return fmt.Errorf("deployment %s/%s has %d of %d pods", namespace, name, d.Status.AvailableReplicas, *d.Spec.Replicas)
+		if d.Status.ObservedGeneration < d.Generation || int(d.Status.NumberReady) < nodes {
+			return fmt.Errorf("daemon set %s/%s is ready on %d of %d nodes", namespace, name, d.Status.NumberReady, nodes)
 		}
 		return nil
 	}

@@ -12,9 +12,11 @@ import (
 	"strings"
 )
 
-// HostPackages are what [Up] wants on the host: programs that kube-proxy and the
-// CNI plugins call.
-func HostPackages() []string { return []string{"iptables", "nftables", "conntrack", "util-linux"} }
+// HostPackages are what [Up] wants on the host: programs that we, kube-proxy
+// and the CNI plugins call.
+func HostPackages() []string {
+	return []string{"iptables", "nftables", "conntrack", "iproute2", "util-linux"}
+}
 
 // EnsurePackages installs the Debian packages that are missing, and says so. Without
 // root or apt-get it is an error that names them. On other systems, those without

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -46,6 +47,19 @@ func NewAuthority(name string) (Authority, error) {
 // Write writes the authority's certificate to path + ".crt" and its key to ".key".
 func (a Authority) Write(path string) error {
 	return writePair(path, a.Certificate.Raw, a.key)
+}
+
+// readAuthority reads what Write wrote.
+func readAuthority(path string) (Authority, error) {
+	pair, err := tls.LoadX509KeyPair(path+".crt", path+".key")
+	if err != nil {
+		return Authority{}, err
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return Authority{}, fmt.Errorf("%s.key can't sign", path)
+	}
+	return Authority{Certificate: pair.Leaf, key: key}, nil
 }
 
 // Issue writes a certificate, for servers of those host names and addresses and for
@@ -125,16 +139,13 @@ func clusterUsers() []user {
 		{"scheduler", pkix.Name{CommonName: "system:kube-scheduler"}},
 		{"kube-proxy", pkix.Name{CommonName: "system:kube-proxy"}},
 		{"multus", pkix.Name{CommonName: "multus"}},
+		{"kubelet-client", pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}}},
+		{"front-proxy", pkix.Name{CommonName: "front-proxy-client"}},
 	}
 }
 
-// nodeUsers are those of one node.
-func nodeUsers(node string) []user {
-	return []user{{"kubelet-" + node, pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}}}
-}
-
-// writePKI makes all certificates, keys and kubeconfigs of a cluster with these nodes.
-func (c *Cluster) writePKI(nodes ...node) error {
+// writePKI makes the certificates, keys and kubeconfigs of a cluster, without its nodes'.
+func (c *Cluster) writePKI() error {
 	if err := os.MkdirAll(c.pki(""), 0o755); err != nil {
 		return err
 	}
@@ -149,15 +160,26 @@ func (c *Cluster) writePKI(nodes ...node) error {
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"); err != nil {
 		return err
 	}
-	users := append(clusterUsers(), user{"kubelet-client", pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}}},
-		user{"front-proxy", pkix.Name{CommonName: "front-proxy-client"}})
-	for _, n := range nodes {
-		users = append(users, nodeUsers(n.Name)...)
-		serving := pkix.Name{CommonName: "system:node:" + n.Name, Organization: []string{"system:nodes"}}
-		if err := ca.Issue(c.pki("kubelet-serving-"+n.Name), serving, n.IP, n.Name); err != nil {
-			return err
-		}
+	if err := c.writeUsers(ca, clusterUsers()); err != nil {
+		return err
 	}
+	return writeServiceAccountKeys(c.pki("sa"))
+}
+
+// writeNodePKI makes those of a node, by the cluster's authority.
+func (c *Cluster) writeNodePKI(n Node) error {
+	ca, err := readAuthority(c.pki("ca"))
+	if err != nil {
+		return err
+	}
+	subject := pkix.Name{CommonName: "system:node:" + n.Name, Organization: []string{"system:nodes"}}
+	if err := ca.Issue(c.pki("kubelet-serving-"+n.Name), subject, n.IP, n.Name); err != nil {
+		return err
+	}
+	return c.writeUsers(ca, []user{{"kubelet-" + n.Name, subject}})
+}
+
+func (c *Cluster) writeUsers(ca Authority, users []user) error {
 	for _, u := range users {
 		if err := ca.Issue(c.pki(u.file), u.subject); err != nil {
 			return err
@@ -166,7 +188,7 @@ func (c *Cluster) writePKI(nodes ...node) error {
 			return err
 		}
 	}
-	return writeServiceAccountKeys(c.pki("sa"))
+	return nil
 }
 
 func writeServiceAccountKeys(path string) error {

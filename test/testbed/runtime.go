@@ -101,12 +101,28 @@ func (r Runtime) Start(ctx context.Context) error {
 	return r.Load(ctx, pause)
 }
 
-// config is containerd's configuration. Like CRI-O on OpenShift it gives a pod no
-// low port that the pod did not ask for by a sysctl.
 func (r Runtime) config() string {
+	return Containerd{
+		Root: filepath.Join(r.Dir, "root"), State: filepath.Join(r.Dir, "state"), Socket: r.Socket(),
+		CNIBin: r.CNIBin, CNIConf: r.CNIConf, Runc: r.cluster.Bin("runc"),
+	}.Config()
+}
+
+// Containerd is where a containerd finds and leaves things, as it sees the paths.
+type Containerd struct {
+	Root, State string // directories: what it keeps, and what it has while it runs
+	Socket      string // the CRI endpoint, without unix://
+	CNIBin      string // directory of the CNI plugins
+	CNIConf     string // directory of their configuration
+	Runc        string // the program
+}
+
+// Config is containerd's configuration. Like CRI-O on OpenShift it gives a pod no
+// low port that the pod did not ask for by a sysctl.
+func (c Containerd) Config() string {
 	return fmt.Sprintf(`version = 3
-root = "%[1]s/root"
-state = "%[1]s/state"
+root = "%[1]s"
+state = "%[2]s"
 disabled_plugins = [
   "io.containerd.internal.v1.opt",
   "io.containerd.nri.v1.nri",
@@ -118,13 +134,13 @@ disabled_plugins = [
 ]
 
 [grpc]
-  address = "%[2]s"
+  address = "%[3]s"
 
 [ttrpc]
-  address = "%[2]s.ttrpc"
+  address = "%[3]s.ttrpc"
 
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
-  sandbox = "%[3]s"
+  sandbox = "%[4]s"
 
 [plugins.'io.containerd.cri.v1.runtime']
   disable_apparmor = true
@@ -134,8 +150,8 @@ disabled_plugins = [
   restrict_oom_score_adj = true
 
   [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = ["%[4]s"]
-    conf_dir = "%[5]s"
+    bin_dirs = ["%[5]s"]
+    conf_dir = "%[6]s"
     max_conf_num = 1
 
   [plugins.'io.containerd.cri.v1.runtime'.containerd]
@@ -145,7 +161,7 @@ disabled_plugins = [
       runtime_type = "io.containerd.runc.v2"
 
       [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-        BinaryName = "%[6]s"
+        BinaryName = "%[7]s"
         SystemdCgroup = false
-`, r.Dir, r.Socket(), pauseImage, r.CNIBin, r.CNIConf, r.cluster.Bin("runc"))
+`, c.Root, c.State, c.Socket, pauseImage, c.CNIBin, c.CNIConf, c.Runc)
 }

@@ -27,8 +27,14 @@ func Status(ctx context.Context, name string) (string, error) {
 	for _, d := range c.controlPlane() {
 		line(c.Dir, d.Name)
 	}
-	for _, d := range c.node().daemons() {
-		line(c.node().Runtime.Dir, d)
+	for _, n := range c.Nodes() {
+		fmt.Fprintf(&text, "%s, %s, network namespace %s\n", n.Name, n.IP, n.Runtime.NetNS)
+		if c.pulled(n) {
+			text.WriteString("  its cable is pulled\n")
+		}
+		for _, d := range n.daemons() {
+			line(n.Runtime.Dir, d)
+		}
 	}
 	if err := c.healthy(ctx); err != nil {
 		return text.String(), err

@@ -1,6 +1,7 @@
-# Targets of the testbed, a real single-node cluster on this machine (root).
-# TESTBED names the cluster: several run side by side.
+# Targets of the testbed, a real cluster on this machine (root).
+# TESTBED names the cluster: several run side by side. NODES is how many nodes it has.
 TESTBED ?= tb
+NODES ?= 1
 testbed = go run ./test/testbed/cmd/testbed --name $(TESTBED)
 
 .PHONY: testbed-build testbed-up testbed-down testbed-status
@@ -9,7 +10,7 @@ testbed-build: ## build everything the testbed runs, once per machine
 	$(testbed) build
 
 testbed-up: ## bring the cluster up; builds what is missing
-	$(testbed) up
+	$(testbed) up --nodes $(NODES)
 
 testbed-down: ## remove the cluster and all it left on this machine
 	$(testbed) down

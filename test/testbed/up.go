@@ -26,12 +26,15 @@ var corednsManifest []byte
 var restrictedManifest []byte
 
 // Up gives the running cluster of that name, made now unless it is there and
-// healthy. A broken one is removed first. After an error all is left as it is, for
+// healthy. A broken one is removed first; one with too few nodes gets more. After an error all is left as it is, for
 // its logs: Down removes it.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	c, err := open(o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Nodes > MaxNodes {
+		return nil, fmt.Errorf("%d nodes: want at most %d", o.Nodes, MaxNodes)
 	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("the testbed needs root: it makes namespaces, cgroups and mounts")
@@ -43,7 +46,7 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	defer unlock()
 	if c.healthy(ctx) == nil {
 		c.say("cluster %s is up", c.Name)
-		return c, nil
+		return c, c.addNodes(ctx, o.Nodes)
 	}
 	if err := c.remove(); err != nil {
 		return nil, fmt.Errorf("what is left of an earlier cluster %s: %w", c.Name, err)
@@ -57,7 +60,10 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	return c, c.start(ctx)
+	if err := c.start(ctx); err != nil {
+		return nil, err
+	}
+	return c, c.addNodes(ctx, o.Nodes)
 }
 
 // prepare makes what the processes find when they start.
@@ -67,29 +73,24 @@ func (c *Cluster) prepare() error {
 			return err
 		}
 	}
-	if err := c.writePKI(c.node()); err != nil {
+	if err := c.writePKI(); err != nil {
 		return fmt.Errorf("certificates: %w", err)
 	}
-	if err := NewNetNS(c.HostName("")); err != nil {
-		return err
-	}
-	err := InNetNS(c.NetNS(), func() error {
-		// the node routes between its pods and the LAN, and kube-proxy sees what its bridges pass on
-		for _, key := range []string{"net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables"} {
-			err := os.WriteFile("/proc/sys/"+key, []byte("1"), 0o644)
-			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if err := c.makeLAN(); err != nil {
+	if err := c.prepareNode(c.node()); err != nil {
 		return err
 	}
 	return c.chooseBridge()
+}
+
+// prepareNode makes what a node's processes find when they start.
+func (c *Cluster) prepareNode(n Node) error {
+	if err := c.writeNodePKI(n); err != nil {
+		return fmt.Errorf("certificates: %w", err)
+	}
+	if err := NewNetNS(filepath.Base(n.Runtime.NetNS)); err != nil {
+		return err
+	}
+	return c.makeNetwork(n)
 }
 
 // chooseBridge puts the bridge plugin among the CNI plugins that makes VLANs on this
@@ -113,11 +114,7 @@ func (c *Cluster) chooseBridge() error {
 
 // start starts everything and waits until pods can run.
 func (c *Cluster) start(ctx context.Context) error {
-	config, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -164,7 +161,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", deploymentAvailable(client, "kube-system", "coredns")); err != nil {
+	if err := await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", 1)); err != nil {
 		return err
 	}
 	c.say("cluster %s is up", c.Name)
@@ -181,7 +178,7 @@ func (c *Cluster) applyBase(ctx context.Context) error {
 	return nil
 }
 
-// healthy is nil when all processes run, the API serves and the node is ready.
+// healthy is nil when all processes run, the API serves and the nodes are ready.
 func (c *Cluster) healthy(ctx context.Context) error {
 	if _, err := Attach(c.Name); err != nil {
 		return err
@@ -191,17 +188,14 @@ func (c *Cluster) healthy(ctx context.Context) error {
 			return fmt.Errorf("%s does not run", d.Name)
 		}
 	}
-	n := c.node()
-	for _, name := range n.daemons() {
-		if Pid(n.Runtime.Dir, name) == 0 {
-			return fmt.Errorf("%s does not run", name)
+	for _, n := range c.Nodes() {
+		for _, name := range n.daemons() {
+			if Pid(n.Runtime.Dir, name) == 0 {
+				return fmt.Errorf("%s of %s does not run", name, n.Name)
+			}
 		}
 	}
-	config, err := c.RESTConfig()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -210,5 +204,22 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	if err := apiReady(client)(ctx); err != nil {
 		return err
 	}
-	return n.ready(client)(ctx)
+	for _, n := range c.Nodes() {
+		if c.pulled(n) { // somebody wanted it lost
+			continue
+		}
+		if err := n.ready(client)(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// client is the administrator's.
+func (c *Cluster) client() (kubernetes.Interface, error) {
+	config, err := c.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
 }

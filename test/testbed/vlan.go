@@ -1,5 +1,5 @@
-// The LAN: a bridge, and access ports of its VLANs. Addresses other than the node's
-// are the caller's.
+// Access ports of the LAN's VLANs, and who is plugged into them. Addresses are the
+// caller's.
 
 package testbed
 
@@ -14,47 +14,6 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 )
-
-// nodeNIC is the node's interface on the LAN; its other end is a port of the bridge.
-const nodeNIC, nodePort = "node0", "node0p"
-
-// makeLAN makes the LAN in the node's network namespace, with the node on it. The
-// bridge filters VLANs where the kernel can.
-func (c *Cluster) makeLAN() error {
-	return c.inLinks(func(n *netlink.Handle) error {
-		bridge := &netlink.Bridge{LinkAttrs: named(LANBridge), VlanFiltering: new(bool)}
-		*bridge.VlanFiltering = true
-		if err := n.LinkAdd(bridge); err != nil { // "operation not supported": this kernel cannot
-			bridge = &netlink.Bridge{LinkAttrs: named(LANBridge)}
-			if err := n.LinkAdd(bridge); err != nil {
-				return fmt.Errorf("bridge %s: %w", LANBridge, err)
-			}
-		}
-		port := named(nodeNIC)
-		if err := n.LinkAdd(&netlink.Veth{LinkAttrs: port, PeerName: nodePort}); err != nil {
-			return fmt.Errorf("%s: %w", nodeNIC, err)
-		}
-		if err := up(n, "lo", LANBridge, nodeNIC, nodePort); err != nil {
-			return err
-		}
-		if err := enslave(n, nodePort); err != nil {
-			return err
-		}
-		nic, err := n.LinkByName(nodeNIC)
-		if err != nil {
-			return err
-		}
-		address, err := netlink.ParseAddr(NodeIP + "/24")
-		if err != nil {
-			return err
-		}
-		if err := n.AddrAdd(nic, address); err != nil {
-			return fmt.Errorf("%s on %s: %w", NodeIP, nodeNIC, err)
-		}
-		// nobody is there: but kubelet wants a default route to know its address
-		return n.RouteAdd(&netlink.Route{LinkIndex: nic.Attrs().Index, Gw: net.ParseIP(LANGateway)})
-	})
-}
 
 // filtersVLANs says whether the LAN's bridge itself knows VLANs.
 func (c *Cluster) filtersVLANs() (yes bool, err error) {
@@ -143,20 +102,6 @@ func portName(path, ifname string) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, path, " ", ifname)
 	return fmt.Sprintf("p%012x", h.Sum64()&0xffffffffffff)
-}
-
-func (c *Cluster) inLinks(f func(*netlink.Handle) error) error {
-	ns, err := netns.GetFromPath(c.NetNS())
-	if err != nil {
-		return fmt.Errorf("network namespace %s: %w", c.NetNS(), err)
-	}
-	defer ns.Close()
-	handle, err := netlink.NewHandleAt(ns)
-	if err != nil {
-		return err
-	}
-	defer handle.Close()
-	return f(handle)
 }
 
 func named(name string) netlink.LinkAttrs {

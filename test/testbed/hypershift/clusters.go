@@ -23,7 +23,7 @@ type HostedClusterOptions struct {
 	Name           string            // of the HostedCluster and its NodePool, in Namespace
 	Strategy       Strategy          // "" means LoadBalancerIP
 	BaseDomain     string            // of its names; "" means none: apps by way of the management cluster's domain
-	VLAN           int               // 1 to 4094: the NAD Namespace/vlan<VLAN> is made and its VMs sit on it; 0 makes none
+	VLAN           int               // 1 to 4094: the NAD vlan<VLAN> is made in its control plane namespace and its VMs sit on it; 0 makes none
 	Networks       []string          // NADs of its VMs as namespace/name, made by others or by no one; with VLAN, after it
 	DefaultNetwork bool              // its VMs sit on the pod network too
 	MachineCIDR    netip.Prefix      // the VLAN's; the zero value names none
@@ -38,8 +38,11 @@ func (o HostedClusterOptions) networks() []string {
 	if o.VLAN == 0 {
 		return o.Networks
 	}
-	return append([]string{fmt.Sprintf("%s/vlan%d", Namespace, o.VLAN)}, o.Networks...)
+	return append([]string{networkName(ControlPlaneNamespace(o.Name), o.VLAN)}, o.Networks...)
 }
+
+// networkName is "namespace/name" of a VLAN's NAD.
+func networkName(namespace string, vlan int) string { return fmt.Sprintf("%s/vlan%d", namespace, vlan) }
 
 // ControlPlaneNamespace is where the control plane of a HostedCluster of Namespace runs.
 func ControlPlaneNamespace(name string) string {
@@ -54,18 +57,8 @@ func (h *HyperShift) Create(ctx context.Context, o HostedClusterOptions) error {
 	if err := o.Strategy.Validate(); err != nil {
 		return err
 	}
-	if o.VLAN != 0 {
-		if err := h.apply(ctx, attachment(o.VLAN)); err != nil {
-			return err
-		}
-	}
-	if o.Mini { // the operator takes the namespace over as it finds it, and the webhook goes by this label
-		err := h.apply(ctx, values{"apiVersion": "v1", "kind": "Namespace", "metadata": values{
-			"name": ControlPlaneNamespace(o.Name), "labels": values{"testbed.oooi/mini": ""},
-		}})
-		if err != nil {
-			return err
-		}
+	if err := h.prepareNamespace(ctx, o); err != nil {
+		return err
 	}
 	args := append(createArgs(o), "--pull-secret", h.path("pull-secret.json"), "--ssh-key", h.path("pki", "ssh.pub"))
 	out, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), args...))
@@ -86,6 +79,40 @@ func (h *HyperShift) Create(ctx context.Context, o HostedClusterOptions) error {
 	return nil
 }
 
+// prepareNamespace makes the control plane namespace before HyperShift does, where it must hold something: the operator takes it over as it is.
+func (h *HyperShift) prepareNamespace(ctx context.Context, o HostedClusterOptions) error {
+	if o.VLAN == 0 && !o.Mini {
+		return nil
+	}
+	labels := values{}
+	if o.Mini { // the webhook goes by it
+		labels["testbed.oooi/mini"] = ""
+	}
+	name := ControlPlaneNamespace(o.Name)
+	err := h.apply(ctx, values{"apiVersion": "v1", "kind": "Namespace", "metadata": values{"name": name, "labels": labels}})
+	if err != nil || o.VLAN == 0 {
+		return err
+	}
+	_, err = h.MakeNetwork(ctx, name, o.VLAN)
+	return err
+}
+
+// MakeNetwork makes the NAD of a VLAN in a namespace that is there, and gives its name as namespace/name.
+func (h *HyperShift) MakeNetwork(ctx context.Context, namespace string, vlan int) (string, error) {
+	return networkName(namespace, vlan), h.apply(ctx, attachment(namespace, vlan))
+}
+
+// CreateNodePool adds a NodePool to a hosted cluster, with VMs on one network (namespace/name) and nowhere else.
+func (h *HyperShift) CreateNodePool(ctx context.Context, cluster, name, network string, replicas int) error {
+	_, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "create", "nodepool", "kubevirt", "--cluster-name", cluster,
+		"--namespace", Namespace, "--name", name, "--replicas", fmt.Sprint(replicas),
+		"--attach-default-network=false", "--additional-network", "name:"+network))
+	if err == nil {
+		h.say("NodePool %s/%s created", Namespace, name)
+	}
+	return err
+}
+
 func (h *HyperShift) apply(ctx context.Context, objects ...any) error {
 	manifest, err := documents(objects...)
 	if err != nil {
@@ -95,12 +122,12 @@ func (h *HyperShift) apply(ctx context.Context, objects ...any) error {
 }
 
 // attachment is the NAD of a VLAN as an administrator writes it for VMs: a tagged bridge port, addresses left to the network.
-func attachment(vlan int) any {
+func attachment(namespace string, vlan int) any {
 	name := fmt.Sprintf("vlan%d", vlan)
 	config := fmt.Sprintf(`{"cniVersion": "0.3.1", "name": %q, "type": "bridge", "bridge": %q, "vlan": %d}`, name, testbed.LANBridge, vlan)
 	return values{
 		"apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
-		"metadata": values{"name": name, "namespace": Namespace}, "spec": values{"config": config},
+		"metadata": values{"name": name, "namespace": namespace}, "spec": values{"config": config},
 	}
 }
 

@@ -26,7 +26,7 @@ func Command(name *string) *cobra.Command {
 		}
 		return Attach(c, cmd.ErrOrStderr())
 	}
-	cmd.AddCommand(upCommand(name), createCommand(attach), destroyCommand(attach), guestCommand(attach), kubectlCommand(attach), payloadCommand(attach), worldCommand(name))
+	cmd.AddCommand(upCommand(name), createCommand(attach), destroyCommand(attach), guestCommand(attach), kubectlCommand(attach), dumpCommand(attach), payloadCommand(attach), worldCommand(name))
 	return cmd
 }
 
@@ -133,6 +133,21 @@ func kubectlCommand(attach func(*cobra.Command) (*HyperShift, error)) *cobra.Com
 			}
 			k.Stdin, k.Stdout, k.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return k.Run()
+		},
+	}
+}
+
+func dumpCommand(attach func(*cobra.Command) (*HyperShift, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "dump NAME", Short: "print what the product reads of a hosted cluster, as a story of test/scenarios", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := attach(cmd)
+			if err != nil {
+				return err
+			}
+			story, err := h.Dump(cmd.Context(), args[0])
+			fmt.Fprintf(cmd.OutOrStdout(), "---\n%s", story)
+			return err
 		},
 	}
 }

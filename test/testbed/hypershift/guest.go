@@ -1,5 +1,5 @@
-// Inside a hosted cluster: clients that reach its API server, and the cluster version operator's part. It applies what that operator would and
-// leaves everything else to the hosted cluster's own operators.
+// Inside a hosted cluster: clients that reach its API server, and the cluster version operator's part. It applies what that operator and the
+// ingress operator would and leaves everything else to the hosted cluster's own operators.
 package hypershift
 
 import (
@@ -32,6 +32,12 @@ import (
 //
 //go:embed guest-crds.txt
 var guestCRDs string
+
+// guestIngress is what the ingress operator makes where its router is published at node ports, as on KubeVirt: the Service, without a router behind
+// it. HyperShift reads the port from it.
+//
+//go:embed manifests/guest-ingress.yaml
+var guestIngress []byte
 
 // guestNamespaces are made by the cluster version operator; the hosted cluster's configuration operator writes into them.
 //
@@ -129,7 +135,7 @@ func (h *HyperShift) guestApply(ctx context.Context, name string, manifest []byt
 	return err
 }
 
-// BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces. It returns when the hosted
+// BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces, and the router's Service. It returns when the hosted
 // cluster's configuration operator has made the konnectivity agent's DaemonSet, the last thing that a worker needs.
 func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	apis, err := moduleDir(ctx, "github.com/openshift/api")
@@ -163,7 +169,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 		return err
 	}
 	h.say("%s: its API server serves", name)
-	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), config} {
+	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, guestIngress}, []byte("\n---\n"))} {
 		var last error
 		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
 			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once

@@ -1,4 +1,4 @@
-// Certificates of the registry, the webhook and HyperShift's operator. It decides whom they name; keys never leave the state directory and the
+// Certificates of the registries, the webhook and HyperShift's operator. It decides whom they name; keys never leave the state directory and the
 // cluster's secrets.
 package hypershift
 
@@ -26,9 +26,9 @@ type keyPair struct{ Cert, Key []byte }
 
 // pki is everything signed for one testbed. A testbed keeps it for life, so that installing again changes nothing.
 type pki struct {
-	CA                          []byte // PEM
-	Registry, Webhook, Operator keyPair
-	SSH                         []byte // a public key for nodes, authorized_keys format; nobody has its private key
+	CA                                  []byte // PEM
+	Registry, Mirror, Webhook, Operator keyPair
+	SSH                                 []byte // a public key for nodes, authorized_keys format; nobody has its private key
 }
 
 // loadPKI reads what is in dir, or makes and writes it where there is none.
@@ -66,6 +66,7 @@ func readPKI(dir string) (pki, error) {
 func (p *pki) files() map[string]*[]byte {
 	return map[string]*[]byte{
 		"ca.crt": &p.CA, "ssh.pub": &p.SSH, "registry.crt": &p.Registry.Cert, "registry.key": &p.Registry.Key,
+		"mirror.crt": &p.Mirror.Cert, "mirror.key": &p.Mirror.Key,
 		"webhook.crt": &p.Webhook.Cert, "webhook.key": &p.Webhook.Key, "operator.crt": &p.Operator.Cert, "operator.key": &p.Operator.Key,
 	}
 }
@@ -84,6 +85,7 @@ func newPKI(now time.Time) (pki, error) {
 	}
 	for pair, names := range map[*keyPair][]string{
 		&p.Registry: {registryIP},
+		&p.Mirror:   {MirrorHost},
 		&p.Webhook:  {"pod-webhook.kubevirt.svc"},
 		&p.Operator: {"operator.hypershift.svc", "operator.hypershift.svc.cluster.local"},
 	} {

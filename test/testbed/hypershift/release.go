@@ -99,6 +99,9 @@ func releaseFiles() (map[string][]byte, error) {
 	}, nil
 }
 
+// TLSServerImage runs a small HTTPS server on port 8443 when its argument is virt-api; the node has it.
+func TLSServerImage() string { return shimImage }
+
 type values = map[string]any
 
 // imageStream is the release's index: which image each part is, and the versions that some carry.

@@ -89,7 +89,7 @@ func TestCreateArguments(t *testing.T) {
 		args := createArgs(o)
 		g.Expect(slices.Contains(args, "--render")).To(Equal(s == LoadBalancerName || s == Route), string(s))
 		g.Expect(slices.Contains(args, "NodePort")).To(Equal(s == NodePort), string(s))
-		g.Expect(flagValues(args, "--additional-network")).To(Equal([]string{"name:clusters/vlan100", "name:clusters/extra"}))
+		g.Expect(flagValues(args, "--additional-network")).To(Equal([]string{"name:clusters-blue/vlan100", "name:clusters/extra"}))
 		g.Expect(flagValues(args, "--annotations")).To(Equal([]string{"a=1", "b=2"}))
 		g.Expect(args).To(ContainElement("--attach-default-network=false"))
 		g.Expect(args[len(args)-1]).To(Equal("--fips"), "the caller's flags come last and win")

@@ -38,31 +38,6 @@ const podNetwork = `{"cniVersion": "1.0.0", "name": "guest", "plugins": [
   "ipam": {"type": "host-local", "dataDir": "/run/machine/ipam", "ranges": [[{"subnet": "10.132.0.0/24"}]]}}]}
 `
 
-const containerdConfig = `version = 3
-root = "/run/machine/containerd/root"
-state = "/run/containerd"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs", "io.containerd.nri.v1.nri"]
-[grpc]
-  address = "` + runtimeSocket + `"
-[ttrpc]
-  address = "` + runtimeSocket + `.ttrpc"
-[plugins."io.containerd.cri.v1.images".pinned_images]
-  sandbox = "localhost/pause:1"
-[plugins."io.containerd.cri.v1.runtime"]
-  restrict_oom_score_adj = true
-  disable_apparmor = true
-  netns_mounts_under_state_dir = true
-[plugins."io.containerd.cri.v1.runtime".cni]
-  bin_dirs = ["%s"]
-  conf_dir = "/run/machine/net.d"
-[plugins."io.containerd.cri.v1.runtime".containerd]
-  default_runtime_name = "runc"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
-  runtime_type = "io.containerd.runc.v2"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
-  SystemdCgroup = false
-`
-
 const runtimeSocket = "/run/containerd.sock"
 
 // kubeletConfig has a cgroup root of its own, since the host runs another kubelet;
@@ -97,7 +72,10 @@ func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string
 	if _, err := m.WriteFile("net.d/10-guest.conflist", []byte(podNetwork), 0o644); err != nil {
 		return err
 	}
-	config, err := m.WriteFile("containerd.toml", fmt.Appendf(nil, containerdConfig, p.CNI), 0o644)
+	config, err := m.WriteFile("containerd.toml", []byte(testbed.Containerd{
+		Root: stateMount + "/containerd", State: "/run/containerd", Socket: runtimeSocket,
+		CNIBin: p.CNI, CNIConf: stateMount + "/net.d", Runc: filepath.Join(p.Dir, "runc"),
+	}.Config()), 0o644)
 	if err != nil {
 		return err
 	}
@@ -120,6 +98,22 @@ func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string
 		}
 	}
 	return nil
+}
+
+// Pull has the machine's containerd pull an image, trusting the authority ca (PEM)
+// alone for its registry.
+func (m *Machine) Pull(ctx context.Context, c *testbed.Cluster, image string, ca []byte) error {
+	host, _, _ := strings.Cut(image, "/")
+	authority, err := m.WriteFile(filepath.Join("registries", host, "ca.crt"), ca, 0o644)
+	if err != nil {
+		return err
+	}
+	hosts := fmt.Appendf(nil, "[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n  ca = %q\n", "https://"+host, authority)
+	if _, err := m.WriteFile(filepath.Join("registries", host, "hosts.toml"), hosts, 0o644); err != nil {
+		return err
+	}
+	_, err = m.Output(ctx, c.Bin("ctr"), "-a", runtimeSocket, "-n", "k8s.io", "images", "pull", "--hosts-dir", stateMount+"/registries", image)
+	return err
 }
 
 // StartKubelet starts the node. Its name is the machine's host name, which DHCP

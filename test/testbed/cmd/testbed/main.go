@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/measure"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -23,14 +26,14 @@ func main() {
 	defer stop()
 	root := &cobra.Command{
 		Use:              "testbed",
-		Short:            "A real single-node Kubernetes in namespaces of this machine",
+		Short:            "A real Kubernetes in namespaces of this machine",
 		TraverseChildren: true, // --name stands before the verb, whose arguments may be another program's
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), assetsCommand(), upCommand(name), downCommand(name), statusCommand(name),
-		loadCommand(name), kubectlCommand(name), runCommand(name), hypershift.Command(name), worker.Command(name))
+		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), measure.Command())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {
@@ -72,18 +75,22 @@ func assetsCommand() *cobra.Command {
 }
 
 func upCommand(name *string) *cobra.Command {
-	return &cobra.Command{
+	options := testbed.Options{Log: os.Stderr}
+	verb := &cobra.Command{
 		Use:   "up",
-		Short: "Bring the cluster up, unless it is",
+		Short: "Bring the cluster up, unless it is; add nodes that are missing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := testbed.Up(cmd.Context(), testbed.Options{Name: *name, Log: os.Stderr})
+			options.Name = *name
+			c, err := testbed.Up(cmd.Context(), options)
 			if err == nil {
 				fmt.Printf("try: go run ./test/testbed/cmd/testbed --name %s kubectl get nodes,pods -A\n", c.Name)
 			}
 			return err
 		},
 	}
+	verb.Flags().IntVar(&options.Nodes, "nodes", 1, "how many nodes it has at least")
+	return verb
 }
 
 func downCommand(name *string) *cobra.Command {
@@ -134,10 +141,42 @@ func kubectlCommand(name *string) *cobra.Command {
 }
 
 func runCommand(name *string) *cobra.Command {
-	return inside(name, &cobra.Command{Use: "run PROGRAM ARGUMENT...", Short: "Run a program in the node's namespaces"},
+	return inside(name, &cobra.Command{Use: "run [@NUMBER] PROGRAM ARGUMENT...", Short: "Run a program in the namespaces of the first node, or of node NUMBER"},
 		func(c *testbed.Cluster, ctx context.Context, args []string) *exec.Cmd {
+			for _, n := range c.Nodes() {
+				if len(args) > 1 && args[0] == "@"+strings.TrimPrefix(n.Name, "node") {
+					return n.Runtime.Command(ctx, args[1], args[2:]...)
+				}
+			}
 			return c.NodeCommand(ctx, args[0], args[1:]...)
 		})
+}
+
+func nodeDownCommand(name *string) *cobra.Command {
+	return nodeVerb(name, "node-down", "Pull the network cable of a node, 2 or higher", (*testbed.Cluster).NodeDown)
+}
+
+func nodeUpCommand(name *string) *cobra.Command {
+	return nodeVerb(name, "node-up", "Plug the network cable of a node in again", (*testbed.Cluster).NodeUp)
+}
+
+func nodeVerb(name *string, verb, short string, do func(*testbed.Cluster, int) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " NUMBER",
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := testbed.Attach(*name)
+			if err != nil {
+				return err
+			}
+			number, err := strconv.Atoi(args[0])
+			if err != nil {
+				return fmt.Errorf("node %q: want its number", args[0])
+			}
+			return do(c, number)
+		},
+	}
 }
 
 // inside is a verb that runs a program with the terminal of the caller.

@@ -1,0 +1,216 @@
+// This file holds `oooi lint`: which annotations in files would be refused or
+// ignored. It never talks to a cluster, and says nothing of what is only waited
+// for.
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// exitFindings is `oooi lint`'s where it has found something.
+const exitFindings = 2
+
+// A finding is one annotation that would not do what it says, and one line of
+// `oooi lint -o json`: a promise to scripts.
+type finding struct {
+	File string `json:"file"`
+	// Object is "Kind namespace/name".
+	Object string         `json:"object"`
+	Key    string         `json:"key"`
+	Reason network.Reason `json:"reason"`
+	Detail string         `json:"detail"`
+}
+
+// String is "file: Kind namespace/name: key: words".
+func (f finding) String() string {
+	return fmt.Sprintf("%s: %s: %s: %s", f.File, f.Object, f.Key, f.Detail)
+}
+
+func newLintCommand() *cobra.Command {
+	var files []string
+	var output string
+	c := &cobra.Command{
+		Use:   "lint -f FILE|DIR...",
+		Short: "Check annotations in YAML files: which would be refused or ignored",
+		Long: `Checks the annotations ` + hcp.Prefix + `* on HostedClusters, NodePools,
+NetworkAttachmentDefinitions and Services, each alone and, for hosted clusters that opted in,
+together: NodePools that disagree, addresses that meet. It prints one line a finding.
+
+Exit code 0: nothing was found. 2: something would be refused or ignored.
+1: the input can't be read, or holds none of these objects.`,
+		Example: `  oooi lint -f clusters/
+  hypershift create cluster kubevirt ... --render | oooi lint -f -
+  oooi lint -f clusters/ -o json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", output))
+			}
+			found, err := lint(c.InOrStdin(), append(files, args...))
+			if err != nil {
+				return exit(exitUnreadable, err)
+			}
+			for _, f := range found {
+				line := f.String()
+				if output == "json" {
+					b, err := json.Marshal(f)
+					if err != nil {
+						return err
+					}
+					line = string(b)
+				}
+				fmt.Fprintln(c.OutOrStdout(), line)
+			}
+			if len(found) > 0 {
+				return exit(exitFindings, nil)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or directory to read; - is standard input; may be repeated")
+	c.Flags().StringVarP(&output, "output", "o", "text", "text or json (one object a line)")
+	return c
+}
+
+// An annotated object is what lint looks at of one object.
+type annotated struct {
+	file       string
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Namespace   string            `json:"namespace"`
+		Name        string            `json:"name"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Spec struct {
+		ClusterName string `json:"clusterName"`
+	} `json:"spec"`
+}
+
+func (a annotated) String() string {
+	return a.Kind + " " + a.Metadata.Namespace + "/" + a.Metadata.Name
+}
+
+// finds is p as a finding about a.
+func (a annotated) finds(p network.Problem) finding {
+	f := finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: p.Detail}
+	if rest, ok := strings.CutPrefix(p.Detail, p.Field); ok {
+		f.Detail = strings.TrimLeft(rest, ": ")
+	}
+	return f
+}
+
+func lint(stdin io.Reader, files []string) ([]finding, error) {
+	dump, all := &hcp.Dump{}, []annotated(nil)
+	err := eachFile(stdin, files, func(name string, data []byte) error {
+		objects, err := annotatedIn(name, data)
+		if err != nil {
+			return err
+		}
+		all = append(all, objects...)
+		return dump.Add(data)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
+	}
+	var found []finding
+	said := map[string]bool{}
+	for _, a := range all {
+		for _, p := range hcp.Annotations(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
+			found, said[p.Detail] = append(found, a.finds(p)), true
+		}
+	}
+	clusters := dump.Clusters()
+	for _, o := range clusters {
+		if !hcp.OptedIn(o.HostedCluster) {
+			continue
+		}
+		for _, p := range planFor(o, clusters).Problems {
+			if !said[p.Detail] && keyOf(p) != "" {
+				found = append(found, toChange(p, o, all).finds(p))
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Object, b.Object), strings.Compare(a.Key, b.Key))
+	})
+	return found, nil
+}
+
+// toChange is the object to change for p: the one that p names, else the cluster
+// where it has the annotation, else its first NodePool that has it, else the
+// cluster.
+func toChange(p network.Problem, o hcp.Objects, all []annotated) annotated {
+	key, hc := keyOf(p), o.HostedCluster
+	var cluster, pool annotated
+	for _, a := range all {
+		m := a.Metadata
+		if strings.HasPrefix(p.Field+" ", a.Kind+" "+m.Name+" ") || strings.HasPrefix(p.Field+" ", a.String()+" ") {
+			return a
+		}
+		_, says := m.Annotations[key]
+		switch {
+		case m.Namespace != hc.Namespace:
+		case a.Kind == string(hcp.OnHostedCluster) && m.Name == hc.Name:
+			cluster = a
+		case a.Kind == string(hcp.OnNodePool) && a.Spec.ClusterName == hc.Name && says && pool.Kind == "":
+			pool = a
+		}
+	}
+	if _, says := cluster.Metadata.Annotations[key]; !says && pool.Kind != "" {
+		return pool
+	}
+	return cluster
+}
+
+// keyOf is the annotation, with its prefix, that p refuses or ignores: the first
+// that its field names, and "*" for several. Empty: p is about something else, or
+// takes nothing away from what the user asked for.
+func keyOf(p network.Problem) string {
+	first, _, _ := strings.Cut(p.Field, ",")
+	words := strings.Fields(first)
+	if said := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown; !said && !p.Blocking || len(words) == 0 {
+		return ""
+	}
+	name, prefixed := strings.CutPrefix(words[len(words)-1], hcp.Prefix)
+	known := slices.ContainsFunc(hcp.Keys(), func(k hcp.Key) bool { return k.Name == name })
+	switch {
+	case prefixed || known && len(words) == 1:
+		return hcp.Prefix + name
+	case p.Reason == network.AnnotationInvalid:
+		return hcp.Prefix + "*"
+	}
+	return ""
+}
+
+// annotatedIn are the objects in a file whose annotations may be ours.
+func annotatedIn(file string, data []byte) ([]annotated, error) {
+	var out []annotated
+	err := hcp.EachObject(data, func(kind string, object []byte) error {
+		switch kind {
+		case "hypershift.openshift.io HostedCluster", "hypershift.openshift.io NodePool", "k8s.cni.cncf.io NetworkAttachmentDefinition", "v1 Service":
+			a := annotated{file: file}
+			if err := json.Unmarshal(object, &a); err != nil {
+				return err
+			}
+			out = append(out, a)
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,139 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// machineOn is a machine on a network of w, by its definition.
+func (w *world) machineOn(n network.Network) {
+	m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
+	m.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}}}
+	w.Machines = append(w.Machines, m)
+}
+
+// TestDeletedNodePoolMovesNobody: the network of the second NodePool does not
+// take what was said for the first one's when that goes.
+func TestDeletedNodePoolMovesNobody(t *testing.T) {
+	w, plan := served(t, "two-vlans")
+	for _, n := range plan.Networks {
+		w.machineOn(n)
+	}
+	w.last = plan
+	for _, gone := range w.NodePools {
+		t.Run(gone.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			w := w
+			w.NodePools = slices.DeleteFunc(slices.Clone(w.NodePools), func(np hyperv1.NodePool) bool { return np.Name == gone.Name })
+			d := decide(w, testOptions, testNow)
+			g.Expect(d.action).To(Equal(serve), "%v", d.problems)
+			g.Expect(d.plan.Networks).To(HaveLen(len(plan.Networks)))
+			for i, n := range d.plan.Networks {
+				was := plan.Networks[i]
+				g.Expect([]any{n.Name, n.CIDR, n.NextHop, n.ServiceAddress, n.Edges}).To(Equal([]any{was.Name, was.CIDR, was.NextHop, was.ServiceAddress, was.Edges}))
+			}
+		})
+	}
+}
+
+// TestAnnotationWhileMachinesRun: it waits for the machines, and says so.
+func TestAnnotationWhileMachinesRun(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	w.last = plan
+	w.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "192.168.77.0/24"
+	machines := w.Machines
+	w.Machines = nil
+	g.Expect(decide(w, testOptions, testNow).plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
+	w.Machines = machines
+	w.machineOn(plan.Networks[0])
+	d := decide(w, testOptions, testNow)
+	g.Expect(d.action).To(Equal(serve))
+	g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), HaveField("Detail", ContainSubstring("192.168.77.0/24")))))
+}
+
+// TestPlanTooLarge: it is refused in words before the API server does.
+func TestPlanTooLarge(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	w.last = plan
+	var domains strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&domains, "host%d.example.com,", i)
+	}
+	w.HostedCluster.Annotations[hcp.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
+	d := decide(w, testOptions, testNow)
+	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.NotApplied), HaveField("Detail", ContainSubstring("ConfigMap")))))
+	g.Expect(d.action).To(Equal(leave))
+}
+
+// TestRefusedByTheAPIServer: what it never takes is said, and nothing more is
+// tried than to say it.
+func TestRefusedByTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := served(t, "lb-ip")
+	err := fmt.Errorf("applying: %w", apierrors.NewInvalid(deploymentKind.GroupKind(), "edge", nil))
+	g.Expect(refused(err)).To(BeTrue())
+	g.Expect(refused(apierrors.NewConflict(schema.GroupResource{}, "edge", nil))).To(BeFalse(), "that is tried again")
+	d := decide(w, testOptions, testNow).refusedBy(err)
+	c, ok := condition(w, d, outcome{}, testNow)
+	g.Expect(ok).To(BeTrue())
+	g.Expect(c.Reason).To(Equal(string(network.NotApplied)))
+	g.Expect(c.Message).To(ContainSubstring("refuses"))
+}
+
+// testUnreadablePlan: what nobody can read is not taken for nothing, and said.
+func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "unread")
+	cm := &corev1.ConfigMap{}
+	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm)).To(Succeed())
+	good := cm.Data[PlanKey]
+	put := func(text string) {
+		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm)).To(Succeed())
+		cm.Data[PlanKey] = text
+		g.Expect(s.admin.Update(t.Context(), cm)).To(Succeed())
+	}
+	// Until nobody who had read the good one writes it any more.
+	g.Eventually(func(g Gomega) {
+		put(good[:len(good)/2])
+		before := h.snapshot(t)
+		again(t, r, h)
+		g.Expect(h.says(t)()).To(And(HavePrefix(string(network.NotApplied)), ContainSubstring("ConfigMap oooi-plan"), ContainSubstring(h.ns)))
+		g.Expect(h.snapshot(t)).To(Equal(before))
+	}).WithTimeout(patience).Should(Succeed())
+
+	put(good)
+	again(t, r, h)
+	g.Expect(h.reason(t)()).To(Equal(ServedWithLimits))
+}
+
+// TestOneMoreNodePoolRollsNoEdge: one that selects the same nodes changes
+// nothing of the edge's pod, whatever its name.
+func TestOneMoreNodePoolRollsNoEdge(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := served(t, "lb-ip")
+	rack := map[string]string{"rack": "7"}
+	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = rack
+	before := edge(t, w, decide(w, testOptions, testNow).plan)
+	g.Expect(before.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms).To(HaveLen(1))
+	more := *w.NodePools[0].DeepCopy()
+	more.Name = "a-second"
+	w.NodePools = append(w.NodePools, more)
+	g.Expect(edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template).To(Equal(before.Spec.Template))
+}

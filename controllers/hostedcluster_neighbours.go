@@ -1,0 +1,141 @@
+// This file reads the hosted clusters that are on a segment with one, and decides
+// which changes of one are news to the others. What they do to each other is
+// decided in network.
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// gatherNeighbours reads what the hosted clusters on w's segments ask for, and
+// what is in force there. One that opted out or is being deleted counts as long as
+// something of it runs.
+func (r *Reconciler) gatherNeighbours(ctx context.Context, w *world) error {
+	all := &hyperv1.HostedClusterList{}
+	if err := present(r.Client.List(ctx, all, client.UnsafeDisableDeepCopy)); err != nil {
+		return err
+	}
+	ours := hcp.Attached(w.Objects)
+	for i := range all.Items {
+		hc := &all.Items[i]
+		if clusterName(hc) == clusterName(w.HostedCluster) || !ofOurs(hc) {
+			continue
+		}
+		o := hcp.Objects{HostedCluster: hc, Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, MultusIsolates: w.MultusIsolates}
+		if err := r.gatherAttached(ctx, &o); err != nil {
+			return err
+		}
+		goes := !hc.DeletionTimestamp.IsZero() || !hcp.OptedIn(hc)
+		if !goes && !meet(ours, hcp.Attached(o)) {
+			continue
+		}
+		serves, unread, err := r.servedIn(ctx, hcp.ControlPlaneNamespace(hc))
+		if err != nil {
+			return fmt.Errorf("reading what is served to %s: %w", clusterName(hc), err)
+		}
+		if err := r.gatherPublished(ctx, &o); err != nil {
+			return err
+		}
+		if n, ok := hcp.Neighbour(w.Objects, o, serves); ok {
+			w.neighbours = append(w.neighbours, n)
+			w.unread = append(w.unread, unread...)
+		}
+	}
+	slices.SortFunc(w.neighbours, func(a, b network.Neighbour) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// servedIn is the plan in force in ns, where we have any rights at all only once
+// something of ours was to be there.
+func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, network.Problems, error) {
+	binding, err := r.ownedByName(ctx, roleBindingKind, ns, ControlPlaneRole)
+	if err != nil || len(binding) == 0 {
+		return network.Plan{}, nil, err
+	}
+	return r.planInForce(ctx, ns)
+}
+
+// meet says whether a and b have a segment in common.
+func meet(a, b []network.Attachment) bool {
+	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameSegment) })
+}
+
+// beside are the clusters of ours on a segment with o, and those that gave way to
+// somebody: they may have waited for this.
+func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Request {
+	if err := r.gatherDefinitions(ctx, &o); err != nil {
+		return nil
+	}
+	changed := hcp.Attached(o)
+	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
+		if c := meta.FindStatusCondition(hc.Status.Conditions, ConditionType); c != nil && c.Reason == string(network.NetworkShared) {
+			return true
+		}
+		other := hcp.Objects{HostedCluster: hc}
+		return r.gatherAttached(ctx, &other) == nil && meet(changed, hcp.Attached(other))
+	})
+}
+
+// besideHostedCluster: what one that is gone was attached to, nobody knows any more.
+func (r *Reconciler) besideHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
+	hc := &hyperv1.HostedCluster{}
+	if apierrors.IsNotFound(r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)) {
+		return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
+	}
+	objects := hcp.Objects{HostedCluster: hc}
+	if r.gatherAttached(ctx, &objects) != nil {
+		return nil
+	}
+	return r.beside(ctx, objects)
+}
+
+// besideNodePool speaks of o itself, as it may be gone.
+func (r *Reconciler) besideNodePool(ctx context.Context, o client.Object) []reconcile.Request {
+	np, ok := o.(*hyperv1.NodePool)
+	if !ok {
+		return nil
+	}
+	hc := &hyperv1.HostedCluster{}
+	hc.Namespace, hc.Name = np.Namespace, np.Spec.ClusterName
+	return r.beside(ctx, hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np}})
+}
+
+// concernsNeighbours passes what may change which addresses a cluster wants, or
+// has. What there is when we begin is looked at anyway.
+var concernsNeighbours = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld, e.ObjectNew
+		return before.GetGeneration() != after.GetGeneration() || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || said(before) != said(after)
+	},
+}
+
+// said is what HyperShift and we say in o's status that neighbours go by.
+func said(o client.Object) string {
+	hc, ok := o.(*hyperv1.HostedCluster)
+	if !ok {
+		return ""
+	}
+	at := fmt.Sprintf("%s:%d", hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port)
+	if c := meta.FindStatusCondition(hc.Status.Conditions, ConditionType); c != nil {
+		return at + " " + c.Reason + " " + c.Message
+	}
+	return at
+}

@@ -1,0 +1,169 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// joins moves h's definition onto other's segment: the same bridge and VLAN by
+// another definition.
+func (h hosted) joins(t *testing.T, other hosted) {
+	t.Helper()
+	g := NewWithT(t)
+	get := func(ns string) *nadv1.NetworkAttachmentDefinition {
+		nad := &nadv1.NetworkAttachmentDefinition{}
+		g.Expect(h.admin.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "vlan100"}, nad)).To(Succeed())
+		return nad
+	}
+	ours := get(h.ns)
+	ours.Spec.Config = get(other.ns).Spec.Config
+	g.Expect(h.admin.Update(t.Context(), ours)).To(Succeed())
+}
+
+// says is the condition's reason and message in one.
+func (h hosted) says(t *testing.T) func() string {
+	return func() string {
+		if c := h.condition(t); c != nil {
+			return c.Reason + ": " + c.Message
+		}
+		return ""
+	}
+}
+
+// testConflictOnOneSegment: who was served first stays, untouched; the other is told
+// which keys to set, and is served when it has, or when the first is gone.
+func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
+	for name, mend := range map[string]func(t *testing.T, first, second hosted){
+		"it takes other addresses": func(t *testing.T, _, second hosted) {
+			second.annotate(t, "edge-addresses", "192.168.100.202,192.168.100.203,192.168.100.204,192.168.100.205")
+			second.annotate(t, "dhcp-range", "192.168.100.210-192.168.100.250")
+		},
+		"the first opts out": func(t *testing.T, first, _ hosted) { first.annotate(t, "network", "none") },
+		"the first is deleted": func(t *testing.T, first, _ hosted) {
+			first.removed(t)
+		},
+		"the first moves away": func(t *testing.T, first, _ hosted) { first.annotate(t, "cidr", "192.168.101.0/24") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			word := strings.ReplaceAll(strings.TrimPrefix(name, "the "), " ", "")
+			first, second := s.newHosted(t, word+"1", nil), s.newHosted(t, word+"2", nil)
+			if name == "it takes other addresses" {
+				first.annotate(t, "dhcp-range", "192.168.100.10-192.168.100.199")
+			}
+			second.joins(t, first)
+			second.publish(t) // the younger one's control plane is there first
+			g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
+			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied.")))
+			first.publish(t)
+			first.edgeServes(t)
+			g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+			g.Expect(first.plan(t)).To(ContainSubstring(`"ignoreUnknownClients": true`), "the other's machines are not its own")
+			g.Expect(second.snapshot(t)).To(BeEmpty())
+			mend(t, first, second)
+			second.edgeServes(t)
+			g.Eventually(second.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+		})
+	}
+}
+
+// removed plays HyperShift's end of a cluster: NodePools, then the namespace's
+// content, then the HostedCluster.
+func (h hosted) removed(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(h.admin.Delete(t.Context(), h.hostedCluster(t))).To(Succeed())
+	np := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}
+	g.Expect(h.admin.Delete(t.Context(), np)).To(Succeed())
+	for _, gvk := range []schema.GroupVersionKind{configMapKind, deploymentKind, roleBindingKind} {
+		all := &unstructured.Unstructured{}
+		all.SetGroupVersionKind(gvk)
+		g.Expect(h.admin.DeleteAllOf(t.Context(), all, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
+	}
+	hc := h.hostedCluster(t)
+	hc.Finalizers = nil
+	g.Expect(h.admin.Update(t.Context(), hc)).To(Succeed())
+}
+
+// testTwoOnOneSegment: apart they are both served, each to its own machines; when
+// one goes, the other answers whom it likes again.
+func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	first := s.newHosted(t, "apart1", map[string]string{"dhcp-range": "192.168.100.10-192.168.100.99"})
+	first.publish(t)
+	first.edgeServes(t)
+	g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	before := first.edgeVersion(t)
+	second := s.newHosted(t, "apart2", map[string]string{
+		"edge-addresses": "192.168.100.102-192.168.100.105", "dhcp-range": "192.168.100.110-192.168.100.199"})
+	second.joins(t, first)
+	second.publish(t)
+	second.edgeServes(t)
+	for _, h := range []hosted{first, second} {
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(ServedWithLimits))
+		g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"ignoreUnknownClients": true`), h.key.Name)
+	}
+	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
+	g.Eventually(second.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart1"))
+	g.Expect(first.edgeVersion(t)).To(Equal(before), "the edge runs on")
+	for _, h := range []hosted{first, second} {
+		again(t, r, h)
+		objects, version := h.snapshot(t), h.hostedCluster(t).ResourceVersion
+		again(t, r, h)
+		g.Expect(h.snapshot(t)).To(Equal(objects), "a second look writes nothing")
+		g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
+	}
+	second.removed(t)
+	g.Eventually(func() string { return first.plan(t) }).WithTimeout(patience).ShouldNot(ContainSubstring("ignoreUnknownClients"))
+}
+
+// edgeVersion is the version of what the edge's pod is made from.
+func (h hosted) edgeVersion(t *testing.T) string { return h.snapshot(t)["Deployment "+h.edge()] }
+
+// testBrownfield: what a machine has before us is its own; once it is ours, a guest
+// may say what it likes.
+func testBrownfield(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "brown", nil)
+	vm := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "old-worker"}}
+	vm.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: h.ns + "/vlan100"}}}}
+	vm.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{
+		{Name: "iface1", MAC: "02:00:00:00:00:01", IP: "192.168.100.3", IPs: []string{"192.168.100.3"}},
+		{InterfaceName: "br-ex", IP: "192.168.100.2"}, // the guest's own word
+	}
+	g.Expect(s.admin.Create(t.Context(), vm)).To(Succeed())
+	h.publish(t)
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressConflict)), ContainSubstring("old-worker has 192.168.100.3"), ContainSubstring("edge-addresses")))
+	g.Expect(h.says(t)()).NotTo(ContainSubstring("192.168.100.2 "))
+	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.77", []string{"192.168.100.77"}
+	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
+	h.edgeServes(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	vm.Status.Interfaces[0].IP = "192.168.100.3"
+	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
+	h.annotate(t, "lease-time", "30m")
+	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"leaseTime": "30m0s"`), "a lie freezes nothing")
+}
+
+// testSettingsOfServices: a Service's annotation counts, and wakes its cluster.
+func testSettingsOfServices(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "publish")
+	settings := func() string { m := h.condition(t).Message; return m[len(m)-len("12345678)"):] }
+	before := settings()
+	h.publishService(t, "git", "git.example.com:443")
+	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring("git.example.com"))
+	g.Eventually(settings).WithTimeout(patience).ShouldNot(Equal(before))
+}

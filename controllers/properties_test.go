@@ -1,0 +1,65 @@
+package controllers
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// TestAnyAnnotationsAreAccepted: whatever a user annotates, it is served or
+// refused; and what is served, a real API server takes.
+func TestAnyAnnotationsAreAccepted(t *testing.T) {
+	g := NewWithT(t)
+	s := newAPIServer(t)
+	s.installKinds(t)
+	stories, made, served := golden.Stories(t), map[string]bool{}, 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		w := worldOf(t, stories[r.IntN(len(stories))])
+		annotate := func(m *metav1.ObjectMeta) {
+			for range r.IntN(3) {
+				k, v := hcp.Keys()[r.IntN(len(hcp.Keys()))], hcp.Keys()[r.IntN(len(hcp.Keys()))]
+				if r.IntN(4) > 0 {
+					v = k
+				}
+				metav1.SetMetaDataAnnotation(m, hcp.Prefix+k.Name, v.Example)
+			}
+		}
+		annotate(&w.HostedCluster.ObjectMeta)
+		for i := range w.NodePools {
+			annotate(&w.NodePools[i].ObjectMeta)
+		}
+		for i := range w.Services {
+			annotate(&w.Services[i].ObjectMeta)
+		}
+		for i := range w.NetworkAttachmentDefinitions {
+			annotate(&w.NetworkAttachmentDefinitions[i].ObjectMeta)
+		}
+		d := decide(w, testOptions, testNow)
+		g.Expect(d.err).NotTo(HaveOccurred(), "seed %d", seed)
+		if d.action == leave {
+			g.Expect(servable(d.problems)).To(BeFalse(), "seed %d", seed)
+		}
+		if d.action != serve {
+			continue
+		}
+		served++
+		ns := hcp.ControlPlaneNamespace(w.HostedCluster)
+		if !made[ns] {
+			g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
+			made[ns] = true
+		}
+		for _, u := range d.desired {
+			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(FieldOwner), client.DryRunAll)).
+				To(Succeed(), "seed %d: %s %s", seed, u.GetKind(), u.GetName())
+		}
+	}
+	g.Expect(served).To(BeNumerically(">", 20))
+}

@@ -1,0 +1,64 @@
+package hcp_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// TestElsewhere: from each object that says where something is, in whatever
+// order, and nothing from what can't be read.
+func TestElsewhere(t *testing.T) {
+	g := NewWithT(t)
+	stories := golden.Stories(t)
+	story := stories[slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == "lb-ip" })]
+	dump := &hcp.Dump{}
+	g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
+	o := dump.Clusters()[0]
+	node := func(name, address, annotation string, pods ...string) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"k8s.ovn.org/node-subnets": annotation}},
+			Spec:   corev1.NodeSpec{PodCIDRs: pods},
+			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}, {Type: corev1.NodeInternalIP, Address: address}}}}
+	}
+	o.Nodes = []corev1.Node{
+		node("d", "fd00::1", "{", "fd01::/64"),
+		node("c", "10.0.0.3", `{"default":"10.130.0.0/23"}`),
+		node("b", "10.0.0.2", `{"default":["10.129.0.0/23","fd01:0:0:2::/64"],"blue":["192.168.7.0/24"]}`),
+		node("a", "10.0.0.1", "", "10.244.0.0/24", "fd02::/64"),
+	}
+	o.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
+	told := func() []string {
+		in, _ := hcp.Intent(o)
+		var out []string
+		for _, p := range in.Elsewhere {
+			if p.Node != (p.Prefix.IsSingleIP() && p.What[:4] == "node") {
+				t.Errorf("%+v", p)
+			}
+			out = append(out, p.What+" "+p.Prefix.String())
+		}
+		return out
+	}
+	first := told()
+	g.Expect(first).To(ContainElements(
+		"node a 10.0.0.1/32", "node b 10.0.0.2/32", "node c 10.0.0.3/32",
+		"the pods of node a 10.244.0.0/24", "the pods of node b 10.129.0.0/23", "the pods of node c 10.130.0.0/23",
+		"the management cluster's resolver 172.30.0.10/32", "the management cluster's API server 172.30.0.1/32",
+		"Service kube-apiserver 10.96.124.130/32"))
+	g.Expect(first).NotTo(ContainElement(ContainSubstring(":")), "edges have IPv4 on a network only")
+	g.Expect(first).NotTo(ContainElement(ContainSubstring("192.168.7")), "a network of its own is no way for an edge")
+	slices.Reverse(o.Nodes)
+	g.Expect(told()).To(Equal(first))
+
+	o.Nodes[0].Status.Addresses[1].Address = "192.168.100.77"
+	in, _ := hcp.Intent(o)
+	_, problems := network.NewPlan(in)
+	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), HaveField("Detail", ContainSubstring("node a (192.168.100.77)")))))
+}

@@ -1,0 +1,98 @@
+package hcp_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestWhatTheGuestHasInside: no network of its machines lies there, whoever said
+// the CIDR.
+func TestWhatTheGuestHasInside(t *testing.T) {
+	for cidr, words := range map[string]string{
+		"10.133.0.0/24":    "its pods (spec.networking.clusterNetwork) (10.132.0.0/14)",
+		"172.31.0.0/20":    "its Services",
+		"100.66.7.0/24":    "join switch (100.66.0.0/16)",
+		"100.88.0.0/24":    "transit switch",
+		"169.254.100.0/24": "masquerading",
+		"100.64.0.0/24":    "",
+		"10.77.0.0/24":     "",
+	} {
+		t.Run(cidr, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = cidr
+			_, problems := plan(o)
+			if words == "" {
+				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+				return
+			}
+			p := problems.ByUrgency()[0]
+			g.Expect(p).To(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", true)))
+			g.Expect(p.Detail).To(ContainSubstring(words))
+		})
+	}
+}
+
+// TestGuestsOwnWords: what the cluster says of OVN's networks, or that it has
+// none, holds.
+func TestGuestsOwnWords(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "100.66.0.0/24"
+	o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico
+	_, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+
+	o.HostedCluster.Spec.Networking.NetworkType = hyperv1.OVNKubernetes
+	o.HostedCluster.Spec.OperatorConfiguration = &hyperv1.OperatorConfiguration{ClusterNetworkOperator: &hyperv1.ClusterNetworkOperatorSpec{
+		OVNKubernetesConfig: &hyperv1.OVNKubernetesConfig{IPv4: &hyperv1.OVNIPv4Config{InternalJoinSubnet: "100.70.0.0/16"}}}}
+	_, problems = plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+}
+
+// TestJudgedBeforeCreation: what spec.services fixes is refused while it can
+// still be changed, before HyperShift publishes anything.
+func TestJudgedBeforeCreation(t *testing.T) {
+	at := func(address string) hyperv1.ServicePublishingStrategy {
+		return hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: address}}
+	}
+	for name, c := range map[string]struct {
+		how    hyperv1.ServicePublishingStrategy
+		reason network.Reason
+		words  string
+	}{
+		"in the VLAN's CIDR":   {at("192.168.100.77"), network.AddressConflict, "lies in the CIDR 192.168.100.0/24"},
+		"a pod's of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in what the hosted cluster has inside itself, its pods"},
+		"IPv6":                 {at("fd00::7"), network.IPv6NotServed, "IPv6"},
+		"with a port":          {at("10.0.0.7:30000"), network.PublishingUnsupported, "nodePort.address"},
+		"no address":           {at("10.0.0.700"), network.PublishingUnsupported, "nodePort.address"},
+		"a URL": {hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer, LoadBalancer: &hyperv1.LoadBalancerPublishingStrategy{Hostname: "https://api.example.com"}},
+			network.PublishingUnsupported, "loadBalancer.hostname"},
+		"a Route at an address": {hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "10.0.0.7"}},
+			network.PublishingUnsupported, "route.hostname"},
+		"a node's":       {at("10.240.0.1"), "", ""},
+		"a name":         {at("api.example.com"), "", ""},
+		"a single label": {at("api"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			publish(o, hyperv1.APIServer, c.how)
+			o.HostedCluster.Status = hyperv1.HostedClusterStatus{}
+			o.Services, o.Routes = nil, nil
+			_, problems := plan(o)
+			if c.reason == "" {
+				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+				return
+			}
+			p := problems.ByUrgency()[0]
+			g.Expect(p).To(And(HaveField("Reason", c.reason), HaveField("Blocking", true)))
+			g.Expect(p.Field + p.Detail).To(ContainSubstring(c.words))
+		})
+	}
+}

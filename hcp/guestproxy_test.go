@@ -1,0 +1,40 @@
+package hcp_test
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestGuestProxy: nodes that are told to use a proxy must reach it.
+func TestGuestProxy(t *testing.T) {
+	for name, c := range map[string]struct {
+		proxy string
+		given func(*hcp.Objects)
+		said  bool
+	}{
+		"outside":        {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
+		"on the network": {"http://192.168.100.7:3128", func(*hcp.Objects) {}, false},
+		"by a record":    {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},
+		"by a gateway":   {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: c.proxy, HTTPSProxy: c.proxy}}
+			c.given(&o)
+			_, problems := hcp.Intent(o)
+			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Field == "spec.configuration.proxy" })
+			g.Expect(i >= 0).To(Equal(c.said), "%v", problems)
+			if c.said {
+				g.Expect(problems[i].Detail).To(And(ContainSubstring("proxy.example.com"), Not(ContainSubstring("secret"))))
+			}
+		})
+	}
+}

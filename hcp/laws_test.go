@@ -1,0 +1,331 @@
+package hcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// storyObjects are the objects of every story, as a cluster has them.
+func storyObjects(t testing.TB) []hcp.Objects {
+	t.Helper()
+	var out []hcp.Objects
+	for _, s := range golden.Stories(t) {
+		dump := &hcp.Dump{}
+		if err := dump.Add(s.Read(t, "objects.yaml")); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range dump.Clusters() {
+			o.Partial = false
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// own is o with objects that may be changed.
+func own(o hcp.Objects) hcp.Objects {
+	o.HostedCluster = o.HostedCluster.DeepCopy()
+	o.NodePools = copies(o.NodePools, func(x *hyperv1.NodePool) hyperv1.NodePool { return *x.DeepCopy() })
+	o.NetworkAttachmentDefinitions = copies(o.NetworkAttachmentDefinitions, func(x *nadv1.NetworkAttachmentDefinition) nadv1.NetworkAttachmentDefinition { return *x.DeepCopy() })
+	o.Services, o.Routes, o.Machines = slices.Clone(o.Services), slices.Clone(o.Routes), slices.Clone(o.Machines)
+	return o
+}
+
+func copies[T any](in []T, deep func(*T) T) []T {
+	out := make([]T, len(in))
+	for i := range in {
+		out[i] = deep(&in[i])
+	}
+	return out
+}
+
+// odd are values that fit no key, or many.
+var odd = []string{"", " ", ",", "=", "none", "auto", "true", "0", "-1", "1h", "99999999h", "0.0.0.0/0", "10.0.0.0/8", "192.168.100.0/29", "192.168.100.0/32",
+	"255.255.255.255", "0.0.0.0", "224.0.0.1", "::1", "fd00::/64", "192.168.100.255", "192.168.100.3", "192.168.100.9-192.168.100.1", "0.0.0.0-255.255.255.255",
+	"02:00:00:00:00:01=192.168.100.3", "a.example.com:443", "*.example.com=192.168.100.9", "*:0", "dhcp", "dns,dns", "clusters/vlan100", "clusters/none", "\x00", "ü.example.com"}
+
+// sprinkle puts random annotations on an object: good ones, nearly good ones and
+// any, by keys of the table, keys near them, and keys of one NodePool.
+func sprinkle(r *rand.Rand, m *metav1.ObjectMeta, pools []hyperv1.NodePool) {
+	annotations := map[string]string{}
+	for k, v := range m.Annotations {
+		annotations[k] = v
+	}
+	for range r.IntN(4) {
+		k := hcp.Keys()[r.IntN(len(hcp.Keys()))]
+		name, value := k.Name, k.Example
+		if k.PerNodePool && len(pools) > 0 && r.IntN(3) == 0 {
+			name += "." + pools[r.IntN(len(pools))].Name
+		}
+		switch r.IntN(5) {
+		case 0:
+			value = odd[r.IntN(len(odd))]
+		case 1:
+			value = bent(r, value)
+		case 2:
+			value = hcp.Keys()[r.IntN(len(hcp.Keys()))].Example
+		}
+		if r.IntN(10) == 0 {
+			name = bent(r, name)
+		}
+		annotations[hcp.Prefix+name] = value
+	}
+	m.Annotations = annotations
+}
+
+// bent is s with one byte lost, doubled or another.
+func bent(r *rand.Rand, s string) string {
+	if s == "" {
+		return "x"
+	}
+	i := r.IntN(len(s))
+	switch r.IntN(3) {
+	case 0:
+		return s[:i] + s[i+1:]
+	case 1:
+		return s[:i] + s[i:i+1] + s[i:]
+	}
+	return s[:i] + string(rune('0'+r.IntN(64))) + s[i+1:]
+}
+
+// annotated is one of worlds with random annotations on everything that may have
+// some.
+func annotated(r *rand.Rand, worlds []hcp.Objects) hcp.Objects {
+	o := own(worlds[r.IntN(len(worlds))])
+	if len(o.NodePools) > 0 && r.IntN(2) == 0 {
+		o.NodePools = append(o.NodePools, another(o, "further", r.IntN(2) == 0))
+	}
+	sprinkle(r, &o.HostedCluster.ObjectMeta, o.NodePools)
+	for i := range o.NodePools {
+		if r.IntN(2) == 0 {
+			sprinkle(r, &o.NodePools[i].ObjectMeta, nil)
+		}
+	}
+	for i := range o.NetworkAttachmentDefinitions {
+		if r.IntN(2) == 0 {
+			sprinkle(r, &o.NetworkAttachmentDefinitions[i].ObjectMeta, nil)
+		}
+	}
+	for i := range o.Services {
+		if r.IntN(3) == 0 {
+			o.Services[i] = *o.Services[i].DeepCopy()
+			sprinkle(r, &o.Services[i].ObjectMeta, nil)
+		}
+	}
+	return o
+}
+
+// another is one more NodePool: on the first one's network, or on a network of
+// its own that nobody has defined.
+func another(o hcp.Objects, name string, apart bool) hyperv1.NodePool {
+	np := *o.NodePools[0].DeepCopy()
+	np.Name, np.Annotations = name, nil
+	if k := np.Spec.Platform.Kubevirt; apart && k != nil {
+		k.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/" + name}}
+	}
+	return np
+}
+
+func shuffled(r *rand.Rand, o hcp.Objects) hcp.Objects {
+	o = own(o)
+	r.Shuffle(len(o.NodePools), func(i, j int) { o.NodePools[i], o.NodePools[j] = o.NodePools[j], o.NodePools[i] })
+	r.Shuffle(len(o.Routes), func(i, j int) { o.Routes[i], o.Routes[j] = o.Routes[j], o.Routes[i] })
+	r.Shuffle(len(o.Services), func(i, j int) { o.Services[i], o.Services[j] = o.Services[j], o.Services[i] })
+	n := o.NetworkAttachmentDefinitions
+	r.Shuffle(len(n), func(i, j int) { n[i], n[j] = n[j], n[i] })
+	return o
+}
+
+// planned is what an operator would serve to o after last, false where it would
+// leave things as they are.
+func planned(t *testing.T, o hcp.Objects, last network.Plan) (network.Plan, network.Problems, bool) {
+	t.Helper()
+	_, plan, problems := hcp.Plan(o, nil, last)
+	if problems.Blocking() {
+		return plan, problems, false
+	}
+	if err := plan.Validate(); err != nil {
+		t.Fatalf("nothing blocks, but: %v\n%s", err, describe(o))
+	}
+	return plan, problems, true
+}
+
+func describe(o hcp.Objects) string {
+	all := map[string]map[string]string{"HostedCluster " + o.HostedCluster.Name: o.HostedCluster.Annotations}
+	for _, np := range o.NodePools {
+		all["NodePool "+np.Name] = np.Annotations
+	}
+	for _, n := range o.NetworkAttachmentDefinitions {
+		all["NetworkAttachmentDefinition "+n.Name] = n.Annotations
+	}
+	for _, s := range o.Services {
+		if len(s.Annotations) > 0 {
+			all["Service "+s.Name] = s.Annotations
+		}
+	}
+	b, _ := json.MarshalIndent(all, "", "  ")
+	return string(b)
+}
+
+// inUse are the addresses of each network that machines, their neighbours or the
+// nodes of the cluster have pinned.
+func inUse(p network.Plan) map[string]string {
+	out := map[string]string{}
+	for _, n := range p.Networks {
+		out[n.Name] = fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.ServerID)
+	}
+	return out
+}
+
+// laws holds one world against them.
+func laws(t *testing.T, worlds []hcp.Objects, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	o := annotated(r, worlds)
+	plan, problems, ok := planned(t, o, network.Plan{})
+
+	again, same, _ := planned(t, shuffled(r, o), network.Plan{})
+	if d := cmp.Diff(string(plan.JSON()), string(again.JSON())); d != "" {
+		t.Fatalf("order has a meaning: %s\n%s", d, describe(o))
+	}
+	if len(problems) != len(same) {
+		t.Fatalf("order has a meaning: %v\n%v\n%s", problems, same, describe(o))
+	}
+	if !ok {
+		return
+	}
+	var last network.Plan
+	NewWithT(t).Expect(json.Unmarshal(plan.JSON(), &last)).To(Succeed())
+	if again, _, _ := planned(t, o, last); string(again.JSON()) != string(plan.JSON()) {
+		t.Fatalf("a restart changes the plan: %s\n%s", cmp.Diff(string(plan.JSON()), string(again.JSON())), describe(o))
+	}
+	for name, next := range neighbouring(r, o) {
+		after, _, ok := planned(t, next, last)
+		if !ok {
+			continue // what is served stays
+		}
+		now := inUse(after)
+		for network, before := range inUse(plan) {
+			if got, there := now[network]; there && got != before {
+				t.Fatalf("%s moves %s: %s to %s\n%s", name, network, before, got, describe(o))
+			}
+		}
+	}
+}
+
+// neighbouring are worlds one step from o, none of which says anything of the
+// addresses that are in use.
+func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
+	out := map[string]hcp.Objects{}
+	step := func(name string, change func(*hcp.Objects)) {
+		next := own(o)
+		change(&next)
+		out[name] = next
+	}
+	if len(o.NodePools) > 0 {
+		step("one more NodePool", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", false)) })
+		step("one more network", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", true)) })
+		step("a NodePool less", func(o *hcp.Objects) {
+			i := r.IntN(len(o.NodePools))
+			o.NodePools = slices.Delete(o.NodePools, i, i+1)
+		})
+	}
+	if len(o.NodePools) > 0 && !annotatedFor(o, o.NodePools[oldest(o)]) {
+		step("a NodePool changes network", func(o *hcp.Objects) {
+			moved := oldest(*o)
+			stays(o, o.NodePools[moved])
+			elsewhere := another(*o, "changed", true)
+			o.NodePools[moved].Spec.Platform.Kubevirt.AdditionalNetworks = elsewhere.Spec.Platform.Kubevirt.AdditionalNetworks
+			define(o, "changed")
+		})
+		step("the oldest NodePool goes, its machine stays", func(o *hcp.Objects) {
+			gone := oldest(*o)
+			stays(o, o.NodePools[gone])
+			o.NodePools = append(slices.Delete(o.NodePools, gone, gone+1), another(*o, "younger", true))
+			define(o, "younger")
+		})
+	}
+	if len(o.Routes) > 0 {
+		step("a Route less", func(o *hcp.Objects) { o.Routes = o.Routes[1:] })
+	}
+	if len(o.Services) > 0 {
+		step("a Service less", func(o *hcp.Objects) { o.Services = o.Services[1:] })
+	}
+	step("no definitions", func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = nil })
+	return out
+}
+
+func oldest(o hcp.Objects) int {
+	i := 0
+	for j, np := range o.NodePools {
+		if np.CreationTimestamp.Before(&o.NodePools[i].CreationTimestamp) {
+			i = j
+		}
+	}
+	return i
+}
+
+// annotatedFor says whether addresses may hang on np's own annotations, which go
+// where it goes.
+func annotatedFor(o hcp.Objects, np hyperv1.NodePool) bool {
+	for key := range o.HostedCluster.Annotations {
+		if strings.HasSuffix(key, "."+np.Name) {
+			return true
+		}
+	}
+	return len(np.Annotations) > 0 || np.Spec.Platform.Kubevirt == nil
+}
+
+// stays is a machine of np on its networks of today.
+func stays(o *hcp.Objects, np hyperv1.NodePool) {
+	m := kubevirtv1.VirtualMachineInstance{}
+	m.Name, m.Namespace = "stays", hcp.ControlPlaneNamespace(o.HostedCluster)
+	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
+		m.Spec.Networks = append(m.Spec.Networks, kubevirtv1.Network{Name: n.Name, NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Name}}})
+	}
+	o.Machines = append(o.Machines, m)
+}
+
+// define makes a bridge of the network's own.
+func define(o *hcp.Objects, name string) {
+	nad := nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}}
+	nad.Spec.Config = `{"cniVersion":"0.3.1","type":"bridge","bridge":"` + name + `"}`
+	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
+}
+
+// TestLaws: any annotations give a plan that validates or problems, order means
+// nothing, and what others add or take away moves no address in use.
+func TestLaws(t *testing.T) {
+	worlds := storyObjects(t)
+	plans := 0
+	for seed := range uint64(1500) {
+		laws(t, worlds, seed)
+		if _, _, ok := planned(t, annotated(rand.New(rand.NewPCG(seed, 3)), worlds), network.Plan{}); ok {
+			plans++
+		}
+	}
+	if plans < 100 {
+		t.Fatalf("only %d of the worlds have a plan", plans)
+	}
+}
+
+func FuzzLaws(f *testing.F) {
+	worlds := storyObjects(f)
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { laws(t, worlds, seed) })
+}

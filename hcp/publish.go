@@ -1,0 +1,93 @@
+// This file decides what further Services of the control plane namespace
+// machines reach: those on which the user says so. Who has a name or a port that
+// somebody else wants too is decided in network.
+
+package hcp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// mostPublications is how many places all Services of one cluster have together.
+const mostPublications = 256
+
+// publications are the Services that carry the annotation publish. Where they
+// are too many the oldest Services have theirs, so that a new one takes nobody's.
+func publications(o Objects) reachable {
+	var r reachable
+	var left []string
+	first := 0
+	oldest := func(a, b corev1.Service) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	}
+	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
+		at, problems := publishedBy(svc)
+		for _, p := range problems {
+			if p.Blocking {
+				// It is about this Service alone, whose last places stay meanwhile.
+				p.Blocking = false
+				r.waiting = append(r.waiting, svc.Name+"/")
+			}
+			r.problems = append(r.problems, p)
+		}
+		if first+len(at) > mostPublications {
+			at = at[:mostPublications-first]
+			left = append(left, svc.Name)
+		}
+		first += len(at)
+		for _, h := range at {
+			r.add(publication(svc, h))
+		}
+	}
+	if len(left) > 0 {
+		r.problems = append(r.problems, network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + left[0] + " annotation publish", Detail: fmt.Sprintf(
+			"Services ask to be published at more than %d places together, so not all of Service %s is published, nor of %d more that are younger. Take the annotation off some.",
+			mostPublications, left[0], len(left)-1)})
+	}
+	return r
+}
+
+// publication is svc at one name and port. Clients of other ports than 443 may
+// speak no TLS at all, so every connection there is meant for it.
+func publication(svc corev1.Service, h hostPort) (network.Endpoint, *network.Problem) {
+	e := network.Endpoint{
+		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.host, h.port),
+		Origin: network.OriginService,
+		Hosts:  []string{h.host},
+		Port:   h.port,
+		Match:  network.MatchAny,
+	}
+	if h.port == 443 {
+		e.Match = network.MatchServerName
+	}
+	if strings.HasPrefix(svc.Name, passthroughService) {
+		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
+			"Service %s is not published at %s:%d: it leads to the hosted cluster's own ingress on its machines, which is served as *.apps. Take the annotation off it.", svc.Name, h.host, h.port)}
+	}
+	port, ok := answering(svc, h.port)
+	if !ok {
+		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
+			"Service %s is not published at %s:%d: it has no TCP port, or no pods behind it (type ExternalName). Publish a Service with a port.", svc.Name, h.host, h.port)}
+	}
+	e.Backend = backendAt(svc, port)
+	return e, nil
+}
+
+// answering is svc's port of that number, else its first.
+func answering(svc corev1.Service, number uint16) (corev1.ServicePort, bool) {
+	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
+		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""
+	})
+	if len(tcp) == 0 || svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return corev1.ServicePort{}, false
+	}
+	i := slices.IndexFunc(tcp, func(p corev1.ServicePort) bool { return p.Port == int32(number) })
+	return tcp[max(i, 0)], true
+}

@@ -1,0 +1,138 @@
+package hcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+func withService(o *hcp.Objects, name, publish string, spec corev1.ServiceSpec) {
+	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{hcp.Prefix + "publish": publish}}, Spec: spec})
+}
+
+func TestPublishedServices(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	withService(&o, "git", "git.example.com:443, git.example.com:22", corev1.ServiceSpec{ClusterIP: "10.96.3.4", Ports: []corev1.ServicePort{
+		{Name: "dns", Port: 443, Protocol: corev1.ProtocolUDP}, {Name: "web", Port: 8080}, {Name: "ssh", Port: 22},
+	}})
+	web := endpoint(t, o, "git/git.example.com:443")
+	g.Expect(web.Match).To(Equal(network.MatchServerName))
+	g.Expect(web.Backend.Name).To(Equal("git:8080"), "no TCP port of that number: its first")
+	ssh := endpoint(t, o, "git/git.example.com:22")
+	g.Expect(ssh.Match).To(Equal(network.MatchAny), "who speaks there may speak no TLS")
+	g.Expect(ssh.Backend.PortName).To(Equal("ssh"))
+
+	p, problems := plan(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(p.Networks[0].DNS.Views[0].Records).To(ContainElement(HaveField("Name", "git.example.com")))
+}
+
+// TestPublishedServicesThatCannotBe are left out, and the rest is served.
+func TestPublishedServicesThatCannotBe(t *testing.T) {
+	port := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
+	for name, c := range map[string]struct {
+		at     string
+		spec   corev1.ServiceSpec
+		reason network.Reason
+		field  string
+	}{
+		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, network.PublishingUnsupported, "Service a annotation publish"},
+		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, network.PublishingUnsupported, "Service a annotation publish"},
+		"nobody in the cluster":  {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "Service a annotation publish"},
+		"a Route's name":         {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "Service a annotation publish"},
+		"the second at one port": {"x.example.com:2222", port, network.AddressConflict, "Service b annotation publish"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			before, _ := plan(o)
+			withService(&o, "b", "y.example.com:2222", port)
+			withService(&o, "a", c.at, c.spec)
+			p, problems := plan(o)
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", c.reason), HaveField("Field", c.field), HaveField("Blocking", false))))
+			for _, l := range before.Networks[0].Listeners {
+				g.Expect(p.Networks[0].Listeners).To(ContainElement(l), "what HyperShift published stays")
+			}
+		})
+	}
+}
+
+// TestPublishThatCannotBeRead: what a Service had stays until its annotation can
+// be read, and nothing else waits for it.
+func TestPublishThatCannotBeRead(t *testing.T) {
+	g := NewWithT(t)
+	port := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
+	o, bad := served(t), served(t)
+	withService(&o, "git", "git.example.com:8080", port)
+	withService(&bad, "git", "git.example.com", port)
+	last, _ := plan(o)
+
+	in, problems := hcp.Intent(bad)
+	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Blocking", false))))
+	now, _ := network.NewPlan(in.Keeping(last, hcp.Wanted(o)))
+	g.Expect(now).To(Equal(last))
+}
+
+// TestPublishNamesOfTheAPI: clients of the API server send them, so they are no
+// Service's.
+func TestPublishNamesOfTheAPI(t *testing.T) {
+	for _, name := range []string{"kubernetes.default", "kubernetes.default.svc", "a.b.svc", "kubernetes.default.svc.cluster.local", "svc.cluster.local", "openshift.default"} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			withService(&o, "a", name+":443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
+			in, problems := hcp.Intent(o)
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Detail", ContainSubstring("clients of its API server")))))
+			g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
+		})
+	}
+}
+
+// TestPublishOfTheIngress: HyperShift's Service beside it is the machines'.
+func TestPublishOfTheIngress(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	withService(&o, "default-ingress-passthrough-service-abc", "x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
+	in, problems := hcp.Intent(o)
+	g.Expect(problems).To(ContainElement(And(HaveField("Detail", ContainSubstring("served as *.apps")), HaveField("Blocking", false))))
+	g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
+}
+
+// TestPublishWithoutEnd: what Services ask for has an end, and nobody who was
+// there before loses a place by a new one.
+func TestPublishWithoutEnd(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	spec := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}
+	many := func(n int, of string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("h%d.%s.example.com:443", i, of))
+		}
+		return strings.Join(all, ",")
+	}
+	for i, name := range []string{"e", "d", "c", "b", "a"} {
+		withService(&o, name, many(60, name), spec)
+		o.Services[len(o.Services)-1].CreationTimestamp = metav1.Time{Time: time.Unix(int64(i), 0)}
+	}
+	withService(&o, "too-many", many(65, "x"), spec)
+	of := map[string]int{}
+	in, problems := hcp.Intent(o)
+	for _, e := range in.Endpoints {
+		if e.Origin == network.OriginService {
+			of[e.Backend.Service]++
+		}
+	}
+	g.Expect(of).To(Equal(map[string]int{"e": 60, "d": 60, "c": 60, "b": 60, "a": 16}))
+	g.Expect(problems).To(ContainElement(And(HaveField("Field", "Service a annotation publish"), HaveField("Blocking", false))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Field", ContainSubstring("too-many")), HaveField("Detail", ContainSubstring("at most 64")), HaveField("Blocking", false))))
+}

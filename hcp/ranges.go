@@ -1,0 +1,141 @@
+// This file decides what a segment's addresses are: its CIDR, and what was said
+// of addresses for the whole cluster. Which address is for what is decided in
+// network.
+
+package hcp
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// fieldCIDR is where the CIDR of the first network that machines boot by is said.
+const fieldCIDR = "annotation " + Prefix + keyCIDR + " or spec.networking.machineNetwork"
+
+// giveAddresses gives each segment its CIDR and gateway, the strongest word
+// first: what NodePools said stays; the cluster's CIDR is for home alone, since
+// a second network never takes the first one's; then what definitions say. What
+// else the HostedCluster says of addresses is for the segment that they lie in.
+func giveAddresses(all []joined, home int, o Objects, base settings) network.Problems {
+	if home >= 0 && !all[home].CIDR.IsValid() {
+		all[home].CIDR = base.cidr
+		if !base.cidr.IsValid() {
+			all[home].CIDR = machineNetwork(o.HostedCluster)
+		}
+		all[home].CIDRField = fieldCIDR
+	}
+	var problems network.Problems
+	gateways := make([]netip.Addr, len(all))
+	for i := range all {
+		s := &all[i]
+		nad, _ := definition(o, s.Attachment)
+		said, ps := read(settings{}, OnNetworkAttachmentDefinition, s.Attachment.String(), nad.Annotations)
+		for _, p := range ps {
+			p.Blocking = p.Blocking && s.Primary
+			problems = append(problems, p)
+		}
+		gateways[i] = said.gateway
+		switch {
+		case s.CIDR.IsValid():
+		case said.cidr.IsValid():
+			s.CIDR, s.CIDRField = said.cidr, said.cidrField
+		case i != home:
+			s.CIDRField = cidrWanted(s.Segment, s.said)
+		}
+		if !s.CIDR.IsValid() {
+			s.CIDRUnused = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
+		}
+	}
+	giveWithin(all, home, base)
+	for i := range all {
+		if !all[i].Gateway.IsValid() {
+			all[i].Gateway = gateways[i]
+		}
+	}
+	return problems
+}
+
+// cidrWanted is where the CIDR of a further network may be said.
+func cidrWanted(s network.Segment, first bool) string {
+	own := fmt.Sprintf("annotation %s%s on NetworkAttachmentDefinition %s", Prefix, keyCIDR, s.Attachment)
+	if !first {
+		return own
+	}
+	return fmt.Sprintf("annotation %s%s.%s or %s", Prefix, keyCIDR, s.NodePools[0], own)
+}
+
+// giveWithin gives what base says of addresses to the segments in whose CIDR they
+// lie, and to home what lies in none, where it is refused. What a NodePool says
+// itself stays.
+func giveWithin(all []joined, home int, base settings) {
+	for i := range all {
+		s := &all[i]
+		mine := func(addresses ...netip.Addr) bool {
+			return slices.ContainsFunc(addresses, s.CIDR.Contains) || i == home && !within(all, addresses)
+		}
+		own, set := base.Settings, &s.Settings
+		if !s.Gateway.IsValid() && mine(base.gateway) {
+			s.Gateway = base.gateway
+		}
+		if len(set.EdgeAddresses) == 0 && mine(own.EdgeAddresses...) {
+			set.EdgeAddresses = own.EdgeAddresses
+		}
+		if !set.DHCPRange.First.IsValid() && mine(own.DHCPRange.First, own.DHCPRange.Last) {
+			set.DHCPRange = own.DHCPRange
+		}
+		if len(set.DHCPExclude) == 0 {
+			set.DHCPExclude = slices.DeleteFunc(slices.Clone(own.DHCPExclude), func(r network.Range) bool {
+				return !mine(r.First, r.Last) && !r.Contains(s.CIDR.Addr())
+			})
+		}
+		if len(set.Reservations) == 0 {
+			set.Reservations = slices.DeleteFunc(slices.Clone(own.Reservations), func(r network.Reservation) bool { return !mine(r.Address) })
+		}
+	}
+}
+
+// within says whether one of addresses lies in a CIDR of all.
+func within(all []joined, addresses []netip.Addr) bool {
+	return slices.ContainsFunc(all, func(s joined) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
+}
+
+// machineNetwork is the IPv4 entry of spec.networking.machineNetwork, which
+// HyperShift validates and, on KubeVirt, otherwise leaves alone.
+func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
+			return p.Masked()
+		}
+	}
+	return netip.Prefix{}
+}
+
+// unusedMachineNetwork says why what spec.networking.machineNetwork has is no
+// CIDR for a segment that has none, or "".
+func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) string {
+	var four, all []string
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		all = append(all, m.CIDR.String())
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
+			four = append(four, p.String())
+		}
+	}
+	const name = "spec.networking.machineNetwork"
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(four) == 0:
+		return fmt.Sprintf("%s has %s, and machines get IPv4 addresses only.", name, strings.Join(all, ", "))
+	case !hasHome:
+		return fmt.Sprintf("%s (%s) is not for it: that is for a network that machines boot by, and here they have the pod network for that.", name, four[0])
+	case !isHome && len(four) > 1:
+		return fmt.Sprintf("The second IPv4 network of %s, %s, is not for it: it says not which network it is for.", name, four[1])
+	}
+	return ""
+}

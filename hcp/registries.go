@@ -1,0 +1,214 @@
+// This file decides which hosts outside machines may reach for their images: a
+// node is not Ready before it has pulled them. Each is answered by name and
+// carried by its TLS server name, so nothing else gets out. It never looks at
+// images themselves, and never uses a proxy that wants a password.
+
+package hcp
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// redirected are the hosts that a registry sends its clients to for layers and
+// signatures, as OpenShift's documentation has them: "Configuring your firewall",
+// openshift-docs modules/configuring-firewall.adoc (4.20), and for Red Hat's
+// registries https://access.redhat.com/node/7001746.
+func redirected(registry string) []string {
+	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
+	switch registry {
+	case "quay.io":
+		return quay
+	case "registry.redhat.io", "registry.access.redhat.com":
+		return append(quay, "access.redhat.com")
+	}
+	return nil
+}
+
+// A missed registry is one that can't be carried, and why.
+type missed struct{ registry, why string }
+
+// wantedHosts are the hosts that nodes pull from: of the release images, of
+// their mirrors, those they redirect to, and those the user names.
+func wantedHosts(o Objects, in network.Intent, s settings) (hosts []hostPort, cannot []missed) {
+	images := []string{o.HostedCluster.Spec.Release.Image}
+	for _, np := range o.NodePools {
+		images = append(images, np.Spec.Release.Image)
+	}
+	for _, source := range o.HostedCluster.Spec.ImageContentSources {
+		images = append(images, source.Mirrors...)
+	}
+	for _, image := range images {
+		registry := registryOf(image)
+		h, why := byServerName(registry)
+		switch {
+		case registry == "" || onNetwork(in, registry):
+		case why != "":
+			cannot = append(cannot, missed{strings.TrimPrefix(registry, plainHTTP), why})
+		default:
+			hosts = append(hosts, h)
+			for _, r := range redirected(h.host) {
+				hosts = append(hosts, hostPort{r, 443})
+			}
+		}
+	}
+	if s.registries != nil {
+		hosts = append(hosts, s.registries.hosts...)
+	}
+	hosts = slices.DeleteFunc(hosts, func(h hostPort) bool { return answeredByUser(s, h.host) })
+	slices.SortFunc(hosts, func(a, b hostPort) int {
+		return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
+	})
+	slices.SortFunc(cannot, func(a, b missed) int { return strings.Compare(a.registry, b.registry) })
+	return slices.Compact(hosts), slices.Compact(cannot)
+}
+
+// onNetwork says whether registry is an address that machines have beside them.
+func onNetwork(in network.Intent, registry string) bool {
+	registry = strings.TrimPrefix(registry, plainHTTP)
+	if host, _, err := net.SplitHostPort(registry); err == nil {
+		registry = host
+	}
+	return slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.CIDR.Contains(parsed(registry)) })
+}
+
+const plainHTTP = "http://"
+
+// registryOf is what an image or a mirror is pulled from, without its path.
+func registryOf(image string) string {
+	image = strings.TrimPrefix(image, "https://")
+	rest, plain := strings.CutPrefix(image, plainHTTP)
+	registry, _, _ := strings.Cut(rest, "/")
+	if plain {
+		return plainHTTP + registry
+	}
+	return registry
+}
+
+// byServerName is a registry as a TLS server name tells it, or why none does.
+func byServerName(registry string) (h hostPort, why string) {
+	host, port, err := net.SplitHostPort(registry)
+	if err != nil {
+		host, port = strings.Trim(registry, "[]"), ""
+	}
+	switch _, err := netip.ParseAddr(host); {
+	case err == nil:
+		return h, "is an address, which no client sends as TLS server name; give the registry a DNS name"
+	case port == "80" || strings.HasPrefix(registry, plainHTTP):
+		return h, "is plain HTTP, which has no TLS server name; serve it by HTTPS"
+	}
+	if h, err = outsideHost(registry); err != nil {
+		return h, "can't be carried: " + err.Error()
+	}
+	return h, ""
+}
+
+// registryEndpoints are the hosts outside that are let through, and the problem
+// of those that machines will miss.
+func registryEndpoints(o Objects, in network.Intent, s settings) reachable {
+	var r reachable
+	isolated := slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.Primary && !s.Gateway.IsValid() })
+	off := s.registries != nil && s.registries.none
+	if !hasPrimary(in) || s.registries == nil && !isolated {
+		return r
+	}
+	hosts, cannot := wantedHosts(o, in, s)
+	if off {
+		for _, h := range hosts {
+			cannot = append(cannot, missed{registry: h.host})
+		}
+		hosts = nil
+	}
+	for _, h := range hosts {
+		proxy, why := proxyFor(o.Proxy, h)
+		if why != "" {
+			cannot = append(cannot, missed{h.host, why})
+			continue
+		}
+		r.endpoints = append(r.endpoints, outside(h, proxy))
+	}
+	if isolated {
+		r.problems = imagesUnreachable(in, off, r.endpoints, cannot)
+	}
+	return r
+}
+
+func outside(h hostPort, proxy string) network.Endpoint {
+	at := fmt.Sprintf("%s:%d", h.host, h.port)
+	return network.Endpoint{
+		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.host}, Port: h.port, Match: network.MatchServerName,
+		Backend: network.Backend{Kind: network.BackendOutside, Name: at, Host: h.host, Port: h.port, HTTPProxy: proxy},
+	}
+}
+
+// answeredByUser says whether the user's own records send machines elsewhere for
+// host: to a mirror on the network, most often.
+func answeredByUser(s settings, host string) bool {
+	return slices.ContainsFunc(s.Records, func(r network.Record) bool {
+		suffix, wildcard := strings.CutPrefix(r.Name, "*")
+		return r.Name == host || wildcard && strings.HasSuffix(host, suffix)
+	})
+}
+
+// proxyFor is the HTTP proxy, "host:port", that must be asked for h, empty where
+// it is dialled directly, or why it can't be. The proxy is never said itself: it
+// may hold a password.
+func proxyFor(c httpproxy.Config, h hostPort) (proxy, why string) {
+	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.host, strconv.Itoa(int(h.port)))})
+	switch {
+	// What is no URL is read once more with http:// before it, and then has a path.
+	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
+		return "", "can't be carried: HTTPS_PROXY of the operator can't be read"
+	case u == nil:
+		return "", ""
+	case u.User != nil:
+		return "", "can't be carried: the management cluster's HTTP proxy wants a password, which edges are not given; name the host in NO_PROXY where it can be reached without the proxy"
+	case u.Scheme != "http":
+		return "", "can't be carried: the management cluster's proxy is no http:// one; name the host in NO_PROXY where it can be reached without the proxy"
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
+}
+
+// imagesUnreachable says, once for the cluster, what nodes can't pull from.
+func imagesUnreachable(in network.Intent, off bool, carried []network.Endpoint, cannot []missed) network.Problems {
+	problem := func(field, format string, args ...any) network.Problems {
+		return network.Problems{{Reason: network.ImagesUnreachable, Field: field, Detail: fmt.Sprintf(format, args...)}}
+	}
+	var all, why []string
+	for _, e := range carried {
+		all = append(all, e.Hosts...)
+	}
+	for _, m := range cannot {
+		all, why = append(all, m.registry), append(why, m.registry+" "+m.why+".")
+	}
+	slices.Sort(all)
+	missing := strings.Join(slices.Compact(all), ", ")
+	for _, s := range in.Segments {
+		serves := func(x network.Service) bool {
+			return s.Settings.Services == nil || slices.Contains(s.Settings.Services, x)
+		}
+		switch {
+		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
+		case off:
+			return problem(Prefix+keyRegistries, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
+				Prefix+keyRegistries, s.Attachment, missing, Prefix+keyRegistries, Prefix+keyGateway)
+		case !serves(network.ServiceProxy) || !serves(network.ServiceDNS):
+			return problem(Prefix+keyServices, "%s leaves out dns or proxy on network %s, which has no gateway: its nodes never become Ready unless your own servers answer for %s, from which they pull their images.",
+				Prefix+keyServices, s.Attachment, missing)
+		}
+	}
+	if len(why) > 0 {
+		return problem("spec.release.image, spec.imageContentSources", "nodes on a network without a gateway can't pull images from all that they are told to: %s Or name a gateway by %s.", strings.Join(why, " "), Prefix+keyGateway)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package hcp_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"github.com/openshift/hypershift/api/util/ipnet"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestBesideThePodNetworkNothingIsWaitedFor: machines with the pod network reach
+// their control plane by it, so it is served before that says where it is.
+func TestBesideThePodNetworkNothingIsWaitedFor(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	yes := true
+	o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
+	annotate(&o, "cidr."+o.NodePools[0].Name, "10.50.0.0/24")
+	publish(o, hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+	o.HostedCluster.Status = hyperv1.HostedClusterStatus{}
+	o.Services, o.Routes = nil, nil
+	p, problems := plan(o)
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(p.Networks).To(HaveLen(1))
+	g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDHCP))
+}
+
+// TestMachineNetworkThatIsNotUsed: whoever gave --machine-cidr hears why it is not.
+func TestMachineNetworkThatIsNotUsed(t *testing.T) {
+	machineNetwork := func(o hcp.Objects, cidrs ...string) {
+		o.HostedCluster.Spec.Networking.MachineNetwork = nil
+		for _, c := range cidrs {
+			o.HostedCluster.Spec.Networking.MachineNetwork = append(o.HostedCluster.Spec.Networking.MachineNetwork, hyperv1.MachineNetworkEntry{CIDR: *ipnet.MustParseCIDR(c)})
+		}
+	}
+	detail := func(g *WithT, o hcp.Objects) string {
+		_, problems := plan(o)
+		for _, p := range problems {
+			if p.Reason == network.CIDRMissing || p.Reason == network.WaitingForNetwork {
+				return p.Detail
+			}
+		}
+		g.Expect(problems).To(BeEmpty(), "no such problem")
+		return ""
+	}
+	t.Run("IPv6 only", func(t *testing.T) {
+		g, o := NewWithT(t), served(t)
+		machineNetwork(o, "fd00:100::/64")
+		g.Expect(detail(g, o)).To(ContainSubstring("spec.networking.machineNetwork has fd00:100::/64, and machines get IPv4 addresses only."))
+	})
+	t.Run("the second of two", func(t *testing.T) {
+		g, o := NewWithT(t), served(t)
+		machineNetwork(o, "192.168.100.0/24", "192.168.200.0/24")
+		more(&o, "beta", "200")
+		g.Expect(detail(g, o)).To(ContainSubstring("192.168.200.0/24, is not for it"))
+	})
+	t.Run("beside the pod network", func(t *testing.T) {
+		g, o := NewWithT(t), served(t)
+		yes := true
+		o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
+		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.100.0/24) is not for it"))
+	})
+	t.Run("never given", func(t *testing.T) {
+		g, o := NewWithT(t), served(t)
+		machineNetwork(o)
+		g.Expect(detail(g, o)).NotTo(ContainSubstring("machineNetwork has"))
+	})
+}
+
+// TestNamesThatAreNone: what no definition could be called is said in words.
+func TestNamesThatAreNone(t *testing.T) {
+	for name, words := range map[string]string{
+		"Default/vlan100":   `"Default/vlan100": a namespace has lower case`,
+		"default/VLAN_100":  `a name has lower case`,
+		"default/vlan100/x": "more than one slash",
+		"":                  "a name has lower case",
+		"/vlan100":          "a namespace has",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = name
+			intent, problems := hcp.Intent(o)
+			g.Expect(intent.Segments).To(BeEmpty())
+			g.Expect(problems.Blocking()).To(BeTrue())
+			g.Expect(problems.ByUrgency()[0].Reason).To(Equal(network.NetworkMissing))
+			g.Expect(problems.ByUrgency()[0].Detail).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
+		})
+	}
+}

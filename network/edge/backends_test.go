@@ -1,0 +1,348 @@
+package edge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/miekg/dns"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+var (
+	images   = network.Backend{Kind: network.BackendOutside, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
+	machines = network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}
+)
+
+// imagesName is asked for as it stands, without search domains.
+const imagesName = "images.example.com."
+
+// behind is a network with these backends.
+func behind(all ...network.Backend) network.Network {
+	n := plan("blue", 1, "vlan100").Networks[0]
+	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+	n.Backends = all
+	return n
+}
+
+func addrs(all ...string) []netip.Addr {
+	out := []netip.Addr{}
+	for _, a := range all {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out
+}
+
+func addrPorts(all ...string) []netip.AddrPort {
+	out := []netip.AddrPort{}
+	for _, a := range all {
+		out = append(out, netip.MustParseAddrPort(a))
+	}
+	return out
+}
+
+// A resolver that says what the test has it say, or fails.
+type resolver struct {
+	mu    sync.Mutex
+	says  map[string][]netip.Addr
+	asked int
+}
+
+func (r *resolver) lookup(_ context.Context, host string) ([]netip.Addr, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	if a, ok := r.says[host]; ok {
+		return a, nil
+	}
+	return nil, errors.New("no answer")
+}
+
+func (r *resolver) say(host string, all ...netip.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(all) == 0 {
+		delete(r.says, host)
+		return
+	}
+	r.says[host] = all
+}
+
+// backends follow n with r, until the returned function is called.
+func backends(t *testing.T, r *resolver, file string, n network.Network) (*edge.Backends, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := edge.NewBackends(ctx, nil, r.lookup, file, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Error(err)
+	}
+	b.Follow(ctx, n)
+	return b, cancel
+}
+
+// TestHostsOutsideAreLookedUpAgain, and an answer outlives a resolver that does
+// not answer any more, and the process too.
+func TestHostsOutsideAreLookedUpAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		r := &resolver{says: map[string][]netip.Addr{}}
+		file := filepath.Join(t.TempDir(), "backends.json")
+		b, end := backends(t, r, file, behind(images))
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(BeNil(), "not known yet is not nobody")
+		g.Expect(b.Seen(t.Context())).To(BeTrue(), "it was tried, and nobody waits for ever")
+
+		r.say(imagesName, addrs("198.51.100.2", "198.51.100.1", "::ffff:198.51.100.2")...)
+		changed := b.Changed()
+		<-time.After(31 * time.Second)
+		synctest.Wait()
+		g.Expect(changed).To(BeClosed())
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.1:443", "198.51.100.2:443")))
+
+		r.say(imagesName)
+		<-time.After(10 * time.Minute)
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(HaveLen(2), "the last good answer")
+		end()
+		synctest.Wait()
+
+		b, end = backends(t, r, file, behind(images))
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(HaveLen(2), "recalled")
+		r.say(imagesName, addrs("198.51.100.3")...)
+		<-time.After(31 * time.Second)
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.3:443")))
+
+		b.Follow(t.Context(), behind())
+		synctest.Wait()
+		asked := r.asked
+		<-time.After(time.Hour)
+		g.Expect(r.asked).To(Equal(asked), "nobody wants it any more")
+		end()
+	})
+}
+
+// TestWhatIsNeverDialled for a host outside, whoever says that it is there.
+func TestWhatIsNeverDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		r := &resolver{says: map[string][]netip.Addr{}}
+		r.say(imagesName, addrs("198.51.100.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "224.0.0.1", "255.255.255.255", "240.0.0.1",
+			"0.0.0.0", "0.1.2.3", "192.168.100.77", "192.168.100.3", "203.0.113.7", "2001:db8::1", "::ffff:127.0.0.1")...)
+		b, end := backends(t, r, "", behind(images))
+		defer end()
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.1:443")))
+
+		r.say(imagesName, addrs("127.0.0.1")...)
+		<-time.After(31 * time.Second)
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(And(BeEmpty(), Not(BeNil())), "an answer, and nobody in it")
+	})
+}
+
+// TestTheHTTPProxyIsDialled and the host itself not even looked up: it may be
+// known to the proxy only.
+func TestTheHTTPProxyIsDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		byName, byAddress := images, images
+		byName.HTTPProxy = "proxy.example.com:3128"
+		byAddress.Name, byAddress.HTTPProxy = "other.example.com:443", "198.51.100.10:8080"
+		r := &resolver{says: map[string][]netip.Addr{}}
+		r.say("proxy.example.com", addrs("198.51.100.9")...)
+		r.say("198.51.100.10", addrs("198.51.100.10")...)
+		b, end := backends(t, r, "", behind(byName, byAddress))
+		defer end()
+		synctest.Wait()
+		g.Expect(b.Endpoints(byName)).To(Equal(addrPorts("198.51.100.9:3128")))
+		g.Expect(b.Endpoints(byAddress)).To(Equal(addrPorts("198.51.100.10:8080")))
+		g.Expect(r.asked).To(Equal(2))
+	})
+}
+
+// resolves answers every question at an address of n with one address.
+func resolves(t *testing.T, n *netns.Namespace, at, answer string) {
+	t.Helper()
+	var p net.PacketConn
+	var err error
+	n.Do(t, func() { p, err = net.ListenPacket("udp4", at) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &dns.Server{PacketConn: p, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		if q.Question[0].Name == imagesName && q.Question[0].Qtype == dns.TypeA {
+			a, _ := dns.NewRR("images.example.com. 60 IN A " + answer)
+			m.Answer = append(m.Answer, a)
+		} else {
+			m.Rcode = dns.RcodeNameError
+		}
+		_ = w.WriteMsg(m)
+	})}
+	go func() { _ = s.ActivateAndServe() }()
+	t.Cleanup(func() { _ = s.Shutdown() })
+}
+
+// TestLookupByDevice: the resolver in resolv.conf is asked by the pod network,
+// though the routes lead to the same address on the VLAN.
+func TestLookupByDevice(t *testing.T) {
+	const asChild = "OOOI_TEST_LOOKUP_DEVICE"
+	if device, ok := os.LookupEnv(asChild); ok {
+		all, err := edge.NewLookup(device)(t.Context(), imagesName)
+		fmt.Println("found", all, err)
+		return
+	}
+	g := NewWithT(t)
+	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
+	e, impostor, cluster := netns.New(t), netns.New(t), netns.New(t)
+	vlan.Attach(t, e, "net1", "", "192.168.100.4/24")
+	pods.Attach(t, e, "eth0", "", "10.128.0.2/24")
+	vlan.Attach(t, impostor, "eth0", "", "192.168.100.20/24", "10.96.0.10/32")
+	pods.Attach(t, cluster, "eth0", "", "10.128.0.1/24", "10.96.0.10/32")
+	e.Route(t, "0.0.0.0/0", "10.128.0.1")
+	e.Route(t, "10.96.0.10/32", "192.168.100.20")
+	resolves(t, cluster, "10.96.0.10:53", "198.51.100.1")
+	resolves(t, impostor, "10.96.0.10:53", "198.51.100.66")
+	conf := filepath.Join("/etc/netns", e.Name)
+	g.Expect(os.MkdirAll(conf, 0o755)).To(Succeed())
+	t.Cleanup(func() { _ = os.RemoveAll(conf) })
+	g.Expect(os.WriteFile(filepath.Join(conf, "resolv.conf"), []byte("search nowhere.example\nnameserver 10.96.0.10\noptions ndots:5\n"), 0o644)).To(Succeed())
+	self, err := os.Executable()
+	g.Expect(err).NotTo(HaveOccurred())
+	found := func(device string) string {
+		c := e.Command(t.Context(), self, "-test.run", "^TestLookupByDevice$")
+		c.Env = append(os.Environ(), asChild+"="+device)
+		out, err := c.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), string(out))
+		_, line, _ := strings.Cut(string(out), "found ")
+		line, _, _ = strings.Cut(line, "\n")
+		return line
+	}
+	g.Expect(found("eth0")).To(Equal("[198.51.100.1] <nil>"))
+	g.Expect(found("")).To(Equal("[198.51.100.66] <nil>"), "what is not bound goes where the routes say")
+}
+
+// testBackends: who stands behind machines, from what a real API server has.
+func testBackends(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	way := newWay(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
+	direct := c.pod
+	c.pod = rest.CopyConfig(c.pod)
+	c.pod.Host = "https://" + way.l.Addr().String()
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	file := filepath.Join(t.TempDir(), "backends.json")
+	b, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, file, log)
+	g.Expect(err).NotTo(HaveOccurred())
+	passthrough := network.Backend{Kind: network.BackendMachines, Name: "default-ingress-passthrough:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https"}
+	api := network.Backend{Name: "absent:6443", Service: "absent", Port: 6443}
+	n := behind(machines, passthrough, api)
+	b.Follow(t.Context(), n)
+	g.Expect(b.Seen(t.Context())).To(BeTrue())
+	g.Expect(b.Endpoints(machines)).To(And(BeEmpty(), Not(BeNil())), "seen, and there is none")
+	g.Expect(b.Endpoints(passthrough)).To(And(BeEmpty(), Not(BeNil())), "machines have no Service's address to go to")
+	g.Expect(b.Endpoints(api)).To(BeNil(), "pods have")
+
+	vmi := &kubevirtv1.VirtualMachineInstance{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "router-1"},
+		Spec: kubevirtv1.VirtualMachineInstanceSpec{Domain: kubevirtv1.DomainSpec{Devices: kubevirtv1.Devices{Interfaces: []kubevirtv1.Interface{
+			{Name: "a", MacAddress: "02:00:00:00:01:01"}, {Name: "b", MacAddress: "02:00:00:00:01:02"}, {Name: "c", MacAddress: "02:00:00:00:01:03"},
+		}}}},
+		Status: kubevirtv1.VirtualMachineInstanceStatus{Interfaces: []kubevirtv1.VirtualMachineInstanceNetworkInterface{
+			{Name: "b", MAC: "02:00:00:00:01:02", IP: "192.168.100.150"},
+			{Name: "c", MAC: "02:00:00:00:01:03", IP: n.ServiceAddress.String()},
+		}},
+	}
+	c.apply(t, vmi)
+	l := c.kube(t).Leases(t.Context(), n.Name)
+	g.Eventually(l.Ready, "10s").Should(Succeed())
+	for _, x := range []network.Lease{
+		lease("192.168.100.101", "02:00:00:00:01:01", time.Hour),
+		lease("192.168.100.102", "02:00:00:00:0f:0f", time.Hour), // a MAC that nobody has
+		lease("192.168.100.103", "02:00:00:00:01:01", -time.Hour),
+	} {
+		g.Expect(l.Replace(t.Context(), network.Lease{}, x)).To(Succeed())
+	}
+	at := func(x network.Backend) func() []netip.AddrPort {
+		return func() []netip.AddrPort { return b.Endpoints(x) }
+	}
+	g.Eventually(at(machines), "10s").Should(Equal(addrPorts("192.168.100.101:443", "192.168.100.150:443")), "by lease, and as reported")
+	g.Expect(l.Replace(t.Context(), network.Lease{}, lease("192.168.100.150", "02:00:00:00:0f:0f", time.Hour))).To(Succeed())
+	g.Eventually(at(machines), "10s").Should(Equal(addrPorts("192.168.100.101:443")), "what is said to be somebody's is another's by lease")
+
+	name, port := "https", int32(31443)
+	c.apply(t, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "passthrough-1", Labels: map[string]string{discoveryv1.LabelServiceName: passthrough.Service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.168.100.101"}}, {Addresses: []string{"10.128.0.9"}},
+			{Addresses: []string{n.ServiceAddress.String()}}, {Addresses: []string{"192.168.100.255"}}},
+	})
+	want := addrPorts("192.168.100.101:31443")
+	g.Eventually(at(passthrough), "10s").Should(Equal(want), "only machines on the network")
+	g.Eventually(func() string { text, _ := os.ReadFile(file); return string(text) }, "10s").Should(And(ContainSubstring("192.168.100.101:31443"), Not(ContainSubstring("192.168.100.150"))))
+
+	way.cut()
+	g.Expect(b.Endpoints(passthrough)).To(Equal(want))
+	copied := filepath.Join(t.TempDir(), "backends.json")
+	text, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(os.WriteFile(copied, text, 0o600)).To(Succeed())
+	again, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, copied, log)
+	g.Expect(err).NotTo(HaveOccurred())
+	again.Follow(t.Context(), n)
+	g.Expect(again.Endpoints(passthrough)).To(Equal(want), "started without the API server")
+	g.Expect(again.Endpoints(machines)).To(Equal(addrPorts("192.168.100.101:443")))
+
+	g.Expect(c.admin.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(namespace))).To(Succeed())
+	g.Expect(c.admin.DeleteAllOf(t.Context(), &discoveryv1.EndpointSlice{}, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: passthrough.Service})).To(Succeed())
+	c.pod = direct
+	back, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, copied, log)
+	g.Expect(err).NotTo(HaveOccurred())
+	back.Follow(t.Context(), n)
+	g.Eventually(func() []netip.AddrPort { return append(back.Endpoints(passthrough), back.Endpoints(machines)...) }, "10s").Should(
+		Equal(addrPorts("192.168.100.150:443")), "the API server says otherwise: there are no slices and no leases any more")
+}
+
+// TestWhatIsInsideIsNeverDialled for a host outside: DNS may say that it is there.
+func TestWhatIsInsideIsNeverDialled(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		mirror, kubelet := images, images
+		mirror.Name, mirror.Port = "mirror", 5000
+		kubelet.Name, kubelet.Port = "kubelet", 10250
+		n := behind(images, mirror, kubelet, network.Backend{Name: "kube-apiserver:6443", ClusterIP: netip.MustParseAddr("10.96.9.9")})
+		n.Elsewhere = []netip.Prefix{netip.MustParsePrefix("10.128.0.0/23")}
+		n.ElsewhereNodes = []netip.Prefix{netip.MustParsePrefix("10.0.0.11/32")}
+		r := &resolver{says: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "10.0.0.11", "10.0.0.12", "198.51.100.1")}}
+		b, end := backends(t, r, "", n)
+		synctest.Wait()
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "198.51.100.1:443")))
+		g.Expect(b.Endpoints(mirror)).To(ContainElement(netip.MustParseAddrPort("10.0.0.11:5000")), "a mirror by the ingress of that cluster")
+		g.Expect(b.Endpoints(kubelet)).To(Equal(addrPorts("10.0.0.12:10250", "198.51.100.1:10250")), "what the node itself runs")
+		end()
+	})
+}

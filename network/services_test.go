@@ -1,0 +1,146 @@
+package network_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// publishing is an intent with an API at a bare IP and OAuth at a name.
+func publishing(s network.Segment) network.Intent {
+	in := on("192.168.100.0/24", s)
+	in.Cluster.Domain = "blue.example.com"
+	in.Endpoints = []network.Endpoint{
+		{Name: "kube-apiserver", Addresses: []netip.Addr{netip.MustParseAddr("203.0.113.7")}, Port: 6443, Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}},
+		{Name: "oauth", Hosts: []string{"oauth.example.com"}, Port: 443, Match: network.MatchServerName, Backend: network.Backend{Name: "oauth:6443", Service: "oauth", Port: 6443}},
+	}
+	return in
+}
+
+func without(left ...network.Service) network.Segment {
+	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	return network.Segment{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
+}
+
+// TestServicesLeftOut: what does not run is in no part of the plan, and what
+// somebody else must do instead is said.
+func TestServicesLeftOut(t *testing.T) {
+	t.Run("DHCP", func(t *testing.T) {
+		g := NewWithT(t)
+		p, problems := network.NewPlan(publishing(without(network.ServiceDHCP)))
+		g.Expect(p.Validate()).To(Succeed())
+		n := p.Networks[0]
+		g.Expect(n.DHCP.Range).To(Equal(network.Range{}))
+		g.Expect(n.Listeners).To(HaveLen(2))
+		g.Expect(problems).To(HaveLen(1))
+		g.Expect(problems[0].Reason).To(Equal(network.ServedByOthers))
+		g.Expect(problems.Blocking()).To(BeFalse())
+		g.Expect(problems[0].Detail).To(And(
+			ContainSubstring("keep away from 192.168.100.2, 192.168.100.3, 192.168.100.4, 192.168.100.5"),
+			ContainSubstring("192.168.100.3/32 via 192.168.100.2, 203.0.113.7/32 via 192.168.100.2, 0.0.0.0/0 via 192.168.100.2 (option 121)"),
+			ContainSubstring("DNS server 192.168.100.3 (option 6)")))
+	})
+	t.Run("DNS", func(t *testing.T) {
+		g := NewWithT(t)
+		s := without(network.ServiceDNS)
+		s.Settings.Upstreams = &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.53:53"), netip.MustParseAddrPort("192.168.100.54:5353")}}
+		p, problems := network.NewPlan(publishing(s))
+		g.Expect(p.Validate()).To(Succeed())
+		n := p.Networks[0]
+		g.Expect(n.DNS.Views).To(BeEmpty())
+		g.Expect(n.DHCP.DNSServers).To(Equal([]netip.Addr{netip.MustParseAddr("192.168.100.53")}), "machines ask no other port")
+		g.Expect(n.Listeners).To(HaveLen(2))
+		g.Expect(problems).To(HaveLen(1))
+		g.Expect(problems[0].Detail).To(ContainSubstring("must answer oauth.example.com with 192.168.100.3"))
+	})
+	t.Run("the proxy", func(t *testing.T) {
+		g := NewWithT(t)
+		s := without(network.ServiceProxy)
+		s.Settings.Records = []network.Record{{Name: "oauth.example.com", Addresses: []netip.Addr{netip.MustParseAddr("192.168.100.9")}}}
+		p, problems := network.NewPlan(publishing(s))
+		g.Expect(p.Validate()).To(Succeed())
+		n := p.Networks[0]
+		g.Expect(n.Listeners).To(BeEmpty())
+		g.Expect(n.Backends).To(BeEmpty())
+		g.Expect(n.PublishedAddresses).To(BeEmpty(), "nobody answers there")
+		g.Expect(n.DNS.Views[0].Records).To(Equal(s.Settings.Records), "no name leads to an address where nothing listens")
+		g.Expect(problems[0].Detail).To(ContainSubstring("kube-apiserver, oauth"))
+	})
+	t.Run("DHCP, where there is nothing else", func(t *testing.T) {
+		g := NewWithT(t)
+		in := publishing(without())
+		second := without(network.ServiceDHCP)
+		second.Attachment, second.CIDR = network.Attachment{Namespace: "clusters", Name: "storage"}, netip.MustParsePrefix("10.0.0.0/24")
+		in.Segments = append(in.Segments, second)
+		p, problems := network.NewPlan(in)
+		g.Expect(p.Networks).To(HaveLen(1))
+		g.Expect(problems).To(HaveLen(1))
+		g.Expect(problems[0].Detail).To(ContainSubstring("clusters/storage is not served"))
+	})
+}
+
+// TestSmallCIDRWithoutDHCP: a network too small for a range serves names and
+// connections.
+func TestSmallCIDRWithoutDHCP(t *testing.T) {
+	g := NewWithT(t)
+	in := publishing(without(network.ServiceDHCP))
+	in.Segments[0].CIDR = netip.MustParsePrefix("192.168.100.0/29")
+	p, problems := network.NewPlan(in)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(p.Validate()).To(Succeed())
+}
+
+// TestAddressesForMachines: as many as NodePools may need are kept from others,
+// and too few are said.
+func TestAddressesForMachines(t *testing.T) {
+	r := func(s string) network.Range {
+		return network.Range{First: netip.MustParseAddr("192.168.100." + s + "0"), Last: netip.MustParseAddr("192.168.100." + s + "9")}
+	}
+	for name, c := range map[string]struct {
+		machines int
+		settings network.Settings
+		kept     int
+		small    string
+	}{
+		"enough":                         {machines: 12, kept: 12},
+		"not known":                      {machines: 0},
+		"all of them":                    {machines: 244, kept: 244},
+		"one too few":                    {machines: 245, kept: 244, small: "gives out 244 addresses"},
+		"what is excluded counts not":    {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "gives out 9 addresses"},
+		"exclusions that overlap":        {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "gives out 224"},
+		"nobody else is served":          {machines: 12, settings: network.Settings{IgnoreUnknownClients: true}},
+		"nobody else, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "gives out 10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p, problems := network.NewPlan(on("192.168.100.0/24", network.Segment{Machines: c.machines, Settings: c.settings}))
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(c.kept))
+			g.Expect(problems.Has(network.RangeTooSmall)).To(Equal(c.small != ""))
+			if c.small != "" {
+				g.Expect(problems[0].Detail).To(ContainSubstring(c.small))
+			}
+		})
+	}
+}
+
+// TestSecondNetworkWithoutCIDRBlocksNothing, wherever its name sorts.
+func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
+	g := NewWithT(t)
+	in := on("192.168.100.0/24", network.Segment{})
+	in.Segments = append(in.Segments, network.Segment{Attachment: network.Attachment{Namespace: "a", Name: "a"}, Primary: true, CIDRField: "annotation cidr.a"})
+	p, problems := network.NewPlan(in)
+	g.Expect(p.Networks).To(HaveLen(1))
+	g.Expect(problems).To(HaveLen(1))
+	g.Expect(problems[0].Reason).To(Equal(network.WaitingForNetwork))
+	g.Expect(problems[0].Detail).To(ContainSubstring("annotation cidr.a"))
+
+	in.Segments = in.Segments[1:]
+	_, problems = network.NewPlan(in)
+	g.Expect(problems[0].Reason).To(Equal(network.CIDRMissing), "no machine could boot")
+	g.Expect(problems.Blocking()).To(BeTrue())
+}

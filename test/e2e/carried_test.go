@@ -1,0 +1,158 @@
+// This file shows what machines reach beyond their control plane: the guest's own
+// ingress by its names, Services that a user publishes, and a mirror of images.
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// testApps plays the guest's router on each worker, at the node port that the guest
+// has chosen and with the certificate that HyperShift made for it, and expects the
+// console's name to lead there.
+func testApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
+	g := NewWithT(t)
+	port, cert, key, err := guestIngress(t.Context(), b, h)
+	g.Expect(err).NotTo(HaveOccurred())
+	var ca core.ConfigMap
+	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: "root-ca"}, &ca)).To(Succeed())
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	console := "console-openshift-console.apps." + plan.Cluster.Domain
+	for _, w := range workers {
+		startRouter(t, w, port, cert, key)
+	}
+	for _, w := range workers {
+		// the VLANs do not meet: who answers is the only machine of the one that asked
+		g.Eventually(func() (worker.Answer, error) {
+			return w.Machine.Ask(t.Context(), "https://"+console+"/whoami", nil, []byte(ca.Data["ca.crt"]))
+		}).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(And(
+			HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceAddress)), console)
+	}
+}
+
+// guestIngress is the node port of the guest's router and its serving certificate.
+func guestIngress(ctx context.Context, b bed, h Hosted) (port int32, cert, key []byte, err error) {
+	config, err := b.hypershift.GuestRESTConfig(ctx, h.Name)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	guest, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	service, err := guest.CoreV1().Services("openshift-ingress").Get(ctx, "router-nodeport-default", meta.GetOptions{})
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	for _, p := range service.Spec.Ports {
+		if p.Name == "https" {
+			port = p.NodePort
+		}
+	}
+	secret, err := guest.CoreV1().Secrets("openshift-ingress").Get(ctx, "default-ingress-cert", meta.GetOptions{})
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	return port, secret.Data["tls.crt"], secret.Data["tls.key"], nil
+}
+
+// startRouter answers HTTPS on the worker's port with the worker's name.
+func startRouter(t *testing.T, w *worker.Worker, port int32, cert, key []byte) {
+	t.Helper()
+	g := NewWithT(t)
+	var dir string
+	for name, content := range map[string][]byte{"whoami": []byte(w.VM.Name), "tls.crt": cert, "tls.key": key} {
+		path, err := w.Machine.WriteFile(filepath.Join("router", name), content, 0o600)
+		g.Expect(err).NotTo(HaveOccurred())
+		dir = filepath.Dir(path)
+	}
+	g.Expect(w.Machine.Start("router", nil, "sh", "-c", `cd "$1" && exec openssl s_server -accept "$2" -cert tls.crt -key tls.key -WWW`,
+		"sh", dir, strconv.Itoa(int(port)))).To(Succeed())
+}
+
+// publishedPod is a user's own server in the control plane namespace: any that talks
+// TLS will do.
+const publishedPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: extra, namespace: %[1]s, labels: {example.com/server: extra}}
+spec:
+  securityContext: {runAsUser: 1001} # as OpenShift fills it in
+  containers:
+  - {name: extra, image: "%[2]s", imagePullPolicy: Never, args: [virt-api]}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: extra
+  namespace: %[1]s
+  annotations: {%[3]spublish: "extra.example.net:443,extra.example.net:9443"}
+spec:
+  selector: {example.com/server: extra}
+  ports: [{port: 443, targetPort: 8443}]
+`
+
+// testPublish expects a Service with the annotation to be reached by its name, on
+// every network.
+func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
+	g := NewWithT(t)
+	manifest := fmt.Appendf(nil, publishedPod, h.Namespace(), hypershift.TLSServerImage(), Prefix)
+	g.Expect(b.cluster.Apply(t.Context(), manifest)).To(Succeed())
+	for _, w := range workers {
+		for _, url := range []string{"https://extra.example.net/apis", "https://extra.example.net:9443/apis"} {
+			g.Eventually(func() (string, error) { return askAnyone(t.Context(), w.Machine, url) }).
+				WithTimeout(time.Minute).WithPolling(time.Second).Should(ContainSubstring("APIGroupList"), url)
+		}
+	}
+}
+
+// askAnyone gets url without asking whose certificate it is.
+func askAnyone(ctx context.Context, m *worker.Machine, url string, more ...string) (string, error) {
+	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "5", url}, more...)...)
+	return string(out), err
+}
+
+// testMirror expects that a machine pulls an image from the mirror that the cluster
+// names, and reaches no other host outside: neither by name nor by a TLS server name.
+func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
+	g := NewWithT(t)
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	service := networkOf(t, plan, w).ServiceAddress
+	g.Eventually(func() (worker.Answer, error) {
+		return w.Machine.Ask(t.Context(), "https://"+hypershift.MirrorHost+"/v2/", nil, b.hypershift.CA())
+	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(And(HaveField("Status", 200), HaveField("Server", service)))
+	g.Expect(w.Machine.Pull(t.Context(), b.cluster, hypershift.MirrorImage, b.hypershift.CA())).To(Succeed(), "containerd, by the machine's own DNS")
+
+	_, err = w.Machine.Output(t.Context(), "getent", "ahostsv4", "quay.io")
+	g.Expect(err).To(HaveOccurred(), "a name that nobody asked for")
+	for _, name := range []string{"quay.io", "registry.example.net", "kubernetes.default.svc"} {
+		refused(t, w.Machine, service, name)
+	}
+}
+
+// refused expects that a connection to the service address for name is closed before
+// TLS stands.
+func refused(t *testing.T, m *worker.Machine, service netip.Addr, name string) {
+	t.Helper()
+	g := NewWithT(t)
+	out, err := askAnyone(t.Context(), m, "https://"+name+"/", "--resolve", name+":443:"+service.String())
+	g.Expect(err).To(HaveOccurred(), "%s: %s", name, out)
+	g.Expect(err.Error()).To(ContainSubstring("curl: (35)"), "connected, and closed in the middle of TLS") // CURLE_SSL_CONNECT_ERROR
+}

@@ -1,0 +1,77 @@
+// A registry that is neither on the pod network nor on a VLAN: a machine of its own on the LAN, whose name the management cluster's resolver knows
+// (test/testbed/manifests/coredns.yaml). It decides what that registry holds; who reaches it is for others to say.
+package hypershift
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// MirrorHost is the name of the registry that StartMirror starts; it serves on port 443.
+const MirrorHost = "mirror.example.net"
+
+// MirrorImage is an image that it has and nobody else.
+const MirrorImage = MirrorHost + "/ocp/extra:1"
+
+const mirrorAddress = "10.240.0.60"
+
+// CA signed the certificates of the testbed's registries, PEM.
+func (h *HyperShift) CA() []byte { return h.pki.CA }
+
+// StartMirror starts the registry MirrorHost, unless it runs. It listens when its content is there.
+func (h *HyperShift) StartMirror(ctx context.Context) error {
+	if testbed.Pid(h.cluster.Dir, "mirror") != 0 {
+		return nil
+	}
+	name := h.cluster.HostName("mirror")
+	if _, err := os.Stat(testbed.NetNSPath(name)); errors.Is(err, os.ErrNotExist) {
+		if err := h.plugMirror(ctx, name); err != nil {
+			return fmt.Errorf("the mirror's machine: %w", err)
+		}
+	}
+	list, err := json.Marshal([]registryImage{{Name: MirrorImage, Files: map[string][]byte{"etc/testbed": []byte("from the mirror\n")}}})
+	if err != nil {
+		return err
+	}
+	if err := write(h.path("mirror.json"), list); err != nil {
+		return err
+	}
+	_, err = h.cluster.Start(testbed.Daemon{Name: "mirror", Dir: h.cluster.Dir, NetNS: testbed.NetNSPath(name), Args: []string{
+		h.cluster.Bin("registry"), "--listen", net.JoinHostPort(mirrorAddress, "443"), "--images", h.path("mirror.json"),
+		"--tls-cert-file", h.path("pki", "mirror.crt"), "--tls-private-key-file", h.path("pki", "mirror.key"),
+	}})
+	return err
+}
+
+// plugMirror makes a machine on the untagged LAN that answers by way of the node.
+func (h *HyperShift) plugMirror(ctx context.Context, name string) error {
+	if err := testbed.NewNetNS(name); err != nil {
+		return err
+	}
+	const card = "eth0"
+	if err := h.cluster.PlugVLAN(ctx, testbed.NetNSPath(name), card, 0, nil); err != nil {
+		return err
+	}
+	return testbed.InNetNS(testbed.NetNSPath(name), func() error {
+		link, err := netlink.LinkByName(card)
+		if err != nil {
+			return err
+		}
+		address, err := netlink.ParseAddr(mirrorAddress + "/24")
+		if err != nil {
+			return err
+		}
+		if err := netlink.AddrAdd(link, address); err != nil {
+			return err
+		}
+		return netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: net.ParseIP(testbed.NodeIP)})
+	})
+}

@@ -1,0 +1,152 @@
+// What is asked: one new TLS connection, one DNS question, and the requests of a
+// connection that stays.
+
+package measure
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// connect makes a TLS connection and closes it.
+func (m *Measurement) connect(ctx context.Context) error {
+	conn, err := m.dialTLS(ctx)
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	return nil
+}
+
+func (m *Measurement) dialTLS(ctx context.Context) (*tls.Conn, error) {
+	conn, err := m.options.Dial(ctx, "tcp", m.options.API)
+	if err != nil {
+		return nil, err
+	}
+	secure := tls.Client(conn, m.tlsConfig())
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// resolve asks one question, from a port of its own.
+func (m *Measurement) resolve(ctx context.Context) error {
+	conn, err := m.options.Dial(ctx, "udp", m.options.DNS)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	question := new(dns.Msg).SetQuestion(dns.Fqdn(m.options.Question), dns.TypeA)
+	answer, _, err := new(dns.Client).ExchangeWithConn(question, &dns.Conn{Conn: conn})
+	if err != nil {
+		return err
+	}
+	if answer.Rcode != dns.RcodeSuccess || len(answer.Answer) == 0 {
+		return fmt.Errorf("%s, %d records", dns.RcodeToString[answer.Rcode], len(answer.Answer))
+	}
+	return nil
+}
+
+// hold keeps one connection open, and opens it again as soon as that works.
+func (m *Measurement) hold(ctx context.Context, l *LongConnection) {
+	tick := time.NewTicker(m.options.Every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		limited, cancel := context.WithTimeout(ctx, m.options.Patience)
+		conn, err := m.dialTLS(limited)
+		cancel()
+		if err == nil {
+			m.mu.Lock()
+			if n := len(l.Cuts); n > 0 {
+				l.Cuts[n-1].Back = m.now() - l.Cuts[n-1].At
+			}
+			l.Opened++
+			m.mu.Unlock()
+			err = m.converse(ctx, conn, l)
+			conn.Close()
+			if ctx.Err() != nil {
+				return
+			}
+			m.mu.Lock()
+			l.Cuts = append(l.Cuts, Cut{At: m.now(), Why: why(err)})
+			m.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// converse asks on the connection until it is cut or ctx ends. Any answer is one.
+func (m *Measurement) converse(ctx context.Context, conn *tls.Conn, l *LongConnection) error {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	request, err := http.NewRequest(http.MethodGet, "https://"+m.options.API+"/version", nil)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(5 * m.options.Every)
+	defer tick.Stop()
+	reader := bufio.NewReader(conn)
+	for {
+		if err := conn.SetDeadline(time.Now().Add(m.options.Silence)); err != nil {
+			return err
+		}
+		if err := request.Write(conn); err != nil {
+			return err
+		}
+		answer, err := http.ReadResponse(reader, request)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		l.Answers++
+		m.mu.Unlock()
+		if answer.Close {
+			return errors.New("the server closes after each answer")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// why is an error in a word that can be counted, where there is one.
+func why(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "reset"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "unreachable"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "closed"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "silent"
+	}
+	return err.Error()
+}

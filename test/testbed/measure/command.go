@@ -1,0 +1,62 @@
+// The verb of the testbed's command line. It parses arguments.
+
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// Command measures from a network namespace until it is interrupted, and prints the
+// report as JSON.
+func Command() *cobra.Command {
+	var (
+		o      Options
+		from   string
+		length time.Duration
+	)
+	verb := &cobra.Command{
+		Use:   "measure --from NETNS [--api ADDRESS:PORT] [--dns ADDRESS:PORT --question NAME]",
+		Short: "Say for how long, and how often, what a machine wants fails",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.API == "" && o.DNS == "" {
+				return fmt.Errorf("nothing to ask: want --api or --dns")
+			}
+			if !filepath.IsAbs(from) {
+				from = testbed.NetNSPath(from)
+			}
+			o.Dial = testbed.DialNetNS(from)
+			ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
+			if length > 0 {
+				ctx, cancel = context.WithTimeout(ctx, length)
+			}
+			defer cancel()
+			m := Start(ctx, o)
+			<-ctx.Done()
+			text, err := json.MarshalIndent(m.Wait(), "", "  ")
+			if err == nil {
+				fmt.Println(string(text))
+			}
+			return err
+		},
+	}
+	flags := verb.Flags()
+	flags.StringVar(&from, "from", "", "network namespace to ask from: its name, as of a worker in /run/netns, or its path")
+	flags.StringVar(&o.API, "api", "", "HTTPS server to connect to, an IP and a port")
+	flags.StringVar(&o.ServerName, "server-name", "", "name to say in TLS; nothing is verified")
+	flags.IntVar(&o.Long, "long", 2, "how many connections are to stay")
+	flags.StringVar(&o.DNS, "dns", "", "DNS server to ask, an IP and a port")
+	flags.StringVar(&o.Question, "question", "", "name to ask it for")
+	flags.DurationVar(&o.Every, "every", 50*time.Millisecond, "interval of new connections and questions")
+	flags.DurationVar(&length, "for", 0, "how long; 0 until interrupted")
+	_ = verb.MarkFlagRequired("from") // it is defined right above
+	return verb
+}

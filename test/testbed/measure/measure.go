@@ -1,0 +1,136 @@
+// Package measure tells what a machine notices of a change: for how long new TLS
+// connections and DNS questions failed, and how often connections that stay were
+// cut. It asks at a steady rate whatever became of the last question, and judges
+// nothing: how long is too long is for others to say.
+package measure
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"sync"
+	"time"
+)
+
+// Options say what is asked, and from where. What has no address is not asked.
+type Options struct {
+	// Dial opens every connection, in a machine's network namespace for instance;
+	// its addresses are IPs with ports. Nil means the caller's own network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// API is the address of an HTTPS server.
+	API string
+	// ServerName is sent and verified against CA. "" sends none; CA nil verifies nothing, as the
+	// way is measured and not the server.
+	ServerName string
+	CA         *x509.CertPool
+	// DNS is the address of a server, asked by UDP for the address of Question.
+	DNS, Question string
+	// Long is how many connections stay open to API.
+	Long int
+	// Every so often a new connection is made and a question is asked; 0 means 50 ms.
+	// A connection that stays asks something every fifth time.
+	Every time.Duration
+	// Patience with an answer; 0 means 800 ms. Less than a second: what comes later was
+	// lost at first, and sent again by the kernel.
+	Patience time.Duration
+	// Silence is what a connection that stays bears before it counts as cut; 0 means
+	// 30 s, so that it is a reset that cuts it, if one comes.
+	Silence time.Duration
+}
+
+// Measurement is one that goes on until its context ends.
+type Measurement struct {
+	options Options
+	begin   time.Time
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	tls, dns series
+	long     []LongConnection
+}
+
+// Start begins to ask.
+func Start(ctx context.Context, o Options) *Measurement {
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{}).DialContext
+	}
+	if o.Every == 0 {
+		o.Every = 50 * time.Millisecond
+	}
+	if o.Patience == 0 {
+		o.Patience = 800 * time.Millisecond
+	}
+	if o.Silence == 0 {
+		o.Silence = 30 * time.Second
+	}
+	none := series{short: Milliseconds(4 * o.Every)}
+	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none}
+	if o.API != "" {
+		m.long = make([]LongConnection, o.Long)
+		m.running.Go(func() { m.repeat(ctx, &m.tls, m.connect) })
+		for i := range m.long {
+			m.running.Go(func() { m.hold(ctx, &m.long[i]) })
+		}
+	}
+	if o.DNS != "" {
+		m.running.Go(func() { m.repeat(ctx, &m.dns, m.resolve) })
+	}
+	return m
+}
+
+// Wait waits until nothing is asked any more, after the context has ended, and tells
+// the whole.
+func (m *Measurement) Wait() Report {
+	m.running.Wait()
+	return m.Report()
+}
+
+// Report tells what is known so far.
+func (m *Measurement) Report() Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary()}
+	for _, l := range m.long {
+		l.Cuts = append([]Cut{}, l.Cuts...)
+		r.Long = append(r.Long, l)
+	}
+	return r
+}
+
+// now is the moment as the report has it.
+func (m *Measurement) now() Milliseconds { return Milliseconds(time.Since(m.begin)) }
+
+// repeat asks at the steady rate; answers are waited for beside.
+func (m *Measurement) repeat(ctx context.Context, into *series, ask func(context.Context) error) {
+	tick := time.NewTicker(m.options.Every)
+	defer tick.Stop()
+	for {
+		m.mu.Lock()
+		into.ask(m.now())
+		m.mu.Unlock()
+		m.running.Go(func() {
+			// not ctx: what was asked when the measurement ends gets its answer still
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.Patience)
+			defer cancel()
+			err := ask(limited)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if err != nil {
+				into.fail(why(err))
+			} else {
+				into.answer(m.now())
+			}
+		})
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *Measurement) tlsConfig() *tls.Config {
+	o := m.options
+	return &tls.Config{ServerName: o.ServerName, RootCAs: o.CA, InsecureSkipVerify: o.CA == nil, MinVersion: tls.VersionTLS12}
+}
