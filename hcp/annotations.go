@@ -23,6 +23,9 @@ const (
 	keyServices    = "services"
 	keyRegistries  = "registries"
 	keyPublish     = "publish"
+	keyEdges       = "edges"
+
+	keyEdgeNodeSelector = "edge-node-selector"
 )
 
 // A Place is the kind of an object that an annotation may stand on.
@@ -81,6 +84,10 @@ type settings struct {
 	registries *registries
 	// publish is what a Service asks to be published at.
 	publish []hostPort
+	// edges is 0 where nobody said.
+	edges int
+	// edgeNodes are labels of the nodes that edges run on, nil where nobody said.
+	edgeNodes map[string]string
 	network.Settings
 }
 
@@ -101,6 +108,12 @@ func Keys() []Key {
 		{Name: keyServices, On: both, Default: "all", Example: "dns,proxy",
 			Meaning: "Which of `dhcp`, `dns` and `proxy` run, for a network that already has the others.",
 			set:     func(s *settings, v string) (err error) { s.Services, err = services(v); return err }},
+		{Name: keyEdges, On: cluster, Default: "2, or 1 where spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
+			Meaning: "How many edges each network gets: `1` or `2`. With two, one serves on while the other is gone. No address moves by it.",
+			set:     func(s *settings, v string) (err error) { s.edges, err = edges(v); return err }},
+		{Name: keyEdgeNodeSelector, On: cluster, Default: "what the network's NodePools select", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
+			Meaning: "Labels of the management cluster's nodes on which edges run, all of them, instead of what the NodePools say: nodes that have the VLAN.",
+			set:     func(s *settings, v string) (err error) { s.edgeNodes, err = nodeLabels(v); return err }},
 		{Name: "edge-addresses", On: both, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
 			Meaning: "Four addresses of ours: next hop, service address, and one for each of two edges.",
 			set:     func(s *settings, v string) (err error) { s.EdgeAddresses, err = addressList(v); return err }},

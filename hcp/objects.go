@@ -65,11 +65,11 @@ func OptedIn(hc *hyperv1.HostedCluster) bool {
 
 // Intent is what o asks for, and what keeps it from being served.
 func Intent(o Objects) (network.Intent, network.Problems) {
-	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: 1}
+	settings, problems := clusterSettings(o.HostedCluster)
+	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, settings)}
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
 		return in, ps
 	}
-	settings, problems := clusterSettings(o.HostedCluster)
 	var ps network.Problems
 	in.Segments, ps = segments(o, settings)
 	problems = append(problems, ps...)

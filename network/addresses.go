@@ -36,8 +36,11 @@ type addresses struct {
 	dhcpRange        Range
 }
 
-// allocate decides the addresses of one segment for 1 or 2 edges. The second
-// edge's address stays reserved while there is one.
+// maxEdges is how many edges a network may have: so many addresses are kept.
+const maxEdges = 2
+
+// allocate decides the addresses of one segment for 1 or 2 edges, of which there
+// is always one. The second edge's address stays reserved while there is one.
 func allocate(s Segment, edges int) (addresses, Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
@@ -57,8 +60,8 @@ func allocate(s Segment, edges int) (addresses, Problems) {
 		return a, Problems{p}
 	}
 	a.nextHop, a.service = own[0], own[1]
-	for i, addr := range own[2:4] {
-		if i < edges {
+	for i, addr := range own[2 : 2+maxEdges] {
+		if i < max(1, edges) {
 			a.edges = append(a.edges, Edge{Number: i + 1, Address: addr})
 		} else {
 			a.reserved = append(a.reserved, addr)

@@ -1,0 +1,155 @@
+// This file holds Report: what an edge tells the operator, and which problems
+// follow from it. It never decides what an edge does.
+
+package network
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Report is what one edge has seen where it runs.
+type Report struct {
+	// Edge is its number; 0: it only asks whether the addresses are free.
+	Edge int `json:"edge"`
+	// Sibling is how it sees the other edge, in the guard's word. Empty where it
+	// does not look.
+	Sibling string `json:"sibling,omitempty"`
+	// SlowTakeover says why a claim of the next hop would do nothing. Empty: it
+	// works.
+	SlowTakeover string `json:"slowTakeover,omitempty"`
+	// Taken are addresses that are to be ours and that somebody else on the
+	// network has.
+	Taken []TakenAddress `json:"taken,omitempty"`
+}
+
+// A TakenAddress is an address that somebody else on the network answers for.
+type TakenAddress struct {
+	Address netip.Addr `json:"address"`
+	// MAC in lower case with colons.
+	MAC string `json:"mac"`
+}
+
+// The most that a report may hold: it stands in an annotation and is shown in a
+// condition, and machines have a word in what an edge sees.
+const (
+	longestReport = 8 << 10
+	mostTaken     = 16
+	longestWords  = 400
+)
+
+// JSON is the report as it is stored: equal for reports that say the same.
+func (r Report) JSON() []byte {
+	r.Taken = sortedTaken(r.Taken)
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("network: a report is always JSON: " + err.Error())
+	}
+	return b
+}
+
+// ReadReport reads what Report.JSON wrote; fields that it does not know are passed
+// over. What no edge could have seen is an error.
+func ReadReport(b []byte) (Report, error) {
+	if len(b) > longestReport {
+		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", longestReport)
+	}
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return Report{}, fmt.Errorf("not a report: %w", err)
+	}
+	if r.Edge < 0 || r.Edge > maxEdges {
+		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
+	}
+	for _, t := range r.Taken {
+		if !t.Address.Is4() || !isMAC(t.MAC) {
+			return Report{}, errors.New("not a report: an address is taken that is no IPv4 address, or by whom is no MAC")
+		}
+	}
+	r.Sibling, r.SlowTakeover = plainWords(r.Sibling), plainWords(r.SlowTakeover)
+	r.Taken = sortedTaken(r.Taken)
+	return r, nil
+}
+
+// sortedTaken is ts in order, each once, and no more than a reader can use.
+func sortedTaken(ts []TakenAddress) []TakenAddress {
+	out := slices.Clone(ts)
+	slices.SortFunc(out, func(a, b TakenAddress) int {
+		return cmp.Or(a.Address.Compare(b.Address), strings.Compare(a.MAC, b.MAC))
+	})
+	out = slices.Compact(out)
+	return out[:min(len(out), mostTaken)]
+}
+
+// plainWords is s in one line of a length that a condition bears.
+func plainWords(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > longestWords {
+		return string(r[:longestWords]) + "..."
+	}
+	return s
+}
+
+// isMAC says whether s is a MAC of six bytes in lower case with colons.
+func isMAC(s string) bool {
+	if len(s) != len("02:00:00:00:00:01") {
+		return false
+	}
+	for i := range len(s) {
+		hex := s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'f'
+		if i%3 == 2 && s[i] != ':' || i%3 < 2 && !hex {
+			return false
+		}
+	}
+	return true
+}
+
+// TakenBy says which addresses of n somebody else on the network has. A network
+// that machines boot by is not served until that is mended; of any other it is
+// said. Addresses that are not, or no longer, to be n's are passed over.
+func (n Network) TakenBy(ts []TakenAddress) Problems {
+	var ps Problems
+	for _, t := range sortedTaken(ts) {
+		role, field, cure := n.roleOf(t.Address)
+		if role == "" {
+			continue
+		}
+		ps = append(ps, Problem{Reason: AddressTaken, Field: field, Blocking: n.Primary, Detail: fmt.Sprintf(
+			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or %s.", role, t.Address, n.Attachment, t.MAC, cure)})
+	}
+	return ps
+}
+
+// roleOf is what n has a for, the key that says so, and what else to do with it.
+// No role: a is not n's.
+func (n Network) roleOf(a netip.Addr) (role, field, cure string) {
+	switch {
+	case a == n.NextHop:
+		role = "next hop"
+	case a == n.ServiceAddress:
+		role = "service address"
+	case slices.Contains(n.ReservedAddresses, a):
+		role = "the address kept for a second edge,"
+	case slices.Contains(n.PublishedAddresses, a):
+		return "published address", "spec.services", "create the cluster with a host name there"
+	}
+	for _, e := range n.Edges {
+		if e.Address == a {
+			role = fmt.Sprintf("edge %d's address", e.Number)
+		}
+	}
+	return role, fieldEdgeAddresses, fmt.Sprintf("set %s to four addresses that nobody has", fieldEdgeAddresses)
+}
+
+// Slow says that the loss of an edge of n is noticed late, and why. It never
+// blocks: all is served, and only a take-over takes longer.
+func (n Network) Slow(edge int, why string) Problem {
+	return Problem{Reason: TakeoverSlow, Field: fmt.Sprintf("edge %d of network %s", edge, n.Attachment), Detail: fmt.Sprintf(
+		"edge %d of network %s can't claim the next hop %s at once where it must, so machines may notice only after 40 to 50 s that they must go to another edge: %s.",
+		edge, n.Attachment, n.NextHop, strings.TrimSuffix(plainWords(why), "."))}
+}
