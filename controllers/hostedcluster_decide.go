@@ -44,6 +44,13 @@ type decision struct {
 	err error
 }
 
+// A reported is what one edge told, or the pod that asks before there are edges.
+type reported struct {
+	// network is the edge's network as its label says it (networkLabel).
+	network string
+	network.Report
+}
+
 func decide(w world, o Options, now time.Time) decision {
 	hc := w.HostedCluster
 	switch {

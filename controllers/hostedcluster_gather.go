@@ -60,6 +60,8 @@ type world struct {
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
 	edges []appsv1.Deployment
+	// reports are what edges told, of any network and edge: stale ones too.
+	reports []reported
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
 	// unread says which plan in force can't be read, here or at a neighbour.

@@ -38,6 +38,18 @@ const (
 	labelNetwork   = hcp.Prefix + "network"
 	labelEdge      = hcp.Prefix + "edge"
 
+	// nameEdge, nameAsk and nameReport are values of labelName: of an edge, of the
+	// pod that asks before there is one, and of the Lease that either writes its
+	// report to, which is no DHCP lease.
+	nameEdge   = "oooi-edge"
+	nameAsk    = "oooi-ask"
+	nameReport = "oooi-report"
+
+	// reportAnnotation of such a Lease holds a network.Report.
+	reportAnnotation = hcp.Prefix + "report"
+	// templateAnnotation of a Deployment is a hash of the pod it was applied with.
+	templateAnnotation = hcp.Prefix + "template"
+
 	ours = "oooi"
 )
 
@@ -47,7 +59,7 @@ func ownedLabels() labels.Set { return labels.Set{labelPartOf: ours, labelManage
 // edgeLabels are on the Deployment and the pod of one edge, and are the
 // Deployment's selector, so they never change for a network.
 func edgeLabels(n network.Network, e network.Edge) map[string]string {
-	return labels.Merge(networkLabels("oooi-edge", n), labels.Set{labelEdge: strconv.Itoa(e.Number)})
+	return labels.Merge(networkLabels(nameEdge, n), labels.Set{labelEdge: strconv.Itoa(e.Number)})
 }
 
 func networkLabels(name string, n network.Network) map[string]string {
@@ -69,6 +81,12 @@ func siblingName(n network.Network) string { return "oooi-" + dashed(n, 50) }
 func edgeName(n network.Network, e network.Edge) string {
 	return "oooi-edge-" + dashed(n, 34) + "-" + strconv.Itoa(e.Number)
 }
+
+// askName is the Deployment that asks whether n's addresses are free.
+func askName(n network.Network) string { return "oooi-ask-" + dashed(n, 34) }
+
+// budgetName is the PodDisruptionBudget over the edges of n.
+func budgetName(n network.Network) string { return "oooi-edge-" + dashed(n, 34) }
 
 // dashed is a network's name as a DNS label of at most length characters. Where
 // another network could have the same one (a.b-c and a-b.c), or it is too long,
