@@ -15,13 +15,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// ServeHealth answers GET /readyz (200, or 503 with ready's error) and GET
-// /metrics on a Unix socket until ctx ends. The directory must exist; a socket
-// that a dead process left is replaced. Metrics may be nil.
-func ServeHealth(ctx context.Context, socket string, ready func() error, metrics http.Handler) error {
+// ServeHealth answers GET /readyz (200, or 503 with ready's error), GET /servez
+// (as serves says) and GET /metrics on a Unix socket until ctx ends. A server is
+// ready when it does all that it is there for; it serves as long as machines are
+// better off with it than with nobody. The directory must exist; a socket that a
+// dead process left is replaced. Serves and metrics may be nil.
+func ServeHealth(ctx context.Context, socket string, ready, serves func() error, metrics http.Handler) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -30,13 +33,10 @@ func ServeHealth(ctx context.Context, socket string, ready func() error, metrics
 		return fmt.Errorf("health: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = io.WriteString(w, "ok\n")
-	})
+	mux.HandleFunc("GET /readyz", answer(ready))
+	if serves != nil {
+		mux.HandleFunc("GET /servez", answer(serves))
+	}
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}
@@ -49,18 +49,45 @@ func ServeHealth(ctx context.Context, socket string, ready func() error, metrics
 	return nil
 }
 
-// Socket is where the named server (dhcp, dns, proxy) answers in runDir.
+func answer(why func() error) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if err := why(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	}
+}
+
+// Socket is where the named program (dhcp, dns, proxy, guard, ask) answers in
+// runDir.
 func Socket(runDir, name string) string { return filepath.Join(runDir, name+".sock") }
 
 // Probe is nil where the server behind socket says that it is ready, else what
 // it says is missing.
 func Probe(ctx context.Context, socket string) error {
+	return question(ctx, socket, "/readyz", "not ready")
+}
+
+// Serves is nil where the server behind socket says that it serves machines now,
+// else why not. See Away.
+func Serves(ctx context.Context, socket string) error {
+	return question(ctx, socket, "/servez", "does not serve")
+}
+
+// Away says whether an error of Probe or Serves is that nobody was there to ask:
+// the process has ended, or has not begun.
+func Away(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+func question(ctx context.Context, socket, path, no string) error {
 	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}}
 	defer c.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge"+path, nil)
 	if err != nil {
 		return err
 	}
@@ -74,7 +101,7 @@ func Probe(ctx context.Context, socket string) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(body)))
+		return fmt.Errorf("%s: %s", no, strings.TrimSpace(string(body)))
 	}
 	return nil
 }

@@ -1,15 +1,10 @@
 package edge_test
 
 import (
-	"context"
-	"errors"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -82,31 +77,6 @@ func TestSocketsAreBoundToTheirDevice(t *testing.T) {
 		_, err := edge.Dialer("no-such-device").DialContext(t.Context(), "tcp", "192.0.2.1:80")
 		g.Expect(err).To(MatchError(ContainSubstring("bind socket to no-such-device")))
 	})
-}
-
-func TestHealth(t *testing.T) {
-	g := NewWithT(t)
-	dir := t.TempDir()
-	socket := edge.Socket(dir, "dhcp")
-	g.Expect(edge.Probe(t.Context(), socket)).NotTo(Succeed())
-	g.Expect(os.WriteFile(socket, nil, 0o600)).To(Succeed(), "what a dead process left")
-	var broken atomic.Bool
-	ready := func() error {
-		if broken.Load() {
-			return errors.New("the leases are not known yet")
-		}
-		return nil
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "oooi_x 1\n") })
-	go func() { ended <- edge.ServeHealth(ctx, socket, ready, metrics) }()
-	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
-	broken.Store(true)
-	g.Expect(edge.Probe(t.Context(), socket)).To(MatchError("not ready: the leases are not known yet"))
-	cancel()
-	g.Expect(<-ended).To(Succeed())
-	g.Expect(edge.Probe(t.Context(), socket)).NotTo(Succeed())
 }
 
 func TestDefaultDevice(t *testing.T) {

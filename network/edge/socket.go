@@ -14,20 +14,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Control binds a socket to device before it is bound or connected, for
-// net.Dialer and net.ListenConfig. Nil where device is empty.
-func Control(device string) func(network, address string, c syscall.RawConn) error {
+// Control binds a socket to device before it is bound or connected, and sets
+// these socket options to 1, for net.Dialer and net.ListenConfig. Nil where device
+// is empty.
+func Control(device string, options ...int) func(network, address string, c syscall.RawConn) error {
 	if device == "" {
 		return nil
 	}
 	return func(_, _ string, c syscall.RawConn) error {
-		var bound error
-		err := c.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), device) })
+		var set error
+		err := c.Control(func(fd uintptr) {
+			set = unix.BindToDevice(int(fd), device)
+			for _, o := range options {
+				if set == nil {
+					set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, o, 1)
+				}
+			}
+		})
 		if err != nil {
 			return err
 		}
-		if bound != nil {
-			return fmt.Errorf("bind socket to %s: %w", device, bound)
+		if set != nil {
+			return fmt.Errorf("bind socket to %s: %w", device, set)
 		}
 		return nil
 	}

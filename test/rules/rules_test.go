@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"network/dhcp":       {"network"},
 	"network/dns":        {"network"},
 	"network/edge":       {"network"},
-	"network/edge/guard": {"network"},
+	"network/edge/guard": {"network", "network/edge"},
 	"envoy":              {"network"},
 	"hcp":                {"network"},
 	"controllers":        {"network", "hcp", "envoy"},

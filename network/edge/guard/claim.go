@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network/edge"
 )
 
 // nobodies are how many addresses claims ask for in turn. Each is unresolved
@@ -31,7 +32,7 @@ func nobody(n int) netip.Addr { return netip.AddrFrom4([4]byte{169, 254, 255, by
 // from nextHop. N makes successive claims ask for different nobodies.
 func claim(device string, nextHop netip.Addr, n int) error {
 	// On the link, whatever routes there are.
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(nextHop, 0)), Control: onDevice(device, unix.SO_DONTROUTE)}
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(nextHop, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
 	const discard = 9
 	c, err := d.Dial("udp4", netip.AddrPortFrom(nobody(n), discard).String())
 	if err != nil {
@@ -42,28 +43,6 @@ func claim(device string, nextHop netip.Addr, n int) error {
 		return fmt.Errorf("claim %s: %w", nextHop, err)
 	}
 	return nil
-}
-
-// onDevice binds a socket to device and sets these socket options to 1.
-func onDevice(device string, options ...int) func(network, address string, c syscall.RawConn) error {
-	return func(_, _ string, c syscall.RawConn) error {
-		var set error
-		err := c.Control(func(fd uintptr) {
-			set = unix.BindToDevice(int(fd), device)
-			for _, o := range options {
-				if set == nil {
-					set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, o, 1)
-				}
-			}
-		})
-		if err == nil {
-			err = set
-		}
-		if err != nil {
-			return fmt.Errorf("socket on %s: %w", device, err)
-		}
-		return nil
-	}
 }
 
 // Slow is nil where a claim of nextHop works on device, else an error that says

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network/edge"
 )
 
 // An Owner is who answers for an address on the network.
@@ -80,7 +82,7 @@ func ask(device string, a netip.Addr) error {
 		}
 	}
 	const discard = 9
-	d := net.Dialer{Control: onDevice(device, unix.SO_DONTROUTE)}
+	d := net.Dialer{Control: edge.Control(device, unix.SO_DONTROUTE)}
 	c, err := d.Dial("udp4", netip.AddrPortFrom(a, discard).String())
 	if err != nil {
 		return fmt.Errorf("who has %s: %w", a, err)

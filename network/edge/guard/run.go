@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network/edge"
 )
 
 // Port is the UDP port of both edges' own addresses that heartbeats go from and
@@ -51,12 +53,18 @@ type Options struct {
 	// Changed is told each state whose phase, sight, or sibling's phase, plan, run
 	// or sight of us differs from the last. Nil: nobody is. It must return soon.
 	Changed func(State)
+	// Claimed is told of each claim, and why it could not be made. Nil: nobody is.
+	Claimed func(error)
 }
+
+// ErrReplaced as the cause of a context's end (context.WithCancelCause) has Run
+// return at once and say nothing: another run follows.
+var ErrReplaced = errors.New("guarded by another run")
 
 // Run guards the next hop until ctx ends; then it says that it leaves, and
 // returns when its sibling has taken the machines over (2 s), can't (at once), or
 // did not (4 s). So keep serving until it has returned. While the device lacks
-// the own address it waits.
+// the own address it waits. See ErrReplaced for an end without a leave.
 func Run(ctx context.Context, o Options) error {
 	events := make(chan Event, receivedAtOnce)
 	// What the goroutines do ends when Run does, not when ctx does.
@@ -73,6 +81,9 @@ func Run(ctx context.Context, o Options) error {
 		e := Event{Kind: Tick}
 		select {
 		case <-leave:
+			if errors.Is(context.Cause(ctx), ErrReplaced) {
+				return nil
+			}
 			leave, e.Kind = nil, Leave
 		case e = <-events:
 		case <-tick.C:
@@ -108,6 +119,9 @@ func (g *guard) handle(e Event) bool {
 		err := claim(g.Device, g.NextHop, g.claims)
 		if !g.failed("claim", err) {
 			g.Log.Info("claims the next hop", "address", g.NextHop, "sibling", string(next.Sight), "time", next.Self.Claims)
+		}
+		if g.Claimed != nil {
+			g.Claimed(err)
 		}
 	}
 	for _, m := range do.Say {
@@ -205,7 +219,7 @@ const onLink = 255
 // by device, or not from the sibling's address and Port.
 func connect(ctx context.Context, device string, own, sibling netip.Addr) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, Port)), Control: func(network, address string, c syscall.RawConn) error {
-		if err := onDevice(device)(network, address, c); err != nil {
+		if err := edge.Control(device)(network, address, c); err != nil {
 			return err
 		}
 		var set error

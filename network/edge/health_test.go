@@ -1,0 +1,69 @@
+package edge_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+// TestHealth: a server that is not ready may serve all the same, and who is not
+// there is told apart from who says no.
+func TestHealth(t *testing.T) {
+	g := NewWithT(t)
+	dir := t.TempDir()
+	socket := edge.Socket(dir, "dhcp")
+	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue(), "no socket")
+	l, err := net.Listen("unix", socket)
+	g.Expect(err).NotTo(HaveOccurred())
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	g.Expect(l.Close()).To(Succeed())
+	g.Expect(edge.Away(edge.Serves(t.Context(), socket))).To(BeTrue(), "what a dead process left")
+	g.Expect(os.Remove(socket)).To(Succeed())
+	g.Expect(os.WriteFile(socket, nil, 0o600)).To(Succeed(), "what nobody expects there")
+
+	var unready, idle atomic.Bool
+	no := func(b *atomic.Bool, why string) func() error {
+		return func() error {
+			if b.Load() {
+				return errors.New(why)
+			}
+			return nil
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "oooi_x 1\n") })
+	go func() {
+		ended <- edge.ServeHealth(ctx, socket, no(&unready, "the leases are not known yet"), no(&idle, "no device"), metrics)
+	}()
+	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
+	g.Expect(edge.Serves(t.Context(), socket)).To(Succeed())
+	unready.Store(true)
+	g.Expect(edge.Probe(t.Context(), socket)).To(MatchError("not ready: the leases are not known yet"))
+	g.Expect(edge.Serves(t.Context(), socket)).To(Succeed())
+	idle.Store(true)
+	err = edge.Serves(t.Context(), socket)
+	g.Expect(err).To(MatchError("does not serve: no device"))
+	g.Expect(edge.Away(err)).To(BeFalse())
+	cancel()
+	g.Expect(<-ended).To(Succeed())
+	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue())
+}
+
+// TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.
+func TestHealthOfWhoDoesNotServeMachines(t *testing.T) {
+	g := NewWithT(t)
+	socket := edge.Socket(t.TempDir(), "guard")
+	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil, nil) }()
+	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
+	g.Expect(edge.Serves(t.Context(), socket)).NotTo(Succeed())
+}
