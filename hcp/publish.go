@@ -54,6 +54,12 @@ func publications(o Objects) reachable {
 	return r
 }
 
+// Publishes says whether svc asks to be published.
+func Publishes(svc corev1.Service) bool {
+	_, there := svc.Annotations[Prefix+keyPublish]
+	return there
+}
+
 // publication is svc at one name and port. Clients of other ports than 443 may
 // speak no TLS at all, so every connection there is meant for it.
 func publication(svc corev1.Service, h hostPort) (network.Endpoint, *network.Problem) {

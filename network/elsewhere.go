@@ -124,3 +124,13 @@ func keptFromOutside(n Network, elsewhere []Place) (places, nodes []netip.Prefix
 	}
 	return slices.Compact(places), slices.Compact(nodes)
 }
+
+// NodesOwn says whether a node of the management cluster itself listens at port:
+// etcd, the API server, machine configuration, and what OpenShift reserves for
+// hosts (openshift/enhancements, dev-guide/host-port-registry.md), the kubelet and
+// other components, and SSH. At a node's other ports there may be that cluster's
+// ingress.
+func NodesOwn(port uint16) bool {
+	return port == 22 || port == 2379 || port == 2380 || port == 6080 || port == 6443 || port == 22623 || port == 22624 ||
+		9000 <= port && port <= 9999 || 10010 <= port && port <= 10399 || 17697 == port
+}

@@ -191,16 +191,7 @@ func inside(n network.Network, a netip.Addr, port uint16) bool {
 		}
 	}
 	holds := func(p netip.Prefix) bool { return p.Contains(a) }
-	return slices.ContainsFunc(n.Elsewhere, holds) || nodesOwn(port) && slices.ContainsFunc(n.ElsewhereNodes, holds)
-}
-
-// nodesOwn are the ports that a node's management listens at: etcd, the API
-// server, machine configuration, and what OpenShift reserves for hosts
-// (openshift/enhancements, dev-guide/host-port-registry.md), the kubelet and other
-// components, and SSH.
-func nodesOwn(port uint16) bool {
-	return port == 22 || port == 2379 || port == 2380 || port == 6080 || port == 6443 || port == 22623 || port == 22624 ||
-		9000 <= port && port <= 9999 || 10010 <= port && port <= 10399 || 17697 == port
+	return slices.ContainsFunc(n.Elsewhere, holds) || network.NodesOwn(port) && slices.ContainsFunc(n.ElsewhereNodes, holds)
 }
 
 // holds says whether edges of n hold a, or may come to.
