@@ -37,16 +37,35 @@ func NewAdmin(runDir string) *Admin {
 // Serves is nil where Envoy is up and has every one of the named listeners, else
 // what is missing, in words.
 func (a *Admin) Serves(ctx context.Context, listeners []string) error {
+	missing, err := a.missing(ctx, listeners)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("Envoy does not listen on %s", strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// ServesAny is nil where Envoy is up and has at least one of the named listeners,
+// or none is named.
+func (a *Admin) ServesAny(ctx context.Context, listeners []string) error {
+	missing, err := a.missing(ctx, listeners)
+	if err == nil && len(missing) > 0 && len(missing) == len(listeners) {
+		err = fmt.Errorf("Envoy listens on none of %s", strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// missing are those of the named listeners that an Envoy which is up has not.
+func (a *Admin) missing(ctx context.Context, listeners []string) ([]string, error) {
 	state, err := a.get(ctx, "/ready")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s := strings.TrimSpace(string(state)); s != "LIVE" {
-		return fmt.Errorf("Envoy is %s", s)
+		return nil, fmt.Errorf("Envoy is %s", s)
 	}
 	b, err := a.get(ctx, "/listeners?format=json")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var answer struct {
 		Listeners []struct {
@@ -54,7 +73,7 @@ func (a *Admin) Serves(ctx context.Context, listeners []string) error {
 		} `json:"listener_statuses"`
 	}
 	if err := json.Unmarshal(b, &answer); err != nil {
-		return fmt.Errorf("Envoy's listeners: %w", err)
+		return nil, fmt.Errorf("Envoy's listeners: %w", err)
 	}
 	var there, missing []string
 	for _, l := range answer.Listeners {
@@ -65,10 +84,7 @@ func (a *Admin) Serves(ctx context.Context, listeners []string) error {
 			missing = append(missing, l)
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("Envoy does not listen on %s", strings.Join(missing, ", "))
-	}
-	return nil
+	return missing, nil
 }
 
 // Metrics are Envoy's counters, as Prometheus has them.

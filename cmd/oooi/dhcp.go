@@ -4,11 +4,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/netip"
 	"path/filepath"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -70,7 +70,11 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { remember(ctx); return nil })
-	g.Go(func() error { return f.health(ctx, "dhcp", &r, registry) })
+	// Until every lease and every machine that there was is known it is not ready,
+	// but known leases are renewed: without the API server that is what there is,
+	// and a sibling must not take an edge that was started anew for idle.
+	ready := func() error { return cmp.Or(r.why(), server.Ready()) }
+	g.Go(func() error { return f.health(ctx, "dhcp", ready, r.why, registry) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
 		may := func() error {
@@ -85,31 +89,12 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 			if err != nil {
 				return err
 			}
-			go readyWith(ctx, server.Ready, &r, ready)
+			ready()
 			log.Info("serving", "network", source.Current().Network.Name, "interface", f.device)
 			return server.Serve(ctx, conn)
 		})
 	})
 	return g.Wait()
-}
-
-// readyWith is not ready before every lease and every machine that there was is
-// known, though leases that are known are renewed from the start.
-func readyWith(ctx context.Context, known func() error, r *readiness, ready func()) {
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		err := known()
-		if err == nil {
-			ready()
-			return
-		}
-		r.set(err)
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
 }
 
 // leases are objects in a cluster, remembered in the run directory, else files.

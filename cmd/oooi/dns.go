@@ -86,7 +86,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	g.Go(func() error { return source.Run(ctx) })
 	// What CoreDNS counts is in the process' registry.
 	g.Go(func() error {
-		return f.health(ctx, "dns", &r, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
+		return f.health(ctx, "dns", r.why, r.why, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
 	})
 	changed := source.Changed()
 	h.Serve(source.Current().Network)

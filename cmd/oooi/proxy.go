@@ -129,7 +129,8 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 		return families, nil
 	})
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { return f.health(ctx, "proxy", &r, prometheus.Gatherers{registry, fromEnvoy}) })
+	serves := func() error { return p.serves(ctx) }
+	g.Go(func() error { return f.health(ctx, "proxy", r.why, serves, prometheus.Gatherers{registry, fromEnvoy}) })
 	g.Go(func() error { return p.server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.follow(ctx, &r) })
 	if run != nil {

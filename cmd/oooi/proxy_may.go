@@ -4,13 +4,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/edge"
 )
@@ -62,6 +65,30 @@ func (p *proxy) may() (network.Network, cutOff, error) {
 		}
 	}
 	return n, cut, errors.Join(errs...)
+}
+
+// serves is nil where Envoy accepts connections now that it may accept. It asks
+// for less than readiness does: a plan that changes, a listener that Envoy
+// refused or an address that only the next pod will hold must not make two edges
+// say of themselves that they don't serve, since then neither takes over for the
+// other.
+func (p *proxy) serves(ctx context.Context) error {
+	n, _, missing := p.may()
+	if missing != nil && len(n.Listeners) == 0 {
+		return missing
+	}
+	return listens(ctx, p.admin, n)
+}
+
+// listens is nil where Envoy is up and has one of n's listeners, if there are any.
+func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
+	var names []string
+	for _, l := range n.Listeners {
+		names = append(names, l.Name())
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return admin.ServesAny(ctx, names)
 }
 
 // publishedByHyperShift says whether HyperShift published what is behind a

@@ -85,8 +85,9 @@ func (f *serverFlags) may(address netip.Addr) error {
 	return fmt.Errorf("waiting for %s on interface %s", address, f.device)
 }
 
-// health answers `oooi probe` and GET /metrics until ctx ends.
-func (f *serverFlags) health(ctx context.Context, name string, r *readiness, metrics prometheus.Gatherer) error {
+// health answers `oooi probe`, the guard and GET /metrics until ctx ends. Serves
+// is nil for who serves no machines; see edge.ServeHealth.
+func (f *serverFlags) health(ctx context.Context, name string, ready, serves func() error, metrics prometheus.Gatherer) error {
 	dir := f.runDir
 	if dir == "" {
 		var err error
@@ -95,7 +96,7 @@ func (f *serverFlags) health(ctx context.Context, name string, r *readiness, met
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, edge.Socket(dir, name), r.why, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return edge.ServeHealth(ctx, edge.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 }
 
 // A readiness is why a server is not ready, nil where it is. The zero value is
