@@ -66,6 +66,14 @@ func (r Runtime) Load(ctx context.Context, image Image) error {
 	return nil
 }
 
+// TagImage gives an image that all nodes have another name.
+func (c *Cluster) TagImage(ctx context.Context, from, to string) error {
+	return c.onNodes(ctx, func(ctx context.Context, n Node) error {
+		_, err := output(n.Runtime.ctr(ctx, "images", "tag", "--force", from, to))
+		return err
+	})
+}
+
 // hasAll says whether every name is in ctr's listing with that digest.
 func hasAll(listing string, names []string, digest string) bool {
 	has := map[string]bool{}

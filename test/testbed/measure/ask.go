@@ -1,5 +1,5 @@
-// What is asked: one new TLS connection, one DNS question, and the requests of a
-// connection that stays.
+// What is asked: one new TLS connection, one DNS question, one renewal, and the
+// requests of a connection that stays.
 
 package measure
 
@@ -62,6 +62,45 @@ func (m *Measurement) resolve(ctx context.Context) error {
 		return fmt.Errorf("%s, %d records", dns.RcodeToString[answer.Rcode], len(answer.Answer))
 	}
 	return nil
+}
+
+// renewEvery intervals a lease is renewed.
+const renewEvery = 10
+
+// renew renews the lease, one renewal at a time.
+func (m *Measurement) renew(ctx context.Context) {
+	tick := time.NewTicker(renewEvery * m.options.Every)
+	defer tick.Stop()
+	for {
+		m.mu.Lock()
+		m.dhcp.ask(m.now())
+		under := m.dhcp.under
+		if under {
+			m.dhcp.fail("silent")
+		}
+		m.dhcp.under = true
+		m.mu.Unlock()
+		if !under {
+			m.running.Go(func() {
+				address, lost, err := m.options.Renew(ctx)
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.dhcp.under = false
+				switch {
+				case err == nil:
+					m.dhcp.had(address, lost)
+					m.dhcp.answer(m.now())
+				case ctx.Err() == nil:
+					m.dhcp.fail(why(err))
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // hold keeps one connection open, and opens it again as soon as that works.

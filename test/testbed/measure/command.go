@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,25 +22,36 @@ func Command() *cobra.Command {
 	var (
 		o      Options
 		from   string
+		renew  string
 		length time.Duration
 	)
 	verb := &cobra.Command{
-		Use:   "measure --from NETNS [--api ADDRESS:PORT] [--dns ADDRESS:PORT --question NAME]",
+		Use:   "measure --from NETNS [--api ADDRESS:PORT] [--dns ADDRESS:PORT --question NAME] [--renew NETNS:CARD]",
 		Short: "Say for how long, and how often, what a machine wants fails",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.API == "" && o.DNS == "" {
-				return fmt.Errorf("nothing to ask: want --api or --dns")
+			if o.API == "" && o.DNS == "" && renew == "" {
+				return fmt.Errorf("nothing to ask: want --api, --dns or --renew")
 			}
-			if !filepath.IsAbs(from) {
-				from = testbed.NetNSPath(from)
-			}
-			o.Dial = testbed.DialNetNS(from)
+			o.Dial = testbed.DialNetNS(named(from))
 			ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
 			if length > 0 {
 				ctx, cancel = context.WithTimeout(ctx, length)
 			}
 			defer cancel()
+			if renew != "" {
+				where, card, _ := strings.Cut(renew, ":")
+				dir, err := os.MkdirTemp("", "oooi-renew-")
+				if err != nil {
+					return err
+				}
+				defer os.RemoveAll(dir)
+				client, err := StartClient(ctx, named(where), card, dir)
+				if err != nil {
+					return err
+				}
+				o.Renew = client.Renew
+			}
 			m := Start(ctx, o)
 			<-ctx.Done()
 			text, err := json.MarshalIndent(m.Wait(), "", "  ")
@@ -55,8 +68,17 @@ func Command() *cobra.Command {
 	flags.IntVar(&o.Long, "long", 2, "how many connections are to stay")
 	flags.StringVar(&o.DNS, "dns", "", "DNS server to ask, an IP and a port")
 	flags.StringVar(&o.Question, "question", "", "name to ask it for")
+	flags.StringVar(&renew, "renew", "", "network namespace and `NETNS:CARD` on the VLAN that no DHCP client holds: one is started there and renews")
 	flags.DurationVar(&o.Every, "every", 50*time.Millisecond, "interval of new connections and questions")
 	flags.DurationVar(&length, "for", 0, "how long; 0 until interrupted")
 	_ = verb.MarkFlagRequired("from") // it is defined right above
 	return verb
+}
+
+// named is the path of a network namespace that is named or a path.
+func named(netns string) string {
+	if filepath.IsAbs(netns) {
+		return netns
+	}
+	return testbed.NetNSPath(netns)
 }

@@ -1,6 +1,6 @@
 // Package measure tells what a machine notices of a change: for how long new TLS
-// connections and DNS questions failed, and how often connections that stay were
-// cut. It asks at a steady rate whatever became of the last question, and judges
+// connections, DNS questions and DHCP renewals failed, and how often connections that
+// stay were cut. It asks at a steady rate whatever became of the last question, and judges
 // nothing: how long is too long is for others to say.
 package measure
 
@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -26,10 +27,13 @@ type Options struct {
 	CA         *x509.CertPool
 	// DNS is the address of a server, asked by UDP for the address of Question.
 	DNS, Question string
+	// Renew renews a lease, as [Client.Renew] does; nil: none is.
+	Renew func(context.Context) (address netip.Addr, lost bool, err error)
 	// Long is how many connections stay open to API.
 	Long int
 	// Every so often a new connection is made and a question is asked; 0 means 50 ms.
-	// A connection that stays asks something every fifth time.
+	// A connection that stays asks something every fifth time, a lease is renewed every
+	// tenth time, unless the last renewal is not done.
 	Every time.Duration
 	// Patience with an answer; 0 means 800 ms. Less than a second: what comes later was
 	// lost at first, and sent again by the kernel.
@@ -47,6 +51,7 @@ type Measurement struct {
 
 	mu       sync.Mutex
 	tls, dns series
+	dhcp     renewals
 	long     []LongConnection
 }
 
@@ -65,7 +70,7 @@ func Start(ctx context.Context, o Options) *Measurement {
 		o.Silence = 30 * time.Second
 	}
 	none := series{short: Milliseconds(4 * o.Every)}
-	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none}
+	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none, dhcp: renewals{series: series{short: Milliseconds(4 * renewEvery * o.Every)}}}
 	if o.API != "" {
 		m.long = make([]LongConnection, o.Long)
 		m.running.Go(func() { m.repeat(ctx, &m.tls, m.connect) })
@@ -75,6 +80,9 @@ func Start(ctx context.Context, o Options) *Measurement {
 	}
 	if o.DNS != "" {
 		m.running.Go(func() { m.repeat(ctx, &m.dns, m.resolve) })
+	}
+	if o.Renew != nil {
+		m.running.Go(func() { m.renew(ctx) })
 	}
 	return m
 }
@@ -90,7 +98,7 @@ func (m *Measurement) Wait() Report {
 func (m *Measurement) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary()}
+	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary(), DHCP: m.dhcp.told()}
 	for _, l := range m.long {
 		l.Cuts = append([]Cut{}, l.Cuts...)
 		r.Long = append(r.Long, l)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -25,6 +26,7 @@ type Report struct {
 	Seconds float64          `json:"seconds"`
 	TLS     Summary          `json:"tls"`
 	DNS     Summary          `json:"dns"`
+	DHCP    Renewals         `json:"dhcp"`
 	Long    []LongConnection `json:"long,omitempty"`
 }
 
@@ -38,6 +40,16 @@ type Summary struct {
 	LongestGap Milliseconds `json:"longestGapMs"`
 	// Gaps longer than four intervals.
 	Gaps []Gap `json:"gaps,omitempty"`
+}
+
+// Renewals are what became of a lease. Each interval in which one is not done counts as
+// a failure.
+type Renewals struct {
+	Summary
+	// Addresses that there were: one, where all is well.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+	// Lost is how often the client gave its address up.
+	Lost int `json:"lost,omitempty"`
 }
 
 // Gap is a time without an answer.
@@ -105,4 +117,26 @@ func (s *series) summary() Summary {
 	told := s.with(Gap{At: s.heard, For: s.asked - s.heard, Open: true})
 	told.Failed = maps.Clone(told.Failed)
 	return told
+}
+
+// renewals are what is kept of a lease.
+type renewals struct {
+	series
+	under     bool // a renewal is not done
+	addresses []netip.Addr
+	lost      int
+}
+
+// had notes the address that a renewal gave.
+func (r *renewals) had(address netip.Addr, lost bool) {
+	if !slices.Contains(r.addresses, address) {
+		r.addresses = append(r.addresses, address)
+	}
+	if lost {
+		r.lost++
+	}
+}
+
+func (r *renewals) told() Renewals {
+	return Renewals{Summary: r.summary(), Addresses: slices.Clone(r.addresses), Lost: r.lost}
 }

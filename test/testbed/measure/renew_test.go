@@ -1,0 +1,70 @@
+// A real client keeps its address, and an outage of its server is a gap.
+
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+const udhcpd = `
+start 192.168.50.10
+end 192.168.50.20
+interface eth0
+lease_file %[1]s/leases
+pidfile %[1]s/pid
+option subnet 255.255.255.0
+option lease 60
+min_lease 10
+`
+
+func TestRenewals(t *testing.T) {
+	netns.Require(t, "udhcpc", "busybox")
+	g := NewWithT(t)
+	segment, server, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment.Attach(t, server, "eth0", "", "192.168.50.1/24")
+	segment.Attach(t, machine, "eth0", "")
+	dir := t.TempDir()
+	config := filepath.Join(dir, "udhcpd.conf")
+	g.Expect(os.WriteFile(config, fmt.Appendf(nil, udhcpd, dir), 0o644)).To(Succeed())
+	g.Expect(os.WriteFile(filepath.Join(dir, "leases"), nil, 0o644)).To(Succeed())
+	serve := func() *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "nsenter", "--net="+testbed.NetNSPath(server.Name), "--", "busybox", "udhcpd", "-f", config)
+		g.Expect(cmd.Start()).To(Succeed())
+		return cmd
+	}
+	d := serve()
+
+	client, err := StartClient(t.Context(), testbed.NetNSPath(machine.Name), "eth0", dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m := Start(ctx, Options{Renew: client.Renew, Every: 5 * time.Millisecond})
+	renewed := func() int { r := m.Report().DHCP; return r.Asked - r.Failed["silent"] }
+	g.Eventually(renewed).WithTimeout(20 * time.Second).Should(BeNumerically(">", 5))
+	g.Expect(m.Report().DHCP.Addresses).To(HaveLen(1))
+
+	g.Expect(d.Process.Kill()).To(Succeed())
+	_ = d.Wait()
+	g.Eventually(func() []Gap { return m.Report().DHCP.Gaps }).WithTimeout(20 * time.Second).
+		Should(ContainElement(And(HaveField("Open", true), HaveField("For", BeNumerically(">", time.Second)))))
+	d = serve()
+	defer func() { _ = d.Process.Kill(); _ = d.Wait() }()
+	before := renewed()
+	g.Eventually(renewed).WithTimeout(20 * time.Second).Should(BeNumerically(">", before+5))
+	cancel()
+
+	r := m.Wait().DHCP
+	g.Expect(r.LongestGap).To(BeNumerically(">", time.Second))
+	g.Expect(r.Addresses).To(HaveLen(1), "the same after the outage")
+}
