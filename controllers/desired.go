@@ -18,22 +18,33 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// desired are the objects that plan needs, in the order in which they are
-// applied: what an edge needs before the edge.
+// desired are the objects that plan needs now, in the order in which they are
+// applied: what an edge needs before the edge, and first of all somebody who asks
+// whether its addresses are free.
 func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
 		object(w, corev1ac.ServiceAccount(EdgeRole, ns).
-			WithLabels(plainLabels("oooi-edge")).
+			WithLabels(plainLabels(nameEdge)).
 			WithAutomountServiceAccountToken(false)),
-		object(w, roleBinding(EdgeRole, ns, EdgeRole, ns).WithLabels(plainLabels("oooi-edge"))),
+		object(w, roleBinding(EdgeRole, ns, EdgeRole, ns).WithLabels(plainLabels(nameEdge))),
 		object(w, corev1ac.ConfigMap(PlanConfigMap, ns).
 			WithLabels(plainLabels("oooi-plan")).
 			WithData(map[string]string{PlanKey: string(plan.JSON())})),
 	}
+	if policy := networkPolicy(w, plan); policy != nil {
+		out = append(out, object(w, policy))
+	}
 	for _, n := range plan.Networks {
 		if n.Attachment.SiblingConfig != "" {
 			out = append(out, sibling(w, n, ns))
+		}
+		if w.asking(n, o) {
+			out = append(out, object(w, askDeployment(w, n, o, ns)))
+			continue
+		}
+		if len(n.Edges) > 1 {
+			out = append(out, object(w, budget(n, ns)))
 		}
 		for _, e := range n.Edges {
 			out = append(out, object(w, edgeDeployment(w, n, e, o, ns)))
@@ -64,7 +75,7 @@ func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
 	u.SetName(siblingName(n))
-	u.SetLabels(networkLabels("oooi-edge", n))
+	u.SetLabels(networkLabels(nameEdge, n))
 	if r := n.Attachment.ResourceName; r != "" {
 		u.SetAnnotations(map[string]string{resourceNameAnnotation: r})
 	}

@@ -46,8 +46,14 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 	if w.binding == nil {
 		return outcome{unfinished: true, again: whileBinding}, nil
 	}
+	r.warn(w, d)
 	o := outcome{again: d.again}
 	for _, want := range d.desired {
+		if d.held[want.GetName()] && want.GroupVersionKind() == deploymentKind {
+			as, _ := w.deployment(want.GetName())
+			o.edges = append(o.edges, as)
+			continue
+		}
 		u := want.DeepCopy()
 		if err := r.write(ctx, w, u); err != nil {
 			return outcome{}, err
@@ -60,7 +66,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 			o.edges = append(o.edges, edge)
 		}
 	}
-	return o, r.prune(ctx, obsolete(w.owned, d))
+	return o, r.prune(ctx, obsolete(w, d))
 }
 
 // write applies u and leaves in it what the API server made of it.
@@ -84,20 +90,33 @@ func (w world) has(u *unstructured.Unstructured) bool {
 }
 
 // obsolete are the objects of ours that d does not ask for. Leases are asked for
-// by their network, as the edges write them.
-func obsolete(owned []metav1.PartialObjectMetadata, d decision) []metav1.PartialObjectMetadata {
-	networks := map[string]bool{}
+// by their network, as the edges write them, and reports by their edge.
+func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
+	networks, reporters := map[string]bool{}, map[string]bool{}
 	for _, n := range d.plan.Networks {
 		networks[networkLabel(n)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(owned), func(o metav1.PartialObjectMetadata) bool {
-		if o.GroupVersionKind() == leaseKind {
+	for _, u := range d.desired {
+		if u.GroupVersionKind() == deploymentKind {
+			reporters[reporter(u.GetLabels())] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(w.owned), func(o metav1.PartialObjectMetadata) bool {
+		switch {
+		case o.GroupVersionKind() == leaseKind && o.Labels[labelName] == nameReport:
+			return reporters[reporter(o.Labels)]
+		case o.GroupVersionKind() == leaseKind:
 			return networks[o.Labels[labelNetwork]]
 		}
-		return slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		return o.GroupVersionKind() == deploymentKind && stays(w, d.desired, o.Name) || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
 		})
 	})
+}
+
+// reporter is who writes a report, by the labels of either: edge 0 asks.
+func reporter(labels map[string]string) string {
+	return labels[labelNetwork] + "/" + cmp.Or(labels[labelEdge], "0")
 }
 
 // remove takes everything of ours away. The operator's own rights go last, in a
@@ -112,10 +131,10 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 	return outcome{}, r.delete(ctx, *w.binding)
 }
 
-// prune deletes edges before the rights by which they write leases, and those
-// before the leases.
+// prune deletes edges before what holds them in, and before the rights by which
+// they write leases, and those before the leases.
 func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata) error {
-	order := []string{deploymentKind.Kind, roleBindingKind.Kind, serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind}
+	order := []string{deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind}
 	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})

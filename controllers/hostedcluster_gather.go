@@ -6,6 +6,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
@@ -13,6 +14,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +47,8 @@ var (
 	roleBindingKind        = rbacv1.SchemeGroupVersion.WithKind("RoleBinding")
 	leaseKind              = coordinationv1.SchemeGroupVersion.WithKind("Lease")
 	deploymentKind         = appsv1.SchemeGroupVersion.WithKind("Deployment")
+	budgetKind             = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
+	networkPolicyKind      = networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
 	definitionKind         = nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 )
 
@@ -70,6 +75,11 @@ type world struct {
 	neighbours []network.Neighbour
 	// priorityClass says that HyperShift's PriorityClass exists.
 	priorityClass bool
+	// apiServers are the addresses behind the management cluster's own API. Empty
+	// where they are not known.
+	apiServers []netip.AddrPort
+	// byHand is who is behind published Services that select no pods, by Service.
+	byHand map[string][]netip.AddrPort
 }
 
 // hasControlPlane says whether there is one to serve, and to be owned by.
@@ -113,14 +123,14 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	for _, named := range []struct {
 		kind schema.GroupVersionKind
 		name string
-	}{{configMapKind, PlanConfigMap}, {serviceAccountKind, EdgeRole}, {roleBindingKind, EdgeRole}} {
+	}{{configMapKind, PlanConfigMap}, {serviceAccountKind, EdgeRole}, {roleBindingKind, EdgeRole}, {networkPolicyKind, edgePolicy}} {
 		found, err := r.ownedByName(ctx, named.kind, ns, named.name)
 		if err != nil {
 			return err
 		}
 		w.owned = append(w.owned, found...)
 	}
-	for _, kind := range []schema.GroupVersionKind{definitionKind, leaseKind} {
+	for _, kind := range []schema.GroupVersionKind{definitionKind, leaseKind, budgetKind} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err := present(r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels()))); err != nil {
@@ -131,6 +141,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 			w.owned = append(w.owned, o)
 		}
 	}
+	w.reports = reports(w.owned)
 	list := &appsv1.DeploymentList{}
 	if err := r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels())); err != nil {
 		return err
@@ -142,6 +153,21 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		w.owned = append(w.owned, o)
 	}
 	return nil
+}
+
+// reports are what edges told, among what is ours. What can't be read was told by
+// nobody.
+func reports(owned []metav1.PartialObjectMetadata) []reported {
+	var out []reported
+	for _, o := range owned {
+		if o.GroupVersionKind() != leaseKind || o.Labels[labelName] != nameReport {
+			continue
+		}
+		if r, err := network.ReadReport([]byte(o.Annotations[reportAnnotation])); err == nil {
+			out = append(out, reported{network: o.Labels[labelNetwork], Report: r})
+		}
+	}
+	return out
 }
 
 // planInForce is what the edges in ns serve. One that is there and can't be read
@@ -195,6 +221,9 @@ func (r *Reconciler) gatherInput(ctx context.Context, w *world) error {
 		return err
 	}
 	if err := r.gatherSurroundings(ctx, w); err != nil {
+		return err
+	}
+	if err := r.gatherBehind(ctx, w); err != nil {
 		return err
 	}
 	return r.gatherNeighbours(ctx, w)

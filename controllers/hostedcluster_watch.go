@@ -13,6 +13,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,7 +32,7 @@ import (
 // AddToScheme registers every kind that is read or written.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, hyperv1.AddToScheme, nadv1.AddToScheme, routev1.Install, kubevirtv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, hyperv1.AddToScheme, nadv1.AddToScheme, routev1.Install, kubevirtv1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return err
@@ -40,12 +41,15 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions keep of each kind what is read: our own Deployments only, and no
-// managed fields. They name no kind that a cluster may lack.
+// CacheOptions keep of each kind what is read: of Deployments our own only, of
+// EndpointSlices the API server's, and no managed fields. They name no kind that a cluster may lack.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: stripped,
-		ByObject:         map[client.Object]cache.ByObject{&appsv1.Deployment{}: {Label: ownedLabels().AsSelectorPreValidated()}},
+		ByObject: map[client.Object]cache.ByObject{
+			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated()},
+			&discoveryv1.EndpointSlice{}: onlyAPIServer(),
+		},
 	}
 }
 
@@ -105,6 +109,7 @@ func (r *Reconciler) watches() []watch {
 		{&corev1.Service{}, inNamespace, nil},
 		{&kubevirtv1.VirtualMachineInstance{}, inNamespace, []predicate.Predicate{comesMovesOrGoes}},
 		{&appsv1.Deployment{}, inNamespace, nil},
+		{&discoveryv1.EndpointSlice{}, r.everyCluster, nil},
 	}
 }
 

@@ -1,0 +1,265 @@
+// This file decides the NetworkPolicy over the edges of one hosted cluster: what
+// they may dial by the pod network, and nothing else. It is pure. It says nothing
+// of who reaches an edge, which HyperShift's own policies do, nor of the networks
+// themselves, which no NetworkPolicy sees; and it knows no host names: which of
+// the hosts outside an edge carries is what Envoy's listeners say.
+
+package controllers
+
+import (
+	"cmp"
+	"maps"
+	"net"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// edgePolicy is the NetworkPolicy's name.
+const edgePolicy = "oooi-edge"
+
+// dnsNamespaces are where resolvers of a management cluster run, and dnsPorts
+// where their pods listen: OpenShift's at 5353, which a policy sees, as it sees
+// addresses after those of Services were replaced.
+var (
+	dnsNamespaces = []string{"kube-system", "openshift-dns"}
+	dnsPorts      = []uint16{53, 5353}
+)
+
+type (
+	egressRule = networkingv1ac.NetworkPolicyEgressRuleApplyConfiguration
+	policyPort = networkingv1ac.NetworkPolicyPortApplyConfiguration
+	policyPeer = networkingv1ac.NetworkPolicyPeerApplyConfiguration
+)
+
+// networkPolicy is over every edge of plan, and over who asks before there is
+// one. Nil where it is not known where the API server is: an edge that never
+// reaches that gives no lease and follows no backend, which is worse than one
+// that could dial more than it needs.
+func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	if len(w.apiServers) == 0 {
+		return nil
+	}
+	rules := slices.Concat(toResolvers(w), to(w.apiServers))
+	add := func(more ...*egressRule) {
+		for _, r := range more {
+			if !slices.ContainsFunc(rules, func(x *egressRule) bool { return reflect.DeepEqual(x, r) }) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	for _, n := range plan.Networks {
+		for _, at := range n.DNS.Upstreams.Servers {
+			add(toUpstream(at))
+		}
+		for _, b := range n.Backends {
+			if b.Kind == network.BackendPods {
+				add(toPods(w, b)...)
+			}
+		}
+	}
+	add(toOutside(plan)...)
+	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
+		WithLabels(plainLabels(nameEdge)).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
+				metav1ac.LabelSelectorRequirement().WithKey(labelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(nameAsk, nameEdge))).
+			WithPolicyTypes(networkingv1.PolicyTypeEgress).
+			WithEgress(rules...))
+}
+
+// toResolvers: by their pods, and by the address that pods are given, where it is
+// no Service's.
+func toResolvers(w world) []*egressRule {
+	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
+		WithTo(networkingv1ac.NetworkPolicyPeer().
+			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+				WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(dnsNamespaces...))).
+			// Said, so that it is also pods of the host's network.
+			WithPodSelector(metav1ac.LabelSelector())).
+		WithPorts(dns(dnsPorts...)...)}
+	if len(w.Management.Resolvers) > 0 {
+		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts(w.Management.Resolvers)...).WithPorts(dns(53)...))
+	}
+	return rules
+}
+
+// toUpstream is to a server that the user named for what the plan does not know.
+func toUpstream(at netip.AddrPort) *egressRule {
+	return networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts([]netip.Addr{at.Addr()})...).WithPorts(dns(at.Port())...)
+}
+
+// to is one rule for each port among all.
+func to(all []netip.AddrPort) []*egressRule {
+	byPort := map[uint16][]netip.Addr{}
+	for _, at := range all {
+		byPort[at.Port()] = append(byPort[at.Port()], at.Addr())
+	}
+	var rules []*egressRule
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts(byPort[port])...).WithPorts(tcp(port)))
+	}
+	return rules
+}
+
+// toPods are the pods that b's Service selects, at the port that they have for it;
+// where it selects none, who was written behind it by hand. A port's name is
+// left to the pods, as each may have another number for it. (OVN-Kubernetes takes
+// a name as every port of these pods.)
+func toPods(w world, b network.Backend) []*egressRule {
+	i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service })
+	if i < 0 {
+		return nil
+	}
+	svc := w.Services[i]
+	if len(svc.Spec.Selector) == 0 {
+		return to(w.byHand[svc.Name])
+	}
+	j := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == b.PortName && p.Port == int32(b.Port) })
+	if j < 0 {
+		return nil
+	}
+	port := svc.Spec.Ports[j].TargetPort
+	if port == (intstr.IntOrString{}) {
+		port = intstr.FromInt32(svc.Spec.Ports[j].Port)
+	}
+	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
+		WithTo(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(svc.Spec.Selector))).
+		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(port))}
+}
+
+// toOutside is the way to hosts outside: their ports everywhere but where edges
+// never dial for them, or the HTTP proxies that are asked.
+func toOutside(plan network.Plan) []*egressRule {
+	var rules []*egressRule
+	var places, nodes []netip.Prefix
+	direct, ofNodes := map[uint16]bool{}, map[uint16]bool{}
+	proxies := map[string]bool{}
+	for _, n := range plan.Networks {
+		places, nodes = append(places, n.Elsewhere...), append(nodes, n.ElsewhereNodes...)
+		for _, b := range n.Backends {
+			switch {
+			case b.Kind != network.BackendOutside:
+			case b.HTTPProxy != "":
+				proxies[b.HTTPProxy] = true
+			case network.NodesOwn(b.Port):
+				ofNodes[b.Port] = true
+			default:
+				direct[b.Port] = true
+			}
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(proxies)) {
+		rules = append(rules, toProxy(p)...)
+	}
+	if len(direct) > 0 {
+		rules = append(rules, anywhereBut(places, slices.Sorted(maps.Keys(direct))...))
+	}
+	if len(ofNodes) > 0 {
+		rules = append(rules, anywhereBut(slices.Concat(places, nodes), slices.Sorted(maps.Keys(ofNodes))...))
+	}
+	return rules
+}
+
+// toProxy is to an HTTP proxy, "host:port", wherever its name leads; behind a
+// Service of the management cluster are that namespace's pods, at ports of their
+// own.
+func toProxy(at string) []*egressRule {
+	host, text, err := net.SplitHostPort(at)
+	if err != nil {
+		return nil
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return nil
+	}
+	port := uint16(number)
+	if a, err := netip.ParseAddr(host); err == nil {
+		return to([]netip.AddrPort{netip.AddrPortFrom(a.Unmap(), port)})
+	}
+	rules := []*egressRule{anywhereBut(nil, port)}
+	if labels := strings.Split(host, "."); len(labels) > 2 && labels[2] == "svc" {
+		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().
+			WithTo(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: labels[1]}))).
+			WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP)))
+	}
+	return rules
+}
+
+// anywhereBut is everywhere at these ports but there, and but what is no host's or
+// a cloud's own.
+func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
+	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	except := slices.Clone(there)
+	for _, p := range []string{"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "224.0.0.0/3"} {
+		except = append(except, netip.MustParsePrefix(p))
+	}
+	block := networkingv1ac.IPBlock().WithCIDR(all.String())
+	for _, p := range merged(except) {
+		if p.Addr().Is4() {
+			block.WithExcept(p.String())
+		}
+	}
+	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(networkingv1ac.NetworkPolicyPeer().WithIPBlock(block))
+	for _, port := range ports {
+		rule.WithPorts(tcp(port))
+	}
+	return rule
+}
+
+// merged are the same addresses in the fewest prefixes, sorted: one more node
+// mostly changes nothing.
+func merged(all []netip.Prefix) []netip.Prefix {
+	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	})
+	var out []netip.Prefix
+	for _, p := range all {
+		if len(out) > 0 && out[len(out)-1].Overlaps(p) {
+			continue
+		}
+		out = append(out, p)
+		for len(out) > 1 && p.Bits() > 0 {
+			both := netip.PrefixFrom(p.Addr(), p.Bits()-1).Masked()
+			if before := out[len(out)-2]; before.Bits() != p.Bits() || !both.Contains(before.Addr()) {
+				break
+			}
+			out, p = append(out[:len(out)-2], both), both
+		}
+	}
+	return out
+}
+
+func hosts(all []netip.Addr) []*policyPeer {
+	var out []*policyPeer
+	for _, a := range all {
+		out = append(out, networkingv1ac.NetworkPolicyPeer().
+			WithIPBlock(networkingv1ac.IPBlock().WithCIDR(netip.PrefixFrom(a, a.BitLen()).String())))
+	}
+	return out
+}
+
+func tcp(port uint16) *policyPort {
+	return networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(intstr.FromInt32(int32(port)))
+}
+
+// dns is both protocols at these ports.
+func dns(ports ...uint16) []*policyPort {
+	var out []*policyPort
+	for _, port := range ports {
+		udp := networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolUDP).WithPort(intstr.FromInt32(int32(port)))
+		out = append(out, udp, tcp(port))
+	}
+	return out
+}

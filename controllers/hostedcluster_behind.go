@@ -1,0 +1,92 @@
+// This file reads who is behind addresses that edges dial: the management
+// cluster's API server, and Services whose endpoints somebody wrote by hand. It
+// decides nothing about who may be dialled.
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+)
+
+// apiServerSlice is the EndpointSlice that API servers themselves keep.
+var apiServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
+
+// onlyAPIServer keeps of all EndpointSlices that one.
+func onlyAPIServer() cache.ByObject {
+	return cache.ByObject{Namespaces: map[string]cache.Config{
+		apiServerSlice.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, apiServerSlice.Name)},
+	}}
+}
+
+// everyCluster is asked to look again: the API server is the same for all.
+func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
+}
+
+// gatherBehind reads where the API servers listen, and who is behind published
+// Services that select no pods.
+func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
+	slice := discoveryv1.EndpointSlice{}
+	if err := client.IgnoreNotFound(r.Client.Get(ctx, apiServerSlice, &slice)); err != nil {
+		return err
+	}
+	w.apiServers = behind(slice)
+	if len(w.apiServers) == 0 {
+		// An API server that stops takes its address away: the last one's goes
+		// with it, and comes back. What we made then stays as it is.
+		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == networkPolicyKind })
+	}
+	w.byHand = map[string][]netip.AddrPort{}
+	for _, svc := range w.Services {
+		if !hcp.Publishes(svc) || len(svc.Spec.Selector) > 0 {
+			continue
+		}
+		list := &discoveryv1.EndpointSliceList{}
+		err := r.Live.List(ctx, list, client.InNamespace(svc.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: svc.Name})
+		if err != nil {
+			return err
+		}
+		w.byHand[svc.Name] = behind(list.Items...)
+	}
+	return nil
+}
+
+// behind are all addresses of these slices, ready or not, each with each TCP port,
+// sorted.
+func behind(all ...discoveryv1.EndpointSlice) []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, s := range all {
+		for _, p := range s.Ports {
+			if p.Port == nil || p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
+				continue
+			}
+			for _, e := range s.Endpoints {
+				for _, text := range e.Addresses {
+					if a, err := netip.ParseAddr(text); err == nil {
+						out = append(out, netip.AddrPortFrom(a.Unmap(), uint16(*p.Port)))
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b netip.AddrPort) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Port(), b.Port()))
+	})
+	return slices.Compact(out)
+}
