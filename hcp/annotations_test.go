@@ -51,9 +51,12 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 
 func TestWrongValuesAreRefusedInWords(t *testing.T) {
 	for key, values := range map[string][]string{
-		"network":         {"vlan100", "a/b/c", "/x"},
-		"cidr":            {"192.168.100.0", "192.168.100.5/24", "fd00::/64", "999.1.1.1/8"},
-		"gateway":         {"192.168.100", "fd00::1"},
+		"network": {"vlan100", "a/b/c", "/x"},
+		"cidr":    {"192.168.100.0", "192.168.100.5/24", "fd00::/64", "999.1.1.1/8"},
+		"gateway": {"192.168.100", "fd00::1"},
+		"edges":   {"", "0", "3", "-1", "02", "two", "1,2", "auto"},
+		"edge-node-selector": {"", "vlan100", "=yes", "vlan100=yes,", "vlan100==yes", "vlan100!=yes", "vlan100 in (yes)", "a b=c", "vlan100=yes,vlan100=no", "a/b/c=d", "-x=y",
+			"vlan100=" + strings.Repeat("y", 64)},
 		"edge-addresses":  {"192.168.100.2-", "10.0.0.0-10.0.1.0"},
 		"dhcp-range":      {"192.168.100.20-192.168.100.10", "a-b"},
 		"reservations":    {"02:00:00:00:00:01", "zz=192.168.100.1", "02:00:00:00:00:01=x"},
@@ -110,6 +113,12 @@ func TestMisspeltKeysAreNamed(t *testing.T) {
 		"mtu.blue":    "", // only cidr and gateway are said by NodePool here
 		"Network":     "network",
 		"lease-times": "lease-time",
+		"edge":        "edges",
+		"edgess":      "edges",
+
+		"edge_node_selector":  "edge-node-selector",
+		"edge-nodes-selector": "edge-node-selector",
+		"edge-adresses":       "edge-addresses",
 	} {
 		t.Run(key, func(t *testing.T) {
 			g := NewWithT(t)

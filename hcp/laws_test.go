@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func copies[T any](in []T, deep func(*T) T) []T {
 // odd are values that fit no key, or many.
 var odd = []string{"", " ", ",", "=", "none", "auto", "true", "0", "-1", "1h", "99999999h", "0.0.0.0/0", "10.0.0.0/8", "192.168.100.0/29", "192.168.100.0/32",
 	"255.255.255.255", "0.0.0.0", "224.0.0.1", "::1", "fd00::/64", "192.168.100.255", "192.168.100.3", "192.168.100.9-192.168.100.1", "0.0.0.0-255.255.255.255",
-	"02:00:00:00:00:01=192.168.100.3", "a.example.com:443", "*.example.com=192.168.100.9", "*:0", "dhcp", "dns,dns", "clusters/vlan100", "clusters/none", "\x00", "ü.example.com"}
+	"02:00:00:00:00:01=192.168.100.3", "a.example.com:443", "*.example.com=192.168.100.9", "*:0", "dhcp", "dns,dns", "clusters/vlan100", "clusters/none", "1", "2", "3", "a=b,a=b", "a=b,c=", "\x00", "ü.example.com"}
 
 // sprinkle puts random annotations on an object: good ones, nearly good ones and
 // any, by keys of the table, keys near them, and keys of one NodePool.
@@ -188,7 +189,12 @@ func describe(o hcp.Objects) string {
 func inUse(p network.Plan) map[string]string {
 	out := map[string]string{}
 	for _, n := range p.Networks {
-		out[n.Name] = fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.ServerID)
+		var own []netip.Addr // of both edges, whether one or two run
+		for _, e := range n.Edges {
+			own = append(own, e.Address)
+		}
+		own = append(own, n.ReservedAddresses...)
+		out[n.Name] = fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, own, n.DHCP.Range, n.DHCP.ServerID)
 	}
 	return out
 }
@@ -243,6 +249,11 @@ func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 		step("a NodePool less", func(o *hcp.Objects) {
 			i := r.IntN(len(o.NodePools))
 			o.NodePools = slices.Delete(o.NodePools, i, i+1)
+		})
+	}
+	for _, edges := range []string{"1", "2"} {
+		step(edges+" edges", func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hcp.Prefix+"edges"] = edges
 		})
 	}
 	if len(o.NodePools) > 0 && !annotatedFor(o, o.NodePools[oldest(o)]) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,6 +84,12 @@ func laws(t *testing.T, seed uint64) {
 	}
 	g.Expect(plan.Validate()).To(Succeed(), "valid where nothing blocks")
 
+	other := in
+	other.Edges = 3 - in.Edges
+	changed, ps := network.NewPlan(other)
+	g.Expect(ps).To(Equal(problems), "stable: one edge or two is no problem of addresses")
+	g.Expect(cmp.Diff(shape(plan, in.Edges), shape(changed, other.Edges))).To(BeEmpty(), "stable: one edge or two moves nobody")
+
 	more := in
 	more.Segments = append(slices.Clone(in.Segments), network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.20.0.0/24")})
 	larger, _ := network.NewPlan(more)
@@ -91,6 +98,24 @@ func laws(t *testing.T, seed uint64) {
 		g.Expect(i).To(BeNumerically(">=", 0))
 		g.Expect(cmp.Diff(held(n), held(larger.Networks[i]))).To(BeEmpty(), "stable: one more network moves nobody")
 	}
+}
+
+// shape is p as it is whether its networks have one edge or two; they have that
+// many.
+func shape(p network.Plan, edges int) string {
+	var out []string
+	for _, n := range p.Networks {
+		out = append(out, n.Name, fmt.Sprint("edges as asked: ", len(n.Edges) == edges))
+		for i, e := range n.Edges {
+			out = append(out, fmt.Sprint("edge by number: ", e.Number == i+1), e.Address.String())
+		}
+		for _, a := range n.ReservedAddresses {
+			out = append(out, "edge by number: true", a.String())
+		}
+		n.Edges, n.ReservedAddresses = nil, nil
+		out = append(out, string(network.Plan{Networks: []network.Network{n}}.JSON()))
+	}
+	return strings.Join(out, "\n")
 }
 
 func held(n network.Network) []string {

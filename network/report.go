@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A Report is what one edge has seen where it runs.
@@ -45,8 +46,7 @@ const (
 
 // JSON is the report as it is stored: equal for reports that say the same.
 func (r Report) JSON() []byte {
-	r.Taken = sortedTaken(r.Taken)
-	b, err := json.Marshal(r)
+	b, err := json.Marshal(r.plain())
 	if err != nil {
 		panic("network: a report is always JSON: " + err.Error())
 	}
@@ -71,9 +71,14 @@ func ReadReport(b []byte) (Report, error) {
 			return Report{}, errors.New("not a report: an address is taken that is no IPv4 address, or by whom is no MAC")
 		}
 	}
+	return r.plain(), nil
+}
+
+// plain is r in an order and in words that a reader can use.
+func (r Report) plain() Report {
 	r.Sibling, r.SlowTakeover = plainWords(r.Sibling), plainWords(r.SlowTakeover)
 	r.Taken = sortedTaken(r.Taken)
-	return r, nil
+	return r
 }
 
 // sortedTaken is ts in order, each once, and no more than a reader can use.
@@ -88,7 +93,13 @@ func sortedTaken(ts []TakenAddress) []TakenAddress {
 
 // plainWords is s in one line of a length that a condition bears.
 func plainWords(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > longestWords {
 		return string(r[:longestWords]) + "..."
 	}
@@ -116,7 +127,7 @@ func (n Network) TakenBy(ts []TakenAddress) Problems {
 	var ps Problems
 	for _, t := range sortedTaken(ts) {
 		role, field, cure := n.roleOf(t.Address)
-		if role == "" {
+		if role == "" || !t.Address.IsValid() {
 			continue
 		}
 		ps = append(ps, Problem{Reason: AddressTaken, Field: field, Blocking: n.Primary, Detail: fmt.Sprintf(

@@ -89,6 +89,22 @@ func TestWhatMovesNobodyAppliesAtOnce(t *testing.T) {
 	g.Expect(steady).To(Equal(in))
 }
 
+// TestAnEdgeLessAppliesAtOnce: machines on the network or not, it moves nothing
+// that is kept for them.
+func TestAnEdgeLessAppliesAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	var in network.Intent
+	last := tenant(2, 10, 99, func(x *network.Intent) { x.Edges = 2; in = *x })
+	g.Expect(last.Networks[0].Edges).To(HaveLen(2))
+	in.Edges = 1
+	steady, problems := in.Steady(last, map[string]bool{last.Networks[0].Name: true})
+	g.Expect(problems).To(BeEmpty())
+	plan, problems := network.NewPlan(steady)
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(plan.Networks[0].Edges).To(Equal(last.Networks[0].Edges[:1]))
+	g.Expect(plan.Networks[0].ReservedAddresses).To(HaveExactElements(last.Networks[0].Edges[1].Address))
+}
+
 // TestAddressesInUseNeverMove is the law, over any two worlds that follow each
 // other: whatever comes between, a network with machines keeps what they have
 // pinned, and one without is as it is asked for.
@@ -135,5 +151,9 @@ func TestAddressesInUseNeverMove(t *testing.T) {
 
 // pinned is what machines of n know by heart.
 func pinned(n network.Network) string {
-	return fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, n.Edges[0])
+	var own []netip.Addr
+	for _, e := range n.Edges {
+		own = append(own, e.Address)
+	}
+	return fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, append(own, n.ReservedAddresses...))
 }

@@ -42,6 +42,8 @@ type planned struct {
 	created bool
 	// sizes of the NodePools, without what an update adds.
 	sizes map[string]int
+	// nodes are the labels of the nodes that edges run on, nil where nobody said.
+	nodes map[string]string
 }
 
 func newPlanCommand() *cobra.Command {
@@ -130,6 +132,7 @@ func planFor(o hcp.Objects, all []hcp.Objects) planned {
 		p.Plan = &decided
 	}
 	p.remarks, p.sizes = remarks(o), hcp.Sizes(o)
+	p.nodes, _ = hcp.EdgeNodeSelector(o)
 	p.created = !reflect.ValueOf(o.HostedCluster.Status).IsZero()
 	return p
 }

@@ -72,7 +72,7 @@ func writeNetwork(out io.Writer, p planned, n network.Network) {
 	} else {
 		row("machines", "have it as a further network: they get an address there, and no router, DNS or routes")
 	}
-	row("servers", servers(n, p.Plan.Cluster.ControlPlaneNamespace))
+	row("servers", servers(n, p.Plan.Cluster.ControlPlaneNamespace)+onNodes(p.nodes))
 	row("CIDR", n.CIDR.String())
 	if n.Primary {
 		row("next hop", n.NextHop.String()+", the router by which machines reach the service address")
@@ -120,6 +120,18 @@ func servers(n network.Network, namespace string) string {
 		pods = fmt.Sprintf("each of %d pods (edges)", len(n.Edges))
 	}
 	return fmt.Sprintf("%s, in %s in namespace %s", strings.Join(all, ", "), pods, namespace)
+}
+
+// onNodes are the nodes that the user chose for edges, by their labels.
+func onNodes(labels map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, key+"="+labels[key])
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ", on nodes with " + strings.Join(all, ", ")
 }
 
 func kind(a network.Attachment) string {

@@ -1,0 +1,139 @@
+package network_test
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+func taken(address, mac string) network.TakenAddress {
+	return network.TakenAddress{Address: netip.MustParseAddr(address), MAC: mac}
+}
+
+// TestReportsThatSayTheSameAreEqual: a report is written only when it changes.
+func TestReportsThatSayTheSameAreEqual(t *testing.T) {
+	g := NewWithT(t)
+	a, b := taken("192.168.100.2", "02:00:00:00:00:01"), taken("192.168.100.3", "02:00:00:00:00:02")
+	one := network.Report{Edge: 1, Sibling: "serves", SlowTakeover: "set x=0", Taken: []network.TakenAddress{b, a, b}}
+	other := network.Report{Edge: 1, Sibling: "serves", SlowTakeover: "set x=0", Taken: []network.TakenAddress{a, b}}
+	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
+	g.Expect(one.Taken).To(HaveLen(3), "what was told is left as it is")
+	g.Expect(network.ReadReport(one.JSON())).To(Equal(other))
+}
+
+func TestReadReport(t *testing.T) {
+	for what, c := range map[string]struct {
+		text  string
+		wrong bool
+	}{
+		"of a newer edge":           {text: `{"edge":2,"sibling":"lost","colour":"blue"}`},
+		"of the pod that asks":      {text: `{"edge":0,"taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`},
+		"empty":                     {text: ``, wrong: true},
+		"no object":                 {text: `[]`, wrong: true},
+		"no such edge":              {text: `{"edge":3}`, wrong: true},
+		"no edge at all":            {text: `{"edge":-1}`, wrong: true},
+		"a word for an address":     {text: `{"taken":[{"address":"router","mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"an address without a word": {text: `{"taken":[{"mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"IPv6":                      {text: `{"taken":[{"address":"fd00::2","mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"a word for a MAC":          {text: `{"taken":[{"address":"192.168.100.2","mac":"the router's own!"}]}`, wrong: true},
+		"longer than any":           {text: `{"edge":1,"sibling":"` + strings.Repeat("x", 10_000) + `"}`, wrong: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := network.ReadReport([]byte(c.text))
+			if c.wrong {
+				g.Expect(err).To(MatchError(HavePrefix("not a report: ")))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+		})
+	}
+}
+
+// TestReportStaysReadable: it is shown in a condition, whatever an edge wrote.
+func TestReportStaysReadable(t *testing.T) {
+	g := NewWithT(t)
+	r := network.Report{Edge: 1, SlowTakeover: "a\nb\x00c " + strings.Repeat("ä", 10_000)}
+	for i := range 100 {
+		r.Taken = append(r.Taken, network.TakenAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
+	}
+	read, err := network.ReadReport(r.JSON())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(read.SlowTakeover).To(HavePrefix("a b c ää"))
+	g.Expect(len([]rune(read.SlowTakeover))).To(BeNumerically("<", 500))
+	g.Expect(len(read.Taken)).To(BeNumerically("<=", 16))
+}
+
+// FuzzReadReport: any text is a report or an error, and what is read is written
+// and read again as it is.
+func FuzzReadReport(f *testing.F) {
+	f.Add([]byte(`{"edge":1,"sibling":"serves","slowTakeover":"x","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`))
+	f.Add([]byte(`{"edge":1,"taken":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
+	f.Add([]byte("{\"sibling\":\"\\u0000\xff \\n\"}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := network.ReadReport(b)
+		if err != nil {
+			return
+		}
+		again, err := network.ReadReport(r.JSON())
+		if err != nil || !bytes.Equal(again.JSON(), r.JSON()) {
+			t.Errorf("%q is read as %q, then %q, %v", b, r.JSON(), again.JSON(), err)
+		}
+		for _, p := range tenant(2, 10, 99).Networks[0].TakenBy(r.Taken) {
+			if strings.ContainsFunc(p.Detail, func(x rune) bool { return x < ' ' }) {
+				t.Errorf("not plain words: %q", p.Detail)
+			}
+		}
+	})
+}
+
+// TestTakenBy: who has what, and which key is to be changed.
+func TestTakenBy(t *testing.T) {
+	n := tenant(2, 10, 99).Networks[0]
+	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+	const mac = "02:00:00:00:00:01"
+	for address, c := range map[string]struct{ says, field, cure string }{
+		"192.168.100.2": {"next hop 192.168.100.2 of network clusters/vlan100 is used on the VLAN already, by MAC " + mac, "edge-addresses", "set edge-addresses to"},
+		"192.168.100.3": {"service address 192.168.100.3 of", "edge-addresses", "set edge-addresses to"},
+		"192.168.100.4": {"edge 1's address 192.168.100.4 of", "edge-addresses", "set edge-addresses to"},
+		"192.168.100.5": {"the address kept for a second edge, 192.168.100.5 of", "edge-addresses", "set edge-addresses to"},
+		"203.0.113.7":   {"published address 203.0.113.7 of", "spec.services", "a host name"},
+	} {
+		t.Run(address, func(t *testing.T) {
+			g := NewWithT(t)
+			ps := n.TakenBy([]network.TakenAddress{taken(address, mac)})
+			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Field", c.field), HaveField("Blocking", true))))
+			g.Expect(ps[0].Detail).To(And(ContainSubstring(c.says), ContainSubstring(mac+": free it, or"), ContainSubstring(c.cure)))
+		})
+	}
+	t.Run("in an order, each once", func(t *testing.T) {
+		g := NewWithT(t)
+		ps := n.TakenBy([]network.TakenAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
+		g.Expect(ps).To(HaveExactElements(HaveField("Detail", HavePrefix("next hop")), HaveField("Detail", HavePrefix("service"))))
+	})
+	t.Run("what is not ours any more", func(t *testing.T) {
+		NewWithT(t).Expect(n.TakenBy([]network.TakenAddress{taken("192.168.100.66", mac), {}})).To(BeEmpty())
+	})
+	t.Run("a further network keeps nothing else waiting", func(t *testing.T) {
+		g, further := NewWithT(t), n
+		further.Primary = false
+		ps := further.TakenBy([]network.TakenAddress{taken("192.168.100.3", mac)})
+		g.Expect(ps).To(HaveLen(1))
+		g.Expect(ps.Blocking()).To(BeFalse())
+	})
+}
+
+// TestSlow: it is said with what to do, and stops nothing.
+func TestSlow(t *testing.T) {
+	g := NewWithT(t)
+	p := tenant(2, 10, 99).Networks[0].Slow(2, "set net.ipv4.conf.all.arp_announce=0.\n")
+	g.Expect(p.Reason).To(Equal(network.TakeoverSlow))
+	g.Expect(p.Urgency()).To(Equal(network.Noted))
+	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
+	g.Expect(p.Detail).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), HaveSuffix(": set net.ipv4.conf.all.arp_announce=0.")))
+}
