@@ -5,6 +5,8 @@
 package controllers
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/netip"
 	"strconv"
@@ -37,55 +39,100 @@ const (
 	resourceNameAnnotation = "k8s.v1.cni.cncf.io/resourceName"
 )
 
+// How long a pod may take to end, and how much of that its servers serve on while
+// its guard hands the machines over (4 s at most).
+const (
+	graceSeconds    = 15
+	serveOnSeconds  = 5
+	askGraceSeconds = 5
+)
+
+// edgeDeployment says by an annotation which pod it is of, so that it is known of
+// one that runs whether it would be made anew.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	labels := edgeLabels(n, e)
-	return appsv1ac.Deployment(edgeName(n, e), ns).
+	template := corev1ac.PodTemplateSpec().
+		WithLabels(edgeLabels(n, e)).
+		WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
+		WithSpec(pod(w, n, containers(n, e, o)...).
+			WithTerminationGracePeriodSeconds(graceSeconds).
+			WithTopologySpreadConstraints(apart(n)))
+	return deploymentOf(edgeName(n, e), ns, edgeLabels(n, e), template)
+}
+
+// deploymentOf is of one pod at most, as two must never hold the same addresses.
+func deploymentOf(name, ns string, labels map[string]string, template *corev1ac.PodTemplateSpecApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
+	return appsv1ac.Deployment(name, ns).
 		WithLabels(labels).
+		WithAnnotations(map[string]string{templateAnnotation: hashOf(template)}).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(1).
 			WithRevisionHistoryLimit(1).
-			// Two pods must never hold the same addresses.
 			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labels).
-				WithAnnotations(map[string]string{
-					networksAnnotation:                        podNetworks(n, e, ns),
-					"openshift.io/required-scc":               "restricted-v2",
-					"kubectl.kubernetes.io/default-container": string(n.Services[len(n.Services)-1]),
-				}).
-				WithSpec(edgePod(w, n, e, o))))
+			WithTemplate(template))
 }
 
-// podNetworks is what Multus reads: which definition, and all addresses.
-func podNetworks(n network.Network, e network.Edge, ns string) string {
-	type selection struct {
-		Name      string   `json:"name"`
-		Namespace string   `json:"namespace"`
-		IPs       []string `json:"ips"`
-		Interface string   `json:"interface"`
+func hashOf(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
+	sum := sha256.Sum256(encoded(template))
+	return hex.EncodeToString(sum[:8])
+}
+
+func encoded(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("controllers: what we build is always JSON: " + err.Error())
 	}
-	s := selection{Name: siblingName(n), Namespace: ns, Interface: device}
+	return b
+}
+
+func podAnnotations(networks, container string) map[string]string {
+	return map[string]string{
+		networksAnnotation:                        networks,
+		"openshift.io/required-scc":               "restricted-v2",
+		"kubectl.kubernetes.io/default-container": container,
+	}
+}
+
+// heldBy are the addresses of e. The kernel asks who has an address in the name of
+// the device's first one where arp_announce is above 0, so that is the next hop:
+// then claims work. Where OVN gives addresses, the first is the one it routes by.
+func heldBy(n network.Network, e network.Edge) []netip.Prefix {
+	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHop)
+	held := []netip.Prefix{hop, own, single(n.ServiceAddress)}
+	if n.Attachment.SiblingConfig == "" {
+		held[0], held[1] = own, hop
+	}
+	for _, a := range n.PublishedAddresses {
+		held = append(held, single(a))
+	}
+	return held
+}
+
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// podNetworks is what Multus reads: which definition, and all addresses.
+func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
+	type selection struct {
+		Name      string         `json:"name"`
+		Namespace string         `json:"namespace"`
+		IPs       []netip.Prefix `json:"ips"`
+		Interface string         `json:"interface"`
+	}
+	s := selection{Name: siblingName(n), Namespace: ns, Interface: device, IPs: held}
 	if n.Attachment.SiblingConfig == "" {
 		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
 	}
-	s.IPs = []string{netip.PrefixFrom(e.Address, n.CIDR.Bits()).String()}
-	for _, a := range append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.PublishedAddresses...) {
-		s.IPs = append(s.IPs, netip.PrefixFrom(a, a.BitLen()).String())
-	}
-	b, err := json.Marshal([]selection{s})
-	if err != nil {
-		panic("controllers: strings are always JSON: " + err.Error())
-	}
-	return string(b)
+	return string(encoded([]selection{s}))
 }
 
-func edgePod(w world, n network.Network, e network.Edge, o Options) *corev1ac.PodSpecApplyConfiguration {
+// pod is one of ours on n. The first container asks for the definition's resource,
+// of which a pod needs one.
+func pod(w world, n network.Network, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
 		WithServiceAccountName(EdgeRole).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithTerminationGracePeriodSeconds(10).
 		WithImagePullSecrets(corev1ac.LocalObjectReference().WithName("pull-secret")).
 		WithSecurityContext(corev1ac.PodSecurityContext().
 			WithRunAsNonRoot(true).
@@ -95,7 +142,7 @@ func edgePod(w world, n network.Network, e network.Edge, o Options) *corev1ac.Po
 		WithVolumes(volumes()...).
 		WithTolerations(tolerations(w)...).
 		WithAffinity(affinity(w, n)).
-		WithContainers(containers(n, e, o)...)
+		WithContainers(containers...)
 	if w.priorityClass {
 		pod.WithPriorityClassName(priorityClass)
 	}
@@ -121,28 +168,31 @@ func fieldRef(path string) *corev1ac.ObjectFieldSelectorApplyConfiguration {
 	return corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)
 }
 
-// containers are the network's servers, and Envoy beside the proxy. The first
-// one asks for the definition's resource, of which a pod needs one.
+// containers are the network's servers, Envoy beside the proxy, and the guard of
+// the next hop, which ends at once when the pod is to end: all others serve on
+// while it hands the machines over.
 func containers(n network.Network, e network.Edge, o Options) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
 		if s == network.ServiceProxy {
-			out = append(out, server(s, n, e, o, "--no-envoy"), envoyContainer(n, e, o))
+			out = append(out, server(string(s), n, e.Number, o, "--no-envoy"), envoyContainer(n, e, o))
 			continue
 		}
-		out = append(out, server(s, n, e, o))
+		out = append(out, server(string(s), n, e.Number, o))
 	}
-	withResource(out[0], n.Attachment.ResourceName)
-	return out
+	for _, c := range out {
+		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(serveOnSeconds))))
+	}
+	return append(out, server("guard", n, e.Number, o))
 }
 
-// server is one of ours: `oooi dhcp`, `oooi dns`, `oooi proxy`.
-func server(service network.Service, n network.Network, e network.Edge, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
-	name := string(service)
+// server is one of ours: `oooi dhcp`, `oooi dns`, `oooi proxy`, `oooi guard`,
+// `oooi ask`. Edge 0 is none.
+func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
 	args := append([]string{
 		name,
 		"--plan", planDir + "/" + PlanKey, "--watch",
-		"--network", n.Name, "--edge", strconv.Itoa(e.Number),
+		"--network", n.Name, "--edge", strconv.Itoa(edge),
 		"--interface", device, "--run-dir", runDir, "--podinfo", podinfoDir,
 	}, more...)
 	probe := corev1ac.Probe().

@@ -1,15 +1,20 @@
-// This file decides on which nodes an edge may run: where the machines of its
-// network may, and where the control plane's own pods are let. It is pure.
+// This file decides on which nodes an edge may run: where the user says, or else
+// where the machines of its network may, where the control plane's own pods are
+// let, and not where its sibling is. It is pure.
 
 package controllers
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -57,22 +62,67 @@ func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity keeps an edge to nodes that some NodePool of n selects for its
-// machines, as only they need have the VLAN, and prefers nodes that run
-// virtual machines at all.
+// affinity keeps an edge to nodes that are said to have the VLAN, and prefers
+// nodes that run virtual machines at all, and those whose address is not one that
+// the edge holds: an edge hears nothing of the node that it is on where that is so,
+// but runs there where there is no other.
 func affinity(w world, n network.Network) *corev1ac.AffinityApplyConfiguration {
-	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(
-		corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(term(map[string]string{"kubevirt.io/schedulable": "true"})))
+	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
+		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
+	}
+	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(term(map[string]string{"kubevirt.io/schedulable": "true"})))
+	if owners := publishedNodes(w, n); len(owners) > 0 {
+		away := corev1ac.NodeSelectorTerm()
+		for _, name := range owners { // A field may be compared with one value only.
+			away.WithMatchFields(corev1ac.NodeSelectorRequirement().WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
+		}
+		node.WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(away))
+	}
 	if terms := nodeTerms(w, n); len(terms) > 0 {
 		node.WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().WithNodeSelectorTerms(terms...))
 	}
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// nodeTerms is one term for each selector that NodePools have, however many have
-// it: one more NodePool of the same nodes starts no edge anew. Where one selects
-// nothing, neither do we.
+// apart puts the edges of n on different nodes wherever there are two that may
+// have them, and lets both run where there is one. It is not for us to count
+// nodes: then each that comes or goes could make the edges anew. A node that is
+// cordoned, lost or tainted counts, so that an edge drained from one of two nodes
+// waits for it to come back: beside its sibling it would stay there ever after.
+func apart(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
+	return corev1ac.TopologySpreadConstraint().
+		WithMaxSkew(1).
+		WithTopologyKey(corev1.LabelHostname).
+		WithWhenUnsatisfiable(corev1.DoNotSchedule).
+		WithNodeAffinityPolicy(corev1.NodeInclusionPolicyHonor).
+		WithNodeTaintsPolicy(corev1.NodeInclusionPolicyIgnore).
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(edgesOf(n)))
+}
+
+// publishedNodes are the nodes that own an address at which n's edges publish,
+// sorted.
+func publishedNodes(w world, n network.Network) []string {
+	var out []string
+	for _, node := range w.Nodes {
+		if slices.ContainsFunc(node.Status.Addresses, func(x corev1.NodeAddress) bool {
+			a, err := netip.ParseAddr(x.Address)
+			return err == nil && slices.Contains(n.PublishedAddresses, a.Unmap())
+		}) {
+			out = append(out, node.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// nodeTerms is what the user said of edges; else one term for each selector that
+// NodePools have for their machines, as only their nodes need have the VLAN,
+// however many have it: one more NodePool of the same nodes starts no edge anew.
+// Where one selects nothing, neither do we.
 func nodeTerms(w world, n network.Network) []*corev1ac.NodeSelectorTermApplyConfiguration {
+	if said, ok := hcp.EdgeNodeSelector(w.Objects); ok {
+		return []*corev1ac.NodeSelectorTermApplyConfiguration{term(said)}
+	}
 	selectors := map[string]map[string]string{}
 	for _, np := range w.NodePools {
 		if slices.Contains(n.NodePools, np.Name) && np.Spec.Platform.Kubevirt != nil {

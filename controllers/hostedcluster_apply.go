@@ -20,7 +20,7 @@ import (
 
 // An outcome is how things are after a decision was carried out.
 type outcome struct {
-	// edges as the API server has them now.
+	// edges, and who asks before there are any, as the API server has them now.
 	edges []appsv1.Deployment
 	// unfinished says that the decision is not carried out to its end.
 	unfinished bool
@@ -64,6 +64,11 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 				return outcome{}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
 			}
 			o.edges = append(o.edges, edge)
+		}
+	}
+	for _, live := range w.edges {
+		if stays(w, d.desired, live.Name) {
+			o.edges = append(o.edges, live)
 		}
 	}
 	return o, r.prune(ctx, obsolete(w, d))

@@ -39,7 +39,11 @@ type decision struct {
 	neighbours []network.Neighbour
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
-	again   time.Duration
+	// held of it, by name, are edges that are left as they are in this pass.
+	held map[string]bool
+	// cuts say which connections end by what is applied.
+	cuts  []string
+	again time.Duration
 	// err is a mistake of ours: the plan is not one that may be served.
 	err error
 }
@@ -62,7 +66,7 @@ func decide(w world, o Options, now time.Time) decision {
 	case !hcp.OptedIn(hc):
 		return decision{action: remove}
 	}
-	_, plan, problems := hcp.Plan(w.Objects, w.neighbours, w.last)
+	_, plan, problems := hcp.Plan(w.Objects, w.neighbours, w.inForce(now))
 	problems = slices.Concat(w.unread, problems)
 	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
 		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
@@ -78,7 +82,14 @@ func decide(w world, o Options, now time.Time) decision {
 		d.action = leave
 		return d
 	}
+	// What is seen where edges run is said, and changes nothing of the plan.
+	d.problems = slices.Concat(d.problems, w.seenByEdges(plan, now))
 	d.desired = desired(w, plan, o)
+	d.held = held(w, d.desired)
+	d.cuts = cuts(w, d)
+	if slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return w.asking(n, o) }) {
+		d.again = whileAsking
+	}
 	return d
 }
 

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,7 +33,7 @@ const (
 	Served = "Served"
 	// ServedWithLimits: it is served; the message says what machines will miss.
 	ServedWithLimits = "ServedWithLimits"
-	// EdgeNotReady: an edge does not serve (yet); the message says which.
+	// EdgeNotReady: no edge of a network serves (yet); the message says which.
 	EdgeNotReady = "EdgeNotReady"
 	// optedOut is the Event's reason when everything was removed.
 	optedOut = "OptedOut"
@@ -75,22 +74,23 @@ func condition(w world, d decision, o outcome, now time.Time) (c metav1.Conditio
 // is, in a sentence, then what the user must mend or misses.
 func verdict(d decision, o outcome) (reason, text string) {
 	problems := told(d.problems)
-	notReady := notReady(o)
+	lacking := limits(d.plan, o)
+	notReady := append(unanswered(d.plan, o), notServed(o)...)
 	switch {
 	case d.problems.Blocking():
 		// What is waited for or missed besides is no news while nothing is applied.
 		toMend := slices.DeleteFunc(problems, func(p network.Problem) bool { return !p.Blocking })
 		return string(toMend[0].Reason), details(toMend) + after(d, o)
 	case d.problems.Waiting() && d.action == serve && len(notReady) > 0:
-		return string(problems[0].Reason), details(problems) + " " + strings.Join(notReady, " ") + through(d.plan)
+		return string(problems[0].Reason), details(append(problems, lacking...)) + " " + strings.Join(notReady, " ") + through(d.plan)
 	case d.problems.Waiting() && d.action == serve:
-		return string(problems[0].Reason), details(problems) + after(d, o) + through(d.plan)
+		return string(problems[0].Reason), details(append(problems, lacking...)) + after(d, o) + through(d.plan)
 	case d.problems.Waiting():
 		return string(problems[0].Reason), details(problems) + after(d, o)
 	case len(notReady) > 0:
-		return EdgeNotReady, strings.Join(notReady, " ") + introduced(" Also: ", problems) + through(d.plan)
-	case len(problems) > 0:
-		return ServedWithLimits, serves(d.plan) + through(d.plan) + shared(d) + introduced(" But ", problems)
+		return EdgeNotReady, strings.Join(notReady, " ") + introduced(" Also: ", append(lacking, problems...)) + through(d.plan)
+	case len(lacking)+len(problems) > 0:
+		return ServedWithLimits, serves(d.plan) + through(d.plan) + shared(d) + introduced(" But ", append(lacking, problems...))
 	}
 	return Served, serves(d.plan) + through(d.plan) + shared(d)
 }
@@ -162,12 +162,13 @@ func shared(d decision) string {
 
 // after says what goes on meanwhile.
 func after(d decision, o outcome) string {
+	runs := slices.ContainsFunc(o.edges, isEdge)
 	switch {
-	case d.action == leave && len(o.edges) > 0:
+	case d.action == leave && runs:
 		return " What runs goes on with the last good plan."
 	case d.action == leave:
 		return " Nothing is applied."
-	case len(o.edges) > 0:
+	case runs:
 		return " The rest is served."
 	}
 	return ""
@@ -221,26 +222,6 @@ func enumerated(services []network.Service) string {
 		return strings.Join(all, "")
 	}
 	return strings.Join(all[:last], ", ") + " and " + all[last]
-}
-
-// notReady is a sentence for each edge that does not serve.
-func notReady(o outcome) []string {
-	var out []string
-	for _, d := range o.edges {
-		s := d.Status
-		current := s.ObservedGeneration >= d.Generation && s.UpdatedReplicas > 0 && s.Replicas == s.UpdatedReplicas
-		if current && s.AvailableReplicas > 0 {
-			continue
-		}
-		why := "its pod is not ready"
-		for _, c := range s.Conditions {
-			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-				why = "its pod is refused: " + c.Message
-			}
-		}
-		out = append(out, fmt.Sprintf("Edge %s does not serve: %s. Its pods: kubectl -n %s describe pod -l %s=%s.", d.Name, why, d.Namespace, labelNetwork, d.Labels[labelNetwork]))
-	}
-	return out
 }
 
 // Settings is a hash (8 hexadecimal digits) of all annotations of ours on o's

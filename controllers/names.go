@@ -62,6 +62,11 @@ func edgeLabels(n network.Network, e network.Edge) map[string]string {
 	return labels.Merge(networkLabels(nameEdge, n), labels.Set{labelEdge: strconv.Itoa(e.Number)})
 }
 
+// edgesOf select the pods of all edges of n.
+func edgesOf(n network.Network) map[string]string {
+	return map[string]string{labelName: nameEdge, labelNetwork: networkLabel(n)}
+}
+
 func networkLabels(name string, n network.Network) map[string]string {
 	return labels.Merge(plainLabels(name), labels.Set{labelNetwork: networkLabel(n)})
 }

@@ -1,0 +1,24 @@
+// This file decides the PodDisruptionBudget over the two edges of a network. It is
+// pure. One edge alone has none: it would stop every drain of its node.
+
+package controllers
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// budget lets one edge of n be drained at a time. One that does not serve is no
+// reason to keep a node.
+func budget(n network.Network, ns string) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	return policyv1ac.PodDisruptionBudget(budgetName(n), ns).
+		WithLabels(networkLabels(nameEdge, n)).
+		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
+			WithMaxUnavailable(intstr.FromInt32(1)).
+			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(edgesOf(n))))
+}

@@ -1,0 +1,101 @@
+// This file decides when a network's addresses are asked for, and what follows
+// from the answer. It is pure, and asks nobody itself: a pod does (desired_ask.go).
+//
+// Where nothing of ours runs on a network yet, a router or another cluster may have
+// our addresses. So a pod that holds one address asks for the others, and edges are
+// made once it is ready. Where edges are, nobody can ask: they hold the addresses.
+
+package controllers
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// whileAsking is how soon an answer is looked for: it stands in a Lease, which
+	// nobody watches.
+	whileAsking = 5 * time.Second
+	// edgesEnd is how long edges of ours that were removed may still answer.
+	edgesEnd = (graceSeconds + 5) * time.Second
+)
+
+// asking says whether edges of n wait for an answer.
+func (w world) asking(n network.Network, o Options) bool {
+	if len(w.edgesOn(networkLabel(n))) > 0 {
+		return false
+	}
+	ask, there := w.deployment(askName(n))
+	want := askDeployment(w, n, o, w.controlPlane.Namespace).Annotations[templateAnnotation]
+	return !there || ask.Annotations[templateAnnotation] != want || !available(ask)
+}
+
+// edgesOn are the Deployments of edges that there are on a network, by its label.
+func (w world) edgesOn(label string) []appsv1.Deployment {
+	return slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool {
+		return !isEdge(d) || d.Labels[labelNetwork] != label
+	})
+}
+
+func (w world) deployment(name string) (appsv1.Deployment, bool) {
+	i := slices.IndexFunc(w.edges, func(d appsv1.Deployment) bool { return d.Name == name })
+	if i < 0 {
+		return appsv1.Deployment{}, false
+	}
+	return w.edges[i], true
+}
+
+func isEdge(d appsv1.Deployment) bool { return d.Labels[labelName] == nameEdge }
+func isAsk(d appsv1.Deployment) bool  { return d.Labels[labelName] == nameAsk }
+
+// available says whether d's pod is the one that is wished now, and is ready.
+func available(d appsv1.Deployment) bool {
+	s := d.Status
+	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas > 0 && s.Replicas == s.UpdatedReplicas && s.AvailableReplicas > 0
+}
+
+// taken are the addresses that the one who asks on n found, now or for a former
+// wish. Edges of ours that are still ending count for nothing.
+func (w world) taken(n network.Network, now time.Time) []network.TakenAddress {
+	ask, there := w.deployment(askName(n))
+	if !there || len(w.edgesOn(networkLabel(n))) > 0 || now.Before(ask.CreationTimestamp.Add(edgesEnd)) {
+		return nil
+	}
+	var out []network.TakenAddress
+	for _, r := range w.reports {
+		if r.network == networkLabel(n) && r.Edge == 0 {
+			out = append(out, r.Taken...)
+		}
+	}
+	return out
+}
+
+// inForce is the last plan, without the networks of which somebody else has an
+// address: nobody was ever served there by ours, so the user may move them.
+func (w world) inForce(now time.Time) network.Plan {
+	p := w.last
+	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
+		return len(n.TakenBy(w.taken(n, now))) > 0
+	})
+	return p
+}
+
+// seenByEdges is what edges on p's networks tell of what is wrong there.
+func (w world) seenByEdges(p network.Plan, now time.Time) network.Problems {
+	var ps network.Problems
+	for _, n := range p.Networks {
+		ps = append(ps, n.TakenBy(w.taken(n, now))...)
+		for _, e := range n.Edges {
+			for _, r := range w.reports {
+				if r.network == networkLabel(n) && r.Edge == e.Number && r.SlowTakeover != "" {
+					ps = append(ps, n.Slow(e.Number, r.SlowTakeover))
+				}
+			}
+		}
+	}
+	return ps
+}
