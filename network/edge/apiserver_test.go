@@ -153,6 +153,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
 	t.Run("backends", func(t *testing.T) { testBackends(t, c) })
 	t.Run("plan", func(t *testing.T) { testPlan(t, c) })
+	t.Run("reports", func(t *testing.T) { testReports(t, c) })
 	t.Run("outage", func(t *testing.T) { testOutage(t, c) })
 }
 

@@ -1,0 +1,91 @@
+package edge_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+// A gate is a way to the API server that can be shut, and counts what is written.
+type gate struct {
+	next http.RoundTripper
+	shut *atomic.Bool
+	// writes and tries, of which those at a shut gate reach nobody.
+	writes, tries *atomic.Int32
+}
+
+func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	g.tries.Add(1)
+	if g.shut.Load() {
+		return nil, errors.New("the API server is away")
+	}
+	if r.Method != http.MethodGet {
+		g.writes.Add(1)
+	}
+	return g.next.RoundTrip(r)
+}
+
+// testReports: a report is written when it changes and not else, by the rights of
+// an edge, is none of the leases, and comes after an outage.
+func testReports(t *testing.T, c cluster) {
+	g := NewWithT(t)
+	labels := map[string]string{"app.kubernetes.io/name": "oooi-report", "app.kubernetes.io/part-of": "oooi", "app.kubernetes.io/managed-by": "oooi", "hostedcluster.densityops.com/network": "clusters.vlan300"}
+	const name, annotation = "oooi-report.oooi-edge-clusters-vlan300-1", "hostedcluster.densityops.com/report"
+	var shut atomic.Bool
+	var writes, tries atomic.Int32
+	config := rest.CopyConfig(c.pod)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return gate{next, &shut, &writes, &tries} })
+	k, err := edge.NewKube(config, namespace, "lo", slog.New(slog.NewTextHandler(t.Output(), nil)))
+	g.Expect(err).NotTo(HaveOccurred())
+	stored := func() string {
+		var o coordinationv1.Lease
+		if err := c.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &o); err != nil {
+			return err.Error()
+		}
+		for key, value := range labels {
+			g.Expect(o.Labels).To(HaveKeyWithValue(key, value))
+		}
+		return o.Annotations[annotation]
+	}
+	leases := c.kube(t).Leases(t.Context(), "clusters.vlan300")
+	r := k.Reporter(name, labels, annotation)
+	go r.Run(t.Context())
+	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is nothing to tell yet")
+	first := network.Report{Edge: 1, Sibling: "serves"}
+	r.Tell(first)
+	g.Eventually(stored, "10s").Should(Equal(string(first.JSON())))
+	r.Tell(first)
+	second := network.Report{Edge: 1, Sibling: "lost", Taken: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
+	shut.Store(true)
+	for range 100 {
+		r.Tell(first)
+		r.Tell(second)
+	}
+	tried := tries.Load()
+	g.Eventually(tries.Load, "20s").Should(BeNumerically(">", tried))
+	g.Expect(stored()).To(Equal(string(first.JSON())))
+	shut.Store(false)
+	g.Eventually(stored, "20s").Should(Equal(string(second.JSON())))
+	g.Expect(writes.Load()).To(BeEquivalentTo(2))
+
+	// The next pod of the same edge.
+	was := tries.Load()
+	next := k.Reporter(name, labels, annotation)
+	go next.Run(t.Context())
+	next.Tell(second)
+	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
+	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(2), "it stands there already")
+	g.Eventually(leases.Ready, "10s").Should(Succeed())
+	g.Expect(leases.All()).To(BeEmpty(), "a report is no lease")
+}
