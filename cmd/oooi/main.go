@@ -41,8 +41,10 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(
+		newAskCommand(),
 		newDHCPCommand(),
 		newDNSCommand(),
+		newGuardCommand(),
 		newLintCommand(),
 		newManagerCommand(),
 		newPlanCommand(),

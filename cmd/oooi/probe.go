@@ -16,9 +16,9 @@ import (
 func newProbeCommand() *cobra.Command {
 	var runDir string
 	c := &cobra.Command{
-		Use:       "probe dhcp|dns|proxy",
+		Use:       "probe dhcp|dns|proxy|guard|ask",
 		Short:     "Ask a server of this edge whether it is ready",
-		ValidArgs: []string{"dhcp", "dns", "proxy"},
+		ValidArgs: []string{"dhcp", "dns", "proxy", "guard", "ask"},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second)

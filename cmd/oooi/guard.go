@@ -1,0 +1,251 @@
+// This file holds `oooi guard`: it joins the plan, the servers of one edge, its
+// sibling and what the operator is told. When the next hop is claimed is decided
+// in network/edge/guard, whether this edge serves in guard_servers.go, and when it
+// is ready in guard_standing.go.
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/network/edge/guard"
+)
+
+// slowAgain is how often it is asked whether claims would work: somebody may
+// change the kernel's settings.
+const slowAgain = time.Minute
+
+func newGuardCommand() *cobra.Command {
+	var f serverFlags
+	c := &cobra.Command{
+		Use:   "guard --plan FILE --run-dir DIRECTORY",
+		Short: "Keep a network's next hop with an edge that serves",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.runDir == "" {
+				return errors.New("guard needs --run-dir: the directory that the servers' sockets are in")
+			}
+			return runGuard(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "guard"))
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// A keeper keeps the next hop with an edge that serves.
+type keeper struct {
+	flags    serverFlags
+	source   *edge.Source
+	servers  *edgeServers
+	metrics  *guardMetrics
+	reporter *edge.Reporter // nil outside of a cluster
+	log      *slog.Logger
+
+	mu       sync.Mutex
+	serving  readiness
+	standing standing
+	state    guard.State
+	report   network.Report
+}
+
+// runGuard guards until ctx ends and the sibling has taken over.
+func runGuard(ctx context.Context, f serverFlags, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	view := source.Current()
+	k := &keeper{
+		flags: f, source: source, log: log,
+		servers: newEdgeServers(f.runDir, envoy.NewAdmin(f.runDir)),
+		report:  network.Report{Edge: view.Edge.Number},
+	}
+	registry := prometheus.NewRegistry()
+	k.metrics = newGuardMetrics(registry, k.why)
+	// What the guard needs goes on until it has left.
+	working, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	g, working := errgroup.WithContext(working)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	context.AfterFunc(working, leave)
+	if kube != nil {
+		where := controllers.EdgeReport(view.Network, view.Edge)
+		k.reporter = kube.Reporter(where.Name, where.Labels, where.Annotation)
+		g.Go(func() error { k.reporter.Run(working); return nil })
+	}
+	g.Go(func() error { return source.Run(working) })
+	g.Go(func() error { return f.health(working, "guard", k.why, nil, registry) })
+	g.Go(func() error { k.lookSlow(working); return nil })
+	g.Go(func() error { defer done(); return k.guard(ctx) })
+	return g.Wait()
+}
+
+// A post is what the guard is told of the plan.
+type post struct {
+	edge                  int
+	own, sibling, nextHop netip.Addr
+}
+
+func postOf(v edge.View) post {
+	p := post{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHop}
+	for _, e := range v.Network.Edges {
+		if e.Number != v.Edge.Number {
+			p.sibling = e.Address
+		}
+	}
+	return p
+}
+
+// guard runs until ctx ends, anew where the plan says something else. Of a plan
+// that moves addresses nothing is taken in that the device does not have: then
+// this pod ends soon, and until then it is the guard of those that it has.
+func (k *keeper) guard(ctx context.Context) error {
+	at := postOf(k.source.Current())
+	for {
+		k.changed(guard.NewState(at.edge, "", !at.sibling.IsValid()))
+		run, replace := context.WithCancelCause(ctx)
+		next := make(chan post, 1)
+		go func() { next <- k.differs(run, at, replace) }()
+		err := guard.Run(run, guard.Options{
+			Device: k.flags.device, Edge: at.edge, Own: at.own, Sibling: at.sibling, NextHop: at.nextHop,
+			Serving: k.serves, Plan: k.plan, Log: k.log, Changed: k.changed, Claimed: k.metrics.claimed,
+		})
+		replaced := errors.Is(context.Cause(run), guard.ErrReplaced)
+		replace(nil)
+		if at = <-next; err != nil || !replaced {
+			return err
+		}
+		k.log.Info("the plan changed what is guarded", "own", at.own, "sibling", at.sibling, "next hop", at.nextHop)
+	}
+}
+
+// differs waits until the plan says something else than at, calls replace and
+// returns it, or until ctx ends.
+func (k *keeper) differs(ctx context.Context, at post, replace context.CancelCauseFunc) post {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		now := postOf(k.source.Current())
+		if now != at && k.flags.may(now.own) == nil && k.flags.may(now.nextHop) == nil {
+			replace(guard.ErrReplaced)
+			return now
+		}
+		select {
+		case <-ctx.Done():
+			return at
+		case <-tick.C:
+		}
+	}
+}
+
+// serves is nil where this edge serves machines now.
+func (k *keeper) serves() error {
+	err := k.servers.why(k.source.Current().Network)
+	changed := k.serving.set(err)
+	k.stand()
+	switch {
+	case !changed:
+	case err == nil:
+		k.log.Info("this edge serves")
+	default:
+		k.log.Warn("this edge does not serve", "why", err)
+	}
+	return err
+}
+
+// plan names the plan in force for its sibling and the log.
+func (k *keeper) plan() string {
+	b, err := json.Marshal(k.source.Current().Network)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:4])
+}
+
+func (k *keeper) changed(s guard.State) {
+	k.mu.Lock()
+	k.state, k.report.Sibling = s, string(s.Sight)
+	k.mu.Unlock()
+	k.metrics.changed(s)
+	k.stand()
+	k.tell()
+}
+
+// stand says why this edge is not ready, nil where it is.
+func (k *keeper) stand() error {
+	serves := k.serving.why()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var err error
+	k.standing, err = k.standing.next(serves, k.state, time.Now())
+	return err
+}
+
+func (k *keeper) why() error { return k.stand() }
+
+// tell reports, once there is something to be said of the sibling.
+func (k *keeper) tell() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.reporter != nil && k.state.Sight != guard.Unknown {
+		k.reporter.Tell(k.report)
+	}
+}
+
+// lookSlow asks again and again whether claims would work, once there is
+// something to be claimed.
+func (k *keeper) lookSlow(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for looked := (time.Time{}); ; {
+		hop := k.source.Current().Network.NextHop
+		if time.Since(looked) >= slowAgain && k.flags.may(hop) == nil {
+			looked = time.Now()
+			k.slow(guard.Slow("/", k.flags.device, hop))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (k *keeper) slow(err error) {
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	k.metrics.slow(err)
+	k.mu.Lock()
+	was := k.report.SlowTakeover
+	k.report.SlowTakeover = why
+	k.mu.Unlock()
+	if why == was {
+		return
+	}
+	if err != nil {
+		k.log.Warn("machines would notice late that this edge took over", "why", err)
+	} else {
+		k.log.Info("claims of the next hop work")
+	}
+	k.tell()
+}

@@ -1,0 +1,78 @@
+// This file decides whether an edge serves machines, from what its servers say.
+// It never decides what follows from it.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+)
+
+const (
+	// answering is how long a server may take to say whether it serves.
+	answering = 1500 * time.Millisecond
+	// restarting is how long DHCP or DNS may be away before that counts. A container
+	// that ended is there again after a second or two, and clients ask again;
+	// machines that are moved to the other edge lose every long connection.
+	restarting = 2 * time.Second
+)
+
+// edgeServers are those of this edge.
+type edgeServers struct {
+	runDir string
+	admin  *envoy.Admin
+
+	mu sync.Mutex
+	// served is when each last said that it serves.
+	served map[network.Service]time.Time
+}
+
+func newEdgeServers(runDir string, admin *envoy.Admin) *edgeServers {
+	return &edgeServers{runDir: runDir, admin: admin, served: map[network.Service]time.Time{}}
+}
+
+// why is nil where all that n's edges serve is served here.
+func (s *edgeServers) why(n network.Network) error {
+	errs := make([]error, len(n.Services))
+	var asking sync.WaitGroup
+	for i, x := range n.Services {
+		asking.Go(func() {
+			if err := s.ask(n, x); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", x, err)
+			}
+		})
+	}
+	asking.Wait()
+	return errors.Join(errs...)
+}
+
+// ask asks one server. Envoy goes on without `oooi proxy`, with what it was told
+// last, so where that is away Envoy is asked itself. What carries connections gets
+// no time to restart: they are cut already.
+func (s *edgeServers) ask(n network.Network, x network.Service) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	defer cancel()
+	err := edge.Serves(ctx, edge.Socket(s.runDir, string(x)))
+	if x == network.ServiceProxy {
+		if edge.Away(err) {
+			err = listens(ctx, s.admin, n)
+		}
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if err == nil {
+		s.served[x] = now
+	} else if now.Sub(s.served[x]) < restarting {
+		return nil
+	}
+	return err
+}
