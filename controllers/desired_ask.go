@@ -40,7 +40,8 @@ func lastOwn(n network.Network) netip.Addr {
 	return own[len(own)-1]
 }
 
-// asks are the addresses that edges of n are to hold but for lastOwn.
+// asks are the addresses on n's segment that its edges are to hold, but for
+// lastOwn.
 func asks(n network.Network) []string {
 	all := append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.PublishedAddresses...)
 	for _, e := range n.Edges {
@@ -48,7 +49,7 @@ func asks(n network.Network) []string {
 	}
 	var out []string
 	for _, a := range all {
-		if a != lastOwn(n) {
+		if n.CIDR.Contains(a) && a != lastOwn(n) {
 			out = append(out, a.String())
 		}
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// served is the story's world and its plan.
+// served is the story's world, where nobody had the addresses of its edges, and its
+// plan.
 func served(t *testing.T, name string) (world, network.Plan) {
 	t.Helper()
 	stories := golden.Stories(t)
@@ -30,25 +31,56 @@ func served(t *testing.T, name string) (world, network.Plan) {
 	if d.action != serve {
 		t.Fatalf("%s is not served: %v", name, d.problems)
 	}
+	w.edges = askedFor(t, w, d.plan)
 	return w, d.plan
 }
 
-// edge is the one Deployment among the objects for plan.
-func edge(t *testing.T, w world, plan network.Plan) appsv1.Deployment {
+// askedFor are who asked for p's addresses, and found nobody.
+func askedFor(t *testing.T, w world, p network.Plan) []appsv1.Deployment {
 	t.Helper()
+	var out []appsv1.Deployment
+	for _, n := range p.Networks {
+		out = append(out, running(made(t, object(w, askDeployment(w, n, testOptions, p.Cluster.ControlPlaneNamespace)))))
+	}
+	return out
+}
+
+// made is u as the API server has it.
+func made(t *testing.T, u *unstructured.Unstructured) appsv1.Deployment {
+	t.Helper()
+	d := appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, &d, true); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// running is d with its pod ready.
+func running(d appsv1.Deployment) appsv1.Deployment {
+	d.Generation++
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+	return d
+}
+
+// edges are those among the objects for plan, once it was asked for its addresses.
+func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
+	t.Helper()
+	w.edges = askedFor(t, w, plan)
 	var found []appsv1.Deployment
 	for _, u := range desired(w, plan, testOptions) {
-		if u.GetKind() != "Deployment" {
-			continue
+		if u.GetKind() == "Deployment" {
+			found = append(found, made(t, u))
 		}
-		d := appsv1.Deployment{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, &d, true); err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, d)
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d Deployments, want 1", len(found))
+	return found
+}
+
+// edge is the first one.
+func edge(t *testing.T, w world, plan network.Plan) appsv1.Deployment {
+	t.Helper()
+	found := edges(t, w, plan)
+	if len(found) == 0 || !isEdge(found[0]) {
+		t.Fatalf("no edge, but %d others", len(found))
 	}
 	return found[0]
 }
@@ -93,8 +125,8 @@ func TestOnlyOurServersHoldAToken(t *testing.T) {
 
 func TestAddressesOfAnEdge(t *testing.T) {
 	for story, want := range map[string]string{
-		"lb-ip":   `[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24","192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"net1"}]`,
-		"lb-name": `[{"name":"oooi-clusters-vlan100","namespace":"clusters-lbh","ips":["192.168.100.4/24","192.168.100.2/32","192.168.100.3/32"],"interface":"net1"}]`,
+		"lb-ip":   `[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.4/24","192.168.100.3/32","10.240.0.200/32"],"interface":"net1"}]`,
+		"lb-name": `[{"name":"oooi-clusters-vlan100","namespace":"clusters-lbh","ips":["192.168.100.2/32","192.168.100.4/24","192.168.100.3/32"],"interface":"net1"}]`,
 	} {
 		t.Run(story, func(t *testing.T) {
 			w, plan := served(t, story)
@@ -105,7 +137,8 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		g := NewWithT(t)
 		w, plan := served(t, "lb-name")
 		plan.Networks[0].Attachment.SiblingConfig = ""
-		g.Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(ContainSubstring(`{"name":"vlan100","namespace":"clusters",`))
+		g.Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(And(
+			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
 		g.Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement("NetworkAttachmentDefinition"))
 	})
 }
@@ -191,8 +224,8 @@ func TestEdgeRunsTheNetworksServers(t *testing.T) {
 		services   []network.Service
 		containers []string
 	}{
-		"addresses only":    {[]network.Service{network.ServiceDHCP}, []string{"dhcp"}},
-		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, []string{"dns", "proxy", "envoy"}},
+		"addresses only":    {[]network.Service{network.ServiceDHCP}, []string{"dhcp", "guard"}},
+		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, []string{"dns", "proxy", "envoy", "guard"}},
 	} {
 		plan.Networks[0].Services = c.services
 		var got []string

@@ -19,7 +19,7 @@ import (
 
 func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
 	d := appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "oooi-edge-clusters-vlan100-1", Namespace: "clusters-blue", Generation: 2, Labels: map[string]string{labelNetwork: "clusters.vlan100"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "oooi-edge-clusters-vlan100-1", Namespace: "clusters-blue", Generation: 2, Labels: map[string]string{labelName: nameEdge, labelNetwork: "clusters.vlan100"}},
 		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
 	}
 	change(&d)
@@ -30,7 +30,12 @@ func TestVerdict(t *testing.T) {
 	serving := []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}
 	blocking := network.Problem{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}
 	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}
-	starting := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
+	early := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
+	taken := network.Problem{Reason: network.AddressTaken, Detail: "By MAC x.", Blocking: true}
+	starting := deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 })
+	asking := deployment(func(d *appsv1.Deployment) {
+		d.Name, d.Labels[labelName], d.Status.AvailableReplicas = "oooi-ask-clusters-vlan100", nameAsk, 0
+	})
 	note := network.Problem{Reason: network.ImagesUnreachable, Detail: "no images."}
 	for name, c := range map[string]struct {
 		action   action
@@ -50,12 +55,24 @@ func TestVerdict(t *testing.T) {
 			"WaitingForNetwork", "network default/storage is not served: nobody said its CIDR. The rest is served."},
 		"refused, and only that":  {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. Nothing is applied."},
 		"refused while it runs":   {leave, network.Problems{blocking}, outcome{edges: serving}, "CIDRMissing", "No CIDR. What runs goes on with the last good plan."},
-		"no control plane":        {leave, network.Problems{starting}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
+		"no control plane":        {leave, network.Problems{early}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
 		"pod starts":              {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}, EdgeNotReady, "Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
 		"old pod still there":     {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })}}, EdgeNotReady, "not ready"},
 		"status of an older wish": {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Generation = 3 })}}, EdgeNotReady, "not ready"},
 		"just created":            {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} })}}, EdgeNotReady, "not ready"},
-		"one of two edges":        {serve, nil, outcome{edges: append(serving, deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 }))}, EdgeNotReady, "Edge two does not serve"},
+		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, ServedWithLimits,
+			"But (1) edge two does not serve: its pod is not ready; if the other fails, machines lose DHCP, DNS and the control plane. Its pods: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100. (2) no images."},
+		"one of two edges, and a part is waited for": {serve, network.Problems{waiting}, outcome{edges: append(serving, starting)}, "WaitingForEndpoint",
+			"(1) OAuth is not there. (2) edge two does not serve: its pod is not ready; if the other fails"},
+		"neither of two edges": {serve, nil, outcome{edges: []appsv1.Deployment{starting, starting}}, EdgeNotReady, "Edge two does not serve: its pod is not ready. "},
+		"an edge of another network": {serve, nil, outcome{edges: append(serving, deployment(func(d *appsv1.Deployment) {
+			d.Name, d.Labels, d.Status.AvailableReplicas = "storage", map[string]string{labelName: nameEdge, labelNetwork: "clusters.storage"}, 0
+		}))}, EdgeNotReady, "Edge storage does not serve: its pod is not ready."},
+		"addresses asked for": {serve, nil, outcome{edges: []appsv1.Deployment{asking}}, EdgeNotReady,
+			"Network clusters/vlan100 is not served yet: Deployment oooi-ask-clusters-vlan100 looks whether the addresses are free, and edges are made then; its pod is not ready."},
+		"addresses asked for, and taken": {serve, network.Problems{waiting, taken}, outcome{edges: []appsv1.Deployment{asking}}, "AddressTaken", "By MAC x. (settings"},
+		"taken on another network":       {serve, network.Problems{taken}, outcome{edges: append(serving, asking)}, "AddressTaken", "By MAC x. The rest is served. (settings"},
+		"refused while it asks":          {leave, network.Problems{blocking}, outcome{edges: []appsv1.Deployment{asking}}, "CIDRMissing", "No CIDR. Nothing is applied."},
 		"pod refused, and why": {serve, network.Problems{note}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
 		})}}, EdgeNotReady, "its pod is refused: violates PodSecurity."},
