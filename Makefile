@@ -64,10 +64,17 @@ test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuz
 bench-servers: ## what a DHCP renewal and a DNS answer cost
 	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
 
+.PHONY: bench-takeover
+bench-takeover: test-deps ## what machines notice when an edge fails, is replaced or changed: the whole table, with two edges and with one (root)
+	mkdir -p bin && rm -f bin/takeover.md
+	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go test -count=1 -v -timeout 90m -run TestTakeOver ./test/e2e
+	cat bin/takeover.md
+
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector
+soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, ten minutes without an API server
 	$(MAKE) fuzz FUZZTIME=10m
 	go test -race -timeout 60m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
+	OOOI_OUTAGE=10m go test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./test/e2e
 
 .PHONY: demo
 demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)

@@ -20,7 +20,7 @@ import (
 )
 
 func TestHostedClusters(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, 1)
 	for i, strategy := range hypershift.Strategies() {
 		t.Run(string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
 	}

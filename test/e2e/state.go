@@ -34,9 +34,9 @@ const (
 	Condition = "hostedcluster.densityops.com/NetworkReady"
 )
 
-// ownedBy selects everything of the product's.
-func ownedBy() client.MatchingLabels {
-	return client.MatchingLabels{"app.kubernetes.io/part-of": "oooi"}
+// ourOwn selects what is of the product's and called name.
+func ourOwn(name string) client.MatchingLabels {
+	return client.MatchingLabels{"app.kubernetes.io/part-of": "oooi", "app.kubernetes.io/name": name}
 }
 
 // A Hosted is one hosted cluster, looked at from the management cluster.
@@ -110,17 +110,17 @@ func (h Hosted) Plan(ctx context.Context) (network.Plan, error) {
 	return plan, json.Unmarshal([]byte(cm.Data["plan.json"]), &plan)
 }
 
-// Edges are the Deployments of the product's.
+// Edges are the edges' Deployments.
 func (h Hosted) Edges(ctx context.Context) ([]apps.Deployment, error) {
 	var list apps.DeploymentList
-	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
+	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("oooi-edge"))
 	return list.Items, err
 }
 
-// Leases are those that the edges gave.
+// Leases are those that the edges gave to machines.
 func (h Hosted) Leases(ctx context.Context) ([]coordination.Lease, error) {
 	var list coordination.LeaseList
-	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ownedBy())
+	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("dhcp"))
 	return list.Items, err
 }
 
@@ -135,28 +135,43 @@ func (h Hosted) Owned(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// WaitEdges waits until there are edges and every one is available: it serves DHCP,
-// DNS and what is published so far. What HyperShift publishes later follows.
+// WaitEdges waits until there are the plan's edges and every one is available: it
+// serves DHCP, DNS and what is published so far. What HyperShift publishes later
+// follows.
 func (h Hosted) WaitEdges(ctx context.Context, limit time.Duration) error {
-	var said string
+	said := "there is no plan"
 	err := Until(ctx, limit, func(ctx context.Context) (bool, error) {
+		plan, err := h.Plan(ctx)
+		if err != nil {
+			return false, err
+		}
+		want := 0
+		for _, n := range plan.Networks {
+			want += len(n.Edges)
+		}
 		edges, err := h.Edges(ctx)
 		if err != nil {
 			return false, err
 		}
-		ready := 0
+		available := 0
 		for _, e := range edges {
-			if e.Status.ObservedGeneration >= e.Generation && e.Status.AvailableReplicas > 0 {
-				ready++
+			if Available(e) {
+				available++
 			}
 		}
-		said = fmt.Sprintf("%d of %d edges are available", ready, len(edges))
-		return len(edges) > 0 && ready == len(edges), nil
+		said = fmt.Sprintf("%d of %d edges are available, the plan has %d", available, len(edges), want)
+		return want > 0 && len(edges) == want && available == want, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s has no edge after %s, %s: %w", h.Name, limit, said, err)
+		return fmt.Errorf("%s has not its edges after %s, %s: %w", h.Name, limit, said, err)
 	}
 	return nil
+}
+
+// Available says whether the edge serves, as its Deployment asks for it now.
+func Available(edge apps.Deployment) bool {
+	s := edge.Status
+	return s.ObservedGeneration >= edge.Generation && s.AvailableReplicas > 0 && s.UpdatedReplicas == s.Replicas && s.UnavailableReplicas == 0
 }
 
 // WaitReady waits until the condition is True: all that HyperShift published is served.

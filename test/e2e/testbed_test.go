@@ -1,5 +1,5 @@
-// This file decides on which testbed the tests run: one for all of them, with
-// HyperShift and the operator on it.
+// This file decides on which testbed the tests run: with HyperShift and the operator
+// on it.
 
 package e2e
 
@@ -39,8 +39,9 @@ type deletion struct {
 	done chan error
 }
 
-// newBed brings everything up, for all subtests of t.
-func newBed(t *testing.T) bed {
+// newBed brings everything up on so many nodes, for all subtests of t. HyperShift and
+// the operator start on the first.
+func newBed(t *testing.T, nodes int) bed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
@@ -63,6 +64,8 @@ func newBed(t *testing.T) bed {
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(InstallOperator(t.Context(), c)).To(Succeed())
+	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: nodes, Log: os.Stderr})
+	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &[]deletion{}, t.Context()}
 }
 

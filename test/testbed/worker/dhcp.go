@@ -85,6 +85,15 @@ func (m *Machine) waitLease(ctx context.Context, limit time.Duration) (Lease, er
 	return lease, err
 }
 
+// Lease is the one that the machine has now; an error while it has none.
+func (m *Machine) Lease() (Lease, error) {
+	text, err := os.ReadFile(filepath.Join(m.Dir, "lease"))
+	if err != nil {
+		return Lease{}, err
+	}
+	return parseLease(string(text))
+}
+
 // parseLease reads the lines key=value that the client's script left.
 func parseLease(text string) (Lease, error) {
 	v := map[string]string{}

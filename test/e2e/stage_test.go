@@ -1,0 +1,204 @@
+// This file decides on what stage faults are shown: a hosted cluster with one edge or
+// two on two nodes, a worker that joined, a further machine whose DHCP client renews all
+// the time, and what of all this must hold whatever happens to an edge.
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/measure"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// A stage is where edges fail.
+type stage struct {
+	bed
+	hosted   Hosted
+	network  network.Network
+	worker   *worker.Worker
+	guest    kubernetes.Interface
+	api      string // address and port that the worker dials
+	name     string // that it asks for
+	client   *measure.Client
+	stations []station // the worker's and the renewing machine's
+}
+
+// newStage lets a worker join a hosted cluster with so many edges. Its control plane
+// stays on the first node, so that the second can be lost.
+func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *stage {
+	t.Helper()
+	g := NewWithT(t)
+	annotations := map[string]string{Annotation: "auto", Prefix + "edges": strconv.Itoa(edges)}
+	for key, value := range more {
+		annotations[Prefix+key] = value
+	}
+	name := fmt.Sprintf("edges%d", edges)
+	h, _ := b.create(t, hypershift.HostedClusterOptions{
+		Name: name, Strategy: hypershift.LoadBalancerIP, BaseDomain: "example.com", VLAN: vlan, Replicas: 1,
+		MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Annotations: annotations,
+		Flags: []string{"--node-selector=kubernetes.io/hostname=node1"},
+	})
+	host, port, err := b.hypershift.WaitEndpoint(t.Context(), name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
+	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
+	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
+
+	s := &stage{bed: b, hosted: h, worker: testWorkers(t, b, h, 1)[0], api: net.JoinHostPort(host, strconv.Itoa(int(port)))}
+	config, err := b.hypershift.GuestRESTConfig(t.Context(), name)
+	g.Expect(err).NotTo(HaveOccurred())
+	s.guest, err = kubernetes.NewForConfig(config)
+	g.Expect(err).NotTo(HaveOccurred())
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	s.network = networkOf(t, plan, s.worker)
+	g.Expect(s.network.Edges).To(HaveLen(edges))
+	s.name = s.network.DNS.Views[0].Records[0].Name
+	renewing := s.plug(t, "renew")
+	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
+	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
+	s.client, err = measure.StartClient(s.ctx, renewing.netNS, renewing.card, dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	s.stations = []station{{s.worker.Machine.NetNS(), worker.Interface}, renewing}
+	return s
+}
+
+// plug puts a machine on the VLAN that is nobody's: a network namespace with a card.
+func (s *stage) plug(t *testing.T, name string) station {
+	t.Helper()
+	g := NewWithT(t)
+	const card = "eth0"
+	name = s.cluster.HostName(name + s.hosted.Name)
+	g.Expect(testbed.DeleteNetNS(name)).To(Succeed())
+	g.Expect(testbed.NewNetNS(name)).To(Succeed())
+	t.Cleanup(func() { _ = testbed.DeleteNetNS(name) })
+	path := testbed.NetNSPath(name)
+	g.Expect(s.cluster.PlugVLAN(t.Context(), path, card, s.worker.VM.VLAN, nil)).To(Succeed())
+	return station{path, card}
+}
+
+// pods are the edges' that run.
+func (s *stage) pods(t *testing.T) []edgePod {
+	t.Helper()
+	pods, err := edgePods(t.Context(), s.hosted, s.network.Name)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return pods
+}
+
+// whole waits until every edge serves and, where there are two, each says that it sees
+// the other serve.
+func (s *stage) whole(t *testing.T, limit time.Duration) {
+	t.Helper()
+	NewWithT(t).Eventually(func(g Gomega) {
+		edges, err := s.hosted.Edges(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(edges).To(HaveLen(len(s.network.Edges)))
+		g.Expect(edges).To(HaveEach(Satisfy(Available)))
+		pods, err := edgePods(t.Context(), s.hosted, s.network.Name)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(pods).To(HaveLen(len(s.network.Edges)))
+		g.Expect(pods).To(HaveEach(Satisfy(edgePod.ready)))
+		if len(s.network.Edges) > 1 {
+			said, err := reports(t.Context(), s.hosted, s.network.Name)
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, e := range s.network.Edges {
+				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Sibling", string(guard.Serves))))
+			}
+		}
+	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(Succeed(), "every edge serves")
+}
+
+// sendTo has all machines send to that edge.
+func (s *stage) sendTo(t *testing.T, edge edgePod) {
+	t.Helper()
+	for _, m := range s.stations {
+		NewWithT(t).Expect(m.head(t.Context(), s.network.NextHop, edge.mac)).To(Succeed())
+	}
+}
+
+// start begins to measure from the worker, and returns when everything is answered.
+func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure.Report) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	m = measure.Start(ctx, measure.Options{
+		Dial: testbed.DialNetNS(s.worker.Machine.NetNS()), API: s.api, Long: 4,
+		DNS: netip.AddrPortFrom(s.network.ServiceAddress, 53).String(), Question: s.name, Renew: s.client.Renew,
+	})
+	quiet(t, m, 2*time.Second, 2*time.Minute)
+	return m, func() measure.Report {
+		cancel()
+		return m.Wait()
+	}
+}
+
+// quiet waits until everything that was asked in the last so long was answered.
+func quiet(t *testing.T, m *measure.Measurement, long, limit time.Duration) {
+	t.Helper()
+	failures := func() (n int) {
+		r := m.Report()
+		for _, s := range []measure.Summary{r.TLS, r.DNS, r.DHCP.Summary} {
+			for _, failed := range s.Failed {
+				n += failed
+			}
+		}
+		for _, l := range r.Long {
+			n += len(l.Cuts)
+			if l.Opened == len(l.Cuts) {
+				n++ // it is cut now
+			}
+		}
+		return n
+	}
+	last, since := failures(), time.Now()
+	NewWithT(t).Eventually(func() time.Duration {
+		if n := failures(); n != last || m.Report().TLS.Asked == 0 {
+			last, since = n, time.Now()
+		}
+		return time.Since(since)
+	}).WithTimeout(limit).WithPolling(100*time.Millisecond).Should(BeNumerically(">", long), func() string { return fmt.Sprintf("something fails all the time: %+v", m.Report()) })
+}
+
+// A holding is what must not change whatever happens to an edge.
+type holding struct {
+	address netip.Prefix // the worker's
+	server  netip.Addr
+	ready   meta.Time // since when its node is
+}
+
+// holds is what is so now; an error where the node is not Ready, or its machine has no
+// address.
+func (s *stage) holds(ctx context.Context) (holding, error) {
+	lease, err := s.worker.Machine.Lease()
+	if err != nil {
+		return holding{}, fmt.Errorf("the worker has no address: %w", err)
+	}
+	node, err := s.guest.CoreV1().Nodes().Get(ctx, s.worker.VM.Name, meta.GetOptions{})
+	if err != nil {
+		return holding{}, err
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == core.NodeReady && c.Status == core.ConditionTrue {
+			return holding{lease.Address, lease.Server, c.LastTransitionTime}, nil
+		}
+	}
+	return holding{}, fmt.Errorf("node %s is not Ready", node.Name)
+}

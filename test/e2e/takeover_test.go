@@ -1,0 +1,149 @@
+// This file shows what a machine notices when an edge fails, is replaced or is
+// changed: for how long, and how often its connections are cut. The figures are a
+// table; what is asserted is what must hold on the slowest machine.
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/testbed/measure"
+)
+
+// takeoverVariable asks for all faults, with two edges and with one: `make
+// bench-takeover`.
+const takeoverVariable = "OOOI_TAKEOVER"
+
+// tooLong is what no machine may be without the API of its cluster, however busy the
+// one is that the test runs on.
+const tooLong = 15 * time.Second
+
+func TestTakeOver(t *testing.T) {
+	b := newBed(t, 2)
+	all := os.Getenv(takeoverVariable) == "all"
+	two := newStage(t, b, 2, 230, map[string]string{"lease-time": "1m"})
+	t.Run("two edges", func(t *testing.T) { testFaults(t, two, all) })
+	t.Run("sockets", func(t *testing.T) { testSockets(t, two) })
+	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
+	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker) })
+	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
+	if all {
+		t.Run("limits", func(t *testing.T) { testLimits(t, two) })
+	}
+	b.destroy(two.hosted)
+	if all {
+		one := newStage(t, b, 1, 231, nil)
+		t.Run("one edge", func(t *testing.T) { testFaults(t, one, all) })
+		b.destroy(one.hosted)
+	}
+	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
+}
+
+// testFaults lets one fault after the other happen, and prints the table.
+func testFaults(t *testing.T, s *stage, all bool) {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 1, ' ', 0)
+	fmt.Fprintf(w, "| %s\t| TLS ms\t| DNS ms\t| DHCP ms\t| cuts\t| connected again ms\t|\n", map[int]string{1: "one edge", 2: "two edges"}[len(s.network.Edges)])
+	fmt.Fprintf(w, "| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")
+	for _, f := range faults() {
+		if f.quick || all {
+			t.Run(f.name, func(t *testing.T) { row(w, f.name, testFault(t, s, f)) })
+		}
+	}
+	_ = w.Flush() // into memory
+	t.Logf("the longest time without a new TLS connection, an answer of DNS and a renewal; cuts of the long connection that had most:\n%s", &table)
+	if path := os.Getenv("OOOI_TAKEOVER_TABLE"); path != "" {
+		appendTo(t, path, table.String())
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	defer f.Close()
+	_, err = io.WriteString(f, text+"\n")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+}
+
+// testFault measures one fault and asserts what must hold.
+func testFault(t *testing.T, s *stage, f fault) measure.Report {
+	g := NewWithT(t)
+	s.whole(t, 2*time.Minute)
+	before, err := s.holds(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	edge := s.victim(t, f)
+	s.sendTo(t, edge)
+	m, stop := s.start(t)
+
+	f.do(t, s, m, edge)
+
+	quiet(t, m, 3*time.Second, 3*time.Minute)
+	report := stop()
+	t.Logf("%+v", report)
+	g.Expect(report.DHCP.Addresses).To(HaveLen(1), "the renewing machine's address moved")
+	after, err := s.holds(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(after).To(Equal(before), "the worker's address, its DHCP server, and since when its node is Ready")
+	if len(s.network.Edges) > 1 {
+		g.Expect(time.Duration(report.TLS.LongestGap)).To(BeNumerically("<", tooLong), "new TLS connections")
+		g.Expect(time.Duration(report.DNS.LongestGap)).To(BeNumerically("<", tooLong), "answers of DNS")
+		for _, l := range report.Long {
+			g.Expect(len(l.Cuts)).To(BeNumerically("<=", f.cuts), "cuts of a long connection: %+v", l.Cuts)
+		}
+	}
+	return report
+}
+
+// victim is the edge that machines will send to.
+func (s *stage) victim(t *testing.T, f fault) edgePod {
+	t.Helper()
+	g := NewWithT(t)
+	if f.onSecond && len(s.network.Edges) == 1 {
+		s.moveToSecond(t)
+	}
+	pods := s.pods(t)
+	if !f.onSecond {
+		return pods[0]
+	}
+	i := slices.IndexFunc(pods, func(p edgePod) bool { return p.nodeNumber() == 2 })
+	g.Expect(i).To(BeNumerically(">=", 0), "an edge is on each node")
+	return pods[i]
+}
+
+// moveToSecond has the one edge run on the second node.
+func (s *stage) moveToSecond(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	edge := s.pods(t)[0]
+	if edge.nodeNumber() == 2 {
+		return
+	}
+	_, err := s.cluster.Kubectl(t.Context(), "cordon", "node1")
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", "node1") }()
+	g.Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
+	s.replaced(t, edge, 2*time.Minute)
+}
+
+// row is one line of the table.
+func row(w io.Writer, name string, r measure.Report) {
+	cuts, back := 0, measure.Milliseconds(0)
+	for _, l := range r.Long {
+		cuts = max(cuts, len(l.Cuts))
+		for _, c := range l.Cuts {
+			back = max(back, c.Back)
+		}
+	}
+	ms := func(d measure.Milliseconds) int64 { return time.Duration(d).Milliseconds() }
+	fmt.Fprintf(w, "| %s\t| %d\t| %d\t| %d\t| %d\t| %d\t|\n", name, ms(r.TLS.LongestGap), ms(r.DNS.LongestGap), ms(r.DHCP.LongestGap), cuts, ms(back))
+}
