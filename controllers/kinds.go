@@ -35,6 +35,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
+	if err := mgr.Add(&admission{client: r.Client, live: r.Live, log: mgr.GetLogger().WithName("admission")}); err != nil {
+		return err
+	}
 	return mgr.Add(&kinds{
 		mapper:  mgr.GetRESTMapper(),
 		metrics: r.Metrics,

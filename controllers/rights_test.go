@@ -66,7 +66,7 @@ func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
 	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + EdgeRole, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
 	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test"}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test", Labels: ownedLabels()}}
 	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Delete(t.Context(), lease)).To(Succeed())

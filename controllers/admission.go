@@ -1,0 +1,126 @@
+// This file keeps an edge to Leases of its own, which its rights alone can't: RBAC
+// knows no prefix of a name, and where an edge runs, other Leases say who leads
+// the hosted control plane. The policy is the API server's to hold (a
+// ValidatingAdmissionPolicy), one for all edges, made when the operator starts:
+// the Operator Lifecycle Manager installs none. It restricts nobody but
+// ServiceAccounts of an edge's name.
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	admissionregistrationv1ac "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// leasePolicy is the name of the policy and of what puts it in force.
+const leasePolicy = "oooi-edge-leases"
+
+// What it says, in the API server's own language (CEL).
+const (
+	// anEdge: no name of a ServiceAccount has a colon in it.
+	anEdge = `request.userInfo.username.startsWith('system:serviceaccount:') && request.userInfo.username.endsWith(':` + EdgeRole + `')`
+	// ownName: of an address given by DHCP, or of a report.
+	ownName = `(object == null ? oldObject : object).metadata.name.matches('^oooi(-report)?[.]')`
+)
+
+// carries says that o, where there is one, carries our labels.
+func carries(o string) string {
+	has := func(label string) string {
+		return fmt.Sprintf("'%s' in %s.metadata.labels && %s.metadata.labels['%s'] == '%s'", label, o, o, label, ours)
+	}
+	return fmt.Sprintf("%s == null || has(%s.metadata.labels) && %s && %s", o, o, has(labelPartOf), has(labelManagedBy))
+}
+
+// An admission keeps the policy as it should be while the operator works.
+type admission struct {
+	client client.Client
+	live   client.Reader
+	log    logr.Logger
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*admission) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable. Without the policy everything is served, so
+// a failure is said and tried again.
+func (a *admission) Start(ctx context.Context) error {
+	tick := time.NewTicker(whileServed)
+	defer tick.Stop()
+	for {
+		if err := a.keep(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error(err, "edges can write any Lease where they run until this is mended", "policy", leasePolicy)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *admission) keep(ctx context.Context) error {
+	owner, err := a.owner(ctx)
+	if err != nil {
+		return err
+	}
+	policy, binding := leaseAdmission()
+	policy.WithLabels(plainLabels("oooi-operator")).WithOwnerReferences(owner...)
+	binding.WithLabels(plainLabels("oooi-operator")).WithOwnerReferences(owner...)
+	for _, o := range []runtime.ApplyConfiguration{policy, binding} {
+		if err := a.client.Apply(ctx, o, client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+			return fmt.Errorf("applying the policy over Leases of edges: %w", err)
+		}
+	}
+	return nil
+}
+
+// owner is the role of edges, so that the policy goes where that does. None where
+// somebody gave edges their rights otherwise.
+func (a *admission) owner(ctx context.Context) ([]*metav1ac.OwnerReferenceApplyConfiguration, error) {
+	role := &metav1.PartialObjectMetadata{}
+	role.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"))
+	if err := a.live.Get(ctx, types.NamespacedName{Name: EdgeRole}, role); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return []*metav1ac.OwnerReferenceApplyConfiguration{metav1ac.OwnerReference().
+		WithAPIVersion(rbacv1.SchemeGroupVersion.String()).WithKind("ClusterRole").WithName(EdgeRole).WithUID(role.UID)}, nil
+}
+
+// leaseAdmission is the policy and what puts it in force, without labels and owner.
+func leaseAdmission() (*admissionregistrationv1ac.ValidatingAdmissionPolicyApplyConfiguration, *admissionregistrationv1ac.ValidatingAdmissionPolicyBindingApplyConfiguration) {
+	validation := func(message, expression string) *admissionregistrationv1ac.ValidationApplyConfiguration {
+		return admissionregistrationv1ac.Validation().WithMessage(message).WithExpression(expression).WithReason(metav1.StatusReasonForbidden)
+	}
+	const mine = "an edge writes Leases that carry the labels " + labelPartOf + " and " + labelManagedBy + " of oooi, and no others"
+	leases := schema.GroupVersionResource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
+	policy := admissionregistrationv1ac.ValidatingAdmissionPolicy(leasePolicy).
+		WithSpec(admissionregistrationv1ac.ValidatingAdmissionPolicySpec().
+			WithFailurePolicy(admissionregistrationv1.Fail).
+			WithMatchConstraints(admissionregistrationv1ac.MatchResources().WithResourceRules(
+				admissionregistrationv1ac.NamedRuleWithOperations().
+					WithAPIGroups(leases.Group).WithAPIVersions(leases.Version).WithResources(leases.Resource).
+					WithOperations(admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete))).
+			WithMatchConditions(admissionregistrationv1ac.MatchCondition().WithName("an-edge").WithExpression(anEdge)).
+			WithValidations(
+				validation("an edge writes Leases whose name begins with oooi. or oooi-report., and no others", ownName),
+				validation(mine, carries("object")),
+				validation(mine, carries("oldObject"))))
+	binding := admissionregistrationv1ac.ValidatingAdmissionPolicyBinding(leasePolicy).
+		WithSpec(admissionregistrationv1ac.ValidatingAdmissionPolicyBindingSpec().
+			WithPolicyName(leasePolicy).
+			WithValidationActions(admissionregistrationv1.Deny))
+	return policy, binding
+}
