@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,13 @@ func (w *world) machineOn(n network.Network) {
 	m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
 	m.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}}}
 	w.Machines = append(w.Machines, m)
+}
+
+// annotated are w's annotations with one more of ours.
+func annotated(w world, key, value string) map[string]string {
+	out := maps.Clone(w.HostedCluster.Annotations)
+	out[hcp.Prefix+key] = value
+	return out
 }
 
 // TestDeletedNodePoolMovesNobody: the network of the second NodePool does not

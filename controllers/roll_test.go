@@ -1,0 +1,270 @@
+package controllers
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// twoEdges is a story's world whose two edges on each network run as desired.
+func twoEdges(t *testing.T) (world, network.Plan) {
+	t.Helper()
+	w, plan := served(t, "two-edges")
+	for _, d := range edges(t, w, plan) {
+		w.edges = append(w.edges, running(d))
+	}
+	w.edges = slices.DeleteFunc(w.edges, isAsk)
+	w.last = plan
+	return w, plan
+}
+
+// change is w with what d applies, of which a pod that is made anew does not serve
+// yet.
+func (w world) change(t *testing.T, d decision) world {
+	t.Helper()
+	var out []appsv1.Deployment
+	for _, live := range w.edges {
+		o := metav1.PartialObjectMetadata{ObjectMeta: live.ObjectMeta}
+		o.SetGroupVersionKind(deploymentKind)
+		w.owned = append(w.owned, o)
+	}
+	gone := obsolete(w, d)
+	w.owned = nil
+	for _, live := range w.edges {
+		if !slices.ContainsFunc(gone, func(o metav1.PartialObjectMetadata) bool { return o.Name == live.Name }) {
+			out = append(out, live)
+		}
+	}
+	for _, u := range d.desired {
+		if u.GroupVersionKind() != deploymentKind || d.held[u.GetName()] {
+			continue
+		}
+		i := slices.IndexFunc(out, func(x appsv1.Deployment) bool { return x.Name == u.GetName() })
+		switch {
+		case i < 0:
+			out = append(out, made(t, u))
+		case !hasTemplate(out[i], u):
+			was := out[i]
+			out[i] = made(t, u)
+			out[i].Generation, out[i].Status = was.Generation+1, was.Status
+		}
+	}
+	w.edges, w.last = out, d.plan
+	return w
+}
+
+// set replaces what is known of one Deployment.
+func (w *world) set(name string, to func(appsv1.Deployment) appsv1.Deployment) {
+	w.edges = slices.Clone(w.edges)
+	for i, d := range w.edges {
+		if d.Name == name {
+			w.edges[i] = to(d)
+		}
+	}
+}
+
+func stopped(d appsv1.Deployment) appsv1.Deployment {
+	d.Status.AvailableReplicas = 0
+	return d
+}
+
+func heldOf(d decision) []string {
+	var out []string
+	for name := range d.held {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+const (
+	first, second   = "oooi-edge-clusters-vlan100-1", "oooi-edge-clusters-vlan100-2"
+	first2, second2 = "oooi-edge-clusters-storage-1", "oooi-edge-clusters-storage-2"
+)
+
+// TestOneEdgeAtATime: a new image goes to one edge of each network, and to its
+// sibling once that serves.
+func TestOneEdgeAtATime(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	o := testOptions
+	g.Expect(decide(w, o, testNow).held).To(BeEmpty(), "nothing changes")
+	o.Image += "2"
+	d := decide(w, o, testNow)
+	g.Expect(heldOf(d)).To(Equal([]string{second2, second}))
+	w = w.change(t, d)
+	d = decide(w, o, testNow)
+	g.Expect(heldOf(d)).To(Equal([]string{second2, second}), "the first does not serve yet")
+	w.set(first, running)
+	d = decide(w, o, testNow)
+	g.Expect(heldOf(d)).To(Equal([]string{second2}), "each network for itself")
+	w = w.change(t, d)
+	w.set(first2, running)
+	w.set(second, running)
+	w = w.change(t, decide(w, o, testNow))
+	w.set(second2, running)
+	d = decide(w, o, testNow)
+	g.Expect(d.held).To(BeEmpty())
+	for _, u := range d.desired {
+		if isDesiredEdge(u) {
+			live, _ := w.deployment(u.GetName())
+			g.Expect(hasTemplate(live, u)).To(BeTrue(), u.GetName())
+		}
+	}
+}
+
+func TestRoll(t *testing.T) {
+	older := func(d appsv1.Deployment) appsv1.Deployment {
+		d.Annotations = map[string]string{templateAnnotation: "older"}
+		return d
+	}
+	without := func(w *world, name string) {
+		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool { return d.Name == name })
+	}
+	for name, c := range map[string]struct {
+		change func(*world)
+		held   []string
+	}{
+		"nothing to do": {func(*world) {}, nil},
+		"both are of an operator that knew no templates": {func(w *world) {
+			for _, name := range []string{first, second} {
+				w.set(name, func(d appsv1.Deployment) appsv1.Deployment { d.Annotations = nil; return d })
+			}
+		}, []string{second}},
+		"the first is older":                            {func(w *world) { w.set(first, older) }, nil},
+		"the first is older, the second does not serve": {func(w *world) { w.set(first, older); w.set(second, stopped) }, []string{first}},
+		"the first is older, the second is not there":   {func(w *world) { w.set(first, older); without(w, second) }, []string{first}},
+		"the first is older and serves nothing":         {func(w *world) { w.set(first, older); w.set(first, stopped) }, nil},
+		"both are older, the first serves nothing":      {func(w *world) { w.set(first, older); w.set(first, stopped); w.set(second, older) }, []string{second}},
+		"both are older, the second serves nothing":     {func(w *world) { w.set(first, older); w.set(second, older); w.set(second, stopped) }, []string{first}},
+		"both are older, neither serves": {func(w *world) {
+			w.set(first, older)
+			w.set(second, older)
+			w.set(first, stopped)
+			w.set(second, stopped)
+		}, nil},
+		"the second has not yet begun what is wished": {func(w *world) {
+			w.set(first, older)
+			w.set(second, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
+		}, []string{first}},
+		"the second's old pod still goes": {func(w *world) {
+			w.set(first, older)
+			w.set(second, func(d appsv1.Deployment) appsv1.Deployment { d.Status.Replicas = 2; return d })
+		}, []string{first}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := twoEdges(t)
+			c.change(&w)
+			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+		})
+	}
+}
+
+// TestSomeEdgeServes: whatever comes and goes meanwhile, a roll never takes the
+// last edge that serves, and it comes to its end.
+func TestSomeEdgeServes(t *testing.T) {
+	plain, _ := twoEdges(t)
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		w, o := plain, testOptions
+		names := []string{first, second}
+		serving := func() (n int) {
+			for _, name := range names {
+				if d, there := w.deployment(name); there && available(d) {
+					n++
+				}
+			}
+			return n
+		}
+		for step := range 40 {
+			before := serving()
+			d := decide(w, o, testNow)
+			w = w.change(t, d)
+			if lost := before - serving(); lost > 0 && serving() == 0 || lost > 1 {
+				t.Fatalf("seed %d, step %d: %d served, %d do now", seed, step, before, serving())
+			}
+			switch name := names[r.IntN(2)]; r.IntN(5) {
+			case 0:
+				o.Image += "x"
+			case 1:
+				w.set(name, stopped)
+			case 2:
+				w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool { return d.Name == name })
+				if serving() == 0 { // Who takes both has taken the network.
+					w = plain
+				}
+			default:
+				w.set(name, running)
+			}
+		}
+		for range 4 {
+			d := decide(w, o, testNow)
+			w = w.change(t, d)
+			for _, name := range []string{first, second, first2, second2} {
+				w.set(name, running)
+			}
+		}
+		if d := decide(w, o, testNow); len(d.held) > 0 || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+			return isDesiredEdge(u) && rolls(w, u)
+		}) {
+			t.Fatalf("seed %d: not at its end: %v", seed, d.held)
+		}
+	}
+}
+
+// TestOneEdgeIsWishedNow: the other goes once the one that stays serves as it is
+// wished, and who stays is not made anew for it.
+func TestOneEdgeIsWishedNow(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.HostedCluster.Annotations = annotated(w, "edges", "1")
+	goes := func(w world) []string {
+		after := w.change(t, decide(w, testOptions, testNow))
+		var out []string
+		for _, d := range w.edges {
+			if _, there := after.deployment(d.Name); !there {
+				out = append(out, d.Name)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	g.Expect(goes(w)).To(Equal([]string{second2, second}))
+	for _, u := range decide(w, testOptions, testNow).desired {
+		g.Expect(isDesiredEdge(u) && rolls(w, u)).To(BeFalse(), u.GetName())
+		g.Expect(u.GroupVersionKind()).NotTo(Equal(budgetKind), "it would stop every drain")
+	}
+	lame := w
+	lame.set(first, stopped)
+	g.Expect(goes(lame)).To(Equal([]string{second2}), "nobody else serves vlan100")
+	lame.set(second, stopped)
+	g.Expect(goes(lame)).To(Equal([]string{second2, second}), "it is of no use")
+}
+
+// TestASecondEdgeIsWishedNow: it comes, and the first is not made anew for it.
+func TestASecondEdgeIsWishedNow(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := served(t, "one-edge")
+	w.edges = nil
+	d := decide(w, testOptions, testNow)
+	for range 2 {
+		w = w.change(t, d)
+		w.edges = []appsv1.Deployment{running(w.edges[0])}
+		d = decide(w, testOptions, testNow)
+	}
+	g.Expect(w.edges[0].Name).To(HaveSuffix("-1"))
+	w.HostedCluster.Annotations = annotated(w, "edges", "2")
+	d = decide(w, testOptions, testNow)
+	g.Expect(d.held).To(BeEmpty())
+	g.Expect(d.cuts).To(BeEmpty())
+	after := w.change(t, d)
+	g.Expect(after.edges).To(HaveLen(2))
+	g.Expect(after.edges[0]).To(Equal(w.edges[0]))
+}
