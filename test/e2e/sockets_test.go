@@ -116,6 +116,7 @@ func testForwarding(t *testing.T, s *stage) {
 			Should(MatchError(ContainSubstring("the kernel would forward what machines send by "+vlanDevice)), name)
 	}
 	g.Eventually(func() ([]uint16, error) { return listening(path) }).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeEmpty(), "ports on the VLAN")
+	g.Expect(s.passedOn(t, pod)).To(ContainElement("192.168.100.7"), "the kernel is a router now")
 	m, stop := s.start(t)
 	quiet(t, m, 3*time.Second, time.Minute)
 	stop()

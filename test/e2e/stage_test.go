@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,7 +74,11 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	g.Expect(err).NotTo(HaveOccurred())
 	s.network = networkOf(t, plan, s.worker)
 	g.Expect(s.network.Edges).To(HaveLen(edges))
-	s.name = s.network.DNS.Views[0].Records[0].Name
+	for _, r := range s.network.DNS.Views[0].Records {
+		if !strings.HasPrefix(r.Name, "*") {
+			s.name = r.Name
+		}
+	}
 	renewing := s.plug(t, "renew")
 	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
@@ -88,9 +94,13 @@ func (s *stage) plug(t *testing.T, name string) station {
 	g := NewWithT(t)
 	const card = "eth0"
 	name = s.cluster.HostName(name + s.hosted.Name)
-	g.Expect(testbed.DeleteNetNS(name)).To(Succeed())
+	remove := func() error {
+		_ = exec.Command("ip", "-n", name, "link", "delete", card).Run() // now: with its namespace it goes some time later
+		return testbed.DeleteNetNS(name)
+	}
+	g.Expect(remove()).To(Succeed())
 	g.Expect(testbed.NewNetNS(name)).To(Succeed())
-	t.Cleanup(func() { _ = testbed.DeleteNetNS(name) })
+	t.Cleanup(func() { _ = remove() })
 	path := testbed.NetNSPath(name)
 	g.Expect(s.cluster.PlugVLAN(t.Context(), path, card, s.worker.VM.VLAN, nil)).To(Succeed())
 	return station{path, card}

@@ -33,6 +33,7 @@ func TestTakeOver(t *testing.T) {
 	two := newStage(t, b, 2, 230, map[string]string{"lease-time": "1m"})
 	t.Run("two edges", func(t *testing.T) { testFaults(t, two, all) })
 	t.Run("sockets", func(t *testing.T) { testSockets(t, two) })
+	t.Run("router", func(t *testing.T) { testRouter(t, two) })
 	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker) })
 	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
