@@ -1,0 +1,243 @@
+package controllers
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// askFirst is a story's world in which nothing of ours runs, and who asks was just
+// made.
+func askFirst(t *testing.T, story string) world {
+	t.Helper()
+	w, _ := served(t, story)
+	w.edges, w.Machines = nil, nil
+	return w.change(t, decide(w, testOptions, testNow))
+}
+
+// deploys says how many Deployments of each name d asks for.
+func deploys(d decision) map[string]int {
+	out := map[string]int{}
+	for _, u := range d.desired {
+		if name := u.GetLabels()[labelName]; u.GroupVersionKind() == deploymentKind {
+			out[name]++
+		}
+	}
+	return out
+}
+
+// TestAddressesAreAskedForFirst: no edge is made before, and none is asked for
+// again after.
+func TestAddressesAreAskedForFirst(t *testing.T) {
+	g := NewWithT(t)
+	w := askFirst(t, "lb-ip")
+	d := decide(w, testOptions, testNow)
+	g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 1}))
+	g.Expect(kindsOf(d.desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
+	g.Expect(kindsOf(d.desired)).NotTo(ContainElement("PodDisruptionBudget"))
+	g.Expect(d.again).To(Equal(whileAsking))
+	ask := w.edges[0].Name
+
+	w.set(ask, running)
+	d = decide(w, testOptions, testNow)
+	g.Expect(deploys(d)).To(Equal(map[string]int{nameEdge: 1}))
+	g.Expect(d.cuts).To(BeEmpty())
+	w = w.change(t, d)
+	_, there := w.deployment(ask)
+	g.Expect(there).To(BeFalse(), "its address is an edge's now")
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 1}), "whether they serve or not")
+	g.Expect(decide(w, testOptions, testNow).again).To(Equal(whileServed))
+
+	two, _ := twoEdges(t)
+	two.edges = slices.DeleteFunc(two.edges, func(d appsv1.Deployment) bool { return d.Name == first })
+	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 4}), "the other edge would answer")
+}
+
+// TestAnAnswerIsToWhatWasAsked: another address is another question.
+func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world)
+		asks   bool
+	}{
+		"ready":     {func(*world) {}, false},
+		"not ready": {func(w *world) { w.set(w.edges[0].Name, stopped) }, true},
+		"not begun": {func(w *world) {
+			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
+		}, true},
+		"other addresses": {func(w *world) {
+			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6-192.168.100.9")
+		}, true},
+		"only the next hop": {func(w *world) {
+			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.7,192.168.100.3,192.168.100.4,192.168.100.5")
+		}, true},
+		"two edges instead":     {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "edges", "2") }, false},
+		"another lease time":    {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, false},
+		"a second definition's": {func(w *world) { w.edges[0].Labels = nil; w.edges[0].Name = "x" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := askFirst(t, "lb-ip")
+			w.set(w.edges[0].Name, running)
+			c.change(&w)
+			NewWithT(t).Expect(deploys(decide(w, testOptions, testNow))[nameAsk] == 1).To(Equal(c.asks))
+		})
+	}
+}
+
+// TestWhoAsks holds none of the addresses it asks for, and is otherwise as an edge.
+func TestWhoAsks(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	n := plan.Networks[0]
+	at := func(n network.Network) map[string]string {
+		return made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Annotations
+	}
+	for _, two := range []bool{false, true} {
+		if two {
+			n.Edges, n.ReservedAddresses = append(n.Edges, network.Edge{Number: 2, Address: n.ReservedAddresses[0]}), nil
+		}
+		g.Expect(at(n)[networksAnnotation]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
+		g.Expect(at(n)[asksAnnotation]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
+	}
+	ask := made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
+	as := edge(t, w, plan).Spec.Template.Spec
+	g.Expect(ask.Containers).To(HaveLen(1))
+	g.Expect(ask.Containers[0].Args).To(ContainElements("ask", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
+	for _, of := range []func(any) any{
+		func(x any) any { return field(t, x, "securityContext") }, func(x any) any { return field(t, x, "tolerations") },
+		func(x any) any { return field(t, x, "affinity") }, func(x any) any { return field(t, x, "serviceAccountName") },
+	} {
+		g.Expect(of(ask)).To(Equal(of(as)))
+	}
+	g.Expect(ask.Containers[0].SecurityContext).To(Equal(as.Containers[0].SecurityContext))
+	n.Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
+	limits := made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
+	g.Expect(limits).To(HaveKey(HaveSuffix("br1")))
+}
+
+// field of x as JSON has it.
+func field(t *testing.T, x any, name string) any {
+	t.Helper()
+	b, err := json.Marshal(x)
+	all := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if err != nil || all[name] == nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return all[name]
+}
+
+// TestTakenAddress: it is said, the network waits, and everything else goes on.
+func TestTakenAddress(t *testing.T) {
+	router := network.TakenAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
+	said := func(d decision) bool { return d.problems.Has(network.AddressTaken) }
+	taken := func(t *testing.T) world {
+		w := askFirst(t, "two-edges")
+		for i := range w.edges {
+			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-time.Minute))
+		}
+		w.reports = []reported{{"clusters.vlan100", network.Report{Taken: []network.TakenAddress{router}}}}
+		return w
+	}
+	t.Run("said, and waited for", func(t *testing.T) {
+		g := NewWithT(t)
+		w := taken(t)
+		d := decide(w, testOptions, testNow)
+		g.Expect(said(d)).To(BeTrue())
+		g.Expect(d.action).To(Equal(serve), "what is mended must reach who asks")
+		g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 2}))
+		w.set("oooi-ask-clusters-storage", running)
+		d = decide(w, testOptions, testNow)
+		g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 1, nameEdge: 2}), "the other network is served")
+		c, _ := condition(w, d, outcome{edges: w.change(t, d).edges}, testNow)
+		g.Expect(c.Reason).To(Equal(string(network.AddressTaken)))
+		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
+	})
+	t.Run("edges of ours that still end are nobody", func(t *testing.T) {
+		g := NewWithT(t)
+		w := taken(t)
+		for i := range w.edges {
+			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-5 * time.Second))
+		}
+		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
+		g.Expect(said(decide(w, testOptions, testNow.Add(edgesEnd)))).To(BeTrue())
+	})
+	t.Run("mended by other addresses, with machines there", func(t *testing.T) {
+		g := NewWithT(t)
+		w := taken(t)
+		for _, n := range w.last.Networks {
+			w.machineOn(n)
+		}
+		w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
+		d := decide(w, testOptions, testNow)
+		n := d.plan.Networks[slices.IndexFunc(d.plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
+		g.Expect(n.NextHop.String()).To(Equal("192.168.100.6"), "%v", d.problems)
+		g.Expect(said(d)).To(BeFalse(), "who asks has yet to answer")
+	})
+	t.Run("told by nobody who asks now", func(t *testing.T) {
+		g := NewWithT(t)
+		w, _ := twoEdges(t)
+		w.reports = taken(t).reports
+		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
+	})
+}
+
+// TestSlowTakeoverIsSaid: of an edge that there is, and nothing is held back.
+func TestSlowTakeoverIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.reports = []reported{
+		{"clusters.vlan100", network.Report{Edge: 2, SlowTakeover: "arp_announce is 2"}}, {"clusters.vlan100", network.Report{Edge: 1}},
+		{"clusters.gone", network.Report{Edge: 1, SlowTakeover: "x"}},
+	}
+	d := decide(w, testOptions, testNow)
+	var slow network.Problems
+	for _, p := range d.problems {
+		if p.Reason == network.TakeoverSlow {
+			slow = append(slow, p)
+		}
+	}
+	g.Expect(slow).To(HaveLen(1))
+	g.Expect(slow[0].Detail).To(ContainSubstring("arp_announce is 2"))
+	c, _ := condition(w, d, outcome{edges: w.edges}, testNow)
+	g.Expect(c.Reason).To(Equal(ServedWithLimits))
+}
+
+// TestStaleReports go, and DHCP leases and what edges that there are told do not.
+func TestStaleReports(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	lease := func(name, network, edge string) {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name + " " + network + " " + edge,
+			Labels: map[string]string{labelName: name, labelNetwork: network, labelEdge: edge}}}
+		o.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+		w.owned = append(w.owned, o)
+	}
+	lease("dhcp", "clusters.vlan100", "")
+	lease("dhcp", "clusters.gone", "")
+	for _, e := range []string{"0", "1", "2"} {
+		lease(nameReport, "clusters.vlan100", e)
+		lease(nameReport, "clusters.gone", e)
+	}
+	names := func(d decision) []string {
+		var out []string
+		for _, o := range obsolete(w, d) {
+			out = append(out, o.Name)
+		}
+		return out
+	}
+	gone := []string{"dhcp clusters.gone ", "oooi-report clusters.gone 0", "oooi-report clusters.gone 1", "oooi-report clusters.gone 2"}
+	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, "oooi-report clusters.vlan100 0")))
+	w.edges = nil
+	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, "oooi-report clusters.vlan100 1", "oooi-report clusters.vlan100 2")))
+}
