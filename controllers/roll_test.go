@@ -75,6 +75,11 @@ func stopped(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
+func older(d appsv1.Deployment) appsv1.Deployment {
+	d.Annotations = map[string]string{templateAnnotation: "older"}
+	return d
+}
+
 func heldOf(d decision) []string {
 	var out []string
 	for name := range d.held {
@@ -121,10 +126,6 @@ func TestOneEdgeAtATime(t *testing.T) {
 }
 
 func TestRoll(t *testing.T) {
-	older := func(d appsv1.Deployment) appsv1.Deployment {
-		d.Annotations = map[string]string{templateAnnotation: "older"}
-		return d
-	}
 	without := func(w *world, name string) {
 		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool { return d.Name == name })
 	}

@@ -1,0 +1,96 @@
+package controllers
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestCuts: what ends is said before it does, and nothing else is.
+func TestCuts(t *testing.T) {
+	old := func(w *world, names ...string) {
+		for _, name := range names {
+			w.set(name, older)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*world, *Options)
+		says   []string
+	}{
+		"nothing changes":    {func(*world, *Options) {}, nil},
+		"another lease time": {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, nil},
+		"another image": {func(_ *world, o *Options) { o.Image += "2" }, []string{
+			"Edge " + first + " is made anew: each connection by it is cut once, as edge " + second + " takes its machines over first.",
+			"Edge " + first2 + " is made anew: each connection by it is cut once, as edge " + second2 + " takes its machines over first."}},
+		"the second's turn":           {func(w *world, _ *Options) { old(w, second) }, []string{"Edge " + second + " is made anew: each connection by it is cut once, as edge " + first + " takes"}},
+		"one that does not serve":     {func(w *world, _ *Options) { old(w, second); w.set(second, stopped) }, nil},
+		"one that waits for its turn": {func(w *world, _ *Options) { old(w, first); w.set(second, stopped) }, nil},
+		"one edge instead of two":     {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Edge " + second + " goes", "Edge " + second2 + " goes"}},
+		"other addresses": {func(w *world, _ *Options) {
+			w.Machines = nil
+			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6,192.168.100.3,192.168.100.8,192.168.100.9")
+		}, []string{"On network clusters/vlan100 next hop 192.168.100.2 becomes 192.168.100.6: all connections by its edges end, and machines learn the new addresses when they renew their lease, after half of 1h0m0s or sooner."}},
+		"a port is published no more": {func(w *world, _ *Options) {
+			n := &w.last.Networks[0]
+			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: n.ServiceAddress, Port: 8443, Default: "git:443"})
+		}, []string{"On network clusters/vlan100 nothing answers any more at 192.168.100.3:8443: connections to there end."}},
+		"an address is published no more": {func(w *world, _ *Options) {
+			n := &w.last.Networks[0]
+			gone := netip.MustParseAddr("10.240.0.201")
+			n.PublishedAddresses = append(n.PublishedAddresses[:len(n.PublishedAddresses):len(n.PublishedAddresses)], gone)
+			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: gone, Port: 6443, Default: "kube-apiserver:6443"})
+		}, []string{"nothing answers any more at 10.240.0.201:6443"}},
+		"a network is retired": {func(w *world, _ *Options) {
+			gone := w.last.Networks[1]
+			gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
+			w.last.Networks = append(w.last.Networks[:2:2], gone)
+			live, _ := w.deployment(first2)
+			live.Name, live.Labels = edgeName(gone, network.Edge{Number: 1}), edgeLabels(gone, network.Edge{Number: 1})
+			w.edges = append(w.edges, live)
+		}, []string{"Network clusters/backup is served no longer"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			w.Machines = nil
+			o := testOptions
+			w.last.Networks = append([]network.Network(nil), w.last.Networks...)
+			c.change(&w, &o)
+			d := decide(w, o, testNow)
+			said := strings.Join(d.cuts, "\n")
+			for _, s := range c.says {
+				g.Expect(said).To(ContainSubstring(s))
+			}
+			if len(c.says) == 0 {
+				g.Expect(said).To(BeEmpty())
+			}
+			w = w.change(t, d)
+			for _, e := range w.edges {
+				w.set(e.Name, running)
+			}
+			for strings.Contains(strings.Join(decide(w, o, testNow).cuts, ""), "made anew") {
+				w = w.change(t, decide(w, o, testNow)) // The sibling's turn.
+				for _, e := range w.edges {
+					w.set(e.Name, running)
+				}
+			}
+			g.Expect(decide(w, o, testNow).cuts).To(BeEmpty(), "once")
+		})
+	}
+}
+
+// TestTheOnlyEdgeIsMadeAnew: nobody takes its machines over, and that is said.
+func TestTheOnlyEdgeIsMadeAnew(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "one-edge")
+	w.edges, w.last = nil, plan
+	for _, e := range edges(t, w, plan) {
+		w.edges = append(w.edges, older(running(e)))
+	}
+	g.Expect(decide(w, testOptions, testNow).cuts).To(ConsistOf(ContainSubstring("as it is the only one, machines get no answer until it serves again")))
+	g.Expect(decide(w, testOptions, testNow).held).To(BeEmpty())
+}
