@@ -27,7 +27,9 @@ const (
 	// askPatience is how long an answer may take: a kernel asks three times, a
 	// second apart.
 	askPatience = 3 * time.Second
-	// askAgain is how long later it is asked again: an address is freed, or taken.
+	// askAgain is how long later it is asked again: an address is freed, or taken. A
+	// kernel believes for up to 45 s that who answered is there, so that what is
+	// freed is noticed within a minute.
 	askAgain = 10 * time.Second
 )
 
@@ -136,16 +138,11 @@ func addressesOn(device string) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// toBeOurs are the addresses on the VLAN that n's edges are to hold, without those
-// that are held here. A published address beyond the VLAN is somebody else's there
-// by right: a load balancer answers for it until edges do.
+// toBeOurs are the addresses of the VLAN that n's edges are to hold, without those
+// that are held here. What HyperShift published is never of the VLAN, and may be
+// somebody else's until edges answer for it: a load balancer's.
 func toBeOurs(n network.Network, held []netip.Addr) []netip.Addr {
 	out := []netip.Addr{n.NextHop, n.ServiceAddress}
-	for _, a := range n.PublishedAddresses {
-		if n.CIDR.Contains(a) {
-			out = append(out, a)
-		}
-	}
 	for _, e := range n.Edges {
 		out = append(out, e.Address)
 	}

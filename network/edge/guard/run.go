@@ -117,7 +117,8 @@ func (g *guard) handle(e Event) bool {
 	if do.Claim {
 		g.claims++
 		err := claim(g.Device, g.NextHop, g.claims)
-		if !g.failed("claim", err) {
+		// One that never comes to serve is claimed against for ever.
+		if c := next.Self.Claims; !g.failed("claim", err) && (c <= 8 || c&(c-1) == 0) {
 			g.Log.Info("claims the next hop", "address", g.NextHop, "sibling", string(next.Sight), "time", next.Self.Claims)
 		}
 		if g.Claimed != nil {
