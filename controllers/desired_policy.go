@@ -124,7 +124,7 @@ func toPods(w world, b network.Backend) []*egressRule {
 	}
 	svc := w.Services[i]
 	if len(svc.Spec.Selector) == 0 {
-		return to(w.byHand[svc.Name])
+		return to(w.byHand[servicePort{svc.Name, b.PortName}])
 	}
 	j := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == b.PortName && p.Port == int32(b.Port) })
 	if j < 0 {

@@ -5,7 +5,6 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -39,22 +38,28 @@ func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconc
 	return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
 }
 
-// gatherBehind reads where the API servers listen, and who is behind published
-// Services that select no pods.
+// A servicePort is one port of a Service, by names.
+type servicePort struct{ service, port string }
+
+// gatherBehind reads where the API servers listen, and who is behind Services that
+// select no pods.
 func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
 	slice := discoveryv1.EndpointSlice{}
 	if err := client.IgnoreNotFound(r.Client.Get(ctx, apiServerSlice, &slice)); err != nil {
 		return err
 	}
-	w.apiServers = behind(slice)
+	for _, at := range behind(slice) {
+		w.apiServers = append(w.apiServers, at...)
+	}
+	sortPlaces(w.apiServers)
 	if len(w.apiServers) == 0 {
 		// An API server that stops takes its address away: the last one's goes
 		// with it, and comes back. What we made then stays as it is.
 		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == networkPolicyKind })
 	}
-	w.byHand = map[string][]netip.AddrPort{}
+	w.byHand = map[servicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
-		if !hcp.Publishes(svc) || len(svc.Spec.Selector) > 0 {
+		if !hcp.ByHand(svc) {
 			continue
 		}
 		list := &discoveryv1.EndpointSliceList{}
@@ -62,31 +67,39 @@ func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
 		if err != nil {
 			return err
 		}
-		w.byHand[svc.Name] = behind(list.Items...)
+		for port, all := range behind(list.Items...) {
+			w.byHand[servicePort{svc.Name, port}] = all
+		}
 	}
 	return nil
 }
 
-// behind are all addresses of these slices, ready or not, each with each TCP port,
-// sorted.
-func behind(all ...discoveryv1.EndpointSlice) []netip.AddrPort {
-	var out []netip.AddrPort
+// behind are all addresses of these slices, ready or not, with each TCP port, by
+// that port's name.
+func behind(all ...discoveryv1.EndpointSlice) map[string][]netip.AddrPort {
+	out := map[string][]netip.AddrPort{}
 	for _, s := range all {
 		for _, p := range s.Ports {
 			if p.Port == nil || p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
 				continue
 			}
+			name := ""
+			if p.Name != nil {
+				name = *p.Name
+			}
 			for _, e := range s.Endpoints {
 				for _, text := range e.Addresses {
 					if a, err := netip.ParseAddr(text); err == nil {
-						out = append(out, netip.AddrPortFrom(a.Unmap(), uint16(*p.Port)))
+						out[name] = append(out[name], netip.AddrPortFrom(a.Unmap(), uint16(*p.Port)))
 					}
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b netip.AddrPort) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Port(), b.Port()))
-	})
-	return slices.Compact(out)
+	for _, places := range out {
+		sortPlaces(places)
+	}
+	return out
 }
+
+func sortPlaces(all []netip.AddrPort) { slices.SortFunc(all, netip.AddrPort.Compare) }

@@ -78,8 +78,8 @@ type world struct {
 	// apiServers are the addresses behind the management cluster's own API. Empty
 	// where they are not known.
 	apiServers []netip.AddrPort
-	// byHand is who is behind published Services that select no pods, by Service.
-	byHand map[string][]netip.AddrPort
+	// byHand is who is behind Services that select no pods.
+	byHand map[servicePort][]netip.AddrPort
 }
 
 // hasControlPlane says whether there is one to serve, and to be owned by.

@@ -54,10 +54,11 @@ func publications(o Objects) reachable {
 	return r
 }
 
-// Publishes says whether svc asks to be published.
-func Publishes(svc corev1.Service) bool {
-	_, there := svc.Annotations[Prefix+keyPublish]
-	return there
+// ByHand says whether somebody else than Kubernetes writes who is behind svc, and
+// it is not the hosted cluster's own ingress, whose machines are reached by the
+// network itself.
+func ByHand(svc corev1.Service) bool {
+	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, passthroughService)
 }
 
 // publication is svc at one name and port. Clients of other ports than 443 may

@@ -1,0 +1,335 @@
+package controllers
+
+import (
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// A connection that an edge makes.
+type connection struct {
+	what     string
+	to       party
+	protocol corev1.Protocol
+	port     int32
+}
+
+// surrounded is w on a management cluster of which everything is known: API
+// servers on nodes, nodes with pods, a resolver.
+func surrounded(w world) world {
+	w.Nodes = nil
+	for i, name := range []string{"10", "11", "12"} {
+		w.Nodes = append(w.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node" + name},
+			Spec:   corev1.NodeSpec{PodCIDR: "10.128." + []string{"0", "2", "4"}[i] + ".0/23"},
+			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.16.0." + name}}}})
+		w.apiServers = append(w.apiServers, netip.MustParseAddrPort("172.16.0."+name+":6443"))
+	}
+	w.byHand = map[servicePort][]netip.AddrPort{}
+	for _, svc := range w.Services {
+		for _, p := range svc.Spec.Ports {
+			w.byHand[servicePort{svc.Name, p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
+		}
+	}
+	w.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
+	return w
+}
+
+// everyStory is each story that is served, there.
+func everyStory(t *testing.T, test func(t *testing.T, w world, plan network.Plan)) {
+	t.Helper()
+	for _, story := range golden.Stories(t) {
+		w := surrounded(worldOf(t, story))
+		if d := decide(w, testOptions, testNow); d.action == serve {
+			t.Run(story.Name, func(t *testing.T) { test(t, w, d.plan) })
+		}
+	}
+}
+
+func storyThere(t *testing.T, name string, change func(*world)) (world, network.Plan) {
+	t.Helper()
+	stories := golden.Stories(t)
+	w := surrounded(worldOf(t, stories[slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == name })]))
+	change(&w)
+	d := decide(w, testOptions, testNow)
+	if d.action != serve {
+		t.Fatalf("%s is not served: %v", name, d.problems)
+	}
+	return w, d.plan
+}
+
+func address(text string) party { return party{address: netip.MustParseAddr(text)} }
+
+// behindService is a pod of svc, or who was written behind it by hand, and where
+// that listens for p.
+func behindService(svc corev1.Service, p corev1.ServicePort) (party, int32) {
+	if len(svc.Spec.Selector) == 0 {
+		return address("192.0.2.40"), p.TargetPort.IntVal
+	}
+	pod := party{namespace: svc.Namespace, labels: maps.Clone(svc.Spec.Selector), address: netip.MustParseAddr("10.128.2.40")}
+	pod.labels["pod-template-hash"] = "5d4f"
+	switch {
+	case p.TargetPort.Type == intstr.String:
+		pod.ports = map[string]int32{p.TargetPort.StrVal: 8443}
+		return pod, 8443
+	case p.TargetPort.IntVal == 0:
+		return pod, p.Port
+	}
+	return pod, p.TargetPort.IntVal
+}
+
+// needed is every connection that edges of plan make by the pod network.
+func needed(w world, plan network.Plan) []connection {
+	resolver := party{namespace: "openshift-dns", labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, address: netip.MustParseAddr("10.128.0.9")}
+	core := party{namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-dns"}, address: netip.MustParseAddr("10.128.0.8")}
+	out := []connection{
+		{"OpenShift's resolver", resolver, corev1.ProtocolUDP, 5353}, {"OpenShift's resolver, a long answer", resolver, corev1.ProtocolTCP, 5353},
+		{"CoreDNS", core, corev1.ProtocolUDP, 53}, {"CoreDNS, a long answer", core, corev1.ProtocolTCP, 53},
+		{"the resolver by its address", address("172.30.0.10"), corev1.ProtocolUDP, 53},
+	}
+	for _, at := range w.apiServers {
+		out = append(out, connection{"API server " + at.String(), party{address: at.Addr()}, corev1.ProtocolTCP, int32(at.Port())})
+	}
+	for _, n := range plan.Networks {
+		for _, at := range n.DNS.Upstreams.Servers {
+			out = append(out, connection{"upstream " + at.String(), party{address: at.Addr()}, corev1.ProtocolUDP, int32(at.Port())})
+		}
+		for _, b := range n.Backends {
+			switch b.Kind {
+			case network.BackendPods:
+				svc := w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service })]
+				p := svc.Spec.Ports[slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == int32(b.Port) })]
+				pod, port := behindService(svc, p)
+				out = append(out, connection{b.Name, pod, corev1.ProtocolTCP, port})
+			case network.BackendOutside:
+				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)})
+			}
+		}
+	}
+	return out
+}
+
+// theEdge is the pod of plan's first edge.
+func theEdge(plan network.Plan) party {
+	n := plan.Networks[0]
+	return party{namespace: plan.Cluster.ControlPlaneNamespace, labels: edgeLabels(n, n.Edges[0]), address: netip.MustParseAddr("10.128.0.77")}
+}
+
+// policies are HyperShift's for the cluster of plan, and ours after them.
+func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPolicy {
+	t.Helper()
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join("..", "test", "policies", "hypershift.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	theirs := strings.NewReplacer("clusters-blue", plan.Cluster.ControlPlaneNamespace, "blue-12345", w.HostedCluster.Spec.InfraID).Replace(string(text))
+	var out []networkingv1.NetworkPolicy
+	add := func(object map[string]any) {
+		p := networkingv1.NetworkPolicy{}
+		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object, &p, true)).To(Succeed())
+		out = append(out, p)
+	}
+	for _, u := range objectsOf(t, []byte(theirs)) {
+		add(u.Object)
+	}
+	for _, u := range desired(w, plan, testOptions) {
+		if u.GetKind() == networkPolicyKind.Kind {
+			add(u.Object)
+		}
+	}
+	return out
+}
+
+// namespaces of the management cluster, with their labels.
+func namespaces() map[string]map[string]string {
+	out := map[string]map[string]string{
+		"openshift-ingress": {"network.openshift.io/policy-group": "ingress"}, "openshift-monitoring": {"network.openshift.io/policy-group": "monitoring"},
+	}
+	for _, name := range []string{"openshift-ingress", "openshift-monitoring", "openshift-dns", "kube-system", "clusters-red", "tools"} {
+		if out[name] == nil {
+			out[name] = map[string]string{}
+		}
+		out[name][corev1.LabelMetadataName] = name
+	}
+	return out
+}
+
+// TestEgressAllows every connection that an edge makes, however an
+// implementation understands blocks.
+func TestEgressAllows(t *testing.T) {
+	everyStory(t, func(t *testing.T, w world, plan network.Plan) {
+		if len(plan.Networks) == 0 {
+			return
+		}
+		g := NewWithT(t)
+		all := policies(t, w, plan)
+		g.Expect(all[len(all)-1].Name).To(Equal(edgePolicy))
+		for _, blocksHoldPods := range []bool{false, true} {
+			e := evaluator{policies: all, namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
+			for _, c := range needed(w, plan) {
+				g.Expect(e.allows(theEdge(plan), c.to, c.protocol, c.port)).To(BeTrue(), c.what)
+			}
+		}
+	})
+}
+
+// TestEgressAllowsNoMore: whatever is taken from it, some connection is no longer
+// made.
+func TestEgressAllowsNoMore(t *testing.T) {
+	everyStory(t, func(t *testing.T, w world, plan network.Plan) {
+		if len(plan.Networks) == 0 {
+			return
+		}
+		p := policies(t, w, plan)[10]
+		broken := func(p networkingv1.NetworkPolicy) bool {
+			e := evaluator{policies: []networkingv1.NetworkPolicy{p}, namespaces: namespaces()}
+			return slices.ContainsFunc(needed(w, plan), func(c connection) bool { return !e.allows(theEdge(plan), c.to, c.protocol, c.port) })
+		}
+		g := NewWithT(t)
+		g.Expect(broken(p)).To(BeFalse())
+		for i, r := range p.Spec.Egress {
+			without := *p.DeepCopy()
+			without.Spec.Egress = slices.Delete(without.Spec.Egress, i, i+1)
+			g.Expect(broken(without)).To(BeTrue(), "rule %d", i)
+			for j := range r.To {
+				without := *p.DeepCopy()
+				without.Spec.Egress[i].To = slices.Delete(without.Spec.Egress[i].To, j, j+1)
+				g.Expect(len(r.To) == 1 || broken(without)).To(BeTrue(), "rule %d, peer %d", i, j)
+			}
+		}
+	})
+}
+
+// TestEgressRefuses what no edge has to do with, even where an implementation
+// takes pods to be in blocks.
+func TestEgressRefuses(t *testing.T) {
+	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
+	stranger := party{namespace: "tools", labels: map[string]string{"app": "kube-apiserver"}, address: netip.MustParseAddr("10.128.4.9"), ports: map[string]int32{"client": 6443}}
+	red := stranger
+	red.namespace = "clusters-red"
+	for _, story := range []string{"lb-ip", "nodeport", "registries"} {
+		t.Run(story, func(t *testing.T) {
+			w, plan := storyThere(t, story, func(*world) {})
+			etcd := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: map[string]string{"app": "etcd"}, address: netip.MustParseAddr("10.128.2.50"), ports: map[string]int32{"client": 2379}}
+			machine := party{namespace: etcd.namespace, labels: map[string]string{"kubevirt.io": "virt-launcher", "hypershift.openshift.io/infra-id": w.HostedCluster.Spec.InfraID}, address: netip.MustParseAddr("10.128.2.51")}
+			kas, _ := behindService(w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })], corev1.ServicePort{})
+			kas.ports = map[string]int32{"client": 6443}
+			for _, blocksHoldPods := range []bool{false, true} {
+				e := evaluator{policies: policies(t, w, plan), namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
+				for _, c := range []connection{
+					{"a pod of another namespace", stranger, tcp, 443}, {"that is labelled like a backend", stranger, tcp, 6443},
+					{"the API of another hosted cluster", red, tcp, 6443}, {"its ingress", red, tcp, 443},
+					{"etcd beside it", etcd, tcp, 2379}, {"etcd's metrics", etcd, tcp, 2381},
+					{"a machine by the pod network", machine, tcp, 22}, {"another port of a backend", kas, tcp, 2380},
+					{"a node's kubelet", address("172.16.0.11"), tcp, 10250}, {"its SSH", address("172.16.0.11"), tcp, 22},
+					{"another port of the API server's node", address("172.16.0.10"), tcp, 22623},
+					{"the machine's metadata", address("169.254.169.254"), tcp, 80}, {"the same by TLS", address("169.254.169.254"), tcp, 443},
+					{"Azure's", address("168.63.129.16"), tcp, 443}, {"itself", address("127.0.0.1"), tcp, 443},
+					{"a Service of another namespace", address("172.30.0.1"), tcp, 443},
+					{"somebody outside, in the clear", address("198.51.100.7"), tcp, 80}, {"his DNS", address("198.51.100.7"), udp, 53},
+				} {
+					g := NewWithT(t)
+					g.Expect(e.allows(theEdge(plan), c.to, c.protocol, c.port)).To(BeFalse(), c.what)
+				}
+				g := NewWithT(t)
+				g.Expect(e.allows(stranger, theEdge(plan), tcp, 443)).To(BeFalse(), "HyperShift lets nobody of another namespace in, and we don't")
+				g.Expect(e.allows(kas, etcd, tcp, 2379)).To(BeTrue(), "ours is over edges alone")
+				g.Expect(e.allows(machine, address("198.51.100.7"), tcp, 80)).To(BeTrue(), "ours is over edges alone")
+				g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), tcp, 443)).To(Equal(story == "registries"), "somebody outside, by TLS")
+				g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), tcp, 443)).To(Equal(story == "registries"), "the management cluster's own ingress, where a mirror may be")
+			}
+		})
+	}
+}
+
+// TestEgressByHTTPProxy: where one is asked, nobody else outside is.
+func TestEgressByHTTPProxy(t *testing.T) {
+	const tcp = corev1.ProtocolTCP
+	squid := party{namespace: "tools", labels: map[string]string{"app": "squid"}, address: netip.MustParseAddr("10.128.4.9")}
+	for at, at3128 := range map[string]struct{ the, another, pod bool }{
+		"10.9.9.9":          {the: true},
+		"proxy.example.com": {the: true, another: true},
+		"squid.tools.svc":   {the: true, another: true, pod: true},
+	} {
+		t.Run(at, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := storyThere(t, "registries", func(w *world) { w.Proxy = httpproxy.Config{HTTPSProxy: "http://" + at + ":3128"} })
+			e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+			edge := theEdge(plan)
+			g.Expect(e.allows(edge, address("10.9.9.9"), tcp, 3128)).To(Equal(at3128.the))
+			g.Expect(e.allows(edge, address("198.51.100.7"), tcp, 3128)).To(Equal(at3128.another), "no policy knows a host by name")
+			g.Expect(e.allows(edge, squid, tcp, 8888)).To(Equal(at3128.pod))
+			g.Expect(e.allows(edge, address("198.51.100.7"), tcp, 443)).To(BeFalse())
+			g.Expect(e.allows(edge, address("169.254.169.254"), tcp, 3128)).To(BeFalse())
+		})
+	}
+}
+
+// TestEgressToWhoIsWrittenByHand: a Service without a selector leads to the
+// addresses that somebody wrote.
+func TestEgressToWhoIsWrittenByHand(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := storyThere(t, "lb-ip", func(w *world) {
+		w.Services = append(w.Services, corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "mirror", Annotations: map[string]string{hcp.Prefix + "publish": "mirror.example.com:443"}},
+			Spec:       corev1.ServiceSpec{ClusterIP: "10.96.1.1", Ports: []corev1.ServicePort{{Port: 443, Protocol: corev1.ProtocolTCP}}}})
+		w.byHand = map[servicePort][]netip.AddrPort{{"mirror", ""}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
+	})
+	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+	g.Expect(e.allows(theEdge(plan), address("192.0.2.20"), corev1.ProtocolTCP, 5000)).To(BeTrue())
+	g.Expect(e.allows(theEdge(plan), address("192.0.2.21"), corev1.ProtocolTCP, 5000)).To(BeFalse())
+	g.Expect(e.allows(theEdge(plan), address("192.0.2.20"), corev1.ProtocolTCP, 443)).To(BeFalse())
+}
+
+// TestNoPolicyWithoutTheAPIServersAddress: an edge that is cut off from it serves
+// worse than one that may dial too much.
+func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
+	w, plan := storyThere(t, "lb-ip", func(w *world) { w.apiServers = nil })
+	NewWithT(t).Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement(networkPolicyKind.Kind))
+}
+
+func TestMerged(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                  "",
+		"10.128.2.0/23 10.128.0.0/23":       "10.128.0.0/22",
+		"10.0.0.0/8 10.1.0.0/16 10.0.0.0/8": "10.0.0.0/8",
+		"10.0.1.0/24 10.0.2.0/24":           "10.0.1.0/24 10.0.2.0/24",
+		"10.0.0.1/32 10.0.0.2/32 10.0.0.3/32 10.0.0.0/32": "10.0.0.0/30",
+		"0.0.0.0/1 128.0.0.0/1":                           "0.0.0.0/0",
+		"fd00::/17 10.0.0.0/9 10.128.0.0/9":               "10.0.0.0/8 fd00::/17",
+	} {
+		var all []netip.Prefix
+		for _, p := range strings.Fields(in) {
+			all = append(all, netip.MustParsePrefix(p))
+		}
+		var got []string
+		for _, p := range merged(all) {
+			got = append(got, p.String())
+		}
+		NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(want), in)
+	}
+}
+
+// testEgressPolicy: made, kept as it should be, following the API server, and gone
+// with the last edge.
+func testEgressPolicy(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "policy")
+	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: edgePolicy}}
+	g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), client.ObjectKeyFromObject(p), p))).To(Succeed())
+}
