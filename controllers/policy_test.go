@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -34,7 +33,7 @@ type connection struct {
 // surrounded is w on a management cluster of which everything is known: API
 // servers on nodes, nodes with pods, a resolver.
 func surrounded(w world) world {
-	w.Nodes = nil
+	w.Nodes, w.apiServers = nil, nil
 	for i, name := range []string{"10", "11", "12"} {
 		w.Nodes = append(w.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node" + name},
 			Spec:   corev1.NodeSpec{PodCIDR: "10.128." + []string{"0", "2", "4"}[i] + ".0/23"},
@@ -323,13 +322,4 @@ func TestMerged(t *testing.T) {
 		}
 		NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(want), in)
 	}
-}
-
-// testEgressPolicy: made, kept as it should be, following the API server, and gone
-// with the last edge.
-func testEgressPolicy(t *testing.T, s *apiServer, _ *Reconciler) {
-	g := NewWithT(t)
-	h := s.served(t, "policy")
-	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: edgePolicy}}
-	g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), client.ObjectKeyFromObject(p), p))).To(Succeed())
 }

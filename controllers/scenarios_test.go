@@ -3,6 +3,7 @@ package controllers
 import (
 	"bytes"
 	"encoding/json"
+	"net/netip"
 	"regexp"
 	"slices"
 	"testing"
@@ -36,7 +37,7 @@ func worldOf(t *testing.T, story golden.Story) world {
 		t.Fatal(err)
 	}
 	clusters := dump.Clusters()
-	w := world{Objects: clusters[0], priorityClass: true}
+	w := world{Objects: clusters[0], priorityClass: true, apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
 	w.Partial = false
 	for _, other := range clusters[1:] {
 		other.Partial = false

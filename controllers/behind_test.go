@@ -1,0 +1,94 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestReports are read from Leases that are no DHCP leases, and only where an edge
+// could have written them.
+func TestReports(t *testing.T) {
+	lease := func(name, report string) metav1.PartialObjectMetadata {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "oooi-report.x",
+			Labels: map[string]string{labelName: name, labelNetwork: "clusters.vlan100"}, Annotations: map[string]string{reportAnnotation: report}}}
+		o.SetGroupVersionKind(leaseKind)
+		return o
+	}
+	slow := network.Report{Edge: 2, SlowTakeover: "the node says arp_announce=2"}
+	other := lease(nameReport, string(slow.JSON()))
+	other.SetGroupVersionKind(deploymentKind)
+	NewWithT(t).Expect(reports([]metav1.PartialObjectMetadata{
+		lease("dhcp", string(slow.JSON())), lease(nameReport, "{"), lease(nameReport, ""), other, lease(nameReport, string(slow.JSON())),
+	})).To(Equal([]reported{{network: "clusters.vlan100", Report: slow}}))
+}
+
+// testEgressPolicy: made before there is an edge, put back, following the API
+// server, left alone where that is nowhere, and gone with all else.
+func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "policy")
+	slice := &discoveryv1.EndpointSlice{}
+	g.Expect(s.admin.Get(t.Context(), apiServerSlice, slice)).To(Succeed())
+	as := slice.DeepCopy()
+	blocks := func() []string {
+		p := &networkingv1.NetworkPolicy{}
+		if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: edgePolicy}, p); err != nil {
+			return []string{err.Error()}
+		}
+		return append(cidrs(p.Spec.Egress[1]), cidrs(p.Spec.Egress[2])...)
+	}
+	change := func(endpoints ...discoveryv1.Endpoint) {
+		g.Eventually(func() error {
+			if err := s.admin.Get(t.Context(), apiServerSlice, slice); err != nil {
+				return err
+			}
+			slice.Endpoints = endpoints
+			return s.admin.Update(t.Context(), slice)
+		}).WithTimeout(patience).Should(Succeed())
+	}
+	t.Cleanup(func() {
+		if err := s.admin.Patch(context.Background(), as, client.MergeFrom(slice)); err != nil {
+			t.Error(err)
+		}
+	})
+	before := blocks()
+	g.Expect(before).To(ContainElement(as.Endpoints[0].Addresses[0] + "/32"))
+
+	change(as.Endpoints[0], discoveryv1.Endpoint{Addresses: []string{"192.0.2.12"}})
+	g.Eventually(blocks).WithTimeout(patience).Should(ContainElement("192.0.2.12/32"))
+
+	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: edgePolicy}}
+	g.Expect(s.admin.Delete(t.Context(), p)).To(Succeed())
+	again(t, r, h)
+	g.Expect(blocks()).To(ContainElement("192.0.2.12/32"))
+
+	change()
+	g.Eventually(func() int {
+		cached := &discoveryv1.EndpointSlice{}
+		if err := r.Client.Get(t.Context(), apiServerSlice, cached); err != nil {
+			return -1
+		}
+		return len(cached.Endpoints)
+	}).WithTimeout(patience).Should(BeZero())
+	again(t, r, h)
+	g.Expect(blocks()).To(ContainElement("192.0.2.12/32"), "what was made stays")
+}
+
+func cidrs(r networkingv1.NetworkPolicyEgressRule) []string {
+	var out []string
+	for _, p := range r.To {
+		if p.IPBlock != nil {
+			out = append(out, p.IPBlock.CIDR)
+		}
+	}
+	return out
+}
