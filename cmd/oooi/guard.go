@@ -205,7 +205,7 @@ func (k *keeper) why() error { return k.stand() }
 func (k *keeper) tell() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.reporter != nil && k.state.Sight != guard.Unknown {
+	if k.reporter != nil && k.state.Sight != "" && k.state.Sight != guard.Unknown {
 		k.reporter.Tell(k.report)
 	}
 }

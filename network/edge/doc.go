@@ -1,7 +1,7 @@
 // Package edge is what a server of ours needs where it runs: its part of the
 // plan and that part's changes, sockets that are bound to a device, readiness
-// over a Unix socket, and, inside a cluster, the objects it watches and the
-// leases it keeps. It decides nothing about DHCP, DNS or proxying.
+// over a Unix socket, and, inside a cluster, the objects it watches, the leases it
+// keeps and what it reports. It decides nothing about DHCP, DNS or proxying.
 //
 // # Isolation
 //

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/network/edge/guard"
+)
+
+// TestGuardReports what it makes of its sibling, as soon as it makes anything of
+// it, and whether claims work.
+func TestGuardReports(t *testing.T) {
+	g := NewWithT(t)
+	written := make(chan string, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+			return
+		}
+		b, _ := io.ReadAll(r.Body)
+		written <- string(b)
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write(b)
+	}))
+	t.Cleanup(api.Close)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	kube, err := edge.NewKube(&rest.Config{Host: api.URL}, "clusters-blue", "", log)
+	g.Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(t.TempDir(), "plan.json")
+	edged(t, file, 2)
+	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
+	g.Expect(err).NotTo(HaveOccurred())
+	k := &keeper{source: source, log: log, report: network.Report{Edge: 2}, reporter: kube.Reporter("oooi-report.x", nil, "report")}
+	k.metrics = newGuardMetrics(prometheus.NewRegistry(), k.why)
+	go k.reporter.Run(t.Context())
+
+	k.slow(errors.New("take-over is slow"))
+	k.changed(guard.State{Sight: guard.Unknown})
+	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its sibling yet")
+	k.changed(guard.State{Sight: guard.Lost})
+	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"sibling":"lost"`), ContainSubstring(`"slowTakeover":"take-over is slow"`))))
+	k.slow(nil)
+	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("slowTakeover"))))
+}
