@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,13 +45,15 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 	const ns = "clusters-blue"
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
 	g.Expect(s.admin.Apply(t.Context(), roleBinding(EdgeRole, ns, EdgeRole, ns), client.FieldOwner("test"))).To(Succeed())
-	edge := s.as(t, ns, EdgeRole)
+	edge := s.as(t, ns, EdgeRole, s.admin.Scheme())
 	lease := func(name string, labels map[string]string) *coordinationv1.Lease {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
 	}
 	leader := lease("kube-controller-manager", nil)
 	g.Expect(edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll)).To(Succeed(), "RBAC allows it")
-	operator := s.as(t, "oooi-system", "oooi")
+	scheme := runtime.NewScheme()
+	g.Expect(AddToScheme(scheme)).To(Succeed())
+	operator := s.as(t, "oooi-system", "oooi", scheme)
 	keeper := &admission{client: operator, live: operator}
 	g.Expect(keeper.keep(t.Context())).To(Succeed())
 	g.Eventually(func() error { return edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).
@@ -96,12 +99,12 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 	g.Expect(apierrors.IsForbidden(operator.Create(t.Context(), policy))).To(BeTrue(), "the operator makes no other")
 }
 
-// as is a client with the rights of one ServiceAccount.
-func (s *apiServer) as(t *testing.T, ns, name string) client.Client {
+// as is a client with the rights of one ServiceAccount, that knows some kinds.
+func (s *apiServer) as(t *testing.T, ns, name string, scheme *runtime.Scheme) client.Client {
 	t.Helper()
 	conf := rest.CopyConfig(s.operator)
 	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
-	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
+	c, err := client.New(conf, client.Options{Scheme: scheme})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return c
 }

@@ -59,7 +59,8 @@ func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
 	}
 	w.byHand = map[servicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
-		if !hcp.ByHand(svc) {
+		// Without the operator's own rights there is nothing to apply either.
+		if w.binding == nil || !hcp.ByHand(svc) {
 			continue
 		}
 		list := &discoveryv1.EndpointSliceList{}

@@ -11,6 +11,7 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -32,7 +33,8 @@ import (
 // AddToScheme registers every kind that is read or written.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, hyperv1.AddToScheme, nadv1.AddToScheme, routev1.Install, kubevirtv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
+		hyperv1.AddToScheme, nadv1.AddToScheme, routev1.Install, kubevirtv1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return err
