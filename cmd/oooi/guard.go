@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -199,7 +200,12 @@ func (k *keeper) stand() error {
 	return err
 }
 
-func (k *keeper) why() error { return k.stand() }
+// why is what `oooi probe guard` is told. An edge whose cable is pulled may serve,
+// but the other one must not be changed meanwhile.
+func (k *keeper) why() error {
+	_, err := addressesOn(k.flags.device)
+	return cmp.Or(k.stand(), err)
+}
 
 // tell reports, once there is something to be said of the sibling.
 func (k *keeper) tell() {

@@ -190,6 +190,10 @@ func TestGuardKeepsWhatItHas(t *testing.T) {
 		g.Eventually(e.program.said, "10s").Should(ContainSubstring("plan changed"))
 	}
 	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`))
+	segment.Pull(t, two.ns, "net1")
+	g.Eventually(two.probed, "10s").Should(Equal("oooi: guard: not ready: interface net1 has no carrier"))
+	segment.Plug(t, two.ns, "net1")
+	g.Eventually(two.probed, "10s").Should(BeEmpty())
 	for _, a := range []string{"192.168.100.7/32", "192.168.100.8/24"} {
 		one.ns.Address(t, "net1", a)
 	}
