@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,7 +48,9 @@ func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	g := NewWithT(t)
 	env := &envtest.Environment{BinaryAssetsDirectory: testbed.RequireEnvtestAssets(t)}
-	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		// Where it listens is the tests' to say.
+		Append("endpoint-reconciler-type", "none")
 	conf, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
@@ -68,6 +71,13 @@ func newAPIServer(t *testing.T) *apiServer {
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:oooi-system", "system:authenticated"},
 	}
 	s.install(t)
+	port := int32(6443)
+	g.Expect(admin.Create(t.Context(), &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: apiServerSlice.Namespace, Name: apiServerSlice.Name},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.11"}}},
+		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
+	})).To(Succeed())
 	return s
 }
 
