@@ -11,6 +11,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -217,6 +218,55 @@ func TestPlacement(t *testing.T) {
 	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceName("bridge.network.kubevirt.io/br1")))
 }
 
+// TestEdgesAreApart: on nodes of their own where there are two, not counted by us.
+func TestEdgesAreApart(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "two-edges")
+	for i, e := range edges(t, w, plan) {
+		spread := e.Spec.Template.Spec.TopologySpreadConstraints
+		g.Expect(spread).To(HaveLen(1))
+		g.Expect(spread[0].MaxSkew).To(BeEquivalentTo(1))
+		g.Expect(spread[0].WhenUnsatisfiable).To(Equal(corev1.DoNotSchedule))
+		g.Expect(spread[0].TopologyKey).To(Equal(corev1.LabelHostname))
+		of := labels.SelectorFromSet(spread[0].LabelSelector.MatchLabels)
+		for j, other := range edges(t, w, plan) {
+			g.Expect(of.Matches(labels.Set(other.Spec.Template.Labels))).To(Equal(i/2 == j/2), "%s and %s", e.Name, other.Name)
+		}
+	}
+}
+
+// TestWhereTheUserSays: instead of where machines run.
+func TestWhereTheUserSays(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
+	w.HostedCluster.Annotations = annotated(w, "edge-node-selector", "vlan100=yes,node-role.kubernetes.io/infra=")
+	terms := edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	g.Expect(terms).To(Equal([]corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: "node-role.kubernetes.io/infra", Operator: corev1.NodeSelectorOpIn, Values: []string{""}},
+		{Key: "vlan100", Operator: corev1.NodeSelectorOpIn, Values: []string{"yes"}}}}}))
+}
+
+// TestAwayFromThePublishedNode: an edge there hears nothing of that node.
+func TestAwayFromThePublishedNode(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	node := func(name, address string) corev1.Node {
+		n := corev1.Node{}
+		n.Name, n.Status.Addresses = name, []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}, {Type: corev1.NodeInternalIP, Address: address}}
+		return n
+	}
+	preferred := func() []corev1.PreferredSchedulingTerm {
+		return edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	w.Nodes = []corev1.Node{node("b", "10.9.9.8"), node("a", "10.9.9.9")}
+	g.Expect(preferred()).To(HaveLen(1))
+	plan.Networks[0].PublishedAddresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
+	g.Expect(preferred()).To(HaveLen(2))
+	g.Expect(preferred()[1].Weight).To(BeEquivalentTo(100))
+	g.Expect(preferred()[1].Preference.MatchFields).To(Equal([]corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"a"}}}))
+}
+
 // TestEdgeRunsTheNetworksServers, and nothing listens for the others.
 func TestEdgeRunsTheNetworksServers(t *testing.T) {
 	w, plan := served(t, "lb-ip")
@@ -233,6 +283,63 @@ func TestEdgeRunsTheNetworksServers(t *testing.T) {
 			got = append(got, x.Name)
 		}
 		NewWithT(t).Expect(got).To(Equal(c.containers), name)
+	}
+}
+
+// TestHandover: who serves goes on for longer than the guard needs to hand its
+// machines over, and the pod outlives both.
+func TestHandover(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "two-edges")
+	for _, e := range edges(t, w, plan) {
+		pod := e.Spec.Template.Spec
+		g.Expect(*pod.TerminationGracePeriodSeconds).To(BeEquivalentTo(15))
+		last := pod.Containers[len(pod.Containers)-1]
+		g.Expect(last.Name).To(Equal("guard"))
+		g.Expect(last.Args).To(ContainElements("guard", "--plan", "/etc/oooi/plan.json", "--watch", "--network", "--edge", e.Labels[labelEdge], "net1", "/run/oooi", "/etc/podinfo"))
+		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi", "probe", "guard", "--run-dir", "/run/oooi"}))
+		for _, c := range pod.Containers {
+			if c.Name == "guard" {
+				g.Expect(c.Lifecycle).To(BeNil(), "it says at once that the edge leaves")
+				continue
+			}
+			g.Expect(c.Lifecycle.PreStop.Sleep.Seconds).To(And(BeNumerically(">", 4), BeNumerically("<", *pod.TerminationGracePeriodSeconds)), c.Name)
+		}
+	}
+}
+
+// TestTheNumberOfEdgesIsNoReason: adding or removing the second makes the first no
+// other pod.
+func TestTheNumberOfEdgesIsNoReason(t *testing.T) {
+	w, plan := served(t, "two-edges")
+	first := edge(t, w, plan)
+	n := &plan.Networks[0]
+	n.Edges, n.ReservedAddresses = n.Edges[:1], []netip.Addr{n.Edges[1].Address}
+	NewWithT(t).Expect(edge(t, w, plan)).To(Equal(first))
+}
+
+// TestBudget: of two edges one may be drained, and only edges count.
+func TestBudget(t *testing.T) {
+	g := NewWithT(t)
+	for story, want := range map[string]int{"two-edges": 2, "one-edge": 0} {
+		w, plan := served(t, story)
+		w.edges = askedFor(t, w, plan)
+		found := 0
+		for _, u := range desired(w, plan, testOptions) {
+			if u.GroupVersionKind() != budgetKind {
+				continue
+			}
+			b := policyv1.PodDisruptionBudget{}
+			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, &b, true)).To(Succeed())
+			g.Expect(b.Spec.MaxUnavailable.IntValue()).To(Equal(1))
+			g.Expect(*b.Spec.UnhealthyPodEvictionPolicy).To(Equal(policyv1.AlwaysAllow))
+			n := plan.Networks[found]
+			of := labels.SelectorFromSet(b.Spec.Selector.MatchLabels)
+			g.Expect(of.Matches(labels.Set(edgeLabels(n, n.Edges[0]))) && of.Matches(labels.Set(edgeLabels(n, n.Edges[1])))).To(BeTrue())
+			g.Expect(of.Matches(labels.Set(networkLabels(nameAsk, n))) || of.Matches(labels.Set(edgeLabels(plan.Networks[1-found], n.Edges[0])))).To(BeFalse())
+			found++
+		}
+		g.Expect(found).To(Equal(want), story)
 	}
 }
 

@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,7 +152,7 @@ func (h hosted) publishService(t *testing.T, name, at string) {
 	})).To(Succeed())
 }
 
-// edgeServes plays the Deployment's controller, for the edge on vlan100.
+// edgeServes plays the Deployments' controller on vlan100, until edges serve there.
 func (h hosted) edgeServes(t *testing.T) {
 	t.Helper()
 	h.edgeOfServes(t, "vlan100")
@@ -159,19 +161,63 @@ func (h hosted) edgeServes(t *testing.T) {
 func (h hosted) edgeOfServes(t *testing.T, definition string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {
-		d := &appsv1.Deployment{}
-		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.edgeOf(definition)}, d); err != nil {
+		all := h.deployments(t, definition)
+		for i := range all {
+			if err := h.serves(t, &all[i]); err != nil {
+				return err
+			}
+		}
+		cm := &corev1.ConfigMap{}
+		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm); err != nil {
 			return err
 		}
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
-		return h.admin.Status().Update(t.Context(), d)
+		plan, err := network.ReadPlan([]byte(cm.Data[PlanKey]))
+		if err != nil {
+			return err
+		}
+		for _, n := range plan.Networks {
+			if n.Name == h.network(definition).Name && (len(all) != len(n.Edges) || slices.ContainsFunc(all, isAsk)) {
+				return fmt.Errorf("on %s there are %d of %d edges", definition, len(all), len(n.Edges))
+			}
+		}
+		return nil
 	}).WithTimeout(patience).Should(Succeed())
 }
 
-// edge is the name of the cluster's edge on vlan100.
+// wellServed waits until all edges are said to serve.
+func (h hosted) wellServed(t *testing.T) {
+	t.Helper()
+	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), Not(ContainSubstring("does not serve"))))
+}
+
+// serves plays the Deployment's controller: the pod is there as it is wished, and
+// ready.
+func (h hosted) serves(t *testing.T, d *appsv1.Deployment) error {
+	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == 1 {
+		return nil
+	}
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
+	return h.admin.Status().Update(t.Context(), d)
+}
+
+// deployments of ours on a network, by its definition, sorted.
+func (h hosted) deployments(t *testing.T, definition string) []appsv1.Deployment {
+	t.Helper()
+	list := &appsv1.DeploymentList{}
+	NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels{labelNetwork: networkLabel(h.network(definition))})).To(Succeed())
+	slices.SortFunc(list.Items, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items
+}
+
+// edge is the name of the cluster's first edge on vlan100.
 func (h hosted) edge() string { return h.edgeOf("vlan100") }
 
 func (h hosted) edgeOf(definition string) string {
+	return edgeName(h.network(definition), network.Edge{Number: 1})
+}
+
+// network is what names are made from.
+func (h hosted) network(definition string) network.Network {
 	a := network.Attachment{Namespace: h.ns, Name: definition}
-	return edgeName(network.Network{Name: a.NetworkName(), Attachment: a}, network.Edge{Number: 1})
+	return network.Network{Name: a.NetworkName(), Attachment: a}
 }

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ const patience = 30 * time.Second
 func (h hosted) snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleBindingKind, leaseKind, deploymentKind, definitionKind} {
+	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleBindingKind, leaseKind, deploymentKind, definitionKind, budgetKind, networkPolicyKind} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
 		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
@@ -58,7 +59,7 @@ func (s *apiServer) served(t *testing.T, name string) hosted {
 	h := s.newHosted(t, name, nil)
 	h.publish(t)
 	h.edgeServes(t)
-	NewWithT(t).Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	h.wellServed(t)
 	return h
 }
 
@@ -91,7 +92,7 @@ func TestReconcile(t *testing.T) {
 		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
 		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "Events": testEvents,
 		"ConflictOnOneSegment": testConflictOnOneSegment, "TwoOnOneSegment": testTwoOnOneSegment, "Brownfield": testBrownfield, "SettingsOfServices": testSettingsOfServices,
-		"StoriesAreAccepted": testStoriesAreAccepted, "UnreadablePlan": testUnreadablePlan,
+		"StoriesAreAccepted": testStoriesAreAccepted, "AsksFirst": testAsksFirst, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo, "UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })
 	}
@@ -102,16 +103,20 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.newHosted(t, "optin", nil)
 	h.publish(t)
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
-	g.Expect(h.snapshot(t)).To(And(HaveLen(6),
-		HaveKey("ServiceAccount oooi-edge"), HaveKey("RoleBinding oooi-edge"), HaveKey("RoleBinding oooi-controlplane"),
-		HaveKey("ConfigMap oooi-plan"), HaveKey("NetworkAttachmentDefinition "+strings.Replace(strings.TrimSuffix(h.edge(), "-1"), "oooi-edge-", "oooi-", 1)), HaveKey("Deployment "+h.edge())))
+	always := []string{"ServiceAccount oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan",
+		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + siblingName(h.network("vlan100"))}
+	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
+	g.Expect(names()).To(ConsistOf(append(always, "Deployment "+askName(h.network("vlan100")))))
+	g.Expect(h.condition(t).Message).To(ContainSubstring("looks whether the addresses are free"))
 	g.Expect(h.plan(t)).To(And(ContainSubstring(`"203.0.113.10"`), ContainSubstring("oauth-clusters-optin.apps.mgmt.example.com")))
 	h.edgeServes(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	h.wellServed(t)
 	c := h.condition(t)
 	g.Expect(c.Status).To(Equal(metav1.ConditionTrue))
 	g.Expect(c.ObservedGeneration).To(Equal(h.hostedCluster(t).Generation))
 	g.Expect(c.Message).To(ContainSubstring("192.168.100.3"))
+	g.Expect(names()).To(ConsistOf(append(always, "PodDisruptionBudget "+budgetName(h.network("vlan100")),
+		"Deployment "+h.edge(), "Deployment "+edgeName(h.network("vlan100"), network.Edge{Number: 2}))))
 
 	h.annotate(t, "lease-time", "30m")
 	hash := func() string { return h.condition(t).Message[len(c.Message)-len("12345678)"):] }
@@ -135,7 +140,7 @@ func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	h.publishService(t, "git", "git.example.com:443")
 	h.edgeServes(t)
 	h.edgeOfServes(t, "storage")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits))
+	h.wellServed(t)
 	g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(And(ContainSubstring("192.168.150.0/24"), ContainSubstring("mirror.example.com"), ContainSubstring("192.168.100.80"), ContainSubstring("git:443")))
 	h.lease(t)
 	again(t, r, h)
@@ -351,7 +356,7 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(names()).To(And(ContainSubstring("vlan100"), ContainSubstring("Lease")), "a machine is still on it")
 	g.Expect(s.admin.Delete(t.Context(), old)).To(Succeed())
 	g.Eventually(names).WithTimeout(patience).Should(And(ContainSubstring("vlan200"), Not(ContainSubstring("vlan100")), Not(ContainSubstring("Lease"))))
-	g.Expect(h.snapshot(t)).To(HaveLen(6))
+	g.Expect(h.snapshot(t)).To(HaveLen(7))
 }
 
 // testUntouched: who did not opt in is not written to, or said anything of.

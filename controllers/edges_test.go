@@ -1,0 +1,122 @@
+package controllers
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// names of the Deployments on vlan100.
+func (h hosted) names(t *testing.T) func() []string {
+	return func() []string {
+		var out []string
+		for _, d := range h.deployments(t, "vlan100") {
+			out = append(out, d.Name)
+		}
+		return out
+	}
+}
+
+// testAsksFirst: no edge is made while somebody has its addresses, and the condition
+// says who.
+func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "asks", nil)
+	h.publish(t)
+	n := h.network("vlan100")
+	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{askName(n)}))
+	asked := h.deployments(t, "vlan100")[0]
+	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + askName(n), Labels: networkLabels(nameReport, n),
+		Annotations: map[string]string{reportAnnotation: string(network.Report{
+			Taken: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
+	report.Labels[labelEdge] = "0"
+	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
+	later := *r
+	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
+	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
+		HavePrefix(string(network.AddressTaken)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
+	g.Expect(h.names(t)()).To(Equal([]string{askName(n)}))
+
+	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
+	g.Eventually(func() int64 { return h.deployments(t, "vlan100")[0].Generation }).WithTimeout(patience).Should(BeNumerically(">", asked.Generation))
+	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(EdgeNotReady), ContainSubstring("looks whether the addresses are free")))
+	h.edgeServes(t)
+	h.wellServed(t)
+	g.Expect(h.names(t)()).To(Equal([]string{edgeName(n, network.Edge{Number: 1}), edgeName(n, network.Edge{Number: 2})}))
+	g.Expect(h.snapshot(t)).NotTo(HaveKey("Lease "+report.Name), "nobody asks any more")
+}
+
+// testOneEdgeAtATime: what both are to be made anew for is done to the second once
+// the first serves, and is told before.
+func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "rolls")
+	edge := func(number int) appsv1.Deployment { return h.deployments(t, "vlan100")[number-1] }
+	moved := func(number int) func() bool {
+		return func() bool {
+			return edge(number).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
+		}
+	}
+	h.annotate(t, "edge-node-selector", "rack=7")
+	g.Eventually(moved(1)).WithTimeout(patience).Should(BeTrue())
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), ContainSubstring("edge "+edge(1).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
+	again(t, r, h)
+	g.Expect(moved(2)()).To(BeFalse())
+	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))
+
+	one := edge(1)
+	g.Expect(h.serves(t, &one)).To(Succeed())
+	g.Eventually(moved(2)).WithTimeout(patience).Should(BeTrue())
+	two := edge(2)
+	g.Expect(h.serves(t, &two)).To(Succeed())
+	h.wellServed(t)
+	g.Eventually(h.told(t, changeCuts)).WithTimeout(patience).Should(ConsistOf(ContainSubstring(one.Name+" is made anew"), ContainSubstring(two.Name+" is made anew")))
+}
+
+// told are the notes of Events with this reason.
+func (h hosted) told(t *testing.T, reason string) func() []string {
+	return func() []string {
+		list := &eventsv1.EventList{}
+		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.key.Namespace))).To(Succeed())
+		var out []string
+		for _, e := range list.Items {
+			if e.Regarding.Name == h.key.Name && e.Reason == reason {
+				out = append(out, e.Note)
+			}
+		}
+		return out
+	}
+}
+
+// testOneEdgeOrTwo: the budget is there for two, and the edge that stays is left
+// alone.
+func testOneEdgeOrTwo(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "count")
+	first := h.deployments(t, "vlan100")[0]
+	n := h.network("vlan100")
+	budget := &policyv1.PodDisruptionBudget{}
+	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: budgetName(n)}, budget)).To(Succeed())
+	g.Expect(budget.Spec.MaxUnavailable.IntValue()).To(Equal(1))
+	hasBudget := func() bool { _, there := h.snapshot(t)["PodDisruptionBudget "+budgetName(n)]; return there }
+	h.annotate(t, "edges", "1")
+	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{first.Name}))
+	g.Eventually(hasBudget).WithTimeout(patience).Should(BeFalse())
+	h.annotate(t, "edges", "2")
+	g.Eventually(h.names(t)).WithTimeout(patience).Should(HaveLen(2))
+	g.Expect(hasBudget()).To(BeTrue())
+	h.edgeServes(t)
+	h.wellServed(t)
+	g.Expect(h.deployments(t, "vlan100")[0].Generation).To(Equal(first.Generation))
+}
