@@ -164,12 +164,21 @@ func toOutside(plan network.Plan) []*egressRule {
 		rules = append(rules, toProxy(p)...)
 	}
 	if len(direct) > 0 {
-		rules = append(rules, anywhereBut(places, slices.Sorted(maps.Keys(direct))...))
+		rules = append(rules, anywhereBut(places, slices.Sorted(maps.Keys(direct))...).WithTo(ownIngress()))
 	}
 	if len(ofNodes) > 0 {
 		rules = append(rules, anywhereBut(slices.Concat(places, nodes), slices.Sorted(maps.Keys(ofNodes))...))
 	}
 	return rules
+}
+
+// ownIngress is the management cluster's own, which may publish a mirror: what is
+// dialled is a load balancer's address outside, and what a policy sees are the
+// pods behind it. The label is OpenShift's, which HyperShift's policies go by too.
+func ownIngress() *policyPeer {
+	return networkingv1ac.NetworkPolicyPeer().
+		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "ingress"})).
+		WithPodSelector(metav1ac.LabelSelector())
 }
 
 // toProxy is to an HTTP proxy, "host:port", wherever its name leads; behind a

@@ -97,6 +97,7 @@ func behindService(svc corev1.Service, p corev1.ServicePort) (party, int32) {
 func needed(w world, plan network.Plan) []connection {
 	resolver := party{namespace: "openshift-dns", labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, address: netip.MustParseAddr("10.128.0.9")}
 	core := party{namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-dns"}, address: netip.MustParseAddr("10.128.0.8")}
+	router := party{namespace: "openshift-ingress", labels: map[string]string{"app": "router"}, address: netip.MustParseAddr("10.128.0.10")}
 	out := []connection{
 		{"OpenShift's resolver", resolver, corev1.ProtocolUDP, 5353}, {"OpenShift's resolver, a long answer", resolver, corev1.ProtocolTCP, 5353},
 		{"CoreDNS", core, corev1.ProtocolUDP, 53}, {"CoreDNS, a long answer", core, corev1.ProtocolTCP, 53},
@@ -117,7 +118,8 @@ func needed(w world, plan network.Plan) []connection {
 				pod, port := behindService(svc, p)
 				out = append(out, connection{b.Name, pod, corev1.ProtocolTCP, port})
 			case network.BackendOutside:
-				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)})
+				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)},
+					connection{b.Name + " behind the management cluster's own load balancer", router, corev1.ProtocolTCP, int32(b.Port)})
 			}
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +53,19 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
 		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
 		"make a lease where it removes them":  func(ctx context.Context) error { return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in(h.ns)}) },
+		"make another NetworkPolicy where it may": func(ctx context.Context) error {
+			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: in(h.ns)})
+		},
+		"make its NetworkPolicy elsewhere": func(ctx context.Context) error {
+			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: edgePolicy}})
+		},
+		"make a PodDisruptionBudget elsewhere": func(ctx context.Context) error {
+			return c.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: in("default")})
+		},
+		"read another EndpointSlice": func(ctx context.Context) error {
+			return c.Get(ctx, types.NamespacedName{Namespace: "default", Name: "x"}, &discoveryv1.EndpointSlice{})
+		},
+		"list EndpointSlices": func(ctx context.Context) error { return c.List(ctx, &discoveryv1.EndpointSliceList{}) },
 		"change the definition of another one": func(ctx context.Context) error {
 			return c.Create(ctx, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in("default")})
 		},
