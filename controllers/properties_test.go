@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -56,7 +57,9 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 			g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
 			made[ns] = true
 		}
-		for _, u := range d.desired {
+		asks := d.desired
+		w.edges = askedFor(t, w, d.plan)
+		for _, u := range slices.Concat(asks, decide(w, testOptions, testNow).desired) {
 			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(FieldOwner), client.DryRunAll)).
 				To(Succeed(), "seed %d: %s %s", seed, u.GetKind(), u.GetName())
 		}

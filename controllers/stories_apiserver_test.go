@@ -1,17 +1,16 @@
 package controllers
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -28,29 +27,30 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			}
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hcp.ControlPlaneNamespace(w.HostedCluster), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 			g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
-			for _, u := range append(d.desired, controlPlaneBinding(w, testOptions)) {
+			asks := d.desired
+			w.edges = askedFor(t, w, d.plan)
+			d = decide(w, testOptions, testNow)
+			for _, u := range slices.Concat(asks, d.desired, []*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}) {
 				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(FieldOwner), client.DryRunAll)).
 					To(Succeed(), "%s %s", u.GetKind(), u.GetName())
 			}
 			for _, n := range d.plan.Networks {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "try"}}
 				for _, e := range n.Edges {
-					pod.Spec = podOf(t, w, n, e)
+					pod.Spec = podOf(t, w, edgeDeployment(w, n, e, testOptions, ns.Name))
 					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", edgeName(n, e))
 				}
+				pod.Spec = podOf(t, w, askDeployment(w, n, testOptions, ns.Name))
+				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", askName(n))
 			}
 		})
 	}
 }
 
-// podOf is the pod of e, without HyperShift's PriorityClass, which is not there.
-func podOf(t *testing.T, w world, n network.Network, e network.Edge) corev1.PodSpec {
+// podOf is the pod of d, without HyperShift's PriorityClass, which is not there.
+func podOf(t *testing.T, w world, d any) corev1.PodSpec {
 	t.Helper()
-	w.priorityClass = false
-	d := appsv1.Deployment{}
-	u := object(w, edgeDeployment(w, n, e, testOptions, w.controlPlane.Namespace))
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
-		t.Fatal(err)
-	}
-	return d.Spec.Template.Spec
+	pod := made(t, object(w, d)).Spec.Template.Spec
+	pod.PriorityClassName = ""
+	return pod
 }
