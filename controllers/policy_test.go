@@ -258,6 +258,18 @@ func TestEgressRefuses(t *testing.T) {
 	}
 }
 
+// TestEgressToAPortOfNodes: a host outside may have one, and no node is that host.
+func TestEgressToAPortOfNodes(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := storyThere(t, "registries", func(w *world) {
+		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, hcp.Prefix+"registries", "auto,git.example.com:9443")
+	})
+	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+	g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), corev1.ProtocolTCP, 9443)).To(BeTrue())
+	g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), corev1.ProtocolTCP, 9443)).To(BeFalse())
+	g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), corev1.ProtocolTCP, 443)).To(BeTrue(), "there may be the management cluster's ingress")
+}
+
 // TestEgressByHTTPProxy: where one is asked, nobody else outside is.
 func TestEgressByHTTPProxy(t *testing.T) {
 	const tcp = corev1.ProtocolTCP

@@ -110,6 +110,9 @@ func TestRights(t *testing.T) {
 		if slices.Contains(r.APIGroups, rbacv1.GroupName) {
 			g.Expect(r.ResourceNames).To(ConsistOf("oooi-edge", "oooi-controlplane"))
 		}
+		if slices.Contains(r.APIGroups, "admissionregistration.k8s.io") {
+			g.Expect(r.ResourceNames).To(ConsistOf("oooi-edge-leases"))
+		}
 		if slices.Contains(r.APIGroups, "hypershift.openshift.io") && !slices.Equal(r.Resources, []string{"hostedclusters/status"}) {
 			g.Expect(r.Verbs).To(ConsistOf("get", "list", "watch"))
 		}
