@@ -62,6 +62,20 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 4}), "the other edge would answer")
 }
 
+// TestDeletedEdgesComeBackAtOnce: what they held is theirs, but nothing else is.
+func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	w.edges, w.Machines, w.last = nil, nil, plan
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}))
+	w.reports = []reported{{"clusters.vlan100", network.Report{}}}
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}), "only who asks has reported")
+	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1}}}
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 1}))
+	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}), "addresses that they had not")
+}
+
 // TestAnAnswerIsToWhatWasAsked: another address is another question.
 func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -187,7 +201,8 @@ func TestTakenAddress(t *testing.T) {
 	t.Run("told by nobody who asks now", func(t *testing.T) {
 		g := NewWithT(t)
 		w, _ := twoEdges(t)
-		w.reports = taken(t).reports
+		was := taken(t)
+		w.reports, w.edges = was.reports, append(w.edges, was.edges...)
 		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
 	})
 }

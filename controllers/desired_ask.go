@@ -33,11 +33,14 @@ func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.D
 
 // lastOwn is the last of the edges' own addresses, whether that edge runs or not.
 func lastOwn(n network.Network) netip.Addr {
-	own := n.ReservedAddresses
-	if len(own) == 0 {
-		return n.Edges[len(n.Edges)-1].Address
+	var own netip.Addr
+	for _, e := range n.Edges {
+		own = e.Address
 	}
-	return own[len(own)-1]
+	for _, a := range n.ReservedAddresses {
+		own = a
+	}
+	return own
 }
 
 // asks are the addresses on n's segment that its edges are to hold, but for

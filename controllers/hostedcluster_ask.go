@@ -4,6 +4,7 @@
 // Where nothing of ours runs on a network yet, a router or another cluster may have
 // our addresses. So a pod that holds one address asks for the others, and edges are
 // made once it is ready. Where edges are, nobody can ask: they hold the addresses.
+// And where they were a moment ago and somebody deleted them, nobody need ask.
 
 package controllers
 
@@ -26,12 +27,21 @@ const (
 
 // asking says whether edges of n wait for an answer.
 func (w world) asking(n network.Network, o Options) bool {
-	if len(w.edgesOn(networkLabel(n))) > 0 {
+	if len(w.edgesOn(networkLabel(n))) > 0 || w.hasServed(n) {
 		return false
 	}
 	ask, there := w.deployment(askName(n))
 	want := askDeployment(w, n, o, w.controlPlane.Namespace).Annotations[templateAnnotation]
 	return !there || ask.Annotations[templateAnnotation] != want || !available(ask)
+}
+
+// hasServed says whether edges had n's addresses until now: one has reported, which
+// is forgotten where addresses are asked for. Who asked then would find them, which
+// may go on answering for some seconds, and wait for a minute.
+func (w world) hasServed(n network.Network) bool {
+	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
+		return was.Name == n.Name && lastOwn(was) == lastOwn(n) && slices.Equal(asks(was), asks(n))
+	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == networkLabel(n) && r.Edge > 0 })
 }
 
 // edgesOn are the Deployments of edges that there are on a network, by its label.
