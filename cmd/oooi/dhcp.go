@@ -62,6 +62,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
 		Store:   store, Machines: machines, Metrics: metrics, Log: log,
+		Edge: source.Current().Edge.Number,
 	}
 	if kube != nil {
 		server.Strangers = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
@@ -70,6 +71,11 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { remember(ctx); return nil })
+	if f.runDir != "" {
+		var other sibling
+		server.Sibling = other.serves.Load
+		g.Go(func() error { other.watch(ctx, f.runDir, log); return nil })
+	}
 	// Until every lease and every machine that there was is known it is not ready,
 	// but known leases are renewed: without the API server that is what there is,
 	// and a sibling must not take an edge that was started anew for idle.

@@ -92,7 +92,9 @@ func runGuard(ctx context.Context, f serverFlags, log *slog.Logger) error {
 		g.Go(func() error { k.reporter.Run(working); return nil })
 	}
 	g.Go(func() error { return source.Run(working) })
-	g.Go(func() error { return f.health(working, "guard", k.why, nil, registry) })
+	g.Go(func() error {
+		return f.health(working, "guard", k.why, nil, registry, edge.Question{Path: edge.SiblingPath, Why: k.sibling})
+	})
 	g.Go(func() error { k.lookSlow(working); return nil })
 	g.Go(func() error { defer done(); return k.guard(ctx) })
 	return g.Wait()
@@ -205,6 +207,17 @@ func (k *keeper) stand() error {
 func (k *keeper) why() error {
 	_, err := addressesOn(k.flags.device)
 	return cmp.Or(k.stand(), err)
+}
+
+// sibling is what DHCP is told, which leaves to the other edge what is its: nil
+// where that serves, as far as is seen.
+func (k *keeper) sibling() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state.Sight == guard.Serves {
+		return nil
+	}
+	return errors.New(string(cmp.Or(k.state.Sight, guard.Unknown)))
 }
 
 // tell reports, once there is something to be said of the sibling.

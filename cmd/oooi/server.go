@@ -87,7 +87,7 @@ func (f *serverFlags) may(address netip.Addr) error {
 
 // health answers `oooi probe`, the guard and GET /metrics until ctx ends. Serves
 // is nil for who serves no machines; see edge.ServeHealth.
-func (f *serverFlags) health(ctx context.Context, name string, ready, serves func() error, metrics prometheus.Gatherer) error {
+func (f *serverFlags) health(ctx context.Context, name string, ready, serves func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
 	dir := f.runDir
 	if dir == "" {
 		var err error
@@ -96,7 +96,7 @@ func (f *serverFlags) health(ctx context.Context, name string, ready, serves fun
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, edge.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return edge.ServeHealth(ctx, edge.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
 }
 
 // A readiness is why a server is not ready, nil where it is. The zero value is

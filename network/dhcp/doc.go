@@ -3,7 +3,7 @@
 // # Parts
 //
 //   - Reply is pure: what is answered to one message, what must be written before
-//     the answer leaves, and where it goes
+//     the answer leaves, and where it goes; Leaves, which edge answers
 //   - Leases, Machines and Store say what Reply reads and what Server writes;
 //     Files keeps leases without a cluster
 //   - Server reads a UDP socket that the caller bound to the network's device,
@@ -14,13 +14,15 @@
 // Every edge of a network answers with the same server identifier, and the
 // address a MAC is offered follows from the MAC, the plan and the leases alone:
 // whichever edge is heard first, the other agrees. Nothing is written for an
-// offer. The write that precedes an ACK is a compare-and-swap on the address.
+// offer. The write that precedes an ACK is a compare-and-swap on the address. Which
+// edge answers a broadcast follows from a hash of the client (RFC 3074); the other
+// answers too where that edge does not serve, or the client asks again (Leaves).
 //
 // # Who a client is
 //
 // Its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842) and
-// decides nothing: a node's initrd and its root send different ones, and cloned
-// disks send the same.
+// decides no more than which edge answers: a node's initrd and its root send
+// different ones, and cloned disks send the same.
 //
 // # Who gets what
 //

@@ -48,6 +48,8 @@ const (
 	Exhausted Outcome = "exhausted"
 	// KeptForMachines: it is no machine, and what is left is for those that are.
 	KeptForMachines Outcome = "kept-for-machines"
+	// LeftToSibling: the other edge answers (Leaves).
+	LeftToSibling Outcome = "left-to-sibling"
 	// NotReady: not all leases or machines are known, so nothing new is promised.
 	NotReady Outcome = "not-ready"
 	Declined Outcome = "declined"

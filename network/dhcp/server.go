@@ -48,6 +48,10 @@ type Server struct {
 	// that one machine that forges them neither empties the pool in a moment nor
 	// floods the store. Nil: without limit, as where no machines are known.
 	Strangers *rate.Limiter
+	// Edge is this edge's number in the plan, and Sibling says whether the network's
+	// other edge serves now; it is asked for each message. Nil: all are answered.
+	Edge    int
+	Sibling func() bool
 	// Now is the clock, time.Now where nil.
 	Now func() time.Time
 
@@ -59,6 +63,7 @@ type Server struct {
 	// meanwhile gets the first answer. True: it is a stranger's new address.
 	busy    map[string]bool
 	offers  offered
+	heard   heard
 	late    Late
 	counted count
 }
@@ -123,7 +128,11 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 	}
 	v := s.decide(n, request)
 	if v.Outcome == Offered {
+		// Also what the other edge offers: nobody else is offered it here meanwhile.
 		s.offers.add(v.Address, v.MAC, s.Now())
+	}
+	if s.leaves(n, request, cm.Dst) && v.Answer != nil {
+		v = Verdict{Outcome: LeftToSibling, MAC: v.MAC, Machine: v.Machine, Address: v.Address}
 	}
 	writes := v.Next.Address.IsValid() || v.Remove.Address.IsValid()
 	if writes && v.Machine == "" && s.Strangers != nil && !s.Strangers.AllowN(s.Now(), 1) {
@@ -156,6 +165,16 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 func addressedTo(n network.Network, dst net.IP) bool {
 	a, ok := netip.AddrFromSlice(dst.To4())
 	return ok && (a == n.DHCP.ServerID || dst.Equal(net.IPv4bcast) || a == broadcast(n.CIDR))
+}
+
+// leaves holds the lock.
+func (s *Server) leaves(n network.Network, request *dhcpv4.DHCPv4, dst net.IP) bool {
+	if s.Sibling == nil {
+		return false
+	}
+	return Leaves(n, s.Edge, request, Sent{
+		Direct: n.DHCP.ServerID == addr(dst), Again: s.heard.again(request, s.Now()), SiblingServes: s.Sibling(),
+	})
 }
 
 // decide holds the lock.

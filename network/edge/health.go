@@ -23,8 +23,9 @@ import (
 // (as serves says) and GET /metrics on a Unix socket until ctx ends. A server is
 // ready when it does all that it is there for; it serves as long as machines are
 // better off with it than with nobody. The directory must exist; a socket that a
-// dead process left is replaced. Serves and metrics may be nil.
-func ServeHealth(ctx context.Context, socket string, ready, serves func() error, metrics http.Handler) error {
+// dead process left is replaced. Serves and metrics may be nil. More is answered as
+// /readyz is.
+func ServeHealth(ctx context.Context, socket string, ready, serves func() error, metrics http.Handler, more ...Question) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -39,6 +40,9 @@ func ServeHealth(ctx context.Context, socket string, ready, serves func() error,
 	}
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
+	}
+	for _, q := range more {
+		mux.HandleFunc("GET "+q.Path, answer(q.Why))
 	}
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -59,6 +63,15 @@ func answer(why func() error) http.HandlerFunc {
 	}
 }
 
+// A Question is a path that is answered, and why the answer is no, nil for yes.
+type Question struct {
+	Path string
+	Why  func() error
+}
+
+// SiblingPath is where a guard says whether it sees its sibling serve.
+const SiblingPath = "/sibling"
+
 // Socket is where the named program (dhcp, dns, proxy, guard, ask) answers in
 // runDir.
 func Socket(runDir, name string) string { return filepath.Join(runDir, name+".sock") }
@@ -73,6 +86,12 @@ func Probe(ctx context.Context, socket string) error {
 // else why not. See Away.
 func Serves(ctx context.Context, socket string) error {
 	return question(ctx, socket, "/servez", "does not serve")
+}
+
+// SiblingServes is nil where the guard behind socket sees the network's other edge
+// serve now, else why not.
+func SiblingServes(ctx context.Context, socket string) error {
+	return question(ctx, socket, SiblingPath, "the other edge")
 }
 
 // Away says whether an error of Probe or Serves is that nobody was there to ask:

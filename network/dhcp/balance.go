@@ -1,0 +1,126 @@
+// This file decides which of a network's edges answers a message that all of them
+// hear (RFC 3074), so that a client hears one answer. It never decides what is
+// answered, and nothing but the number of answers depends on it: two clients are
+// kept from one address by the write that precedes an ACK.
+
+package dhcp
+
+import (
+	"slices"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// delayed is the value of secs from which on a message is answered by every edge
+	// (RFC 3074's service delay): some clients make a new transaction of each try.
+	// Most ask again after three or four seconds.
+	delayed = 3
+	// heardFor is how long it is remembered that a message was heard, at least.
+	heardFor = 30 * time.Second
+	// maxHeard messages are remembered of each such time.
+	maxHeard = 4096
+)
+
+// Sent is what is known of a message beside what it says.
+type Sent struct {
+	// Direct: it was sent to the service address, so no other edge has heard it.
+	Direct bool
+	// Again: it was heard before, so the edge that should have answered did not.
+	Again bool
+	// SiblingServes: the network's other edge serves now.
+	SiblingServes bool
+}
+
+// Leaves says whether edge leaves request to the other edge of n.
+//
+// An INFORM is shared as what is answered, though it changes nothing: its client
+// asks again. A DECLINE and a RELEASE are every edge's: nobody answers them, so
+// nothing is heard twice, and their client does not send them again, so what is
+// left to an edge that has just gone would be lost. Who comes second finds it done.
+func Leaves(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
+	switch request.MessageType() {
+	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
+	default:
+		return false
+	}
+	isOne := slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Number == edge })
+	return isOne && len(n.Edges) > 1 && s.SiblingServes && !s.Direct && !s.Again &&
+		request.NumSeconds < delayed && answers(n, request) != edge
+}
+
+// answers is the number of the edge that a client is assigned to, by its identifier,
+// else by its MAC (RFC 3074). A node's initrd and its root may so be answered by
+// different edges, which know of the same leases.
+func answers(n network.Network, request *dhcpv4.DHCPv4) int {
+	key := request.Options.Get(dhcpv4.OptionClientIdentifier)
+	if len(key) == 0 {
+		key = request.ClientHWAddr
+	}
+	return n.Edges[int(bucket(key))%len(n.Edges)].Number
+}
+
+// bucket is Pearson's hash of a key, as RFC 3074 section 6 has it.
+func bucket(key []byte) uint8 {
+	hash := uint8(len(key))
+	for _, b := range slices.Backward(key) {
+		hash = mixing[hash^b]
+	}
+	return hash
+}
+
+// mixing is the table of RFC 3074 section 6.
+var mixing = [256]uint8{
+	251, 175, 119, 215, 81, 14, 79, 191, 103, 49, 181, 143, 186, 157, 0, 232,
+	31, 32, 55, 60, 152, 58, 17, 237, 174, 70, 160, 144, 220, 90, 57, 223,
+	59, 3, 18, 140, 111, 166, 203, 196, 134, 243, 124, 95, 222, 179, 197, 65,
+	180, 48, 36, 15, 107, 46, 233, 130, 165, 30, 123, 161, 209, 23, 97, 16,
+	40, 91, 219, 61, 100, 10, 210, 109, 250, 127, 22, 138, 29, 108, 244, 67,
+	207, 9, 178, 204, 74, 98, 126, 249, 167, 116, 34, 77, 193, 200, 121, 5,
+	20, 113, 71, 35, 128, 13, 182, 94, 25, 226, 227, 199, 75, 27, 41, 245,
+	230, 224, 43, 225, 177, 26, 155, 150, 212, 142, 218, 115, 241, 73, 88, 105,
+	39, 114, 62, 255, 192, 201, 145, 214, 168, 158, 221, 148, 154, 122, 12, 84,
+	82, 163, 44, 139, 228, 236, 205, 242, 217, 11, 187, 146, 159, 64, 86, 239,
+	195, 42, 106, 198, 118, 112, 184, 172, 87, 2, 173, 117, 176, 229, 247, 253,
+	137, 185, 99, 164, 102, 147, 45, 66, 231, 52, 141, 211, 194, 206, 246, 238,
+	56, 110, 78, 248, 63, 240, 189, 93, 92, 51, 53, 183, 19, 171, 72, 50,
+	33, 104, 101, 69, 8, 252, 83, 120, 76, 135, 85, 54, 202, 125, 188, 213,
+	96, 235, 136, 208, 162, 129, 190, 132, 156, 38, 47, 1, 7, 254, 24, 4,
+	216, 131, 89, 21, 28, 133, 37, 153, 149, 80, 170, 68, 6, 169, 234, 151,
+}
+
+// A transmission is what the tries of one message have in common.
+type transmission struct {
+	mac  [6]byte
+	xid  dhcpv4.TransactionID
+	kind dhcpv4.MessageType
+}
+
+// heard are the messages of the last heardFor, and of the time before that.
+type heard struct {
+	recent, older map[transmission]struct{}
+	since         time.Time // Of recent
+}
+
+// again remembers m, and says whether it was heard before. What there is no room
+// for counts as heard: rather two answers than none.
+func (h *heard) again(m *dhcpv4.DHCPv4, now time.Time) bool {
+	if age := now.Sub(h.since); age < 0 || age >= heardFor {
+		h.older, h.recent, h.since = h.recent, map[transmission]struct{}{}, now
+		if age < 0 || age >= 2*heardFor {
+			h.older = nil
+		}
+	}
+	t := transmission{xid: m.TransactionID, kind: m.MessageType()}
+	copy(t.mac[:], m.ClientHWAddr)
+	_, recently := h.recent[t]
+	_, before := h.older[t]
+	if recently || before || len(h.recent) >= maxHeard {
+		return true
+	}
+	h.recent[t] = struct{}{}
+	return false
+}
