@@ -91,8 +91,9 @@ func killPod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 // replaced waits until another pod is that edge, and all serve.
 func (s *stage) replaced(t *testing.T, edge edgePod, limit time.Duration) {
 	t.Helper()
-	NewWithT(t).Eventually(func() []edgePod { return s.pods(t) }).WithTimeout(limit).WithPolling(200*time.Millisecond).
-		Should(And(ContainElement(HaveField("number", edge.number)), Not(ContainElement(HaveField("UID", edge.UID)))), "another pod is edge %d", edge.number)
+	NewWithT(t).Eventually(func() bool {
+		return slices.ContainsFunc(s.pods(t), func(p edgePod) bool { return p.number == edge.number && p.UID != edge.UID })
+	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(BeTrue(), "another pod is edge %d", edge.number)
 	s.whole(t, limit)
 }
 

@@ -1,5 +1,5 @@
 // This file decides on what stage faults are shown: a hosted cluster with one edge or
-// two on two nodes, a worker that joined, a further machine whose DHCP client renews all
+// two on two nodes, a worker that joined, a further machine whose lease is renewed all
 // the time, and what of all this must hold whatever happens to an edge.
 
 package e2e
@@ -82,7 +82,7 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	renewing := s.plug(t, "renew")
 	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
-	s.client, err = measure.StartClient(s.ctx, renewing.netNS, renewing.card, dir)
+	s.client, err = measure.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
 	g.Expect(err).NotTo(HaveOccurred())
 	s.stations = []station{{s.worker.Machine.NetNS(), worker.Interface}, renewing}
 	return s

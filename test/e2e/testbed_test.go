@@ -91,6 +91,9 @@ func (b bed) create(t *testing.T, o hypershift.HostedClusterOptions) (_ Hosted, 
 
 // destroy begins to delete the hosted cluster, as a user does.
 func (b bed) destroy(h Hosted) {
+	if os.Getenv(keepVariable) != "" && os.Getenv(keepVariable+"_HOSTED") != "" { // to look at it, or run again
+		return
+	}
 	d := deletion{name: h.Name, done: make(chan error, 1)}
 	*b.deletions = append(*b.deletions, d)
 	go func() {

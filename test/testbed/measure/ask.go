@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -64,43 +65,18 @@ func (m *Measurement) resolve(ctx context.Context) error {
 	return nil
 }
 
-// renewEvery intervals a lease is renewed.
-const renewEvery = 10
-
-// renew renews the lease, one renewal at a time.
-func (m *Measurement) renew(ctx context.Context) {
-	tick := time.NewTicker(renewEvery * m.options.Every)
-	defer tick.Stop()
-	for {
-		m.mu.Lock()
-		m.dhcp.ask(m.now())
-		under := m.dhcp.under
-		if under {
-			m.dhcp.fail("silent")
-		}
-		m.dhcp.under = true
-		m.mu.Unlock()
-		if !under {
-			m.running.Go(func() {
-				address, lost, err := m.options.Renew(ctx)
-				m.mu.Lock()
-				defer m.mu.Unlock()
-				m.dhcp.under = false
-				switch {
-				case err == nil:
-					m.dhcp.had(address, lost)
-					m.dhcp.answer(m.now())
-				case ctx.Err() == nil:
-					m.dhcp.fail(why(err))
-				}
-			})
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+// renew renews the lease once.
+func (m *Measurement) renew(ctx context.Context) error {
+	address, err := m.options.Renew(ctx)
+	if err != nil {
+		return err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.addresses, address) {
+		m.addresses = append(m.addresses, address)
+	}
+	return nil
 }
 
 // hold keeps one connection open, and opens it again as soon as that works.

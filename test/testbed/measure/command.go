@@ -46,7 +46,7 @@ func Command() *cobra.Command {
 					return err
 				}
 				defer os.RemoveAll(dir)
-				client, err := StartClient(ctx, named(where), card, dir)
+				client, err := NewClient(ctx, named(where), card, dir)
 				if err != nil {
 					return err
 				}
@@ -68,7 +68,7 @@ func Command() *cobra.Command {
 	flags.IntVar(&o.Long, "long", 2, "how many connections are to stay")
 	flags.StringVar(&o.DNS, "dns", "", "DNS server to ask, an IP and a port")
 	flags.StringVar(&o.Question, "question", "", "name to ask it for")
-	flags.StringVar(&renew, "renew", "", "network namespace and `NETNS:CARD` on the VLAN that no DHCP client holds: one is started there and renews")
+	flags.StringVar(&renew, "renew", "", "network namespace and `NETNS:CARD` on the VLAN that no DHCP client holds: it gets a lease, which is renewed")
 	flags.DurationVar(&o.Every, "every", 50*time.Millisecond, "interval of new connections and questions")
 	flags.DurationVar(&length, "for", 0, "how long; 0 until interrupted")
 	_ = verb.MarkFlagRequired("from") // it is defined right above

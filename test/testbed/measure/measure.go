@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -28,12 +29,11 @@ type Options struct {
 	// DNS is the address of a server, asked by UDP for the address of Question.
 	DNS, Question string
 	// Renew renews a lease, as [Client.Renew] does; nil: none is.
-	Renew func(context.Context) (address netip.Addr, lost bool, err error)
+	Renew func(context.Context) (netip.Addr, error)
 	// Long is how many connections stay open to API.
 	Long int
-	// Every so often a new connection is made and a question is asked; 0 means 50 ms.
-	// A connection that stays asks something every fifth time, a lease is renewed every
-	// tenth time, unless the last renewal is not done.
+	// Every so often a new connection is made, a question is asked and a lease is renewed;
+	// 0 means 50 ms. A connection that stays asks something every fifth time.
 	Every time.Duration
 	// Patience with an answer; 0 means 800 ms. Less than a second: what comes later was
 	// lost at first, and sent again by the kernel.
@@ -49,10 +49,11 @@ type Measurement struct {
 	begin   time.Time
 	running sync.WaitGroup
 
-	mu       sync.Mutex
-	tls, dns series
-	dhcp     renewals
-	long     []LongConnection
+	mu        sync.Mutex
+	tls, dns  series
+	dhcp      series
+	addresses []netip.Addr // of the lease
+	long      []LongConnection
 }
 
 // Start begins to ask.
@@ -70,7 +71,7 @@ func Start(ctx context.Context, o Options) *Measurement {
 		o.Silence = 30 * time.Second
 	}
 	none := series{short: Milliseconds(4 * o.Every)}
-	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none, dhcp: renewals{series: series{short: Milliseconds(4 * renewEvery * o.Every)}}}
+	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none, dhcp: none}
 	if o.API != "" {
 		m.long = make([]LongConnection, o.Long)
 		m.running.Go(func() { m.repeat(ctx, &m.tls, m.connect) })
@@ -82,7 +83,7 @@ func Start(ctx context.Context, o Options) *Measurement {
 		m.running.Go(func() { m.repeat(ctx, &m.dns, m.resolve) })
 	}
 	if o.Renew != nil {
-		m.running.Go(func() { m.renew(ctx) })
+		m.running.Go(func() { m.repeat(ctx, &m.dhcp, m.renew) })
 	}
 	return m
 }
@@ -98,7 +99,7 @@ func (m *Measurement) Wait() Report {
 func (m *Measurement) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary(), DHCP: m.dhcp.told()}
+	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary(), DHCP: Renewals{m.dhcp.summary(), slices.Clone(m.addresses)}}
 	for _, l := range m.long {
 		l.Cuts = append([]Cut{}, l.Cuts...)
 		r.Long = append(r.Long, l)

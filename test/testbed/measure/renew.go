@@ -1,118 +1,142 @@
-// A DHCP client that renews when it is told to. It is a real one, busybox's udhcpc;
-// what it is offered is the measured server's.
+// A lease that is renewed as often as one likes. A real client, busybox's udhcpc, takes
+// it and gives the card its address; what is sent then is the message of a client in
+// state RENEWING (RFC 2131, 4.3.2), since no real one can be had to send it many times
+// a second: udhcpc misses answers that come within a millisecond, and asks again 2
+// seconds later.
 
 package measure
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 //go:embed renew.sh
 var renewScript []byte
 
-// stateVariable has the testbed's Down find the client, where dir is beneath the
-// cluster's.
-const stateVariable = "OOOI_TESTBED_STATE"
-
-// A Client is a udhcpc on a card of its own.
+// A Client has a lease.
 type Client struct {
-	cmd  *exec.Cmd
-	said <-chan event
+	// Address that it was given at first.
+	Address netip.Addr
 
-	mu    sync.Mutex // one Renew at a time
-	bound bool
+	server  netip.Addr
+	mac     net.HardwareAddr
+	conn    net.PacketConn
+	mu      sync.Mutex
+	waiting map[dhcpv4.TransactionID]chan *dhcpv4.DHCPv4
 }
 
-// An event is what the client's script said.
-type event struct {
-	name    string
-	address string
-}
-
-// StartClient starts the client on the card ifname of the network namespace at path,
-// which it gives the address and the routes that it is told. Its script is left in
-// dir. It ends with ctx.
-func StartClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
+// NewClient has udhcpc take a lease for the card ifname of the network namespace at
+// path, which gets its address and routes. Its script is left in dir. The client's
+// socket is open until ctx ends.
+func NewClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
 	script := filepath.Join(dir, "renew.sh")
 	if err := os.WriteFile(script, renewScript, 0o755); err != nil {
 		return nil, err
 	}
-	// One that is told to renew asks its server once, everybody three times, -T seconds
-	// apart, and then gives its address up: it bears 8 seconds without a server.
-	cmd := exec.CommandContext(ctx, "nsenter", "--net="+path, "--", "udhcpc", "-f", "-i", ifname, "-s", script, "-t", "0", "-T", "2",
-		"-O", "staticroutes")
-	cmd.Env = append(os.Environ(), stateVariable+"="+dir)
-	out, err := cmd.StdoutPipe()
+	cmd := exec.CommandContext(ctx, "nsenter", "--net="+path, "--", "udhcpc", "-f", "-q", "-n", "-t", "20", "-T", "1", "-i", ifname, "-s", script, "-O", "staticroutes")
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("udhcpc: %w: %s", err, out)
+	}
+	c := &Client{waiting: map[dhcpv4.TransactionID]chan *dhcpv4.DHCPv4{}}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		if f := strings.Fields(lines.Text()); len(f) == 3 && f[0] == "bound" {
+			c.Address, err = netip.ParseAddr(f[1])
+			if err == nil {
+				c.server, err = netip.ParseAddr(f[2])
+			}
+		}
+	}
+	if err != nil || !c.Address.IsValid() || !c.server.IsValid() {
+		return nil, fmt.Errorf("udhcpc has no lease: %w: %s", err, out)
+	}
+	err = testbed.InNetNS(path, func() error {
+		card, err := net.InterfaceByName(ifname)
+		if err != nil {
+			return err
+		}
+		c.mac = card.HardwareAddr
+		c.conn, err = net.ListenPacket("udp4", netip.AddrPortFrom(c.Address, dhcpv4.ClientPort).String())
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("udhcpc: %w", err)
-	}
-	said := make(chan event, 64)
-	go func() {
-		defer close(said)
-		read(out, said)
-		_ = cmd.Wait()
-	}()
-	return &Client{cmd: cmd, said: said}, nil
+	context.AfterFunc(ctx, func() { c.conn.Close() })
+	go c.read()
+	return c, nil
 }
 
-// read hands on the lines that the script wrote.
-func read(from io.Reader, said chan<- event) {
-	lines := bufio.NewScanner(from)
-	for lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) >= 2 && f[0] == "event" {
-			e := event{name: f[1]}
-			if len(f) > 2 {
-				e.address = f[2]
-			}
-			said <- e
+// read hands each answer to the renewal that it is of, until the socket is closed.
+func (c *Client) read() {
+	for packet := make([]byte, 1500); ; {
+		n, _, err := c.conn.ReadFrom(packet)
+		if errors.Is(err, net.ErrClosed) {
+			return
 		}
+		if err != nil {
+			continue // an ICMP refusal
+		}
+		answer, err := dhcpv4.FromBytes(packet[:n])
+		if err != nil {
+			continue
+		}
+		c.mu.Lock()
+		if to, ok := c.waiting[answer.TransactionID]; ok {
+			select {
+			case to <- answer:
+			default: // it has one
+			}
+		}
+		c.mu.Unlock()
 	}
 }
 
-var errClientEnded = errors.New("the DHCP client ended")
+var errRefused = errors.New("NAK")
 
-// Renew tells the client to renew, if it has an address, and waits until it has one by
-// an answer that came since. Lost says that it gave the last one up meanwhile.
-func (c *Client) Renew(ctx context.Context) (address netip.Addr, lost bool, err error) {
+// Renew asks the server once to renew the lease, and gives the address that it did.
+func (c *Client) Renew(ctx context.Context) (netip.Addr, error) {
+	request, err := dhcpv4.New(dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest), dhcpv4.WithHwAddr(c.mac),
+		dhcpv4.WithClientIP(c.Address.AsSlice()), dhcpv4.WithRequestedOptions(dhcpv4.OptionSubnetMask, dhcpv4.OptionClasslessStaticRoute))
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	answered := make(chan *dhcpv4.DHCPv4, 1)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bound { // told twice, it gives up its address
-		if err := c.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
-			return netip.Addr{}, false, err
-		}
+	c.waiting[request.TransactionID] = answered
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, request.TransactionID)
+		c.mu.Unlock()
+	}()
+	if _, err := c.conn.WriteTo(request.ToBytes(), net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.server, dhcpv4.ServerPort))); err != nil {
+		return netip.Addr{}, err
 	}
-	for had := c.bound; ; {
-		c.bound = false
-		select {
-		case <-ctx.Done():
-			return netip.Addr{}, lost, ctx.Err()
-		case e, ok := <-c.said:
-			if !ok {
-				return netip.Addr{}, lost, errClientEnded
-			}
-			switch e.name {
-			case "deconfig":
-				lost = had
-			case "bound", "renew":
-				c.bound = true
-				address, err = netip.ParseAddr(e.address)
-				return address, lost, err
-			}
+	select {
+	case <-ctx.Done():
+		return netip.Addr{}, ctx.Err()
+	case answer := <-answered:
+		address, ok := netip.AddrFromSlice(answer.YourIPAddr.To4())
+		if answer.MessageType() != dhcpv4.MessageTypeAck || !ok {
+			return netip.Addr{}, errRefused
 		}
+		return address, nil
 	}
 }

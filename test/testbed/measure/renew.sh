@@ -5,14 +5,12 @@ case $1 in
 deconfig) ip addr flush dev "$interface" ;;
 bound | renew)
 	ip addr replace "$ip/${mask:-32}" dev "$interface"
-	set -- "$1" $staticroutes
 	event=$1
-	shift
+	set -- $staticroutes
 	while [ $# -ge 2 ]; do
 		[ "$2" = 0.0.0.0 ] || ip route replace "$1" via "$2" dev "$interface"
 		shift 2
 	done
-	set -- "$event"
+	echo "$event $ip $serverid"
 	;;
 esac
-echo "event $1 $ip"

@@ -42,14 +42,11 @@ type Summary struct {
 	Gaps []Gap `json:"gaps,omitempty"`
 }
 
-// Renewals are what became of a lease. Each interval in which one is not done counts as
-// a failure.
+// Renewals are what became of a lease.
 type Renewals struct {
 	Summary
-	// Addresses that there were: one, where all is well.
+	// Addresses that it was renewed for: one, where all is well.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
-	// Lost is how often the client gave its address up.
-	Lost int `json:"lost,omitempty"`
 }
 
 // Gap is a time without an answer.
@@ -117,26 +114,4 @@ func (s *series) summary() Summary {
 	told := s.with(Gap{At: s.heard, For: s.asked - s.heard, Open: true})
 	told.Failed = maps.Clone(told.Failed)
 	return told
-}
-
-// renewals are what is kept of a lease.
-type renewals struct {
-	series
-	under     bool // a renewal is not done
-	addresses []netip.Addr
-	lost      int
-}
-
-// had notes the address that a renewal gave.
-func (r *renewals) had(address netip.Addr, lost bool) {
-	if !slices.Contains(r.addresses, address) {
-		r.addresses = append(r.addresses, address)
-	}
-	if lost {
-		r.lost++
-	}
-}
-
-func (r *renewals) told() Renewals {
-	return Renewals{Summary: r.summary(), Addresses: slices.Clone(r.addresses), Lost: r.lost}
 }
