@@ -29,7 +29,8 @@ const (
 type Sent struct {
 	// Direct: it was sent to the service address, so no other edge has heard it.
 	Direct bool
-	// Again: it was heard before, so the edge that should have answered did not.
+	// Again: it was heard before, or the DISCOVER of its transaction twice, so the edge
+	// that should have answered did not.
 	Again bool
 	// SiblingServes: the network's other edge serves now.
 	SiblingServes bool
@@ -99,17 +100,19 @@ type transmission struct {
 	kind dhcpv4.MessageType
 }
 
-// heard are the messages of the last heardFor, and of the time before that.
+// heard are the messages of the last heardFor, and of the time before that. True:
+// more than once.
 type heard struct {
-	recent, older map[transmission]struct{}
+	recent, older map[transmission]bool
 	since         time.Time // Of recent
 }
 
-// again remembers m, and says whether it was heard before. What there is no room
-// for counts as heard: rather two answers than none.
+// again remembers m, and says whether it was heard before, or follows an offer that
+// had to be asked for twice. What there is no room for counts as heard: rather two
+// answers than none.
 func (h *heard) again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	if age := now.Sub(h.since); age < 0 || age >= heardFor {
-		h.older, h.recent, h.since = h.recent, map[transmission]struct{}{}, now
+		h.older, h.recent, h.since = h.recent, map[transmission]bool{}, now
 		if age < 0 || age >= 2*heardFor {
 			h.older = nil
 		}
@@ -118,9 +121,14 @@ func (h *heard) again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	copy(t.mac[:], m.ClientHWAddr)
 	_, recently := h.recent[t]
 	_, before := h.older[t]
-	if recently || before || len(h.recent) >= maxHeard {
+	known := recently || before
+	if !recently && len(h.recent) >= maxHeard {
 		return true
 	}
-	h.recent[t] = struct{}{}
-	return false
+	h.recent[t] = known
+	if t.kind == dhcpv4.MessageTypeRequest && !known {
+		t.kind = dhcpv4.MessageTypeDiscover
+		return h.recent[t] || h.older[t]
+	}
+	return known
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +69,9 @@ type site struct {
 	segment *netns.Segment
 	edge    *netns.Namespace
 	files   *dhcp.Files
+	counted *prometheus.Registry
+	// stop ends the server, as when its edge is gone.
+	stop func()
 }
 
 func segment(t *testing.T) *netns.Segment { return netns.NewSegment(t) }
@@ -91,22 +95,23 @@ func serveFrom(t *testing.T, n network.Network, store dhcp.Store, settings ...fu
 	return serveOn(t, segment(t), n, store, settings...)
 }
 
+// serveOn is the first edge of n on a segment, or the one that settings say.
 func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
 	t.Helper()
-	s := site{t: t, n: n, segment: on, edge: netns.New(t)}
-	bits := "/" + strconv.Itoa(n.CIDR.Bits())
-	s.segment.Attach(t, s.edge, "net1", "", n.Edges[0].Address.String()+bits, n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
-	m, err := dhcp.NewMetrics(prometheus.NewRegistry())
+	s := site{t: t, n: n, segment: on, edge: netns.New(t), counted: prometheus.NewRegistry()}
+	m, err := dhcp.NewMetrics(s.counted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &dhcp.Server{
-		Network: func() network.Network { return n }, Store: store, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
+		Network: func() network.Network { return n }, Edge: 1, Store: store, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, set := range settings {
 		set(server)
 	}
+	own := n.Edges[server.Edge-1].Address.String() + "/" + strconv.Itoa(n.CIDR.Bits())
+	s.segment.Attach(t, s.edge, "net1", "", own, n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
 	var conn *net.UDPConn
 	s.edge.Do(t, func() {
 		conn, err = edge.ListenPacket(t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:67"))
@@ -117,12 +122,13 @@ func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Stor
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, conn) }()
-	t.Cleanup(func() {
+	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(s.stop)
 	return s
 }
 

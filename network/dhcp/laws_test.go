@@ -129,7 +129,8 @@ func TestNobodyElsesAddress(t *testing.T) {
 }
 
 // FuzzReply: no packet stops the server, and no answer is larger than a client
-// takes, gives an address of ours, or promises what is not written.
+// takes, gives an address of ours, or promises what is not written; and of two edges
+// one at least does not leave it to the other.
 func FuzzReply(f *testing.F) {
 	for _, t := range []dhcpv4.MessageType{1, 3, 4, 7, 8} {
 		f.Add(message(t, mac1, parameters(rhcos...), asks("20")).ToBytes())
@@ -141,11 +142,14 @@ func FuzzReply(f *testing.F) {
 	}
 	n := blue()
 	w := world{leases: []network.Lease{held("20", mac1, time.Hour)}}
-	known := w.known()
+	known, two, seen := w.known(), twice(), dhcp.Sent{SiblingServes: true}
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		m, err := dhcpv4.FromBytes(packet)
 		if err != nil {
 			return
+		}
+		if dhcp.Leaves(two, 1, m, seen) && dhcp.Leaves(two, 2, m, seen) {
+			t.Fatal("left by both")
 		}
 		v := dhcp.Reply(n, known, m, now)
 		if v.Answer == nil {

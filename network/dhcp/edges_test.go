@@ -1,0 +1,216 @@
+package dhcp_test
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network/dhcp"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// edges are the two of one network, which keep the same leases, and whether each
+// sees the other serve.
+type edges struct {
+	site // The first
+	two  site
+	sees *atomic.Bool
+	// ear hears what is broadcast.
+	ear station
+}
+
+func serveTwice(t *testing.T) edges {
+	t.Helper()
+	netns.Require(t)
+	files, err := dhcp.OpenFiles("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := edges{sees: &atomic.Bool{}}
+	e.sees.Store(true)
+	on, sees := segment(t), func(s *dhcp.Server) { s.Sibling = e.sees.Load }
+	e.site = serveOn(t, on, twice(), files, sees)
+	e.two = serveOn(t, on, twice(), files, sees, func(s *dhcp.Server) { s.Edge = 2 })
+	e.files = files
+	e.ear = e.station("192.168.100.200/24")
+	return e
+}
+
+// said is how many of its messages each edge dealt with so.
+func (s site) said(kind dhcpv4.MessageType, outcome dhcp.Outcome) int {
+	s.t.Helper()
+	all, err := s.counted.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range all {
+		for _, m := range f.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if f.GetName() == "oooi_dhcp_messages_total" && labels["type"] == kind.String() && labels["outcome"] == string(outcome) {
+				return int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return 0
+}
+
+// answers are those to m, which is broadcast, one at least. Both edges have decided
+// about it when both have answered what is sent after it; an ACK is written first, and
+// waited for.
+func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
+	e.t.Helper()
+	e.ear.send(m, everybody)
+	last := message(discover, "02:00:00:00:ff:ff", secs(100))
+	e.ear.send(last, everybody)
+	for marks := 0; marks < 2 || len(all) == 0; {
+		heard, _ := e.ear.hears(10 * time.Second)
+		if heard == nil {
+			e.t.Fatalf("%d edges answered what both should, %d answered %s", marks, len(all), m.Summary())
+		}
+		switch heard.TransactionID {
+		case last.TransactionID:
+			marks++
+		case m.TransactionID:
+			all = append(all, heard)
+		}
+	}
+	return all
+}
+
+// TestOneEdgeAnswers: each client hears one answer to what it broadcasts, some of
+// one edge and some of the other; who asks again hears both.
+func TestOneEdgeAnswers(t *testing.T) {
+	w := NewWithT(t)
+	e := serveTwice(t)
+	one := func(m *dhcpv4.DHCPv4, what dhcpv4.MessageType) *dhcpv4.DHCPv4 {
+		t.Helper()
+		all := e.answers(m)
+		w.Expect(all).To(HaveLen(1), "%s", m.Summary())
+		w.Expect(all[0].MessageType()).To(Equal(what))
+		return all[0]
+	}
+	for i := range 16 {
+		mac := fmt.Sprintf("02:00:00:00:04:%02x", i)
+		offered := one(message(discover, mac), offer).YourIPAddr.String()
+		taken := one(message(request, mac, server(us), asks(offered)), ack)
+		w.Expect(taken.YourIPAddr.String()).To(Equal(offered))
+		one(message(request, mac, asks(offered)), ack)
+		one(message(request, mac, asks("10.9.8.7")), nak)
+	}
+	for _, x := range []site{e.site, e.two} {
+		w.Expect(x.said(discover, dhcp.LeftToSibling)).To(BeNumerically("~", 8, 6))
+	}
+	w.Expect(e.said(discover, dhcp.LeftToSibling) + e.two.said(discover, dhcp.LeftToSibling)).To(Equal(16))
+	w.Expect(e.said(request, dhcp.LeftToSibling) + e.two.said(request, dhcp.LeftToSibling)).To(Equal(48))
+	one(message(inform, mac1, has("200")), ack)
+	e.ear.send(message(request, mac1, server("192.168.100.9"), asks("20")), everybody)
+	one(message(discover, mac1), offer)
+	for _, x := range []site{e.site, e.two} {
+		w.Expect(x.said(request, dhcp.OtherServer)).To(Equal(1), "what nobody answers is left to nobody")
+	}
+
+	again := message(discover, mac1)
+	one(again, offer)
+	w.Expect(e.answers(again)).To(HaveLen(2), "a second try")
+	w.Expect(e.answers(message(discover, mac1, secs(4)))).To(HaveLen(2), "a second try, as a transaction of its own")
+	e.sees.Store(false)
+	w.Expect(e.answers(message(discover, mac1))).To(HaveLen(2), "no edge sees the other serve")
+}
+
+// TestEdgesOfferApart: two machines whose place is the same are not offered one
+// address, though different edges answer them.
+func TestEdgesOfferApart(t *testing.T) {
+	w := NewWithT(t)
+	e := serveTwice(t)
+	offered := map[string]string{}
+	for i := range 0xc0 {
+		mac := fmt.Sprintf("02:00:00:00:05:%02x", i)
+		e.ear.send(message(discover, mac), everybody)
+		m, _ := e.ear.hears(10 * time.Second)
+		w.Expect(m).NotTo(BeNil())
+		w.Expect(offered).NotTo(HaveKey(m.YourIPAddr.String()), "%s is offered to two", m.YourIPAddr)
+		offered[m.YourIPAddr.String()] = mac
+	}
+}
+
+// TestDeclineAndReleaseReachBoth: nothing is left to an edge that may be gone, since
+// clients say these once.
+func TestDeclineAndReleaseReachBoth(t *testing.T) {
+	w := NewWithT(t)
+	e := serveTwice(t)
+	boot := func(mac string) netip.Addr {
+		offered := e.answers(message(discover, mac))[0].YourIPAddr.String()
+		e.answers(message(request, mac, server(us), asks(offered)))
+		return netip.MustParseAddr(offered)
+	}
+	declined, released := boot(ofEdge1), boot(alsoOfEdge1)
+	e.stop()
+	e.ear.send(message(decline, ofEdge1, server(us), asks(declined.String())), everybody)
+	w.Eventually(func() string { l, _ := e.files.At(declined); return l.MAC }, "5s").Should(BeEmpty())
+	e.ear.send(message(release, alsoOfEdge1, has(released.String())), everybody)
+	w.Eventually(func() bool { _, ok := e.files.At(released); return ok }, "5s").Should(BeFalse())
+}
+
+// TestTheOtherEdgeStepsIn: foreign clients hear one offer each while both edges
+// serve; with one gone everybody is served, at the second try while nobody has
+// noticed, else at the first.
+func TestTheOtherEdgeStepsIn(t *testing.T) {
+	netns.Require(t, "udhcpc", "dhclient")
+	w := NewWithT(t)
+	e := serveTwice(t)
+	// By identifier udhcpc's first is the first edge's, and its second the other's;
+	// dhclient sends none.
+	const second = "02:00:00:00:00:0a"
+	offers := func() map[dhcpv4.TransactionID]int {
+		found := map[dhcpv4.TransactionID]int{}
+		for m, _ := e.ear.hears(500 * time.Millisecond); m != nil; m, _ = e.ear.hears(500 * time.Millisecond) {
+			if m.MessageType() == offer {
+				found[m.TransactionID]++
+			}
+		}
+		return found
+	}
+	given := map[string]string{}
+	for _, mac := range []string{mac1, second} {
+		m := e.guest(mac)
+		w.Expect(m.run("udhcpc", m.udhcpc("-n", "-q", "-t", "1")...)).To(Succeed(), "at the first try")
+		given[mac] = m.address()
+		w.Expect(slices.Collect(maps.Values(offers()))).To(Equal([]int{1}), "one offer")
+	}
+	w.Expect(given[mac1]).NotTo(Equal(given[second]))
+	for _, mac := range []string{ofEdge1, mac2} {
+		m := e.guest(mac)
+		stop := m.start("dhclient", m.dhclient("-d")...)
+		w.Eventually(func() string { return m.got("BOUND")["new_ip_address"] }, "20s", "50ms").ShouldNot(BeEmpty())
+		stop(syscall.SIGKILL)
+		heard := offers()
+		w.Expect(heard).NotTo(BeEmpty())
+		w.Expect(slices.Max(slices.Collect(maps.Values(heard)))).To(Equal(1), "one offer to each try")
+	}
+	w.Expect(e.said(discover, dhcp.LeftToSibling)).To(BeNumerically(">", 0))
+	w.Expect(e.two.said(discover, dhcp.LeftToSibling)).To(BeNumerically(">", 0))
+
+	e.two.stop()
+	left := func() int { return e.said(discover, dhcp.LeftToSibling) + e.said(request, dhcp.LeftToSibling) }
+	tries := func(mac string, more ...string) int {
+		m, before := e.guest(mac), left()
+		w.Expect(m.run("udhcpc", m.udhcpc(append(more, "-n", "-q")...)...)).To(Succeed(), mac)
+		w.Expect(m.address()).To(Equal(given[mac]))
+		return 1 + left() - before
+	}
+	w.Expect(tries(mac1, "-t", "1")).To(Equal(1), "its own edge is there")
+	w.Expect(tries(second, "-t", "3", "-T", "1")).To(Equal(2), "nobody has noticed yet")
+	e.sees.Store(false)
+	w.Expect(tries(second, "-t", "1")).To(Equal(1))
+}
