@@ -50,7 +50,7 @@ func testOutage(t *testing.T, s *stage, long time.Duration) {
 		g.Expect(testbed.KillContainer(c.ContainerID)).To(Succeed(), c.Name)
 	}
 	for _, name := range servers() {
-		g.Eventually(func() error { return pods[first].probe(t.Context(), name) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
+		g.Eventually(func() error { return pods[first].serves(t.Context(), name) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
 			Should(Succeed(), "%s, started without an API server", name)
 	}
 	quiet(t, m, 3*time.Second, time.Minute)

@@ -78,15 +78,33 @@ func inetSockets() ([]*netlink.Socket, error) {
 // servers of an edge that serve on the VLAN.
 func servers() []string { return []string{"dhcp", "dns", "proxy"} }
 
-// probe asks a server of the pod for its readiness, as kubelet does, and without it.
-func (p edgePod) probe(ctx context.Context, server string) error {
+// socket is where a server of the pod answers, for those who are not in the pod.
+func (p edgePod) socket(server string) (string, error) {
 	for _, pid := range testbed.ContainerProcesses(string(p.UID)) {
 		socket := edge.Socket(filepath.Join("/proc", strconv.Itoa(pid), "root", "run", "oooi"), server)
 		if _, err := os.Stat(socket); err == nil {
-			return edge.Probe(ctx, socket)
+			return socket, nil
 		}
 	}
-	return fmt.Errorf("%s of %s has no socket", server, p.Name)
+	return "", fmt.Errorf("%s of %s has no socket", server, p.Name)
+}
+
+// probe is nil where the server of the pod is ready, as it tells kubelet.
+func (p edgePod) probe(ctx context.Context, server string) error {
+	socket, err := p.socket(server)
+	if err != nil {
+		return err
+	}
+	return edge.Probe(ctx, socket)
+}
+
+// serves is nil where the server of the pod serves, as it tells its guard.
+func (p edgePod) serves(ctx context.Context, server string) error {
+	socket, err := p.socket(server)
+	if err != nil {
+		return err
+	}
+	return edge.Serves(ctx, socket)
 }
 
 // testForwarding has the kernel around an edge forward before the edge's servers start:
@@ -98,14 +116,14 @@ func testForwarding(t *testing.T, s *stage) {
 	pod := s.pods(t)[0]
 	path, err := pod.netNS()
 	g.Expect(err).NotTo(HaveOccurred())
-	forward := func(card, value string) error {
+	forward := func(value string) error { // on all cards but this one it is on already
 		return testbed.InNetNS(path, func() error {
-			return os.WriteFile("/proc/sys/net/ipv4/conf/"+card+"/forwarding", []byte(value), 0o644)
+			return os.WriteFile("/proc/sys/net/ipv4/conf/"+vlanDevice+"/forwarding", []byte(value), 0o644)
 		})
 	}
 	s.sendTo(t, pod)
-	g.Expect(forward("all", "1")).To(Succeed(), "and with it each card's")
-	defer func() { _ = forward(vlanDevice, "0") }()
+	g.Expect(forward("1")).To(Succeed())
+	defer func() { _ = forward("0") }()
 	for _, name := range append(servers(), "envoy") {
 		status, err := pod.container(name)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -120,7 +138,7 @@ func testForwarding(t *testing.T, s *stage) {
 	m, stop := s.start(t)
 	quiet(t, m, 3*time.Second, time.Minute)
 	stop()
-	g.Expect(forward(vlanDevice, "0")).To(Succeed())
+	g.Expect(forward("0")).To(Succeed())
 	s.whole(t, 3*time.Minute)
 }
 

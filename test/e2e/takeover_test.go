@@ -42,9 +42,11 @@ func TestTakeOver(t *testing.T) {
 	}
 	b.destroy(two.hosted)
 	if all {
-		one := newStage(t, b, 1, 231, nil)
-		t.Run("one edge", func(t *testing.T) { testFaults(t, one, all) })
-		b.destroy(one.hosted)
+		t.Run("one edge", func(t *testing.T) {
+			one := newStage(t, b, 1, 231, nil)
+			testFaults(t, one, all)
+			b.destroy(one.hosted)
+		})
 	}
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
