@@ -59,6 +59,30 @@ func TestHealth(t *testing.T) {
 	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue())
 }
 
+// TestSiblingServes: who can't say it does not see it.
+func TestSiblingServes(t *testing.T) {
+	g := NewWithT(t)
+	var lost atomic.Bool
+	lost.Store(true)
+	why := func() error {
+		if lost.Load() {
+			return errors.New("lost")
+		}
+		return nil
+	}
+	guard, dns := edge.Socket(t.TempDir(), "guard"), edge.Socket(t.TempDir(), "dns")
+	g.Expect(edge.Away(edge.SiblingServes(t.Context(), guard))).To(BeTrue())
+	go func() {
+		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.SiblingPath, Why: why})
+	}()
+	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil, nil) }()
+	g.Eventually(func() error { return edge.SiblingServes(t.Context(), guard) }).Should(MatchError("the other edge: lost"))
+	lost.Store(false)
+	g.Expect(edge.SiblingServes(t.Context(), guard)).To(Succeed())
+	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }).Should(Succeed())
+	g.Expect(edge.SiblingServes(t.Context(), dns)).NotTo(Succeed())
+}
+
 // TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.
 func TestHealthOfWhoDoesNotServeMachines(t *testing.T) {
 	g := NewWithT(t)

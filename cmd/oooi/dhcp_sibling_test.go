@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestEdgesShareClients: `oooi dhcp` of two edges leave to each other what is the
+// other's for as long as their guards see each other serve; without a guard
+// everything is answered.
+func TestEdgesShareClients(t *testing.T) {
+	netns.Require(t, "udhcpc")
+	t.Parallel()
+	g := NewWithT(t)
+	segment := netns.NewSegment(t)
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	edged(t, plan, 2)
+	one, two := newGuarded(t, segment, "1", plan, blueOne), newGuarded(t, segment, "2", plan, blueTwo)
+	dhcp := map[*guarded]*program{}
+	for _, e := range []*guarded{one, two} {
+		e.dhcp.end()
+		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
+	}
+	for e := range dhcp {
+		g.Eventually(func() error { return edge.Serves(t.Context(), edge.Socket(e.dir, "dhcp")) }, "20s").Should(Succeed())
+	}
+	// By its identifier, which udhcpc makes of the MAC, this one is edge 1's.
+	machine := netns.New(t)
+	segment.Attach(t, machine, "eth0", "02:00:00:00:00:01")
+	boots := func() {
+		t.Helper()
+		g.Expect(machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")).To(ContainSubstring("lease of "))
+	}
+	counts := func(e *guarded, outcome, kind string, times int) {
+		t.Helper()
+		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
+		g.Eventually(func() string { return scraped(t, edge.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
+	}
+	const shares, all = "shares broadcasts with the other edge", "answers every broadcast"
+	says := func(e *guarded, what string, times int) {
+		t.Helper()
+		g.Eventually(func() int { return strings.Count(dhcp[e].said(), what) }, "20s").Should(Equal(times), "edge %s: %s", e.number, what)
+	}
+
+	boots()
+	for e := range dhcp {
+		counts(e, "offered", "DISCOVER", 1)
+		counts(e, "granted", "REQUEST", 1)
+		e.start()
+	}
+	for e := range dhcp {
+		says(e, shares, 1)
+	}
+	boots()
+	counts(one, "offered", "DISCOVER", 2)
+	counts(two, "left-to-sibling", "DISCOVER", 1)
+	counts(two, "left-to-sibling", "REQUEST", 1)
+	counts(two, "offered", "DISCOVER", 1)
+
+	one.dns.end()
+	says(two, all+`" server=dhcp why="the other edge: idle"`, 1)
+	boots()
+	counts(two, "offered", "DISCOVER", 2)
+	one.dns.begin()
+	says(two, shares, 2)
+	boots()
+	counts(two, "left-to-sibling", "DISCOVER", 2)
+
+	g.Expect(two.command.Process.Signal(syscall.SIGKILL)).To(Succeed())
+	says(two, all, 2)
+	boots()
+	counts(two, "offered", "DISCOVER", 3)
+	g.Expect(scraped(t, edge.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-sibling"), "it is its machine")
+}
