@@ -93,19 +93,3 @@ func (w world) inForce(now time.Time) network.Plan {
 	})
 	return p
 }
-
-// seenByEdges is what edges on p's networks tell of what is wrong there.
-func (w world) seenByEdges(p network.Plan, now time.Time) network.Problems {
-	var ps network.Problems
-	for _, n := range p.Networks {
-		ps = append(ps, n.TakenBy(w.taken(n, now))...)
-		for _, e := range n.Edges {
-			for _, r := range w.reports {
-				if r.network == networkLabel(n) && r.Edge == e.Number && r.SlowTakeover != "" {
-					ps = append(ps, n.Slow(e.Number, r.SlowTakeover))
-				}
-			}
-		}
-	}
-	return ps
-}

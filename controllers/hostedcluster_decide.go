@@ -87,9 +87,7 @@ func decide(w world, o Options, now time.Time) decision {
 	d.desired = desired(w, plan, o)
 	d.held = held(w, d.desired)
 	d.cuts = cuts(w, d)
-	if slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return w.asking(n, o) }) {
-		d.again = whileAsking
-	}
+	d.again = w.lookAgain(plan, o)
 	return d
 }
 

@@ -31,6 +31,7 @@ const (
 	RangeTooSmall          Reason = "RangeTooSmall"
 	AddressConflict        Reason = "AddressConflict"
 	AddressTaken           Reason = "AddressTaken"
+	EdgesApart             Reason = "EdgesApart"
 	IPv6NotServed          Reason = "IPv6NotServed"
 	AppsUnreachable        Reason = "AppsUnreachable"
 	ImagesUnreachable      Reason = "ImagesUnreachable"

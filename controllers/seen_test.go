@@ -1,0 +1,70 @@
+package controllers
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// readySince is d, whose pod became ready that long ago.
+func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		d = running(d)
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable, Status: "True", LastTransitionTime: metav1.NewTime(testNow.Add(-ago))}}
+		return d
+	}
+}
+
+// TestEdgesThatDoNotHearEachOther: both serve, and that nobody will take over at
+// once is said; what is only about to be seen is not.
+func TestEdgesThatDoNotHearEachOther(t *testing.T) {
+	const label = "clusters.vlan100"
+	tells := func(edge int, sibling string) reported {
+		return reported{label, network.Report{Edge: edge, Sibling: sibling}}
+	}
+	for name, c := range map[string]struct {
+		change func(*world)
+		edge   string
+		again  time.Duration
+	}{
+		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "serves")} }, "", whileServed},
+		"neither does":              {func(w *world) { w.reports = []reported{tells(1, "lost"), tells(2, "lost")} }, "edge 1", whileApart},
+		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "lost")} }, "edge 2", whileApart},
+		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Sibling: "lost"}}} }, "", whileServed},
+		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, stopped) }, "", whileServed},
+		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, readySince(time.Second)) }, "", whileApart},
+		"both serve for long": {func(w *world) {
+			w.reports = []reported{tells(1, "lost")}
+			w.set(first, readySince(time.Hour))
+			w.set(second, readySince(settled))
+		}, "edge 1", whileApart},
+		"the other edge is to go": {func(w *world) {
+			w.reports = []reported{tells(1, "lost")}
+			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
+		}, "", whileServed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			c.change(&w)
+			d := decide(w, testOptions, testNow)
+			g.Expect(d.again).To(Equal(c.again))
+			i := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Reason == network.EdgesApart })
+			if c.edge == "" {
+				g.Expect(i).To(Equal(-1), "%v", d.problems)
+				return
+			}
+			g.Expect(i).To(BeNumerically(">=", 0))
+			g.Expect(d.problems[i].Detail).To(ContainSubstring(c.edge + " does not hear"))
+			verdict, _ := condition(w, d, outcome{edges: w.edges}, testNow)
+			g.Expect(verdict.Reason).To(Equal(ServedWithLimits))
+			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))
+		})
+	}
+}
