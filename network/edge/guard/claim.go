@@ -17,24 +17,24 @@ import (
 	"github.com/cldmnky/oooi/network/edge"
 )
 
-// nobodies are how many addresses claims ask for in turn. Each is unresolved
-// again when its turn comes, so the kernel asks at once.
-const nobodies = 16
-
-// nobody is an address that no host has: the last 256 of 169.254/16 are reserved
-// (RFC 3927 section 2.1). Of the network's own, somebody may have any; and at
-// arp_announce=2 none would do, see Slow.
-func nobody(n int) netip.Addr { return netip.AddrFrom4([4]byte{169, 254, 255, byte(1 + n%nobodies)}) }
-
 // claim has the kernel broadcast "who has nobody, tell nextHop", three times, a
 // second apart: each neighbour that has an entry for nextHop takes our MAC into
 // it. It does so because it looks for the receiver of a datagram that is sent
-// from nextHop. N makes successive claims ask for different nobodies.
+// from nextHop. N makes successive claims ask for different nobodies. Where a router
+// answers for them the kernel asks once; so each cause for a claim has several.
 func claim(device string, nextHop netip.Addr, n int) error {
+	known, err := neighbours(device)
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", nextHop, err)
+	}
+	target, err := nobody(n, known)
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", nextHop, err)
+	}
 	// On the link, whatever routes there are.
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(nextHop, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
 	const discard = 9
-	c, err := d.Dial("udp4", netip.AddrPortFrom(nobody(n), discard).String())
+	c, err := d.Dial("udp4", netip.AddrPortFrom(target, discard).String())
 	if err != nil {
 		return fmt.Errorf("claim %s: %w", nextHop, err)
 	}
@@ -49,8 +49,16 @@ func claim(device string, nextHop netip.Addr, n int) error {
 // what to do; then a lost edge is noticed by the machines' kernels alone, after
 // 40 to 50 seconds. It reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce,
 // of which the larger counts; root is "/" but in tests. Above 0 the kernel asks
-// in the name of the device's first address, so that one must be nextHop.
+// in the name of the device's first address, so that one must be nextHop. And a
+// router with proxy ARP may have answered for all that claims ask for.
 func Slow(root, device string, nextHop netip.Addr) error {
+	known, err := neighbours(device)
+	if err != nil {
+		return fmt.Errorf("may %s be claimed: %w", nextHop, err)
+	}
+	if _, err := nobody(0, known); err != nil {
+		return fmt.Errorf("take-over is slow: %w", err)
+	}
 	level := 0
 	for _, i := range []string{"all", device} {
 		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, "arp_announce"))

@@ -68,6 +68,96 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// TestClaimBehindProxyARP: a router answers for every address outside of the
+// network, so each that a claim asked for is known from then on.
+func TestClaimBehindProxyARP(t *testing.T) {
+	t.Parallel()
+	for level, addresses := range map[string][]string{
+		"0": {own + "/24", nextHop + "/32"},
+		"2": {nextHop + "/32", own + "/24"},
+	} {
+		t.Run("arp_announce="+level, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			segment, e, machine, router := netns.NewSegment(t), netns.New(t), netns.New(t), netns.New(t)
+			segment.Attach(t, e, "net1", "", addresses...)
+			segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
+			segment.Attach(t, router, "eth0", "", "192.168.100.1/24")
+			netns.NewSegment(t).Attach(t, router, "eth1", "", "10.0.0.2/24")
+			router.Route(t, "0.0.0.0/0", "10.0.0.1")
+			router.Sysctl(t, "net/ipv4/ip_forward", "1")
+			router.Sysctl(t, "net/ipv4/conf/eth0/proxy_arp", "1")
+			router.Sysctl(t, "net/ipv4/neigh/eth0/proxy_delay", "0")
+			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", level)
+			// A kernel asks once only for what is answered for.
+			machine.Sysctl(t, "net/ipv4/neigh/eth0/locktime", "0")
+			hop, claims := netip.MustParseAddr(nextHop), 0
+			for turn := range 40 {
+				machine.SetNeighbour(t, "eth0", nextHop, stale, false)
+				g.Eventually(func() string {
+					claims++
+					e.Do(t, func() {
+						g.Expect(claim("net1", hop, claims)).To(Succeed())
+						g.Expect(Slow("/", "net1", hop)).To(Succeed())
+					})
+					return machine.Neighbour(t, "eth0", nextHop)
+				}, "2s", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
+			}
+			var known map[netip.Addr]string
+			e.Do(t, func() { known, _ = neighbours("net1") })
+			g.Expect(len(known)).To(BeNumerically(">=", 40), "the router answered")
+		})
+	}
+}
+
+// TestNobodyIsLeft: claims say so, and take up again when the kernel forgets one.
+func TestNobodyIsLeft(t *testing.T) {
+	g := NewWithT(t)
+	segment, e := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", own+"/24", nextHop+"/32")
+	hop, all := netip.MustParseAddr(nextHop), nobodies()
+	for _, a := range all {
+		g.Expect(a.IsLinkLocalUnicast()).To(BeTrue())
+		e.SetNeighbour(t, "net1", a.String(), stale, true) // else the kernel may forget some
+	}
+	both := func() (claimed, slow error) {
+		e.Do(t, func() { claimed, slow = claim("net1", hop, 1), Slow("/", "net1", hop) })
+		return claimed, slow
+	}
+	claimed, slow := both()
+	g.Expect(claimed).To(MatchError(ContainSubstring("proxy ARP")))
+	g.Expect(slow).To(MatchError(ContainSubstring("proxy ARP")))
+	e.ForgetNeighbour(t, "net1", all[300].String())
+	claimed, slow = both()
+	g.Expect(claimed).To(Succeed())
+	g.Expect(slow).To(Succeed())
+	g.Expect(e.Run(t, "ip", "neigh", "show", "nud", "incomplete")).To(HavePrefix(all[300].String() + " "))
+}
+
+// TestNobody: where nobody answers, an address comes again when its turn is over;
+// what is answered for does not come again.
+func TestNobody(t *testing.T) {
+	g := NewWithT(t)
+	known, asked := map[netip.Addr]string{}, map[netip.Addr]int{}
+	for n := range 10 * inTurn {
+		a, err := nobody(n, known)
+		g.Expect(err).NotTo(HaveOccurred())
+		if was, ok := asked[a]; ok {
+			g.Expect(n-was).To(Equal(inTurn), "the kernel has done with it")
+		}
+		asked[a] = n
+	}
+	g.Expect(asked).To(HaveLen(inTurn), "the kernel's table stays small")
+	for n := range nobodies() {
+		a, err := nobody(n, known)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(known).NotTo(HaveKey(a))
+		known[a] = stale
+	}
+	_, err := nobody(0, known)
+	g.Expect(err).To(MatchError(errAnswered))
+}
+
 func TestClaimWhereItCannotBeMade(t *testing.T) {
 	g := NewWithT(t)
 	segment, e := netns.NewSegment(t), netns.New(t)

@@ -14,7 +14,8 @@
 // takes the sender's MAC into it (RFC 826: it merges before it asks whether it is
 // the target). No raw socket, no capability. A kernel asks three times, a second
 // apart; a neighbour ignores what comes within a second after its entry changed,
-// and heeds the next.
+// and heeds the next. Where a router answers for every address (proxy ARP) it asks
+// once, and each claim asks for another nobody.
 //
 // Each edge says every half second, from its own address to the other's, what it
 // does. From what is heard follows when to claim:
