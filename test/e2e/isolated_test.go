@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -67,6 +66,7 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 		}
 	}
 	testHidden(t, b, h, scan, expected)
+	testPodAddresses(t, h, n, station{w.Machine.NetNS(), inside}, scan)
 }
 
 func anything(ports []uint16) []any {
@@ -81,7 +81,7 @@ func anything(ports []uint16) []any {
 // its own node, so that silence means isolation and not a wrong address.
 func testHidden(t *testing.T, b bed, h Hosted, scan Scan, expected map[netip.Addr][]uint16) {
 	g := NewWithT(t)
-	targets, edges, err := hiddenTargets(t.Context(), b, h)
+	targets, err := hiddenTargets(t.Context(), b, h)
 	g.Expect(err).NotTo(HaveOccurred())
 	fromNode := Scan{NetNS: b.cluster.NetNS(), Patience: 2 * time.Second, Parallel: 8}
 	for what, target := range targets {
@@ -95,21 +95,31 @@ func testHidden(t *testing.T, b bed, h Hosted, scan Scan, expected map[netip.Add
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(BeEmpty(), "%s (%s) is hidden from the machine", what, target)
 	}
-	// The edge's own pod address: the kernel there answers for any address it holds,
-	// so only sockets bound to their device stay silent.
-	for _, pod := range edges {
-		open, err := scan.TCP(t.Context(), pod, Every())
+}
+
+// testPodAddresses sends by each edge to its own pod address: the kernel there answers
+// for any address it holds, so only sockets bound to their device stay silent.
+func testPodAddresses(t *testing.T, h Hosted, n network.Network, machine station, scan Scan) {
+	g := NewWithT(t)
+	pods, err := edgePods(t.Context(), h, n.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(pods).To(HaveLen(len(n.Edges)))
+	for _, pod := range pods {
+		address, err := netip.ParseAddr(pod.Status.PodIP)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", pod)
-		answered, err := scan.UDP(t.Context(), pod, []uint16{53, 67, guard.Port})
+		g.Expect(machine.head(t.Context(), n.NextHop, pod.mac)).To(Succeed())
+		open, err := scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(answered).To(BeEmpty(), "UDP ports of the edge's pod address %s", pod)
+		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", address)
+		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, guard.Port})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answered).To(BeEmpty(), "UDP ports of the edge's pod address %s", address)
 	}
 }
 
 // hiddenTargets are sockets of the management cluster that answer from its node, by
-// what they are, and the pod addresses of the edges.
-func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrPort, []netip.Addr, error) {
+// what they are.
+func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrPort, error) {
 	targets := map[string]netip.AddrPort{
 		"the node's API server": netip.MustParseAddrPort(testbed.NodeIP + ":6443"),
 		"the node's kubelet":    netip.MustParseAddrPort(testbed.NodeIP + ":10250"),
@@ -118,7 +128,7 @@ func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrP
 	}
 	var services core.ServiceList
 	if err := h.Client.List(ctx, &services, client.InNamespace(h.Namespace())); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, s := range services.Items {
 		if s.Name == "kube-apiserver" { // a backend by its Service, which the plan names; the address itself is not for machines
@@ -127,22 +137,15 @@ func hiddenTargets(ctx context.Context, b bed, h Hosted) (map[string]netip.AddrP
 	}
 	var pods core.PodList
 	if err := h.Client.List(ctx, &pods, client.InNamespace(h.Namespace())); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var edges []netip.Addr
 	for _, p := range pods.Items {
 		switch {
-		case p.Labels["app.kubernetes.io/part-of"] == "oooi":
-			a, err := netip.ParseAddr(p.Status.PodIP)
-			if err != nil {
-				return nil, nil, fmt.Errorf("edge pod %s: %w", p.Name, err)
-			}
-			edges = append(edges, a)
 		case strings.HasPrefix(p.Name, "kube-apiserver-") && p.Status.Phase == core.PodRunning:
 			targets["the hosted API's pod"] = netip.AddrPortFrom(netip.MustParseAddr(p.Status.PodIP), 6443)
 		case p.Name == "etcd-0":
 			targets["another pod, etcd"] = netip.AddrPortFrom(netip.MustParseAddr(p.Status.PodIP), 2379)
 		}
 	}
-	return targets, edges, nil
+	return targets, nil
 }

@@ -29,6 +29,7 @@ import (
 // each to be bound to a device; of raw ones and of those that see packets there are none.
 func testSockets(t *testing.T, s *stage) {
 	g := NewWithT(t)
+	s.whole(t, 2*time.Minute)
 	for _, pod := range s.pods(t) {
 		path, err := pod.netNS()
 		g.Expect(err).NotTo(HaveOccurred())
