@@ -89,7 +89,7 @@ func (w world) taken(n network.Network, now time.Time) []network.TakenAddress {
 func (w world) inForce(now time.Time) network.Plan {
 	p := w.last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
-		return len(n.TakenBy(w.taken(n, now))) > 0
+		return len(n.InTheWay(w.taken(n, now))) > 0
 	})
 	return p
 }

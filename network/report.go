@@ -122,16 +122,18 @@ func isMAC(s string) bool {
 
 // TakenBy says which addresses of n somebody else on the network has. A network
 // that machines boot by is not served until that is mended; of any other it is
-// said. Addresses that are not, or no longer, to be n's are passed over.
+// said. Addresses that are not, or no longer, to be n's are passed over, and of who
+// answers for every address it is only said that he does.
 func (n Network) TakenBy(ts []TakenAddress) Problems {
 	var ps Problems
-	for _, t := range sortedTaken(ts) {
+	for _, t := range n.InTheWay(ts) {
 		role, field, cure := n.roleOf(t.Address)
-		if role == "" || !t.Address.IsValid() {
-			continue
-		}
 		ps = append(ps, Problem{Reason: AddressTaken, Field: field, Blocking: n.Primary, Detail: fmt.Sprintf(
 			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or %s.", role, t.Address, n.Attachment, t.MAC, cure)})
+	}
+	for _, mac := range n.answersForAll(ts) {
+		ps = append(ps, Problem{Reason: AddressTaken, Field: "network " + n.Attachment.String(), Detail: fmt.Sprintf(
+			"MAC %s answers for every address of network %s, whoever has it (proxy ARP), so nobody can see whether it has those that are ours, and machines may send by it. Switch proxy ARP off there for this VLAN.", mac, n.Attachment)})
 	}
 	return ps
 }

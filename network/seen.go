@@ -3,7 +3,11 @@
 
 package network
 
-import "fmt"
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
 
 // SiblingLost is what a Report says of a sibling of which nothing is heard.
 const SiblingLost = "lost"
@@ -15,4 +19,50 @@ func (n Network) EdgesApart(edge int) Problem {
 		"both edges of network %s serve, but edge %d does not hear the other one on the VLAN. Either one is on a node without this VLAN, where no machine reaches it, or the switch keeps the two apart (a private VLAN, an access list). "+
 			"Until they hear each other (UDP port 7788), nobody takes over at once: machines may notice only after 40 to 50 s that an edge is lost. Look at which nodes they are on and at the VLAN on the ports of these; edge-node-selector keeps edges to nodes that have it.",
 		n.Attachment, edge)}
+}
+
+// mostControls are enough: a router, or another cluster's edge, has a few addresses,
+// and none of them spread over the CIDR.
+const mostControls = 3
+
+// Controls are addresses all over n's CIDR that are not to be ours: who answers for
+// each of them answers for any, and says nothing of who has it. Fewer than two where
+// the CIDR has no room for them.
+func (n Network) Controls() []netip.Addr {
+	var out []netip.Addr
+	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
+		a := usable(n.CIDR, eighth<<max(0, 32-n.CIDR.Bits())/8)
+		if a.IsValid() && !slices.Contains(n.own(), a) && !slices.Contains(out, a) && len(out) < mostControls {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// InTheWay are those of ts that are to be n's, in an order and each once. Who
+// answers for all Controls is passed over: a router with proxy ARP has none of them.
+func (n Network) InTheWay(ts []TakenAddress) []TakenAddress {
+	all := n.answersForAll(ts)
+	return slices.DeleteFunc(sortedTaken(ts), func(t TakenAddress) bool {
+		role, _, _ := n.roleOf(t.Address)
+		return role == "" || !t.Address.IsValid() || slices.Contains(all, t.MAC)
+	})
+}
+
+// answersForAll are the MACs, sorted, that answer for all Controls.
+func (n Network) answersForAll(ts []TakenAddress) []string {
+	controls, answers := n.Controls(), map[string]int{}
+	for _, t := range sortedTaken(ts) {
+		if slices.Contains(controls, t.Address) {
+			answers[t.MAC]++
+		}
+	}
+	var out []string
+	for mac, count := range answers {
+		if len(controls) > 1 && count == len(controls) {
+			out = append(out, mac)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

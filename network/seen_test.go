@@ -1,6 +1,8 @@
 package network_test
 
 import (
+	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -16,4 +18,64 @@ func TestEdgesApart(t *testing.T) {
 	g.Expect(p.Urgency()).To(Equal(network.Noted))
 	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
 	g.Expect(p.Detail).To(And(ContainSubstring("edge 2 does not hear"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
+}
+
+// TestProxyARP: who answers for any address has none of ours; another cluster's
+// edge, which has the same three as ours would, is no such one.
+func TestProxyARP(t *testing.T) {
+	const router, edge = "02:00:00:00:00:01", "02:00:00:00:00:02"
+	n := tenant(2, 10, 99).Networks[0]
+	answers := func(mac string, all ...netip.Addr) []network.TakenAddress {
+		var out []network.TakenAddress
+		for _, a := range all {
+			out = append(out, network.TakenAddress{Address: a, MAC: mac})
+		}
+		return out
+	}
+	ours := []netip.Addr{n.NextHop, n.ServiceAddress, n.Edges[0].Address}
+	proxied := answers(router, slices.Concat(ours, n.Controls())...)
+
+	t.Run("keeps nothing waiting, and is told of", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(n.InTheWay(proxied)).To(BeEmpty())
+		ps := n.TakenBy(proxied)
+		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Blocking", false), HaveField("Detail", ContainSubstring("MAC "+router+" answers for every address")))))
+	})
+	t.Run("and somebody has one", func(t *testing.T) {
+		g := NewWithT(t)
+		both := append(slices.Clone(proxied), answers(edge, n.NextHop)...)
+		g.Expect(n.InTheWay(both)).To(Equal(answers(edge, n.NextHop)))
+		g.Expect(n.TakenBy(both).Blocking()).To(BeTrue())
+	})
+	t.Run("another cluster's edge", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(n.InTheWay(answers(edge, ours...))).To(HaveLen(3))
+		g.Expect(n.TakenBy(answers(edge, ours...)).Blocking()).To(BeTrue())
+	})
+	t.Run("a host with one more address", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(n.InTheWay(answers(edge, slices.Concat(ours, n.Controls()[1:])...))).To(HaveLen(3))
+	})
+	t.Run("machines that are there already are nobody's concern", func(t *testing.T) {
+		NewWithT(t).Expect(n.TakenBy(answers(edge, n.Controls()[1:]...))).To(BeEmpty())
+	})
+}
+
+// TestControls: in the CIDR, no host's of ours, and each another one.
+func TestControls(t *testing.T) {
+	plan := tenant(2, 10, 99)
+	for _, cidr := range []string{"192.168.100.0/24", "192.168.100.0/28", "192.168.100.0/29", "192.168.100.4/30", "192.168.100.4/31", "192.168.100.4/32", "10.0.0.0/8", "0.0.0.0/0"} {
+		g := NewWithT(t)
+		n := plan.Networks[0]
+		n.CIDR = netip.MustParsePrefix(cidr)
+		seen := map[netip.Addr]bool{n.NextHop: true, n.ServiceAddress: true, n.Edges[0].Address: true, n.CIDR.Addr(): true, netip.MustParseAddr("192.168.100.255"): true}
+		for _, a := range n.Controls() {
+			g.Expect(n.CIDR.Contains(a)).To(BeTrue(), cidr)
+			g.Expect(seen[a]).To(BeFalse(), "%s of %s", a, cidr)
+			seen[a] = true
+		}
+		if n.CIDR.Bits() <= 28 {
+			g.Expect(n.Controls()).To(HaveLen(3), cidr)
+		}
+	}
 }

@@ -68,13 +68,14 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	g.Go(func() error { return f.health(ctx, "ask", r.why, nil, prometheus.NewRegistry()) })
 	g.Go(func() error {
 		for ctx.Err() == nil {
-			taken, again, err := askOnce(ctx, f.device, source.Current().Network)
+			n := source.Current().Network
+			taken, again, err := askOnce(ctx, f.device, n)
 			if ctx.Err() != nil {
 				break
 			}
 			if err == nil {
 				tell(network.Report{Taken: taken})
-				err = inWords(taken)
+				err = inWords(n.InTheWay(taken))
 			}
 			if r.set(err) {
 				if err != nil {
@@ -95,8 +96,9 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	return g.Wait()
 }
 
-// askOnce is who has addresses of n, and when to ask again. It is an error where
-// nobody could be asked.
+// askOnce is who answers for addresses of n, and for controls, by which one is known
+// who answers for any; and when to ask again. It is an error where nobody could be
+// asked.
 func askOnce(ctx context.Context, device string, n network.Network) ([]network.TakenAddress, time.Duration, error) {
 	held, err := addressesOn(device)
 	if err != nil {
@@ -105,7 +107,7 @@ func askOnce(ctx context.Context, device string, n network.Network) ([]network.T
 	if !slices.ContainsFunc(held, n.CIDR.Contains) {
 		return nil, lookAgain, fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, device)
 	}
-	owners, err := guard.Foreign(ctx, device, toBeOurs(n, held), netip.Addr{}, askPatience)
+	owners, err := guard.Foreign(ctx, device, slices.Concat(toBeOurs(n, held), n.Controls()), netip.Addr{}, askPatience)
 	if err != nil {
 		return nil, lookAgain, err
 	}
