@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// answering is how long a server may take to say whether it serves.
-	answering = 1500 * time.Millisecond
-	// restarting is how long DHCP or DNS may be away before that counts. A container
-	// that ended is there again after a second or two, and clients ask again;
-	// machines that are moved to the other edge lose every long connection.
-	restarting = 2 * time.Second
+	// serverAnswersWithin is how long a server may take to say whether it serves.
+	serverAnswersWithin = 1500 * time.Millisecond
+	// serverRestartsWithin is how long DHCP or DNS may be away before that counts. A
+	// container that ended is there again after a second or two, and clients ask
+	// again; machines that are moved to the other edge lose every long connection.
+	serverRestartsWithin = 2 * time.Second
 )
 
 // edgeServers are those of this edge.
@@ -30,12 +30,13 @@ type edgeServers struct {
 	admin  *envoy.Admin
 
 	mu sync.Mutex
-	// served is when each last said that it serves.
+	// last is what each answered last, served when each last said that it serves.
+	last   map[network.Service]lastWord
 	served map[network.Service]time.Time
 }
 
 func newEdgeServers(runDir string, admin *envoy.Admin) *edgeServers {
-	return &edgeServers{runDir: runDir, admin: admin, served: map[network.Service]time.Time{}}
+	return &edgeServers{runDir: runDir, admin: admin, last: map[network.Service]lastWord{}, served: map[network.Service]time.Time{}}
 }
 
 // why is nil where all that n's edges serve is served here.
@@ -57,21 +58,23 @@ func (s *edgeServers) why(n network.Network) error {
 // last, so where that is away Envoy is asked itself. What carries connections gets
 // no time to restart: they are cut already.
 func (s *edgeServers) ask(n network.Network, x network.Service) error {
-	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	asked := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), serverAnswersWithin)
 	defer cancel()
 	err := edge.Serves(ctx, edge.Socket(s.runDir, string(x)))
-	if x == network.ServiceProxy {
-		if edge.Away(err) {
-			err = listens(ctx, s.admin, n)
-		}
-		return err
+	if x == network.ServiceProxy && edge.Away(err) {
+		err = listens(ctx, s.admin, n)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if err == nil {
+	word, err := s.last[x].next(err, asked, now)
+	s.last[x] = word
+	switch {
+	case x == network.ServiceProxy:
+	case err == nil && word.silent.IsZero():
 		s.served[x] = now
-	} else if now.Sub(s.served[x]) < restarting {
+	case now.Sub(s.served[x]) < serverRestartsWithin:
 		return nil
 	}
 	return err

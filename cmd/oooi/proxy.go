@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,6 +82,10 @@ type proxy struct {
 	// closed counts backends that are cut off, of which warned was said last.
 	closed prometheus.Gauge
 	warned string
+
+	mu sync.Mutex
+	// envoy is what Envoy answered last where it was asked whether it serves.
+	envoy lastWord
 }
 
 // runProxy serves until ctx ends. Dir has Envoy's sockets; run runs an Envoy that

@@ -71,13 +71,18 @@ func (p *proxy) may() (network.Network, cutOff, error) {
 // for less than readiness does: a plan that changes, a listener that Envoy
 // refused or an address that only the next pod will hold must not make two edges
 // say of themselves that they don't serve, since then neither takes over for the
-// other.
+// other. For the same reason Envoy may be slow to answer for a moment.
 func (p *proxy) serves(ctx context.Context) error {
 	n, _, missing := p.may()
 	if missing != nil && len(n.Listeners) == 0 {
 		return missing
 	}
-	return listens(ctx, p.admin, n)
+	asked := time.Now()
+	err := listens(ctx, p.admin, n)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.envoy, err = p.envoy.next(err, asked, time.Now())
+	return err
 }
 
 // listens is nil where Envoy is up and has one of n's listeners, if there are any.

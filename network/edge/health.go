@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,6 +99,13 @@ func SiblingServes(ctx context.Context, socket string) error {
 // the process has ended, or has not begun.
 func Away(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// Unanswered says whether an error of Probe or Serves, or of another who was asked
+// by HTTP, is that no answer came: in time, or whole. Who is away has answered.
+func Unanswered(err error) bool {
+	var broken *url.Error
+	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 func question(ctx context.Context, socket, path, no string) error {

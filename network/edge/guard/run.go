@@ -27,8 +27,9 @@ const Port = 7788
 const (
 	// askAgain is how often it is asked whether this edge serves.
 	askAgain = 250 * time.Millisecond
-	// answerWithin is how long the answer may take; then it is no.
-	answerWithin = 2 * time.Second
+	// answerWithin is how long the answer may take; then it is no. One that is slow
+	// once is not worth the connections that a change of edge cuts.
+	answerWithin = 3 * time.Second
 	// receivedAtOnce messages wait to be looked at; what comes on top is dropped.
 	receivedAtOnce = 64
 )

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestSilence: what was answered last holds for three seconds of it; an answer
+// counts at once.
+func TestSilence(t *testing.T) {
+	g := NewWithT(t)
+	late, no := &url.Error{Op: "Get", Err: context.DeadlineExceeded}, errors.New("draining")
+	now := time.Unix(1000, 0)
+	var w lastWord
+	// Ask takes a second.
+	ask := func(answer error) (err error) {
+		asked := now
+		now = now.Add(time.Second)
+		w, err = w.next(answer, asked, now)
+		return err
+	}
+	g.Expect(ask(late)).To(MatchError(late), "it has never answered")
+	g.Expect(ask(nil)).To(Succeed())
+	now = now.Add(time.Hour) // nobody asked
+	g.Expect(ask(late)).To(Succeed())
+	g.Expect(ask(late)).To(Succeed())
+	g.Expect(ask(nil)).To(Succeed())
+	g.Expect(ask(late)).To(Succeed(), "it begins anew")
+	g.Expect(ask(late)).To(Succeed())
+	g.Expect(ask(late)).To(MatchError(late))
+	g.Expect(ask(late)).To(MatchError(late))
+	g.Expect(ask(nil)).To(Succeed())
+	g.Expect(ask(no)).To(MatchError(no))
+	g.Expect(ask(late)).To(MatchError(no), "it has not said yes since")
+}
+
+// TestASlowServerServes: no machine is moved since a server, or Envoy, has no time
+// for a moment. See TestEnvoyServesWithoutProxy for what counts at once.
+func TestASlowServerServes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		service network.Service
+		begin   func(t *testing.T, dir string) *sync.Mutex
+	}{
+		"DHCP":  {network.ServiceDHCP, func(t *testing.T, dir string) *sync.Mutex { return &newTiny(t, dir, "dhcp").mu }},
+		"proxy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return &newTiny(t, dir, "proxy").mu }},
+		"Envoy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return slowEnvoy(t, dir, "") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			dir := shortDir(t)
+			answers := c.begin(t, dir)
+			s := newEdgeServers(dir, envoy.NewAdmin(dir))
+			why := func() error { return s.why(network.Network{Services: []network.Service{c.service}}) }
+			g.Expect(why()).To(Succeed())
+			began := time.Now()
+			answers.Lock()
+			g.Expect(why()).To(Succeed())
+			g.Eventually(why, "10s", "10ms").Should(MatchError(ContainSubstring("deadline exceeded")))
+			g.Expect(time.Since(began)).To(BeNumerically(">=", silenceLimit))
+			answers.Unlock()
+			g.Eventually(why, "5s", "10ms").Should(Succeed())
+		})
+	}
+}
+
+// TestProxyBearsASlowEnvoy, and passes on at once what that answers.
+func TestProxyBearsASlowEnvoy(t *testing.T) {
+	g := NewWithT(t)
+	v, p, _ := anEdge(t)
+	run := shortDir(t)
+	p.admin = envoy.NewAdmin(run)
+	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
+	serves := func() (err error) {
+		v.edge.Do(t, func() { err = p.serves(t.Context()) })
+		return err
+	}
+	g.Expect(serves()).To(Succeed())
+	answers.Lock()
+	began := time.Now()
+	g.Expect(serves()).To(Succeed())
+	g.Eventually(serves, "10s", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
+	g.Expect(time.Since(began)).To(BeNumerically(">=", silenceLimit))
+	answers.Unlock()
+	g.Eventually(serves, "5s", "10ms").Should(Succeed())
+	g.Expect(os.Remove(envoy.AdminSocket(run))).To(Succeed())
+	g.Expect(serves()).To(MatchError(ContainSubstring("Envoy does not answer")))
+}
