@@ -158,7 +158,7 @@ func TestTakenAddress(t *testing.T) {
 	taken := func(t *testing.T) world {
 		w := askFirst(t, "two-edges")
 		for i := range w.edges {
-			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-time.Minute))
+			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-2 * time.Minute))
 		}
 		w.reports = []reported{{"clusters.vlan100", network.Report{Taken: []network.TakenAddress{router}}}}
 		return w
@@ -180,11 +180,11 @@ func TestTakenAddress(t *testing.T) {
 	t.Run("edges of ours that still end are nobody", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
-		for i := range w.edges {
-			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-5 * time.Second))
+		for i := range w.edges { // They end within 15 s, and who asks believes in them for a minute.
+			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-74 * time.Second))
 		}
 		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
-		g.Expect(said(decide(w, testOptions, testNow.Add(edgesEnd)))).To(BeTrue())
+		g.Expect(said(decide(w, testOptions, testNow.Add(time.Second)))).To(BeTrue())
 	})
 	t.Run("mended by other addresses, with machines there", func(t *testing.T) {
 		g := NewWithT(t)
