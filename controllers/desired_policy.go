@@ -117,26 +117,39 @@ func to(all []netip.AddrPort) []*egressRule {
 // where it selects none, who was written behind it by hand. A port's name is
 // left to the pods, as each may have another number for it. (OVN-Kubernetes takes
 // a name as every port of these pods.)
+//
+// A Service or a port of it that is gone for a moment is served on, so its way stays
+// open as far as is known: by the port's name, then at the plan's port, to its pods,
+// then to all of the namespace.
 func toPods(w world, b network.Backend) []*egressRule {
-	i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service })
-	if i < 0 {
-		return nil
-	}
-	svc := w.Services[i]
-	if len(svc.Spec.Selector) == 0 {
-		return to(w.byHand[servicePort{svc.Name, b.PortName}])
-	}
-	j := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == b.PortName && p.Port == int32(b.Port) })
-	if j < 0 {
-		return nil
-	}
-	port := svc.Spec.Ports[j].TargetPort
-	if port == (intstr.IntOrString{}) {
-		port = intstr.FromInt32(svc.Spec.Ports[j].Port)
+	at, pods := intstr.FromInt32(int32(b.Port)), metav1ac.LabelSelector()
+	if i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {
+		svc := w.Services[i]
+		if len(svc.Spec.Selector) == 0 {
+			return to(w.byHand[servicePort{svc.Name, b.PortName}])
+		}
+		pods.WithMatchLabels(svc.Spec.Selector)
+		if p, there := portOf(svc, b); there {
+			at = p.TargetPort
+			if at == (intstr.IntOrString{}) {
+				at = intstr.FromInt32(p.Port)
+			}
+		}
 	}
 	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
-		WithTo(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(svc.Spec.Selector))).
-		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(port))}
+		WithTo(networkingv1ac.NetworkPolicyPeer().WithPodSelector(pods)).
+		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(at))}
+}
+
+// portOf is the port of svc that b is dialled by: the one of its name, which an
+// EndpointSlice goes by, be its number what it will.
+func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
+	for _, p := range svc.Spec.Ports {
+		if p.Name == b.PortName {
+			return p, true
+		}
+	}
+	return corev1.ServicePort{}, false
 }
 
 // toOutside is the way to hosts outside: their ports everywhere but where edges

@@ -270,6 +270,43 @@ func TestEgressToAPortOfNodes(t *testing.T) {
 	g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), corev1.ProtocolTCP, 443)).To(BeTrue(), "there may be the management cluster's ingress")
 }
 
+// TestEgressToWhatIsServedOn: a Service that is gone for a moment, or a port of it,
+// is served on, so the way there stays open, and no other is.
+func TestEgressToWhatIsServedOn(t *testing.T) {
+	const tcp = corev1.ProtocolTCP
+	w, plan := storyThere(t, "lb-ip", func(*world) {})
+	i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })
+	pod, _ := behindService(w.Services[i], w.Services[i].Spec.Ports[0])
+	pod.ports = map[string]int32{"client": 6443}
+	const port = 6443
+	stranger := pod
+	stranger.namespace = "tools"
+	beside := pod
+	beside.labels = map[string]string{"app": "etcd"}
+	for name, c := range map[string]struct {
+		change func(*world)
+		beside bool
+	}{
+		"the Service is gone": {func(w *world) { w.Services = slices.Delete(w.Services, i, i+1) }, true},
+		"its port is gone":    {func(w *world) { w.Services[i].Spec.Ports = nil }, false},
+		"its port has another number": {func(w *world) {
+			w.Services[i].Spec.Ports = []corev1.ServicePort{{Name: w.Services[i].Spec.Ports[0].Name, Port: 7443, TargetPort: intstr.FromString("client")}}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w := w
+			w.Services = slices.Clone(w.Services)
+			c.change(&w)
+			e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
+			g.Expect(e.allows(theEdge(plan), pod, tcp, port)).To(BeTrue())
+			g.Expect(e.allows(theEdge(plan), stranger, tcp, port)).To(BeFalse())
+			g.Expect(e.allows(theEdge(plan), beside, tcp, port)).To(Equal(c.beside))
+			g.Expect(e.allows(theEdge(plan), beside, tcp, 2379)).To(BeFalse(), "etcd, whatever is gone")
+		})
+	}
+}
+
 // TestEgressByHTTPProxy: where one is asked, nobody else outside is.
 func TestEgressByHTTPProxy(t *testing.T) {
 	const tcp = corev1.ProtocolTCP
