@@ -24,8 +24,8 @@ func TestCuts(t *testing.T) {
 		"nothing changes":    {func(*world, *Options) {}, nil},
 		"another lease time": {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, nil},
 		"another image": {func(_ *world, o *Options) { o.Image += "2" }, []string{
-			"Edge " + first + " is made anew: each connection by it is cut once, as edge " + second + " takes its machines over first.",
-			"Edge " + first2 + " is made anew: each connection by it is cut once, as edge " + second2 + " takes its machines over first."}},
+			"Edge " + second + " is made anew: each connection by it is cut once, as edge " + first + " takes its machines over first.",
+			"Edge " + second2 + " is made anew: each connection by it is cut once, as edge " + first2 + " takes its machines over first."}},
 		"the second's turn":           {func(w *world, _ *Options) { old(w, second) }, []string{"Edge " + second + " is made anew: each connection by it is cut once, as edge " + first + " takes"}},
 		"one that does not serve":     {func(w *world, _ *Options) { old(w, second); w.set(second, stopped) }, nil},
 		"one that waits for its turn": {func(w *world, _ *Options) { old(w, first); w.set(second, stopped) }, nil},

@@ -4,7 +4,10 @@
 package controllers
 
 import (
+	"slices"
+
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
@@ -21,4 +24,18 @@ func budget(n network.Network, ns string) *policyv1ac.PodDisruptionBudgetApplyCo
 			WithMaxUnavailable(intstr.FromInt32(1)).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(edgesOf(n))))
+}
+
+// drainable is desired without the budgets over edges of which one is late: it would
+// hold the other one's node for as long as that is so, maybe for ever.
+func drainable(desired []*unstructured.Unstructured, late map[string]bool) []*unstructured.Unstructured {
+	lacks := map[string]bool{}
+	for _, u := range desired {
+		if isDesiredEdge(u) && late[u.GetName()] {
+			lacks[u.GetLabels()[labelNetwork]] = true
+		}
+	}
+	return slices.DeleteFunc(desired, func(u *unstructured.Unstructured) bool {
+		return u.GroupVersionKind() == budgetKind && lacks[u.GetLabels()[labelNetwork]]
+	})
 }

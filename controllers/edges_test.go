@@ -57,8 +57,8 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(h.snapshot(t)).NotTo(HaveKey("Lease "+report.Name), "nobody asks any more")
 }
 
-// testOneEdgeAtATime: what both are to be made anew for is done to the second once
-// the first serves, and is told before.
+// testOneEdgeAtATime: what both are to be made anew for is done to the one once the
+// other serves, and is told before.
 func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "rolls")
@@ -69,17 +69,17 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 	}
 	h.annotate(t, "edge-node-selector", "rack=7")
-	g.Eventually(moved(1)).WithTimeout(patience).Should(BeTrue())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), ContainSubstring("edge "+edge(1).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
+	g.Eventually(moved(2)).WithTimeout(patience).Should(BeTrue())
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), ContainSubstring("edge "+edge(2).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
 	again(t, r, h)
-	g.Expect(moved(2)()).To(BeFalse())
+	g.Expect(moved(1)()).To(BeFalse())
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))
 
-	one := edge(1)
-	g.Expect(h.serves(t, &one)).To(Succeed())
-	g.Eventually(moved(2)).WithTimeout(patience).Should(BeTrue())
 	two := edge(2)
 	g.Expect(h.serves(t, &two)).To(Succeed())
+	g.Eventually(moved(1)).WithTimeout(patience).Should(BeTrue())
+	one := edge(1)
+	g.Expect(h.serves(t, &one)).To(Succeed())
 	h.wellServed(t)
 	g.Eventually(h.told(t, changeCuts)).WithTimeout(patience).Should(ConsistOf(ContainSubstring(one.Name+" is made anew"), ContainSubstring(two.Name+" is made anew")))
 }

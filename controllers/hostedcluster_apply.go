@@ -50,8 +50,9 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 	o := outcome{again: d.again}
 	for _, want := range d.desired {
 		if d.held[want.GetName()] && want.GroupVersionKind() == deploymentKind {
-			as, _ := w.deployment(want.GetName())
-			o.edges = append(o.edges, as)
+			if as, there := w.deployment(want.GetName()); there {
+				o.edges = append(o.edges, as)
+			}
 			continue
 		}
 		u := want.DeepCopy()
@@ -67,7 +68,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 		}
 	}
 	for _, live := range w.edges {
-		if stays(w, d.desired, live.Name) {
+		if d.staying[live.Name] {
 			o.edges = append(o.edges, live)
 		}
 	}
@@ -113,7 +114,7 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 		case o.GroupVersionKind() == leaseKind:
 			return networks[o.Labels[labelNetwork]]
 		}
-		return o.GroupVersionKind() == deploymentKind && stays(w, d.desired, o.Name) || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		return o.GroupVersionKind() == deploymentKind && d.staying[o.Name] || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
 		})
 	})

@@ -49,7 +49,7 @@ func cuts(w world, d decision) []string {
 		}
 	}
 	for _, live := range w.edges {
-		if isEdge(live) && available(live) && leavesItsNetwork(w, d, live.Name, live.Labels[labelNetwork]) {
+		if isEdge(live) && available(live) && leavesItsNetwork(d, live.Name, live.Labels[labelNetwork]) {
 			out = append(out, fmt.Sprintf("Edge %s goes, as one edge is asked for: each connection by it is cut once, and the other edge takes its machines over.", live.Name))
 		}
 	}
@@ -99,7 +99,7 @@ func madeAnew(w world, u *unstructured.Unstructured) string {
 }
 
 // leavesItsNetwork says whether an edge is removed from a network that goes on.
-func leavesItsNetwork(w world, d decision, name, label string) bool {
+func leavesItsNetwork(d decision, name, label string) bool {
 	goesOn := false
 	for _, u := range d.desired {
 		if isDesiredEdge(u) && u.GetName() == name {
@@ -107,5 +107,5 @@ func leavesItsNetwork(w world, d decision, name, label string) bool {
 		}
 		goesOn = goesOn || isDesiredEdge(u) && u.GetLabels()[labelNetwork] == label
 	}
-	return goesOn && !stays(w, d.desired, name)
+	return goesOn && !d.staying[name]
 }

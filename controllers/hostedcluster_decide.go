@@ -39,8 +39,7 @@ type decision struct {
 	neighbours []network.Neighbour
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
-	// held of it, by name, are edges that are left as they are in this pass.
-	held map[string]bool
+	roll
 	// cuts say which connections end by what is applied.
 	cuts  []string
 	again time.Duration
@@ -85,7 +84,8 @@ func decide(w world, o Options, now time.Time) decision {
 	// What is seen where edges run is said, and changes nothing of the plan.
 	d.problems = slices.Concat(d.problems, w.seenByEdges(plan, now))
 	d.desired = desired(w, plan, o)
-	d.held = held(w, d.desired)
+	d.roll = rolling(w, d.desired, now)
+	d.desired = drainable(d.desired, d.late)
 	d.cuts = cuts(w, d)
 	d.again = w.lookAgain(plan, o)
 	return d

@@ -80,6 +80,18 @@ func older(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
+func unguarded(d appsv1.Deployment) appsv1.Deployment {
+	d.Annotations = nil
+	return d
+}
+
+// ending is d while its former pod ends, before it has another one.
+func ending(d appsv1.Deployment) appsv1.Deployment {
+	one := int32(1)
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, TerminatingReplicas: &one}
+	return d
+}
+
 func heldOf(d decision) []string {
 	var out []string
 	for name := range d.held {
@@ -103,18 +115,18 @@ func TestOneEdgeAtATime(t *testing.T) {
 	g.Expect(decide(w, o, testNow).held).To(BeEmpty(), "nothing changes")
 	o.Image += "2"
 	d := decide(w, o, testNow)
-	g.Expect(heldOf(d)).To(Equal([]string{second2, second}))
+	g.Expect(heldOf(d)).To(Equal([]string{first2, first}))
 	w = w.change(t, d)
 	d = decide(w, o, testNow)
-	g.Expect(heldOf(d)).To(Equal([]string{second2, second}), "the first does not serve yet")
-	w.set(first, running)
-	d = decide(w, o, testNow)
-	g.Expect(heldOf(d)).To(Equal([]string{second2}), "each network for itself")
-	w = w.change(t, d)
-	w.set(first2, running)
+	g.Expect(heldOf(d)).To(Equal([]string{first2, first}), "the second does not serve yet")
 	w.set(second, running)
-	w = w.change(t, decide(w, o, testNow))
+	d = decide(w, o, testNow)
+	g.Expect(heldOf(d)).To(Equal([]string{first2}), "each network for itself")
+	w = w.change(t, d)
 	w.set(second2, running)
+	w.set(first, running)
+	w = w.change(t, decide(w, o, testNow))
+	w.set(first2, running)
 	d = decide(w, o, testNow)
 	g.Expect(d.held).To(BeEmpty())
 	for _, u := range d.desired {
@@ -136,9 +148,9 @@ func TestRoll(t *testing.T) {
 		"nothing to do": {func(*world) {}, nil},
 		"both are of an operator that knew no templates": {func(w *world) {
 			for _, name := range []string{first, second} {
-				w.set(name, func(d appsv1.Deployment) appsv1.Deployment { d.Annotations = nil; return d })
+				w.set(name, unguarded)
 			}
-		}, []string{second}},
+		}, []string{first}},
 		"the first is older":                            {func(w *world) { w.set(first, older) }, nil},
 		"the first is older, the second does not serve": {func(w *world) { w.set(first, older); w.set(second, stopped) }, []string{first}},
 		"the first is older, the second is not there":   {func(w *world) { w.set(first, older); without(w, second) }, []string{first}},
@@ -150,14 +162,14 @@ func TestRoll(t *testing.T) {
 			w.set(second, older)
 			w.set(first, stopped)
 			w.set(second, stopped)
-		}, nil},
+		}, []string{first}},
 		"the second has not yet begun what is wished": {func(w *world) {
 			w.set(first, older)
 			w.set(second, func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d })
 		}, []string{first}},
 		"the second's old pod still goes": {func(w *world) {
 			w.set(first, older)
-			w.set(second, func(d appsv1.Deployment) appsv1.Deployment { d.Status.Replicas = 2; return d })
+			w.set(second, ending)
 		}, []string{first}},
 	} {
 		t.Run(name, func(t *testing.T) {
