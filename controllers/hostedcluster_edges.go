@@ -25,15 +25,30 @@ func notServed(o outcome) []string {
 }
 
 // limits are the edges that do not serve while their sibling does.
-func limits(p network.Plan, o outcome) network.Problems {
+func limits(d decision, o outcome) network.Problems {
 	var out network.Problems
-	for _, d := range o.edges {
-		if isEdge(d) && !available(d) && isServed(o, d.Labels[labelNetwork]) {
-			out = append(out, network.Problem{Detail: fmt.Sprintf("edge %s does not serve: %s; if the other fails, machines lose %s. %s",
-				d.Name, why(d), lost(p, d.Labels[labelNetwork]), itsPods(d))})
+	for _, e := range o.edges {
+		if label := e.Labels[labelNetwork]; isEdge(e) && !available(e) && isServed(o, label) {
+			out = append(out, network.Problem{Detail: fmt.Sprintf("edge %s does not serve: %s; if the other fails, machines lose %s. %s%s",
+				e.Name, why(e), lost(d.plan, label), itsPods(e), notWaitedFor(d, o, e))})
 		}
 	}
 	return out
+}
+
+// notWaitedFor says what becomes of the sibling of an edge that does not serve for
+// long, and what to do.
+func notWaitedFor(d decision, o outcome, late appsv1.Deployment) string {
+	if !d.late[late.Name] {
+		return ""
+	}
+	text := fmt.Sprintf(" So it is for more than %d minutes, and meanwhile nothing keeps the other from being drained.", int(waitedFor.Minutes()))
+	for _, e := range o.edges {
+		if d.held[e.Name] && e.Labels[labelNetwork] == late.Labels[labelNetwork] && e.Name != late.Name {
+			text += fmt.Sprintf(" Edge %s keeps its former version until this one serves; to have it made anew all the same, delete its Deployment.", e.Name)
+		}
+	}
+	return text + " Where no second node can take an edge, set the annotation edges to 1, or edge-node-selector to nodes that can."
 }
 
 // unanswered is a sentence for each network whose addresses are asked for.
@@ -59,13 +74,28 @@ func isServed(o outcome, label string) bool {
 	})
 }
 
+// why says what is known of a Deployment without an available pod.
 func why(d appsv1.Deployment) string {
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return "its pod is refused: " + c.Message
-		}
+	if c := conditionOf(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
+		return "its pod is refused: " + c.Message
+	}
+	if isEnding(d) {
+		return "its former pod has not ended yet (where its node is lost, remove the Node, or taint it node.kubernetes.io/out-of-service:NoExecute)"
 	}
 	return "its pod is not ready"
+}
+
+// isEnding says whether d has no pod since a former one must end first. Not every
+// cluster counts those.
+func isEnding(d appsv1.Deployment) bool {
+	s := d.Status
+	if s.ObservedGeneration < d.Generation || s.Replicas > 0 {
+		return false
+	}
+	if s.TerminatingReplicas != nil {
+		return *s.TerminatingReplicas > 0
+	}
+	return isComplete(conditionOf(d, appsv1.DeploymentProgressing))
 }
 
 func itsPods(d appsv1.Deployment) string {

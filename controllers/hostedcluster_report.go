@@ -74,7 +74,7 @@ func condition(w world, d decision, o outcome, now time.Time) (c metav1.Conditio
 // is, in a sentence, then what the user must mend or misses.
 func verdict(d decision, o outcome) (reason, text string) {
 	problems := told(d.problems)
-	lacking := limits(d.plan, o)
+	lacking := limits(d, o)
 	notReady := append(unanswered(d.plan, o), notServed(o)...)
 	switch {
 	case d.problems.Blocking():

@@ -1,0 +1,284 @@
+package controllers
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The states of a Deployment as the API server's controllers tell of them.
+
+// upSince is d that runs, for so long.
+func upSince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		return withConditions(running(d), corev1.ConditionTrue, ago, corev1.ConditionTrue, "NewReplicaSetAvailable", ago)
+	}
+}
+
+// drained is d that ran what it is to run, until then.
+func drained(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		return withConditions(stopped(running(d)), corev1.ConditionFalse, ago, corev1.ConditionTrue, "NewReplicaSetAvailable", 24*time.Hour)
+	}
+}
+
+// pending is d that was made then, and never ran.
+func pending(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		d.CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
+		return broken(ago, ago)(d)
+	}
+}
+
+// broken is d that ran until then, and got another template at given.
+func broken(ago, given time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		d = stopped(running(d))
+		if given < waitedFor {
+			return withConditions(d, corev1.ConditionFalse, ago, corev1.ConditionTrue, "ReplicaSetUpdated", given)
+		}
+		return withConditions(d, corev1.ConditionFalse, ago, corev1.ConditionFalse, "ProgressDeadlineExceeded", given-waitedFor)
+	}
+}
+
+func withConditions(d appsv1.Deployment, up corev1.ConditionStatus, since time.Duration, goes corev1.ConditionStatus, why string, at time.Duration) appsv1.Deployment {
+	d.Status.Conditions = []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentAvailable, Status: up, LastTransitionTime: metav1.NewTime(testNow.Add(-since))},
+		{Type: appsv1.DeploymentProgressing, Status: goes, Reason: why, LastUpdateTime: metav1.NewTime(testNow.Add(-at))},
+	}
+	return d
+}
+
+// both are changes of one Deployment, one after the other.
+func both(changes ...func(appsv1.Deployment) appsv1.Deployment) func(appsv1.Deployment) appsv1.Deployment {
+	return func(d appsv1.Deployment) appsv1.Deployment {
+		for _, change := range changes {
+			d = change(d)
+		}
+		return d
+	}
+}
+
+// TestWhoIsWaitedFor: an edge that comes is, one that can't for long is not; but
+// that one's sibling is never given what it may have failed by.
+func TestWhoIsWaitedFor(t *testing.T) {
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	for name, c := range map[string]struct {
+		of         func(appsv1.Deployment) appsv1.Deployment
+		late, lame bool
+	}{
+		"serves":                               {upSince(minutes(60)), false, false},
+		"nothing is known":                     {stopped, false, false},
+		"just made":                            {pending(minutes(1)), false, false},
+		"pending since it was made":            {pending(minutes(11)), true, true},
+		"drained":                              {drained(minutes(5)), false, false},
+		"drained for long":                     {drained(minutes(11)), true, true},
+		"drained for long, and not looked at":  {both(drained(minutes(11)), func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d }), false, false},
+		"drained for long, given another pod":  {broken(minutes(60), minutes(5)), false, false},
+		"drained for long, and another pod":    {broken(minutes(60), minutes(15)), true, true},
+		"broken by what it was given":          {broken(minutes(15), minutes(15)), true, false},
+		"broken by what it was given just now": {broken(minutes(5), minutes(5)), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			d := deployment(func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour)) })
+			g.Expect(isLate(c.of(d), testNow)).To(Equal(c.late))
+			g.Expect(isLame(c.of(d), testNow)).To(Equal(c.lame))
+		})
+	}
+}
+
+// TestWhoGoesFirst: the machines are at the edge that serves longest, and are moved
+// once.
+func TestWhoGoesFirst(t *testing.T) {
+	long, short := both(upSince(2*time.Hour), older), both(upSince(time.Hour), older)
+	for name, c := range map[string]struct {
+		one, two func(appsv1.Deployment) appsv1.Deployment
+		held     []string
+	}{
+		"the first serves longer":      {long, short, []string{first}},
+		"the second serves longer":     {short, long, []string{second}},
+		"since the same moment":        {long, long, []string{first}},
+		"one does not serve":           {both(drained(time.Minute), older), long, []string{second}},
+		"neither, one for longer":      {both(drained(5*time.Minute), older), both(drained(time.Minute), older), []string{second}},
+		"neither, and one is late":     {both(pending(time.Hour), older), both(drained(time.Minute), older), nil},
+		"one is late, the other serve": {both(pending(time.Hour), older), long, []string{second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := twoEdges(t)
+			w.set(first, c.one)
+			w.set(second, c.two)
+			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+		})
+	}
+}
+
+// TestEachConnectionIsCutOnce, however many rolls there are: after one, the machines
+// are where the next one ends.
+func TestEachConnectionIsCutOnce(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.set(first, upSince(3*time.Hour))
+	w.set(second, upSince(2*time.Hour))
+	o, at := testOptions, first // Where the machines are: it came first.
+	minutes := 110
+	for range 3 {
+		o.Image += "x"
+		moves := 0
+		for range 2 {
+			before := w
+			w = w.change(t, decide(w, o, testNow))
+			for _, name := range []string{first, second} {
+				was, _ := before.deployment(name)
+				is, _ := w.deployment(name)
+				if was.Generation == is.Generation {
+					continue
+				}
+				minutes -= 10
+				w.set(name, upSince(time.Duration(minutes)*time.Minute))
+				if at == name {
+					moves, at = moves+1, map[string]string{first: second, second: first}[name]
+				}
+			}
+		}
+		g.Expect(moves).To(Equal(1))
+	}
+}
+
+// TestASiblingUnderWay: that an edge is not ready does not say that it serves
+// nobody, so it waits for the other; not for one that can't come.
+func TestASiblingUnderWay(t *testing.T) {
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	for name, c := range map[string]struct {
+		one, two func(appsv1.Deployment) appsv1.Deployment
+		held     []string
+	}{
+		"comes, the other serves":                     {broken(minutes(5), minutes(5)), both(upSince(minutes(60)), older), []string{second}},
+		"comes, the other is not ready":               {broken(minutes(5), minutes(5)), both(drained(minutes(1)), older), []string{second}},
+		"can't be placed, the other serves":           {pending(minutes(11)), both(upSince(minutes(60)), older), nil},
+		"was drained for long, the other serves":      {drained(minutes(11)), both(upSince(minutes(60)), older), nil},
+		"failed by what it is, the other serves":      {broken(minutes(60), minutes(60)), both(upSince(minutes(90)), older), []string{second}},
+		"failed by what it is, the other not either":  {broken(minutes(60), minutes(60)), both(drained(minutes(1)), older), nil},
+		"its former pod ends, the other is not ready": {ending, both(drained(minutes(1)), older), []string{second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := twoEdges(t)
+			for _, name := range []string{first, second} {
+				w.set(name, func(d appsv1.Deployment) appsv1.Deployment {
+					d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
+					return d
+				})
+			}
+			w.set(first, c.one)
+			w.set(second, c.two)
+			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
+		})
+	}
+}
+
+// TestAnEdgeWithoutAGuardIsMadeAnewFirst: the second one, which it would not know of,
+// comes after.
+func TestAnEdgeWithoutAGuardIsMadeAnewFirst(t *testing.T) {
+	for name, state := range map[string]func(appsv1.Deployment) appsv1.Deployment{"serves": upSince(time.Hour), "does not": stopped} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			w.edges = slices.DeleteFunc(w.edges, func(d appsv1.Deployment) bool { return d.Name == second || d.Name == second2 })
+			w.set(first, both(state, unguarded))
+			d := decide(w, testOptions, testNow)
+			g.Expect(heldOf(d)).To(Equal([]string{second}), "and not of another network, whose edge has a guard")
+			w = w.change(t, d)
+			_, there := w.deployment(second)
+			g.Expect(there).To(BeFalse())
+			d = decide(w, testOptions, testNow)
+			g.Expect(d.held).To(BeEmpty())
+			_, there = w.change(t, d).deployment(second)
+			g.Expect(there).To(BeTrue())
+		})
+	}
+}
+
+// TestNoBudgetOverALateEdge: the other one's node could never be drained.
+func TestNoBudgetOverALateEdge(t *testing.T) {
+	g := NewWithT(t)
+	budgets := func(w world) (out []string) {
+		for _, u := range decide(w, testOptions, testNow).desired {
+			if u.GroupVersionKind() == budgetKind {
+				out = append(out, u.GetName())
+			}
+		}
+		return out
+	}
+	w, _ := twoEdges(t)
+	g.Expect(budgets(w)).To(HaveLen(2))
+	w.set(second, drained(5*time.Minute))
+	g.Expect(budgets(w)).To(HaveLen(2), "it may come back")
+	w.set(second, drained(11*time.Minute))
+	g.Expect(budgets(w)).To(Equal([]string{"oooi-edge-clusters-storage"}))
+}
+
+// TestAnHeirThatCantCome: who is not desired any more may have its place. But what
+// serves is not given for what fails.
+func TestAnHeirThatCantCome(t *testing.T) {
+	for name, c := range map[string]struct {
+		heir  func(appsv1.Deployment) appsv1.Deployment
+		stays bool
+	}{
+		"starts":               {pending(time.Minute), true},
+		"can't be placed":      {pending(time.Hour), false},
+		"fails by what it is":  {broken(time.Hour, time.Hour), true},
+		"drained for a moment": {drained(time.Minute), true},
+		"serves":               {upSince(time.Hour), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := twoEdges(t)
+			w.HostedCluster.Annotations = annotated(w, "edges", "1")
+			w.set(first, func(d appsv1.Deployment) appsv1.Deployment {
+				d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
+				return c.heir(d)
+			})
+			_, there := w.change(t, decide(w, testOptions, testNow)).deployment(second)
+			NewWithT(t).Expect(there).To(Equal(c.stays))
+		})
+	}
+}
+
+// TestLateIsSaid: what it means, what is held for it, and what cures it.
+func TestLateIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	says := func(w world) string {
+		d := decide(w, testOptions, testNow)
+		_, text := verdict(d, outcome{edges: w.edges})
+		return text
+	}
+	w, _ := twoEdges(t)
+	w.set(second, drained(time.Minute))
+	g.Expect(says(w)).To(And(ContainSubstring("edge "+second+" does not serve: its pod is not ready; if the other fails"), Not(ContainSubstring("annotation edges"))))
+	w.set(second, drained(time.Hour))
+	g.Expect(says(w)).To(And(ContainSubstring("for more than 10 minutes"), ContainSubstring("set the annotation edges to 1, or edge-node-selector"), Not(ContainSubstring("former version"))))
+	w.set(second, broken(time.Hour, time.Hour))
+	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
+		d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
+		return d
+	})
+	w.set(first, both(upSince(48*time.Hour), older))
+	g.Expect(says(w)).To(ContainSubstring("Edge " + first + " keeps its former version until this one serves"))
+
+	w.set(second, ending)
+	g.Expect(says(w)).To(ContainSubstring("its former pod has not ended yet (where its node is lost"))
+	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
+		d.Status.TerminatingReplicas = nil
+		return d
+	})
+	g.Expect(says(w)).To(ContainSubstring("its pod is not ready"), "nothing is known")
+	w.set(second, both(drained(time.Minute), func(d appsv1.Deployment) appsv1.Deployment {
+		d.Status.Replicas, d.Status.UpdatedReplicas = 0, 0
+		return d
+	}))
+	g.Expect(says(w)).To(ContainSubstring("its former pod has not ended yet"), "a cluster that doesn't count them")
+}
