@@ -104,10 +104,13 @@ func runGuard(ctx context.Context, f serverFlags, log *slog.Logger) error {
 type post struct {
 	edge                  int
 	own, sibling, nextHop netip.Addr
+	// leftOut: the plan has this edge no more.
+	leftOut bool
 }
 
-func postOf(v edge.View) post {
-	p := post{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHop}
+func postOf(s *edge.Source) post {
+	v := s.Current()
+	p := post{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHop, leftOut: s.LeftOut()}
 	for _, e := range v.Network.Edges {
 		if e.Number != v.Edge.Number {
 			p.sibling = e.Address
@@ -120,14 +123,14 @@ func postOf(v edge.View) post {
 // that moves addresses nothing is taken in that the device does not have: then
 // this pod ends soon, and until then it is the guard of those that it has.
 func (k *keeper) guard(ctx context.Context) error {
-	at := postOf(k.source.Current())
+	at := postOf(k.source)
 	for {
 		k.changed(guard.NewState(at.edge, "", !at.sibling.IsValid()))
 		run, replace := context.WithCancelCause(ctx)
 		next := make(chan post, 1)
 		go func() { next <- k.differs(run, at, replace) }()
 		err := guard.Run(run, guard.Options{
-			Device: k.flags.device, Edge: at.edge, Own: at.own, Sibling: at.sibling, NextHop: at.nextHop,
+			Device: k.flags.device, Edge: at.edge, Own: at.own, Sibling: at.sibling, NextHop: at.nextHop, Yields: at.leftOut,
 			Serving: k.serves, Plan: k.plan, Log: k.log, Changed: k.changed, Claimed: k.metrics.claimed,
 		})
 		replaced := errors.Is(context.Cause(run), guard.ErrReplaced)
@@ -135,7 +138,7 @@ func (k *keeper) guard(ctx context.Context) error {
 		if at = <-next; err != nil || !replaced {
 			return err
 		}
-		k.log.Info("the plan changed what is guarded", "own", at.own, "sibling", at.sibling, "next hop", at.nextHop)
+		k.log.Info("the plan changed what is guarded", "own", at.own, "sibling", at.sibling, "next hop", at.nextHop, "left out", at.leftOut)
 	}
 }
 
@@ -145,7 +148,7 @@ func (k *keeper) differs(ctx context.Context, at post, replace context.CancelCau
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
-		now := postOf(k.source.Current())
+		now := postOf(k.source)
 		if now != at && k.flags.may(now.own) == nil && k.flags.may(now.nextHop) == nil {
 			replace(guard.ErrReplaced)
 			return now

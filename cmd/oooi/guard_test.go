@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,6 +168,37 @@ func TestGuardFollowsThePlan(t *testing.T) {
 	g.Expect(one.program.said()).NotTo(ContainSubstring("phase=leaving"))
 	g.Expect(one.command.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Eventually(one.ended, "5s").Should(Receive(Not(HaveOccurred())))
+}
+
+// TestTheEdgeThatGoes from a plan leaves the machines to the one that stays, and
+// has them while that one is away.
+func TestTheEdgeThatGoes(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment := netns.NewSegment(t)
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	edged(t, plan, 2)
+	one, two := newGuarded(t, segment, "1", plan, blueOne), newGuarded(t, segment, "2", plan, blueTwo)
+	machine := netns.New(t)
+	segment.Attach(t, machine, "eth0", "", "192.168.100.20/24")
+	next := func() string { return machine.Neighbour(t, "eth0", blueNextHop) }
+	one.start()
+	two.start()
+	g.Eventually(two.probed, "20s").Should(BeEmpty())
+	edged(t, plan, 1)
+	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="alone"} 1`))
+	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("has this edge no more"), ContainSubstring(`"left out"=true`)))
+	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="idle"} 1`))
+	g.Eventually(two.probed, "20s").Should(BeEmpty(), "it serves on")
+	machine.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
+	claims := regexp.MustCompile(`claims_total\{result="made"\} \d+`)
+	made := claims.FindString(two.metrics())
+	g.Consistently(func() string { return claims.FindString(two.metrics()) }, "3s").Should(Equal(made))
+	g.Expect(next()).To(Equal(one.ns.MAC(t, "net1")))
+	segment.Pull(t, one.ns, "net1")
+	g.Eventually(next, "10s", "50ms").Should(Equal(two.ns.MAC(t, "net1")))
+	edged(t, plan, 2)
+	g.Eventually(two.program.said, "10s").Should(ContainSubstring(`"left out"=false`))
 }
 
 // TestGuardKeepsWhatItHas: a plan that moves addresses which this pod does not

@@ -6,6 +6,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -35,6 +36,7 @@ type Source struct {
 	kube      *Kube
 	log       *slog.Logger
 	view      atomic.Pointer[View]
+	leftOut   atomic.Bool
 	signal    signal
 
 	mu sync.Mutex
@@ -64,7 +66,11 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 // Current is the view in force. Don't change what it holds.
 func (s *Source) Current() View { return *s.view.Load() }
 
-// Changed is closed when Current has changed, once; ask again for the next time.
+// LeftOut says whether the last plan that could be served has this edge no more.
+// Current stays what it was: the edge serves on until it is ended.
+func (s *Source) LeftOut() bool { return s.leftOut.Load() }
+
+// Changed is closed when Current or LeftOut has changed, once; ask again for the next time.
 func (s *Source) Changed() <-chan struct{} { return s.signal.changed() }
 
 // Run follows the file, and the ConfigMap where there is a cluster, until ctx
@@ -99,11 +105,19 @@ func (s *Source) take(data string, watched bool) {
 	}
 	s.watched, s.last = watched, data
 	v, err := ReadView([]byte(data), s.selection)
-	if err != nil {
+	var leftOut leftOutError
+	switch {
+	case errors.As(err, &leftOut):
+		s.log.Warn("the new plan has this edge no more, what it served last stays in force until it is ended", "error", err)
+		if !s.leftOut.Swap(true) {
+			s.signal.notify()
+		}
+		return
+	case err != nil:
 		s.log.Warn("the new plan can't be served, the last good one stays in force", "error", err)
 		return
 	}
-	if reflect.DeepEqual(v, *s.view.Load()) {
+	if was := s.leftOut.Swap(false); !was && reflect.DeepEqual(v, *s.view.Load()) {
 		return
 	}
 	s.view.Store(&v)

@@ -48,7 +48,7 @@ func ReadView(data []byte, s Selection) (View, error) {
 	}
 	n, err := choose("network", s.Network, plan.Networks, func(n network.Network) string { return n.Name })
 	if err != nil {
-		return View{}, fmt.Errorf("cluster %s: %w", plan.Cluster, err)
+		return View{}, leftOutError{fmt.Errorf("cluster %s: %w", plan.Cluster, err)}
 	}
 	number := ""
 	if s.Edge != 0 {
@@ -56,10 +56,14 @@ func ReadView(data []byte, s Selection) (View, error) {
 	}
 	e, err := choose("edge", number, n.Edges, func(e network.Edge) string { return strconv.Itoa(e.Number) })
 	if err != nil {
-		return View{}, fmt.Errorf("network %s: %w", n.Name, err)
+		return View{}, leftOutError{fmt.Errorf("network %s: %w", n.Name, err)}
 	}
 	return View{Cluster: plan.Cluster, Network: n, Edge: e, Endpoints: plan.Endpoints}, nil
 }
+
+// A leftOutError says that a plan which could be served has not, or no longer, the
+// network or the edge that was chosen.
+type leftOutError struct{ error }
 
 // readPlans reads every plan in data. Clusters that are refused have none and
 // are left out, with what refuses them in the error where nothing is left.

@@ -102,3 +102,36 @@ func TestSourceKeepsTheLastGoodPlan(t *testing.T) {
 	g.Eventually(changed, "5s").Should(BeClosed())
 	g.Expect(s.Current().Network.DHCP.MTU).To(Equal(9000), "still the network that was chosen, though there are two now")
 }
+
+// TestSourceIsLeftOut by a plan without its edge, or its network; what can't be
+// served says nothing of it.
+func TestSourceIsLeftOut(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	write := func(b []byte) {
+		g.Expect(os.WriteFile(file+".new", b, 0o600)).To(Succeed())
+		g.Expect(os.Rename(file+".new", file)).To(Succeed())
+	}
+	two, one, other := plan("blue", 2, "vlan100"), plan("blue", 1, "vlan100"), plan("blue", 2, "vlan200")
+	write(two.JSON())
+	s, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	go func() { _ = s.Run(t.Context()) }()
+	becomes := func(data []byte, leftOut bool) {
+		t.Helper()
+		changed := s.Changed()
+		write(data)
+		g.Eventually(changed, "5s").Should(BeClosed())
+		g.Expect(s.LeftOut()).To(Equal(leftOut))
+		g.Expect(s.Current().Edge.Number).To(Equal(2))
+	}
+	g.Expect(s.LeftOut()).To(BeFalse())
+	becomes(one.JSON(), true)
+	becomes(two.JSON(), false)
+	becomes(other.JSON(), true)
+	changed := s.Changed()
+	write([]byte("half a pl"))
+	g.Consistently(changed, "1500ms").ShouldNot(BeClosed())
+	g.Expect(s.LeftOut()).To(BeTrue())
+	becomes(two.JSON(), false)
+}

@@ -24,7 +24,7 @@
 //	serves                                  none
 //	starts, leaves, or its kernel refuses   at once, then every half second until it serves
 //	is silent, four half seconds            at once, then after 1, 3 and 10 s, then none
-//	is none, by plan                        when it first serves, then after 1, 3 and 10 s
+//	is none, by plan                        when it first serves, then after 1, 3, 10, 20 and 40 s
 //
 // An edge that does not serve never claims. Two edges that live and don't hear
 // each other claim four times each and then leave the machines in peace: these
@@ -35,6 +35,11 @@
 // twice as long, up to 24 s, and each minute of hearing it halves that again. An
 // edge that leaves says so and serves on for 2 s if its sibling claims, for 4 s
 // if it does not; then it closes.
+//
+// An edge that the plan has no more serves on until it is ended. The one that
+// stays is alone by plan and does not listen, so its kernel refuses while it
+// serves: the one that goes does not claim against that, but where nothing is
+// heard, as while the pod of the other is made anew, it does.
 //
 // A change of edge cuts the connections that it carried, once: the edge that
 // takes over knows nothing of them and resets them, and the machine connects

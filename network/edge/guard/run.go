@@ -45,6 +45,8 @@ type Options struct {
 	Own, Sibling netip.Addr
 	// NextHop is what is claimed.
 	NextHop netip.Addr
+	// Yields: the plan has this edge no more; see State.
+	Yields bool
 	// Serving is nil where machines that come to this edge are served, else why
 	// not. It is asked four times a second.
 	Serving func() error
@@ -72,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g := guard{Options: o, state: NewState(o.Edge, rand.Text(), !o.Sibling.IsValid()), events: events, failing: map[string]string{}}
+	g.state.Yields = o.Yields
 	defer g.close()
 	go watch(running, o.Serving, o.Plan, events)
 	tick := time.NewTicker(Interval)

@@ -4,7 +4,10 @@
 
 package guard
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Interval is how often an edge says what it does, and counts what it has not
 // heard.
@@ -38,6 +41,11 @@ const (
 // each other leave the machines in peace.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
+// aloneAt is when an edge that is alone claims, counted from when it first serves.
+// That cuts nobody's connection, since nobody else is to have any. The edge that a
+// plan had before may be there for a while yet, and hear late that it is no more.
+var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
+
 // A Sight is what an edge makes of its sibling.
 type Sight string
 
@@ -64,6 +72,10 @@ type State struct {
 	// Sibling is what its sibling said last. Zero: nothing yet.
 	Sibling Message
 	Sight   Sight
+	// Yields: the plan has this edge no more. It claims against a sibling that is
+	// lost, and not against one whose kernel refuses: that is alone by plan, serves
+	// and does not listen.
+	Yields bool
 
 	missed, refused int // Intervals since a message, since a refusal
 	doubts, answers int
@@ -238,9 +250,14 @@ func (s State) due(now time.Time) bool {
 	}
 	switch s.Sight {
 	case Idle:
+		if s.Yields && (s.Sibling.Phase == Serving || !s.heard()) {
+			return false
+		}
 		return s.claims == 0 || now.Sub(s.last) >= again-early
-	case Lost, Alone:
+	case Lost:
 		return s.claims == 0 || s.claims < len(lostAt) && now.Sub(s.first) >= lostAt[s.claims]-early
+	case Alone:
+		return s.claims == 0 || s.claims < len(aloneAt) && now.Sub(s.first) >= aloneAt[s.claims]-early
 	}
 	return false
 }

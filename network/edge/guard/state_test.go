@@ -157,8 +157,33 @@ func TestAlone(t *testing.T) {
 	for range 1000 {
 		step(guard.Tick)
 	}
-	g.Expect(claims).To(Equal(4))
+	g.Expect(claims).To(Equal(6))
 	g.Expect(said).To(BeZero())
+}
+
+// TestTheEdgeThatGoes leaves the machines to the one that stays, which is alone by
+// plan and does not listen; and has them while that one's pod is made anew.
+func TestTheEdgeThatGoes(t *testing.T) {
+	g := NewWithT(t)
+	w := pair(t)
+	w.edges[0].state.Yields = true
+	w.crash(1) // Its kernel refuses.
+	w.pass(10*time.Minute, nil)
+	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Idle))
+	g.Expect(w.claim).To(BeEmpty())
+	w.die(1)
+	w.pass(time.Minute, nil)
+	g.Expect(w.claim).To(HaveLen(4))
+	w.boot(1)
+	w.pass(time.Minute, nil)
+	g.Expect(w.claim).To(HaveLen(4))
+
+	// One that has not taken the plan in is heard, and taken over from as ever.
+	w = pair(t)
+	w.edges[0].state.Yields = true
+	w.leave(1)
+	w.pass(time.Second, nil)
+	g.Expect(w.claim).NotTo(BeEmpty())
 }
 
 // TestForgery: who sends from the sibling's address, but does not see what the
