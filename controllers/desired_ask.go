@@ -24,11 +24,12 @@ const asksAnnotation = hcp.Prefix + "asks"
 func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(lastOwn(n), n.CIDR.Bits())}, ns), "ask")
 	annotations[asksAnnotation] = strings.Join(asks(n), ",")
-	template := corev1ac.PodTemplateSpec().
-		WithLabels(networkLabels(nameAsk, n)).
-		WithAnnotations(annotations).
-		WithSpec(pod(w, n, server("ask", n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
-	return deploymentOf(askName(n), ns, networkLabels(nameAsk, n), template)
+	return deploymentOf(w, n, askName(n), ns, networkLabels(nameAsk, n), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+		return corev1ac.PodTemplateSpec().
+			WithLabels(networkLabels(nameAsk, n)).
+			WithAnnotations(annotations).
+			WithSpec(pod(w, n, away, server("ask", n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
+	})
 }
 
 // lastOwn is the last of the edges' own addresses, whether that edge runs or not.

@@ -50,26 +50,37 @@ const (
 // edgeDeployment says by an annotation which pod it is of, so that it is known of
 // one that runs whether it would be made anew.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	template := corev1ac.PodTemplateSpec().
-		WithLabels(edgeLabels(n, e)).
-		WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
-		WithSpec(pod(w, n, containers(n, e, o)...).
-			WithTerminationGracePeriodSeconds(graceSeconds).
-			WithTopologySpreadConstraints(apart(n)))
-	return deploymentOf(edgeName(n, e), ns, edgeLabels(n, e), template)
+	return deploymentOf(w, n, edgeName(n, e), ns, edgeLabels(n, e), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+		return corev1ac.PodTemplateSpec().
+			WithLabels(edgeLabels(n, e)).
+			WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
+			WithSpec(pod(w, n, away, containers(n, e, o)...).
+				WithTerminationGracePeriodSeconds(graceSeconds).
+				WithTopologySpreadConstraints(apart(n)))
+	})
 }
 
-// deploymentOf is of one pod at most, as two must never hold the same addresses.
-func deploymentOf(name, ns string, labels map[string]string, template *corev1ac.PodTemplateSpecApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
+// A templateOf is a pod that rather runs on other nodes than these.
+type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
+
+// deploymentOf is of one pod at most, as two must never hold the same addresses. A
+// node that comes, goes or gets an address makes no pod anew: which nodes it keeps
+// away from is no part of what it is known by, and stays as it is until something
+// else changes.
+func deploymentOf(w world, n network.Network, name, ns string, labels map[string]string, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
+	hash, away := hashOf(template(nil)), publishedNodes(w, n)
+	if live, there := w.deployment(name); there && live.Annotations[templateAnnotation] == hash {
+		away = avoided(live)
+	}
 	return appsv1ac.Deployment(name, ns).
 		WithLabels(labels).
-		WithAnnotations(map[string]string{templateAnnotation: hashOf(template)}).
+		WithAnnotations(map[string]string{templateAnnotation: hash}).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(1).
 			WithRevisionHistoryLimit(1).
 			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
-			WithTemplate(template))
+			WithTemplate(template(away)))
 }
 
 func hashOf(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
@@ -125,9 +136,9 @@ func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 	return string(encoded([]selection{s}))
 }
 
-// pod is one of ours on n. The first container asks for the definition's resource,
-// of which a pod needs one.
-func pod(w world, n network.Network, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+// pod is one of ours on n, away from these nodes if it can be. The first container
+// asks for the definition's resource, of which a pod needs one.
+func pod(w world, n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
 		WithServiceAccountName(EdgeRole).
@@ -141,7 +152,7 @@ func pod(w world, n network.Network, containers ...*corev1ac.ContainerApplyConfi
 			WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(volumes()...).
 		WithTolerations(tolerations(w)...).
-		WithAffinity(affinity(w, n)).
+		WithAffinity(affinity(w, n, away)).
 		WithContainers(containers...)
 	if w.priorityClass {
 		pod.WithPriorityClassName(priorityClass)

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -63,20 +64,20 @@ func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
 }
 
 // affinity keeps an edge to nodes that are said to have the VLAN, and prefers
-// nodes that run virtual machines at all, and those whose address is not one that
-// the edge holds: an edge hears nothing of the node that it is on where that is so,
-// but runs there where there is no other.
-func affinity(w world, n network.Network) *corev1ac.AffinityApplyConfiguration {
+// nodes that run virtual machines at all, and others than away, whose address is one
+// that the edge holds: an edge hears nothing of the node that it is on where that is
+// so, but runs there where there is no other.
+func affinity(w world, n network.Network, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
 	}
 	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(term(map[string]string{"kubevirt.io/schedulable": "true"})))
-	if owners := publishedNodes(w, n); len(owners) > 0 {
-		away := corev1ac.NodeSelectorTerm()
-		for _, name := range owners { // A field may be compared with one value only.
-			away.WithMatchFields(corev1ac.NodeSelectorRequirement().WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
+	if len(away) > 0 {
+		others := corev1ac.NodeSelectorTerm()
+		for _, name := range away { // A field may be compared with one value only.
+			others.WithMatchFields(corev1ac.NodeSelectorRequirement().WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
 		}
-		node.WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(away))
+		node.WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(others))
 	}
 	if terms := nodeTerms(w, n); len(terms) > 0 {
 		node.WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().WithNodeSelectorTerms(terms...))
@@ -112,6 +113,21 @@ func publishedNodes(w world, n network.Network) []string {
 		}
 	}
 	slices.Sort(out)
+	return out
+}
+
+// avoided are the nodes that d's pod keeps away from.
+func avoided(d appsv1.Deployment) []string {
+	affinity := d.Spec.Template.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil {
+		return nil
+	}
+	var out []string
+	for _, t := range affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		for _, f := range t.Preference.MatchFields {
+			out = append(out, f.Values...)
+		}
+	}
 	return out
 }
 
