@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
@@ -100,6 +101,16 @@ func (p edgePod) ready() bool {
 		}
 	}
 	return false
+}
+
+// readySince is when all containers became ready.
+func (p edgePod) readySince() time.Time {
+	for _, c := range p.Status.Conditions {
+		if c.Type == core.PodReady {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 // nodeNumber is that of the node the pod runs on.

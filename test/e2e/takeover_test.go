@@ -115,6 +115,9 @@ func (s *stage) victim(t *testing.T, f fault) edgePod {
 		s.moveToSecond(t)
 	}
 	pods := s.pods(t)
+	if f.onLongest {
+		return slices.MinFunc(pods, func(a, b edgePod) int { return a.readySince().Compare(b.readySince()) })
+	}
 	if !f.onSecond {
 		return pods[0]
 	}

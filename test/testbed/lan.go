@@ -75,6 +75,14 @@ func (c *Cluster) makeNetwork(n Node) error {
 	if err != nil {
 		return err
 	}
+	// The bridge itself must not say that it has the node's address: its MAC changes with
+	// the ports that come and go, and others would send to the old one.
+	err = InNetNS(n.Runtime.NetNS, func() error {
+		return os.WriteFile("/proc/sys/net/ipv4/conf/"+LANBridge+"/arp_ignore", []byte("8"), 0o644)
+	})
+	if err != nil {
+		return err
+	}
 	return c.makePodNetwork(n)
 }
 
