@@ -19,43 +19,18 @@ import (
 // another pod, so that an answer is never taken for another question's.
 const asksAnnotation = hcp.Prefix + "asks"
 
-// askDeployment holds one address only, the last edge's own: nobody can be asked
-// for an address that the asking host has.
+// askDeployment holds one address only, by which it asks for the others.
 func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(lastOwn(n), n.CIDR.Bits())}, ns), "ask")
-	annotations[asksAnnotation] = strings.Join(asks(n), ",")
+	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), "ask")
+	var asked []string
+	for _, a := range n.Asked() {
+		asked = append(asked, a.String())
+	}
+	annotations[asksAnnotation] = strings.Join(asked, ",")
 	return deploymentOf(w, n, askName(n), ns, networkLabels(nameAsk, n), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
 			WithLabels(networkLabels(nameAsk, n)).
 			WithAnnotations(annotations).
 			WithSpec(pod(w, n, away, server("ask", n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
 	})
-}
-
-// lastOwn is the last of the edges' own addresses, whether that edge runs or not.
-func lastOwn(n network.Network) netip.Addr {
-	var own netip.Addr
-	for _, e := range n.Edges {
-		own = e.Address
-	}
-	for _, a := range n.ReservedAddresses {
-		own = a
-	}
-	return own
-}
-
-// asks are the addresses on n's segment that its edges are to hold, but for
-// lastOwn.
-func asks(n network.Network) []string {
-	all := append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.PublishedAddresses...)
-	for _, e := range n.Edges {
-		all = append(all, e.Address)
-	}
-	var out []string
-	for _, a := range all {
-		if n.CIDR.Contains(a) && a != lastOwn(n) {
-			out = append(out, a.String())
-		}
-	}
-	return out
 }

@@ -42,7 +42,7 @@ func (w world) asking(n network.Network, o Options) bool {
 // may go on answering for some seconds, and wait for a minute.
 func (w world) hasServed(n network.Network) bool {
 	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
-		return was.Name == n.Name && lastOwn(was) == lastOwn(n) && slices.Equal(asks(was), asks(n))
+		return was.Name == n.Name && was.Asker() == n.Asker() && slices.Equal(was.Asked(), n.Asked())
 	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == networkLabel(n) && r.Edge > 0 })
 }
 

@@ -122,14 +122,14 @@ func isMAC(s string) bool {
 
 // TakenBy says which addresses of n somebody else on the network has. A network
 // that machines boot by is not served until that is mended; of any other it is
-// said. Addresses that are not, or no longer, to be n's are passed over, and of who
+// said. Addresses that are not, or no longer, asked for are passed over, and of who
 // answers for every address it is only said that he does.
 func (n Network) TakenBy(ts []TakenAddress) Problems {
 	var ps Problems
 	for _, t := range n.InTheWay(ts) {
-		role, field, cure := n.roleOf(t.Address)
-		ps = append(ps, Problem{Reason: AddressTaken, Field: field, Blocking: n.Primary, Detail: fmt.Sprintf(
-			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or %s.", role, t.Address, n.Attachment, t.MAC, cure)})
+		ps = append(ps, Problem{Reason: AddressTaken, Field: fieldEdgeAddresses, Blocking: n.Primary, Detail: fmt.Sprintf(
+			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or set %s to four addresses that nobody has.",
+			n.roleOf(t.Address), t.Address, n.Attachment, t.MAC, fieldEdgeAddresses)})
 	}
 	for _, mac := range n.answersForAll(ts) {
 		ps = append(ps, Problem{Reason: AddressTaken, Field: "network " + n.Attachment.String(), Detail: fmt.Sprintf(
@@ -138,25 +138,17 @@ func (n Network) TakenBy(ts []TakenAddress) Problems {
 	return ps
 }
 
-// roleOf is what n has a for, the key that says so, and what else to do with it.
-// No role: a is not n's.
-func (n Network) roleOf(a netip.Addr) (role, field, cure string) {
-	switch {
-	case a == n.NextHop:
-		role = "next hop"
-	case a == n.ServiceAddress:
-		role = "service address"
-	case slices.Contains(n.ReservedAddresses, a):
-		role = "the address kept for a second edge,"
-	case slices.Contains(n.PublishedAddresses, a):
-		return "published address", "spec.services", "create the cluster with a host name there"
-	}
+// roleOf is what n has an address for that is asked for.
+func (n Network) roleOf(a netip.Addr) string {
 	for _, e := range n.Edges {
 		if e.Address == a {
-			role = fmt.Sprintf("edge %d's address", e.Number)
+			return fmt.Sprintf("edge %d's address", e.Number)
 		}
 	}
-	return role, fieldEdgeAddresses, fmt.Sprintf("set %s to four addresses that nobody has", fieldEdgeAddresses)
+	if a == n.NextHop {
+		return "next hop"
+	}
+	return "service address"
 }
 
 // Slow says that the loss of an edge of n is noticed late, and why. It never

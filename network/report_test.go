@@ -92,23 +92,35 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
+// TestAsked is the same for one edge and for two: who asks has the last address.
+func TestAsked(t *testing.T) {
+	g := NewWithT(t)
+	n := tenant(2, 10, 99).Networks[0]
+	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+	asked := []netip.Addr{netip.MustParseAddr("192.168.100.2"), netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("192.168.100.4")}
+	last := netip.MustParseAddr("192.168.100.5")
+	g.Expect(n.ReservedAddresses).To(HaveExactElements(last), "it has one edge")
+	g.Expect(n.Asked()).To(Equal(asked))
+	g.Expect(n.Asker()).To(Equal(last))
+	n.Edges, n.ReservedAddresses = append(n.Edges, network.Edge{Number: 2, Address: last}), nil
+	g.Expect(n.Asked()).To(Equal(asked))
+	g.Expect(n.Asker()).To(Equal(last))
+}
+
 // TestTakenBy: who has what, and which key is to be changed.
 func TestTakenBy(t *testing.T) {
 	n := tenant(2, 10, 99).Networks[0]
-	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
 	const mac = "02:00:00:00:00:01"
-	for address, c := range map[string]struct{ says, field, cure string }{
-		"192.168.100.2": {"next hop 192.168.100.2 of network clusters/vlan100 is used on the VLAN already, by MAC " + mac, "edge-addresses", "set edge-addresses to"},
-		"192.168.100.3": {"service address 192.168.100.3 of", "edge-addresses", "set edge-addresses to"},
-		"192.168.100.4": {"edge 1's address 192.168.100.4 of", "edge-addresses", "set edge-addresses to"},
-		"192.168.100.5": {"the address kept for a second edge, 192.168.100.5 of", "edge-addresses", "set edge-addresses to"},
-		"203.0.113.7":   {"published address 203.0.113.7 of", "spec.services", "a host name"},
+	for address, says := range map[string]string{
+		"192.168.100.2": "next hop 192.168.100.2 of network clusters/vlan100 is used on the VLAN already, by MAC " + mac,
+		"192.168.100.3": "service address 192.168.100.3 of",
+		"192.168.100.4": "edge 1's address 192.168.100.4 of",
 	} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
 			ps := n.TakenBy([]network.TakenAddress{taken(address, mac)})
-			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Field", c.field), HaveField("Blocking", true))))
-			g.Expect(ps[0].Detail).To(And(ContainSubstring(c.says), ContainSubstring(mac+": free it, or"), ContainSubstring(c.cure)))
+			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Field", "edge-addresses"), HaveField("Blocking", true))))
+			g.Expect(ps[0].Detail).To(And(ContainSubstring(says), ContainSubstring(mac+": free it, or set edge-addresses to")))
 		})
 	}
 	t.Run("in an order, each once", func(t *testing.T) {
@@ -116,8 +128,8 @@ func TestTakenBy(t *testing.T) {
 		ps := n.TakenBy([]network.TakenAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
 		g.Expect(ps).To(HaveExactElements(HaveField("Detail", HavePrefix("next hop")), HaveField("Detail", HavePrefix("service"))))
 	})
-	t.Run("what is not ours any more", func(t *testing.T) {
-		NewWithT(t).Expect(n.TakenBy([]network.TakenAddress{taken("192.168.100.66", mac), {}})).To(BeEmpty())
+	t.Run("what is not asked for, or not any more", func(t *testing.T) {
+		NewWithT(t).Expect(n.TakenBy([]network.TakenAddress{taken("192.168.100.66", mac), taken("192.168.100.5", mac), {}})).To(BeEmpty())
 	})
 	t.Run("a further network keeps nothing else waiting", func(t *testing.T) {
 		g, further := NewWithT(t), n

@@ -39,13 +39,12 @@ func (n Network) Controls() []netip.Addr {
 	return out
 }
 
-// InTheWay are those of ts that are to be n's, in an order and each once. Who
+// InTheWay are those of ts that n asks for, in an order and each once. Who
 // answers for all Controls is passed over: a router with proxy ARP has none of them.
 func (n Network) InTheWay(ts []TakenAddress) []TakenAddress {
 	all := n.answersForAll(ts)
 	return slices.DeleteFunc(sortedTaken(ts), func(t TakenAddress) bool {
-		role, _, _ := n.roleOf(t.Address)
-		return role == "" || !t.Address.IsValid() || slices.Contains(all, t.MAC)
+		return !slices.Contains(n.Asked(), t.Address) || slices.Contains(all, t.MAC)
 	})
 }
 

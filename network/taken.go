@@ -45,9 +45,5 @@ func (p Plan) Free(holders []Holder, last Plan) (Plan, Problems) {
 
 // own are the addresses of n that are ours on the segment, running edge or not.
 func (n Network) own() []netip.Addr {
-	out := append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.ReservedAddresses...)
-	for _, e := range n.Edges {
-		out = append(out, e.Address)
-	}
-	return out
+	return append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.ownOfEdges()...)
 }

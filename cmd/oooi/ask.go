@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -31,7 +32,42 @@ const (
 	// kernel believes for up to 45 s that who answered is there, so that what is
 	// freed is noticed within a minute.
 	askAgain = 10 * time.Second
+	// askOnceMore is how long after an answer that nobody has them it is asked again:
+	// until the kernel has done with the question.
+	askOnceMore = time.Second
+	// forwardsAfter is how long a port that was just plugged in may take to forward:
+	// until then nobody can answer.
+	forwardsAfter = 5 * time.Second
 )
+
+// errLooking: nobody was found, and not for long enough yet.
+var errLooking = errors.New("nobody has the addresses so far, they are asked for once more")
+
+// A search is what was found of late. The zero value is that of one which begins.
+type search struct {
+	// since is when the first of the questions was asked that are free many in a row
+	// which found nobody.
+	since time.Time
+	free  int
+}
+
+// next takes in what came of a question, is why the addresses do not count as
+// free, nil where they do, and when to ask again.
+func (s search) next(taken []network.TakenAddress, failed error, asked, now time.Time) (search, error, time.Duration) {
+	switch {
+	case failed != nil:
+		return search{}, failed, lookAgain
+	case len(taken) > 0:
+		return search{}, inWords(taken), askAgain
+	case s.free == 0:
+		s.since = asked
+	}
+	s.free++
+	if s.free < 2 || now.Sub(s.since) < forwardsAfter {
+		return s, errLooking, askOnceMore
+	}
+	return s, nil, askAgain
+}
 
 func newAskCommand() *cobra.Command {
 	var f serverFlags
@@ -47,7 +83,8 @@ func newAskCommand() *cobra.Command {
 	return c
 }
 
-// runAsk asks until ctx ends. It is ready while nobody has the addresses.
+// runAsk asks until ctx ends. It is ready while nobody has the addresses, and says
+// what it found when it is sure.
 func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	// It is no edge, and every network has a first one.
 	f.selection.Edge = 1
@@ -67,19 +104,23 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { return f.health(ctx, "ask", r.why, nil, prometheus.NewRegistry()) })
 	g.Go(func() error {
-		for ctx.Err() == nil {
+		for s := (search{}); ctx.Err() == nil; {
+			var why error
+			var again time.Duration
+			asked := time.Now()
 			n := source.Current().Network
-			taken, again, err := askOnce(ctx, f.device, n)
+			taken, err := askOnce(ctx, f.device, n)
 			if ctx.Err() != nil {
 				break
 			}
-			if err == nil {
+			inTheWay := n.InTheWay(taken)
+			s, why, again = s.next(inTheWay, err, asked, time.Now())
+			if why == nil || len(inTheWay) > 0 {
 				tell(network.Report{Taken: taken})
-				err = inWords(n.InTheWay(taken))
 			}
-			if r.set(err) {
-				if err != nil {
-					log.Warn("the addresses are not free", "why", err)
+			if r.set(why) {
+				if why != nil {
+					log.Warn("the addresses do not count as free", "why", why)
 				} else {
 					log.Info("the addresses are free")
 				}
@@ -96,26 +137,25 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	return g.Wait()
 }
 
-// askOnce is who answers for addresses of n, and for controls, by which one is known
-// who answers for any; and when to ask again. It is an error where nobody could be
-// asked.
-func askOnce(ctx context.Context, device string, n network.Network) ([]network.TakenAddress, time.Duration, error) {
+// askOnce is who answers for addresses that n asks for, and for controls, by which
+// one is known who answers for any. It is an error where nobody could be asked.
+func askOnce(ctx context.Context, device string, n network.Network) ([]network.TakenAddress, error) {
 	held, err := addressesOn(device)
 	if err != nil {
-		return nil, lookAgain, err
+		return nil, err
 	}
 	if !slices.ContainsFunc(held, n.CIDR.Contains) {
-		return nil, lookAgain, fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, device)
+		return nil, fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, device)
 	}
-	owners, err := guard.Foreign(ctx, device, slices.Concat(toBeOurs(n, held), n.Controls()), netip.Addr{}, askPatience)
+	owners, err := guard.Foreign(ctx, device, slices.Concat(n.Asked(), n.Controls()), netip.Addr{}, askPatience)
 	if err != nil {
-		return nil, lookAgain, err
+		return nil, err
 	}
 	var out []network.TakenAddress
 	for _, o := range owners {
 		out = append(out, network.TakenAddress{Address: o.Address, MAC: o.MAC})
 	}
-	return out, askAgain, nil
+	return out, nil
 }
 
 // addressesOn are those of a device that carries.
@@ -140,26 +180,11 @@ func addressesOn(device string) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// toBeOurs are the addresses of the VLAN that n's edges are to hold, without those
-// that are held here. What HyperShift published is never of the VLAN, and may be
-// somebody else's until edges answer for it: a load balancer's.
-func toBeOurs(n network.Network, held []netip.Addr) []netip.Addr {
-	out := []netip.Addr{n.NextHop, n.ServiceAddress}
-	for _, e := range n.Edges {
-		out = append(out, e.Address)
-	}
-	out = append(out, n.ReservedAddresses...)
-	return slices.DeleteFunc(out, func(a netip.Addr) bool { return slices.Contains(held, a) })
-}
-
-// inWords is nil where nothing is taken.
+// inWords says who has what.
 func inWords(taken []network.TakenAddress) error {
 	var out []string
 	for _, t := range taken {
 		out = append(out, fmt.Sprintf("%s by MAC %s", t.Address, t.MAC))
-	}
-	if len(out) == 0 {
-		return nil
 	}
 	return fmt.Errorf("used on the VLAN already: %s", strings.Join(out, ", "))
 }

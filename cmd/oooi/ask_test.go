@@ -1,15 +1,16 @@
 package main
 
 import (
+	"errors"
 	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -39,22 +40,49 @@ func TestAsk(t *testing.T) {
 	g.Eventually(probe, "60s").Should(BeEmpty())
 }
 
-func TestToBeOurs(t *testing.T) {
+// TestASearch ends when nobody was found twice, and for as long as a port may take
+// to forward.
+func TestASearch(t *testing.T) {
 	g := NewWithT(t)
-	file := filepath.Join(t.TempDir(), "plan.json")
-	asked := func(edges int, held string) string {
-		edged(t, file, edges)
-		source, err := edge.NewSource(file, edge.Selection{Edge: 1}, nil, nil)
-		g.Expect(err).NotTo(HaveOccurred())
-		var out []string
-		for _, a := range toBeOurs(source.Current().Network, []netip.Addr{netip.MustParseAddr(held)}) {
-			out = append(out, strings.TrimPrefix(a.String(), "192.168.100"))
-		}
-		return strings.Join(out, " ")
+	now := time.Unix(1000, 0)
+	var s search
+	ask := func(took time.Duration, taken []network.TakenAddress, failed error) (why error) {
+		asked := now
+		now = now.Add(took)
+		var again time.Duration
+		s, why, again = s.next(taken, failed, asked, now)
+		now = now.Add(again)
+		return why
 	}
-	g.Expect(asked(2, blueTwo)).To(Equal(".2 .3 .4"))
-	g.Expect(asked(1, blueTwo)).To(Equal(".2 .3 .4"))
-	g.Expect(asked(1, "192.168.100.9")).To(Equal(".2 .3 .4 .5"))
-	g.Expect(inWords(nil)).To(Succeed())
-	g.Expect(inWords([]network.TakenAddress{{Address: netip.MustParseAddr(blueNextHop), MAC: "x"}})).NotTo(Succeed())
+	router := []network.TakenAddress{{Address: netip.MustParseAddr(blueNextHop), MAC: "02:00:00:00:00:aa"}}
+	unplugged := errors.New("no carrier")
+	g.Expect(ask(time.Second, nil, nil)).To(MatchError(errLooking))
+	g.Expect(ask(time.Second, nil, nil)).To(MatchError(errLooking), "twice, and too soon")
+	g.Expect(ask(time.Second, nil, nil)).To(Succeed())
+	g.Expect(ask(time.Second, router, nil)).To(MatchError(ContainSubstring("192.168.100.2 by MAC 02:00:00:00:00:aa")))
+	g.Expect(ask(askPatience, nil, nil)).To(MatchError(errLooking), "it begins anew")
+	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
+	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
+	g.Expect(ask(0, nil, unplugged)).To(MatchError(unplugged))
+	g.Expect(ask(time.Minute, nil, nil)).To(MatchError(errLooking), "a question that took long is one")
+	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
+}
+
+// TestAskWaitsForThePort that is plugged in, and forwards later: a router behind it
+// is found before anything is called free.
+func TestAskWaitsForThePort(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment, asks, router := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment.Attach(t, asks, "net1", "", blueTwo+"/24")
+	segment.Attach(t, router, "eth0", "02:00:00:00:00:aa", blueNextHop+"/24")
+	// As behind a port that does not forward yet.
+	segment.Pull(t, router, "eth0")
+	file, dir := filepath.Join(t.TempDir(), "plan.json"), shortDir(t)
+	edged(t, file, 2)
+	asking := start(t, asks, "ask", "--plan", file, "--edge", "0", "--run-dir", dir)
+	g.Eventually(asking.said, "20s", "20ms").Should(ContainSubstring(errLooking.Error()))
+	segment.Plug(t, router, "eth0")
+	g.Eventually(asking.said, "20s").Should(ContainSubstring("192.168.100.2 by MAC 02:00:00:00:00:aa"))
+	g.Expect(asking.said()).NotTo(ContainSubstring("the addresses are free"))
 }
