@@ -15,23 +15,20 @@ const (
 	// waitedFor is how long an edge may take until nothing waits for it any more. A
 	// Deployment says by itself that it makes no progress after as long.
 	waitedFor = 10 * time.Minute
-	// soon is what the API server's controllers may take for one thing that follows
-	// from another.
-	soon = time.Minute
+	// soon is how long after it was given another pod an edge may be seen to lack the
+	// former one: that had to end first.
+	soon = 2 * time.Minute
 )
 
 // isLate says whether d has not been available for long, and has long had what it
 // is to run.
 func isLate(d appsv1.Deployment, now time.Time) bool {
 	up, progress := conditionOf(d, appsv1.DeploymentAvailable), conditionOf(d, appsv1.DeploymentProgressing)
-	switch {
-	case available(d) || d.Status.ObservedGeneration < d.Generation:
-		return false
-	case up.Status != corev1.ConditionFalse || now.Sub(up.LastTransitionTime.Time) < waitedFor:
+	if available(d) || d.Status.ObservedGeneration < d.Generation || up.Status != corev1.ConditionFalse {
 		return false
 	}
 	// One that ran once is said to be complete, whatever becomes of its pod.
-	return isComplete(progress) || isStuck(progress)
+	return isStuck(progress) || isComplete(progress) && now.Sub(up.LastTransitionTime.Time) >= waitedFor
 }
 
 // isLame says whether d is late, and not because of what it was given to run: it
