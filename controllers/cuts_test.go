@@ -1,11 +1,19 @@
 package controllers
 
 import (
+	"context"
+	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -61,7 +69,7 @@ func TestCuts(t *testing.T) {
 			w.last.Networks = append([]network.Network(nil), w.last.Networks...)
 			c.change(&w, &o)
 			d := decide(w, o, testNow)
-			said := strings.Join(d.cuts, "\n")
+			said := sentences(d)
 			for _, s := range c.says {
 				g.Expect(said).To(ContainSubstring(s))
 			}
@@ -72,7 +80,7 @@ func TestCuts(t *testing.T) {
 			for _, e := range w.edges {
 				w.set(e.Name, running)
 			}
-			for strings.Contains(strings.Join(decide(w, o, testNow).cuts, ""), "made anew") {
+			for strings.Contains(sentences(decide(w, o, testNow)), "made anew") {
 				w = w.change(t, decide(w, o, testNow)) // The sibling's turn.
 				for _, e := range w.edges {
 					w.set(e.Name, running)
@@ -91,6 +99,75 @@ func TestTheOnlyEdgeIsMadeAnew(t *testing.T) {
 	for _, e := range edges(t, w, plan) {
 		w.edges = append(w.edges, older(running(e)))
 	}
-	g.Expect(decide(w, testOptions, testNow).cuts).To(ConsistOf(ContainSubstring("as it is the only one, machines get no answer until it serves again")))
-	g.Expect(decide(w, testOptions, testNow).held).To(BeEmpty())
+	d := decide(w, testOptions, testNow)
+	g.Expect(d.cuts).To(HaveLen(1))
+	g.Expect(sentences(d)).To(ContainSubstring("as it is the only one, machines get no answer until it serves again"))
+	g.Expect(d.held).To(BeEmpty())
+}
+
+func sentences(d decision) string {
+	var all []string
+	for _, c := range d.cuts {
+		all = append(all, c.text)
+	}
+	return strings.Join(all, "\n")
+}
+
+// takes is an API server that takes so many writes, and refuses all others.
+type takes struct {
+	client.Client
+	left int
+}
+
+func (c *takes) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	if c.left--; c.left < 0 {
+		return errors.New("the API server is away")
+	}
+	return nil
+}
+
+func (c *takes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return c.Apply(nil, nil)
+}
+
+// TestCutsAreSaidOnce: with the write that makes them, however often another one of
+// the same pass is tried again.
+func TestCutsAreSaidOnce(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.binding = &metav1.PartialObjectMetadata{}
+	w.last.Networks = slices.Clone(w.last.Networks)
+	gone := w.last.Networks[1]
+	gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
+	w.last.Networks = append(w.last.Networks, gone)
+	goes := made(t, object(w, edgeDeployment(w, gone, gone.Edges[0], testOptions, w.controlPlane.Namespace)))
+	w.edges = append(w.edges, goes)
+	o := testOptions
+	o.Image += "2"
+	d := decide(w, o, testNow)
+	g.Expect(d.cuts).To(HaveLen(3))
+	says := func(writes int) (said string, err error) {
+		events := events.NewFakeRecorder(10)
+		r := &Reconciler{Client: &takes{left: writes}, Events: events, Metrics: NewMetrics(prometheus.NewRegistry()), Options: o}
+		_, err = r.serve(t.Context(), w, d)
+		close(events.Events)
+		for e := range events.Events {
+			said += e
+		}
+		return said, err
+	}
+	said, err := says(100)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(strings.Count(said, "This change is applied now.")).To(Equal(1))
+	// at is after how many writes of a pass c is said.
+	at := func(c cut) (writes int) {
+		for said := ""; writes < 100 && !strings.Contains(said, c.text); writes++ {
+			said, _ = says(writes)
+		}
+		return writes - 1
+	}
+	g.Expect(d.cuts[0].text).To(ContainSubstring("backup"))
+	g.Expect(at(d.cuts[0])).To(Equal(4), "the operator's rights, an account, its rights, the plan")
+	g.Expect(at(d.cuts[1])).To(BeNumerically(">", 4))
+	g.Expect(at(d.cuts[2])).To(BeNumerically(">", at(d.cuts[1])))
 }

@@ -46,7 +46,8 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 	if w.binding == nil {
 		return outcome{unfinished: true, again: whileBinding}, nil
 	}
-	r.warn(w, d)
+	done := map[cut]bool{}
+	defer r.warn(w, d, func(c cut) bool { return done[cut{by: c.by, name: c.name}] })
 	o := outcome{again: d.again}
 	for _, want := range d.desired {
 		if d.held[want.GetName()] && want.GroupVersionKind() == deploymentKind {
@@ -59,6 +60,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 		if err := r.write(ctx, w, u); err != nil {
 			return outcome{}, err
 		}
+		done[cut{by: u.GroupVersionKind(), name: u.GetName()}] = true
 		if u.GroupVersionKind() == deploymentKind {
 			edge := appsv1.Deployment{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
@@ -72,7 +74,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 			o.edges = append(o.edges, live)
 		}
 	}
-	return o, r.prune(ctx, obsolete(w, d))
+	return o, r.prune(ctx, obsolete(w, d), func(o metav1.PartialObjectMetadata) { done[cut{by: o.GroupVersionKind(), name: o.Name}] = true })
 }
 
 // write applies u and leaves in it what the API server made of it.
@@ -132,14 +134,14 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 		return outcome{}, nil
 	}
 	if len(w.owned) > 0 {
-		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned)
+		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned, func(metav1.PartialObjectMetadata) {})
 	}
 	return outcome{}, r.delete(ctx, *w.binding)
 }
 
 // prune deletes edges before what holds them in, and before the rights by which
-// they write leases, and those before the leases.
-func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata) error {
+// they write leases, and those before the leases. It tells of each that is gone.
+func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata)) error {
 	order := []string{deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind}
 	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
@@ -148,6 +150,7 @@ func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMe
 		if err := r.delete(ctx, o); err != nil {
 			return err
 		}
+		gone(o)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// This file decides what is said of connections that a change ends, before it is
-// applied. It is pure, and holds nothing back.
+// This file decides what is said of connections that a change ends, with the write
+// by which they end. It is pure, and holds nothing back.
 
 package controllers
 
@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -19,38 +20,58 @@ import (
 // changeCuts is the Event's reason where connections end by what is applied.
 const changeCuts = "ChangeCuts"
 
-// warn says what d is about to cut. It is said once: what was applied is not
-// applied again.
-func (r *Reconciler) warn(w world, d decision) {
-	if len(d.cuts) > 0 {
+// A cut is what ends once one object is written or removed.
+type cut struct {
+	by   schema.GroupVersionKind
+	name string
+	text string
+}
+
+// warn says which of d's cuts are being made, where those objects were written or
+// removed. It is said once, as what was applied is not applied again, and what the
+// API server refuses, however often, is not said.
+func (r *Reconciler) warn(w world, d decision, done func(cut) bool) {
+	var said []string
+	for _, c := range d.cuts {
+		if done(c) {
+			said = append(said, c.text)
+		}
+	}
+	if len(said) > 0 {
 		r.Events.Eventf(w.HostedCluster, nil, corev1.EventTypeNormal, changeCuts, "Serve", "%s",
-			shorten("This change is applied now. "+strings.Join(d.cuts, " "), maxNote))
+			shorten("This change is applied now. "+strings.Join(said, " "), maxNote))
 	}
 }
 
 // cuts is a sentence for each thing that applying d ends, by the plan in force, the
 // plan of d, and which pods run. Where nothing of ours runs yet nothing ends.
-func cuts(w world, d decision) []string {
-	var out []string
+func cuts(w world, d decision) []cut {
+	var out []cut
+	byPlan := func(all ...string) {
+		for _, text := range all {
+			out = append(out, cut{configMapKind, PlanConfigMap, text})
+		}
+	}
 	for _, was := range w.last.Networks {
 		if len(w.edgesOn(networkLabel(was))) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(d.plan.Networks, func(n network.Network) bool { return n.Name == was.Name })
 		if i < 0 {
-			out = append(out, fmt.Sprintf("Network %s is served no longer: all that machines have open by its edges ends.", was.Attachment))
+			byPlan(fmt.Sprintf("Network %s is served no longer: all that machines have open by its edges ends.", was.Attachment))
 			continue
 		}
-		out = append(out, moved(was, d.plan.Networks[i])...)
+		byPlan(moved(was, d.plan.Networks[i])...)
 	}
 	for _, u := range d.desired {
 		if isDesiredEdge(u) && !d.held[u.GetName()] && rolls(w, u) {
-			out = append(out, madeAnew(w, u))
+			out = append(out, cut{deploymentKind, u.GetName(), madeAnew(w, u)})
 		}
 	}
 	for _, live := range w.edges {
 		if isEdge(live) && available(live) && leavesItsNetwork(d, live.Name, live.Labels[labelNetwork]) {
-			out = append(out, fmt.Sprintf("Edge %s goes, as one edge is asked for: each connection by it is cut once, and the other edge takes its machines over.", live.Name))
+			out = append(out, cut{deploymentKind, live.Name,
+				fmt.Sprintf("Edge %s goes, as one edge is asked for: each connection by it is cut once, and the other edge takes its machines over.", live.Name)})
 		}
 	}
 	return out

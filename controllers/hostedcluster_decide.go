@@ -41,7 +41,7 @@ type decision struct {
 	desired []*unstructured.Unstructured
 	roll
 	// cuts say which connections end by what is applied.
-	cuts  []string
+	cuts  []cut
 	again time.Duration
 	// err is a mistake of ours: the plan is not one that may be served.
 	err error
