@@ -136,7 +136,7 @@ func rolls(w world, u *unstructured.Unstructured) bool {
 }
 
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	return live.Annotations[templateAnnotation] == u.GetAnnotations()[templateAnnotation]
+	return live.Annotations[templateAnnotation] == u.GetAnnotations()[templateAnnotation] && !isEdited(live, u)
 }
 
 func isDesiredEdge(u *unstructured.Unstructured) bool {

@@ -7,6 +7,8 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestNodesMakeNoEdgeAnew: which node has a published address is heeded when a pod is
@@ -37,5 +39,53 @@ func TestNodesMakeNoEdgeAnew(t *testing.T) {
 		g.Expect(as.Spec.Template).To(Equal(before.Spec.Template), what)
 		w.set(before.Name, older)
 		g.Expect(avoided(now())).To(Equal(publishedNodes(w, plan.Networks[0])), what)
+	}
+}
+
+// TestEdgesThatWereEdited by hand are put back one after the other.
+func TestEdgesThatWereEdited(t *testing.T) {
+	kubectl := func(field string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "kubectl-edit", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:template":{"f:` + field + `":{}}}}`)}}
+	}
+	image := func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "mirror.example.com/oooi" }
+	for name, c := range map[string]struct {
+		by   metav1.ManagedFieldsEntry
+		edit func(*appsv1.Deployment)
+		held bool
+	}{
+		"another image":   {kubectl("image"), image, true},
+		"other arguments": {kubectl("args"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Args = []string{"dns", "--debug"} }, true},
+		"other addresses": {kubectl(networksAnnotation), func(d *appsv1.Deployment) { d.Spec.Template.Annotations = map[string]string{networksAnnotation: "[]"} }, true},
+		"more memory": {kubectl("resources"), func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("1Gi")
+		}, true},
+		"a container less":             {kubectl("image"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = d.Spec.Template.Spec.Containers[1:] }, true},
+		"the same said":                {kubectl("image"), func(*appsv1.Deployment) {}, false},
+		"by a webhook, as we wrote it": {metav1.ManagedFieldsEntry{Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: kubectl("image").FieldsV1}, image, false},
+		"a restart": {kubectl("annotations"), func(d *appsv1.Deployment) {
+			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", "now")
+		}, false},
+		"with a webhook, and a restart": {kubectl("annotations"), image, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			for _, edge := range []string{first, second} {
+				w.set(edge, func(d appsv1.Deployment) appsv1.Deployment {
+					d = *d.DeepCopy()
+					d.ManagedFields = []metav1.ManagedFieldsEntry{c.by}
+					c.edit(&d)
+					return d
+				})
+			}
+			d := decide(w, testOptions, testNow)
+			if !c.held {
+				g.Expect(d.held).To(BeEmpty())
+				g.Expect(d.cuts).To(BeEmpty())
+				return
+			}
+			g.Expect(heldOf(d)).To(HaveLen(1))
+			g.Expect(sentences(d)).To(ContainSubstring("is made anew: each connection by it is cut once"))
+		})
 	}
 }
