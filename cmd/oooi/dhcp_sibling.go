@@ -28,11 +28,12 @@ type sibling struct{ serves atomic.Bool }
 // nothing is left to an edge that nobody sees.
 func (s *sibling) watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer s.serves.Store(false)
+	guard := edge.HealthAt(edge.Socket(runDir, "guard"))
 	tick := time.NewTicker(siblingAgain)
 	defer tick.Stop()
 	for {
 		asking, done := context.WithTimeout(ctx, siblingWithin)
-		err := edge.SiblingServes(asking, edge.Socket(runDir, "guard"))
+		err := guard.SiblingServes(asking)
 		done()
 		if ctx.Err() != nil {
 			return

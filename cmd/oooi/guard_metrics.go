@@ -40,10 +40,10 @@ func newGuardMetrics(r *prometheus.Registry, why func() error) *guardMetrics {
 
 func (m *guardMetrics) changed(s guard.State) {
 	for _, x := range []guard.Sight{guard.Alone, guard.Unknown, guard.Serves, guard.Idle, guard.Lost} {
-		m.sibling.WithLabelValues(string(x)).Set(one(x == s.Sight))
+		m.sibling.WithLabelValues(string(x)).Set(gauge(x == s.Sight))
 	}
 	for _, x := range []guard.Phase{guard.Starting, guard.Serving, guard.Leaving} {
-		m.phase.WithLabelValues(string(x)).Set(one(x == s.Self.Phase))
+		m.phase.WithLabelValues(string(x)).Set(gauge(x == s.Self.Phase))
 	}
 }
 
@@ -55,9 +55,10 @@ func (m *guardMetrics) claimed(err error) {
 	m.claims.WithLabelValues(result).Inc()
 }
 
-func (m *guardMetrics) slow(err error) { m.isSlow.Set(one(err != nil)) }
+func (m *guardMetrics) slow(err error) { m.isSlow.Set(gauge(err != nil)) }
 
-func one(b bool) float64 {
+// gauge is a yes or no as Prometheus has it.
+func gauge(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -26,7 +26,7 @@ const (
 
 // edgeServers are those of this edge.
 type edgeServers struct {
-	runDir string
+	health map[network.Service]edge.Health
 	admin  *envoy.Admin
 
 	mu sync.Mutex
@@ -36,7 +36,11 @@ type edgeServers struct {
 }
 
 func newEdgeServers(runDir string, admin *envoy.Admin) *edgeServers {
-	return &edgeServers{runDir: runDir, admin: admin, last: map[network.Service]lastWord{}, served: map[network.Service]time.Time{}}
+	s := &edgeServers{health: map[network.Service]edge.Health{}, admin: admin, last: map[network.Service]lastWord{}, served: map[network.Service]time.Time{}}
+	for _, x := range []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} {
+		s.health[x] = edge.HealthAt(edge.Socket(runDir, string(x)))
+	}
+	return s
 }
 
 // why is nil where all that n's edges serve is served here.
@@ -61,7 +65,7 @@ func (s *edgeServers) ask(n network.Network, x network.Service) error {
 	asked := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), serverAnswersWithin)
 	defer cancel()
-	err := edge.Serves(ctx, edge.Socket(s.runDir, string(x)))
+	err := s.health[x].Serves(ctx)
 	if x == network.ServiceProxy && edge.Away(err) {
 		err = listens(ctx, s.admin, n)
 	}

@@ -222,13 +222,9 @@ func (p *proxy) why(ctx context.Context, n network.Network, missing error) error
 	if err := p.server.Accepted(); err != nil {
 		return err
 	}
-	var names []string
-	for _, l := range n.Listeners {
-		names = append(names, l.Name())
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
 	defer cancel()
-	return p.admin.Serves(ctx, names)
+	return p.admin.Serves(ctx, listenerNames(n))
 }
 
 func (p *proxy) say(r *readiness, err error) {

@@ -18,6 +18,9 @@ import (
 	"github.com/cldmnky/oooi/network/edge"
 )
 
+// envoyAnswersWithin is how long Envoy may take to say which listeners it has.
+const envoyAnswersWithin = time.Second
+
 // may is the network with the listeners that may accept connections, those of its
 // backends that are cut off, and why it does not serve as a whole: the device has
 // not an address, the edge would forward, or it can't reach what HyperShift
@@ -87,13 +90,18 @@ func (p *proxy) serves(ctx context.Context) error {
 
 // listens is nil where Envoy is up and has one of n's listeners, if there are any.
 func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
+	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
+	defer cancel()
+	return admin.ServesAny(ctx, listenerNames(n))
+}
+
+// listenerNames are those by which Envoy knows n's listeners.
+func listenerNames(n network.Network) []string {
 	var names []string
 	for _, l := range n.Listeners {
 		names = append(names, l.Name())
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return admin.ServesAny(ctx, names)
+	return names
 }
 
 // publishedByHyperShift says whether HyperShift published what is behind a

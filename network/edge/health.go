@@ -77,48 +77,60 @@ const SiblingPath = "/sibling"
 // runDir.
 func Socket(runDir, name string) string { return filepath.Join(runDir, name+".sock") }
 
-// Probe is nil where the server behind socket says that it is ready, else what
-// it says is missing.
-func Probe(ctx context.Context, socket string) error {
-	return question(ctx, socket, "/readyz", "not ready")
+// A Health asks one server, again and again. It keeps no connection open, so that
+// who ended is away at once.
+type Health struct{ client *http.Client }
+
+// HealthAt asks the server behind socket.
+func HealthAt(socket string) Health {
+	return Health{&http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true,
+	}}}
 }
 
-// Serves is nil where the server behind socket says that it serves machines now,
-// else why not. See Away.
-func Serves(ctx context.Context, socket string) error {
-	return question(ctx, socket, "/servez", "does not serve")
-}
+// Ready is nil where the server says that it is ready, else what it says is
+// missing.
+func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", "not ready") }
 
-// SiblingServes is nil where the guard behind socket sees the network's other edge
+// Serves is nil where the server says that it serves machines now, else why not.
+// See Away and Unanswered.
+func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, "/servez", "does not serve") }
+
+// SiblingServes is nil where the server, a guard, sees the network's other edge
 // serve now, else why not.
-func SiblingServes(ctx context.Context, socket string) error {
-	return question(ctx, socket, SiblingPath, "the other edge")
+func (h Health) SiblingServes(ctx context.Context) error {
+	return h.ask(ctx, SiblingPath, "the other edge")
 }
 
-// Away says whether an error of Probe or Serves is that nobody was there to ask:
+// Probe is Health.Ready, asked once.
+func Probe(ctx context.Context, socket string) error { return HealthAt(socket).Ready(ctx) }
+
+// Serves is Health.Serves, asked once.
+func Serves(ctx context.Context, socket string) error { return HealthAt(socket).Serves(ctx) }
+
+// Away says whether an error of Ready or Serves is that nobody was there to ask:
 // the process has ended, or has not begun.
 func Away(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Unanswered says whether an error of Probe or Serves, or of another who was asked
+// Unanswered says whether an error of Ready or Serves, or of another who was asked
 // by HTTP, is that no answer came: in time, or whole. Who is away has answered.
 func Unanswered(err error) bool {
 	var broken *url.Error
 	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-func question(ctx context.Context, socket, path, no string) error {
-	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", socket)
-	}}}
-	defer c.CloseIdleConnections()
+func (h Health) ask(ctx context.Context, path, no string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge"+path, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := c.Do(req)
+	resp, err := h.client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -71,16 +71,16 @@ func TestSiblingServes(t *testing.T) {
 		return nil
 	}
 	guard, dns := edge.Socket(t.TempDir(), "guard"), edge.Socket(t.TempDir(), "dns")
-	g.Expect(edge.Away(edge.SiblingServes(t.Context(), guard))).To(BeTrue())
+	g.Expect(edge.Away(edge.HealthAt(guard).SiblingServes(t.Context()))).To(BeTrue())
 	go func() {
 		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.SiblingPath, Why: why})
 	}()
 	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil, nil) }()
-	g.Eventually(func() error { return edge.SiblingServes(t.Context(), guard) }).Should(MatchError("the other edge: lost"))
+	g.Eventually(func() error { return edge.HealthAt(guard).SiblingServes(t.Context()) }).Should(MatchError("the other edge: lost"))
 	lost.Store(false)
-	g.Expect(edge.SiblingServes(t.Context(), guard)).To(Succeed())
+	g.Expect(edge.HealthAt(guard).SiblingServes(t.Context())).To(Succeed())
 	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }).Should(Succeed())
-	g.Expect(edge.SiblingServes(t.Context(), dns)).NotTo(Succeed())
+	g.Expect(edge.HealthAt(dns).SiblingServes(t.Context())).NotTo(Succeed())
 }
 
 // TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.

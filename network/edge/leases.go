@@ -34,9 +34,9 @@ const (
 	annotationMAC     = prefix + "mac"
 	// nobody holds an address that a client found in use.
 	nobody = "declined"
-	// writing is how long one write may take before the client is left to ask
+	// writeWithin is how long one write may take before the client is left to ask
 	// again.
-	writing = 5 * time.Second
+	writeWithin = 5 * time.Second
 )
 
 // Leases are the leases of one network, in memory and as Lease objects.
@@ -148,7 +148,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	if there && now.version == "" {
 		return errors.New("the lease has not been read from the API server yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, writing)
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	api := s.client.CoordinationV1().Leases(s.namespace)
 	object := leaseObject(s.network, next, time.Now())
@@ -185,7 +185,7 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	if !there || now.lease != was {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writing)
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, leaseName(s.network, was.Address), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{ResourceVersion: &now.version},

@@ -18,9 +18,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// remember is how often a change is written down; one is lost only where the
+// rememberAgain is how often a change is written down; one is lost only where the
 // server ends within it and the API server is away too.
-const remember = 2 * time.Second
+const rememberAgain = 2 * time.Second
 
 // Recall begins with the leases in file; where there is none, with nothing. Call
 // it before the leases are used.
@@ -56,7 +56,7 @@ func (s *Leases) Remember(ctx context.Context, file string, log *slog.Logger) {
 			s.forgetRecalled()
 		}
 	})
-	tick := time.NewTicker(remember)
+	tick := time.NewTicker(rememberAgain)
 	defer tick.Stop()
 	for changed := s.signal.changed(); ; changed = s.signal.changed() {
 		if err := s.write(file); err != nil {

@@ -99,7 +99,7 @@ func (r *Reporter) Run(ctx context.Context) {
 }
 
 func (r *Reporter) write(ctx context.Context, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, writing)
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	api := r.client.CoordinationV1().Leases(r.namespace)
 	o, err := api.Get(ctx, r.name, metav1.GetOptions{})

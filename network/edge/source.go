@@ -24,9 +24,9 @@ const (
 	// planObject is the ConfigMap with the plan, planKey the key in it.
 	planObject = "oooi-plan"
 	planKey    = "plan.json"
-	// look is how often the file is read. A mounted ConfigMap is a symbolic link
+	// readAgain is how often the file is read. A mounted ConfigMap is a symbolic link
 	// that is swapped, which a read sees and a watch of the file does not.
-	look = time.Second
+	readAgain = time.Second
 )
 
 // A Source holds the View in force and replaces it whole.
@@ -83,7 +83,7 @@ func (s *Source) Run(ctx context.Context) error {
 		watch := func(c *corev1.ConfigMap) { s.take(c.Data[planKey], true) }
 		follow(ctx, s.kube.lister(s.kube.client.CoreV1().RESTClient(), "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
 	}
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(readAgain)
 	defer tick.Stop()
 	for {
 		select {

@@ -138,15 +138,27 @@ func (g *guard) handle(e Event) bool {
 	if was.Self.Phase != next.Self.Phase {
 		g.Log.Info("says what it does", "phase", string(next.Self.Phase))
 	}
-	if g.Changed != nil && seen(was) != seen(next) {
+	if g.Changed != nil && noticeOf(was) != noticeOf(next) {
 		g.Changed(next)
 	}
 	return do.Close
 }
 
-// seen is what Options.Changed is about.
-func seen(s State) [8]any {
-	return [8]any{s.Self.Phase, s.Self.Plan, s.Sight, s.Sibling.Phase, s.Sibling.Plan, s.Sibling.Instance, s.Sibling.Sees, s.Sibling.Edge}
+// A notice is what Options.Changed is about.
+type notice struct {
+	phase, siblingPhase Phase
+	plan, siblingPlan   string
+	sight               Sight
+	instance            string
+	edge                int
+	sees                bool
+}
+
+func noticeOf(s State) notice {
+	return notice{
+		phase: s.Self.Phase, plan: s.Self.Plan, sight: s.Sight,
+		siblingPhase: s.Sibling.Phase, siblingPlan: s.Sibling.Plan, instance: s.Sibling.Instance, edge: s.Sibling.Edge, sees: s.Sibling.Sees,
+	}
 }
 
 func (g *guard) say(m Message) {

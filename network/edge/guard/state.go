@@ -21,10 +21,10 @@ const (
 	maxDoubts = 4
 	// forgiven is how long a sibling is heard until one doubt is forgotten.
 	forgiven = time.Minute
-	// again is how often what answers and does not serve is claimed against. A
+	// claimAgain is how often what answers and does not serve is claimed against. A
 	// machine's kernel ignores a claim in the first second after its entry changed
 	// (neigh/default/locktime), as by the announcement of a pod just born.
-	again = Interval
+	claimAgain = Interval
 	// handover is how long an edge that leaves serves on, if its sibling claims:
 	// until machines' kernels heed a claim, and its own kernel has done with a claim
 	// of its own.
@@ -253,7 +253,7 @@ func (s State) due(now time.Time) bool {
 		if s.Yields && (s.Sibling.Phase == Serving || !s.heard()) {
 			return false
 		}
-		return s.claims == 0 || now.Sub(s.last) >= again-early
+		return s.claims == 0 || now.Sub(s.last) >= claimAgain-early
 	case Lost:
 		return s.claims == 0 || s.claims < len(lostAt) && now.Sub(s.first) >= lostAt[s.claims]-early
 	case Alone:
