@@ -51,22 +51,22 @@ type search struct {
 	free  int
 }
 
-// next takes in what came of a question, is why the addresses do not count as
-// free, nil where they do, and when to ask again.
-func (s search) next(taken []network.TakenAddress, failed error, asked, now time.Time) (search, error, time.Duration) {
+// next takes in what came of a question, is when to ask again, and why the addresses
+// do not count as free, nil where they do.
+func (s search) next(taken []network.TakenAddress, failed error, asked, now time.Time) (search, time.Duration, error) {
 	switch {
 	case failed != nil:
-		return search{}, failed, lookAgain
+		return search{}, lookAgain, failed
 	case len(taken) > 0:
-		return search{}, inWords(taken), askAgain
+		return search{}, askAgain, inWords(taken)
 	case s.free == 0:
 		s.since = asked
 	}
 	s.free++
 	if s.free < 2 || now.Sub(s.since) < forwardsAfter {
-		return s, errLooking, askOnceMore
+		return s, askOnceMore, errLooking
 	}
-	return s, nil, askAgain
+	return s, askAgain, nil
 }
 
 func newAskCommand() *cobra.Command {
@@ -114,7 +114,7 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 				break
 			}
 			inTheWay := n.InTheWay(taken)
-			s, why, again = s.next(inTheWay, err, asked, time.Now())
+			s, again, why = s.next(inTheWay, err, asked, time.Now())
 			if why == nil || len(inTheWay) > 0 {
 				tell(network.Report{Taken: taken})
 			}

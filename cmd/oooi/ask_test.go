@@ -50,7 +50,7 @@ func TestASearch(t *testing.T) {
 		asked := now
 		now = now.Add(took)
 		var again time.Duration
-		s, why, again = s.next(taken, failed, asked, now)
+		s, again, why = s.next(taken, failed, asked, now)
 		now = now.Add(again)
 		return why
 	}
