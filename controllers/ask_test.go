@@ -21,7 +21,11 @@ func askFirst(t *testing.T, story string) world {
 	t.Helper()
 	w, _ := served(t, story)
 	w.edges, w.Machines = nil, nil
-	return w.change(t, decide(w, testOptions, testNow))
+	w = w.change(t, decide(w, testOptions, testNow))
+	for i := range w.edges {
+		w.edges[i].CreationTimestamp = metav1.NewTime(testNow)
+	}
+	return w
 }
 
 // deploys says how many Deployments of each name d asks for.

@@ -17,15 +17,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-const (
-	// whileAsking is how soon an answer is looked for: it stands in a Lease, which
-	// nobody watches.
-	whileAsking = 5 * time.Second
-	// edgesEnd is how long edges of ours that were removed may still seem to answer:
-	// until they have ended, and the kernel of who asks, which believes an answer for
-	// up to a minute, has looked again.
-	edgesEnd = (graceSeconds + 60) * time.Second
-)
+// edgesEnd is how long edges of ours that were removed may still seem to answer:
+// until they have ended, and the kernel of who asks, which believes an answer for
+// up to a minute, has looked again.
+const edgesEnd = (graceSeconds + 60) * time.Second
 
 // asking says whether edges of n wait for an answer.
 func (w world) asking(n network.Network, o Options) bool {

@@ -87,7 +87,7 @@ func decide(w world, o Options, now time.Time) decision {
 	d.roll = rolling(w, d.desired, now)
 	d.desired = drainable(d.desired, d.late)
 	d.cuts = cuts(w, d)
-	d.again = w.lookAgain(plan, o)
+	d.again = w.lookAgain(plan, o, now)
 	return d
 }
 

@@ -4,10 +4,13 @@
 package controllers
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -15,6 +18,15 @@ const (
 	// whileApart is how soon it is looked again whether edges see each other: that
 	// stands in a Lease, which nobody watches.
 	whileApart = 30 * time.Second
+	// whileByHand is how soon it is looked again who is behind Services whose
+	// endpoints somebody writes by hand, which nobody watches.
+	whileByHand = 30 * time.Second
+	// whileAsking is how soon an answer is looked for: it stands in a Lease, too.
+	// whileAskingOn is how soon after askedLong: that the addresses are free is news
+	// of a Deployment, and only who has them is not.
+	whileAsking   = 5 * time.Second
+	whileAskingOn = time.Minute
+	askedLong     = 2 * time.Minute
 	// settled is how long edges must have served to be believed that they don't
 	// hear each other: one that begins is seen, and told of, a little later.
 	settled = time.Minute
@@ -64,24 +76,42 @@ func (w world) apart(n network.Network) (edge int, since time.Time) {
 
 // availableSince is when d's pod became ready, as far as is said.
 func availableSince(d appsv1.Deployment) time.Time {
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentAvailable {
-			return c.LastTransitionTime.Time
-		}
-	}
-	return time.Time{}
+	return conditionOf(d, appsv1.DeploymentAvailable).LastTransitionTime.Time
 }
 
 // lookAgain is how soon p is looked at again though nothing is heard.
-func (w world) lookAgain(p network.Plan, o Options) time.Duration {
+func (w world) lookAgain(p network.Plan, o Options, now time.Time) time.Duration {
 	again := whileServed
 	for _, n := range p.Networks {
 		if edge, _ := w.apart(n); edge > 0 {
 			again = min(again, whileApart)
 		}
 		if w.asking(n, o) {
-			again = min(again, whileAsking)
+			again = min(again, w.whileAsking(n, now))
+		}
+		if slices.ContainsFunc(n.Backends, w.isByHand) {
+			again = min(again, whileByHand)
 		}
 	}
 	return again
+}
+
+// whileAsking is how soon an answer is looked for on n.
+func (w world) whileAsking(n network.Network, now time.Time) time.Duration {
+	ask, there := w.deployment(askName(n))
+	since := ask.CreationTimestamp.Time
+	for _, c := range ask.Status.Conditions {
+		if c.LastUpdateTime.After(since) {
+			since = c.LastUpdateTime.Time
+		}
+	}
+	if there && now.Sub(since) >= askedLong {
+		return whileAskingOn
+	}
+	return whileAsking
+}
+
+// isByHand says whether somebody else than Kubernetes writes who is behind b.
+func (w world) isByHand(b network.Backend) bool {
+	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service && hcp.ByHand(s) })
 }

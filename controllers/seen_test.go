@@ -68,3 +68,38 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 		})
 	}
 }
+
+// TestHowSoonItIsLookedAgain where nobody tells of a change.
+func TestHowSoonItIsLookedAgain(t *testing.T) {
+	asks := func(ago time.Duration) func(*world) {
+		return func(w *world) {
+			w.edges[0].CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*world)
+		again  time.Duration
+	}{
+		"who asks was just made":    {asks(time.Second), whileAsking},
+		"who asks is to be made":    {func(w *world) { w.edges = nil }, whileAsking},
+		"long asked, and no answer": {asks(askedLong), whileAskingOn},
+		"long asked, now by another pod": {func(w *world) {
+			asks(time.Hour)(w)
+			w.edges[0].Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, LastUpdateTime: metav1.NewTime(testNow.Add(-time.Second))}}
+		}, whileAsking},
+		"nobody has the addresses": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, whileServed},
+		"endpoints are written by hand": {func(w *world) {
+			w.set(w.edges[0].Name, running)
+			w.Services = slices.Clone(w.Services)
+			for i := range w.Services {
+				w.Services[i].Spec.Selector = nil
+			}
+		}, whileByHand},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := askFirst(t, "lb-ip")
+			c.change(&w)
+			NewWithT(t).Expect(decide(w, testOptions, testNow).again).To(Equal(c.again))
+		})
+	}
+}
