@@ -52,6 +52,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	case hypershift.LoadBalancerIP:
 		t.Run("none", func(t *testing.T) { testWithdrawn(t, h, "none") })
 		t.Run("auto again", func(t *testing.T) { testAgain(t, h) })
+		t.Run("taken", func(t *testing.T) { testTaken(t, b, h, w) })
 	case hypershift.Route:
 		t.Run("no annotation", func(t *testing.T) { testWithdrawn(t, h, "") })
 	}

@@ -32,7 +32,7 @@ func testDialled(t *testing.T, s *stage) {
 	s.whole(t, 2*time.Minute)
 	pods := s.pods(t)
 	s.sendTo(t, pods[0])
-	bad := s.plug(t, "dials")
+	bad := s.plug(t, "dials"+s.hosted.Name, s.worker.VM.VLAN)
 	m, stop := s.start(t)
 	begin := time.Now()
 	heading, moves := pods[0].mac, 0

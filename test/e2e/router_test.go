@@ -27,7 +27,7 @@ func testRouter(t *testing.T, s *stage) {
 func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	t.Helper()
 	g := NewWithT(t)
-	bad := s.plug(t, "routes")
+	bad := s.plug(t, "routes"+s.hosted.Name, s.worker.VM.VLAN)
 	in := func(argv ...string) {
 		out, err := exec.CommandContext(t.Context(), "nsenter", append([]string{"--net=" + bad.netNS, "--"}, argv...)...).CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%v: %s", argv, out)

@@ -79,7 +79,7 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 			s.name = r.Name
 		}
 	}
-	renewing := s.plug(t, "renew")
+	renewing := b.plug(t, "renew"+name, s.worker.VM.VLAN)
 	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
 	s.client, err = measure.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
@@ -88,12 +88,12 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	return s
 }
 
-// plug puts a machine on the VLAN that is nobody's: a network namespace with a card.
-func (s *stage) plug(t *testing.T, name string) station {
+// plug puts a machine on a VLAN that is nobody's: a network namespace with a card.
+func (b bed) plug(t *testing.T, name string, vlan int) station {
 	t.Helper()
 	g := NewWithT(t)
 	const card = "eth0"
-	name = s.cluster.HostName(name + s.hosted.Name)
+	name = b.cluster.HostName(name)
 	remove := func() error {
 		_ = exec.Command("ip", "-n", name, "link", "delete", card).Run() // now: with its namespace it goes some time later
 		return testbed.DeleteNetNS(name)
@@ -102,7 +102,7 @@ func (s *stage) plug(t *testing.T, name string) station {
 	g.Expect(testbed.NewNetNS(name)).To(Succeed())
 	t.Cleanup(func() { _ = remove() })
 	path := testbed.NetNSPath(name)
-	g.Expect(s.cluster.PlugVLAN(t.Context(), path, card, s.worker.VM.VLAN, nil)).To(Succeed())
+	g.Expect(b.cluster.PlugVLAN(t.Context(), path, card, vlan, nil)).To(Succeed())
 	return station{path, card}
 }
 
