@@ -302,8 +302,12 @@ func testEndpoints(t *testing.T, c cluster) {
 		g.Expect(c.admin.Update(t.Context(), slice)).To(Succeed())
 		g.Eventually(changed, "10s").Should(BeClosed())
 	}
-	set(slice.Endpoints[2])
+	starting := discoveryv1.Endpoint{Addresses: []string{"10.1.0.6"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no}}
+	ended := discoveryv1.Endpoint{Addresses: []string{"10.1.0.5"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}}
+	set(slice.Endpoints[2], starting)
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "none is ready, one still serves")
+	set(starting, ended)
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.6:6443")}), "none serves by what is said: who ends is not asked")
 	set()
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(And(BeEmpty(), Not(BeNil())), "seen, and none is there")
 }

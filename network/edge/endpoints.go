@@ -56,7 +56,7 @@ func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.changed() }
 // Endpoints are the addresses behind b's Service and port name, sorted; an
 // empty name is the only port of a Service. Nil where no slice of the Service
 // has been seen (dial its cluster IP), empty where there are slices and nobody
-// is ready.
+// in them.
 func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	var all []*discoveryv1.EndpointSlice
 	for _, o := range e.store.List() {
@@ -68,12 +68,14 @@ func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 }
 
 // endpoints are those that are ready, or, where none is, those that still serve
-// while they end (KEP-1669).
+// while they end (KEP-1669), or else those that are not ready: after an API server
+// was away, all are said to be so for a while, and a pod that does not serve
+// refuses by itself.
 func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
 	if len(slice) == 0 {
 		return nil
 	}
-	ready, serving := []netip.AddrPort{}, []netip.AddrPort{}
+	ready, serving, other := []netip.AddrPort{}, []netip.AddrPort{}, []netip.AddrPort{}
 	for _, s := range slice {
 		if s.AddressType != discoveryv1.AddressTypeIPv4 {
 			continue
@@ -83,25 +85,36 @@ func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.Addr
 				continue
 			}
 			for _, e := range s.Endpoints {
-				isReady := deref(e.Conditions.Ready, true)
-				for _, a := range e.Addresses {
-					addr, err := netip.ParseAddr(a)
-					switch at := netip.AddrPortFrom(addr, uint16(*p.Port)); {
-					case err != nil:
-					case isReady:
-						ready = append(ready, at)
-					case deref(e.Conditions.Serving, false):
-						serving = append(serving, at)
-					}
+				at := addresses(e, uint16(*p.Port))
+				switch c := e.Conditions; {
+				case deref(c.Ready, true):
+					ready = append(ready, at...)
+				case deref(c.Serving, false):
+					serving = append(serving, at...)
+				case !deref(c.Terminating, false):
+					other = append(other, at...)
 				}
 			}
 		}
 	}
-	if len(ready) == 0 {
-		ready = serving
+	for _, all := range [][]netip.AddrPort{ready, serving, other} {
+		if len(all) > 0 {
+			slices.SortFunc(all, netip.AddrPort.Compare)
+			return slices.Compact(all)
+		}
 	}
-	slices.SortFunc(ready, netip.AddrPort.Compare)
-	return slices.Compact(ready)
+	return []netip.AddrPort{}
+}
+
+// addresses are e's, at port.
+func addresses(e discoveryv1.Endpoint, port uint16) []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, a := range e.Addresses {
+		if addr, err := netip.ParseAddr(a); err == nil {
+			out = append(out, netip.AddrPortFrom(addr, port))
+		}
+	}
+	return out
 }
 
 func deref[T any](p *T, otherwise T) T {
