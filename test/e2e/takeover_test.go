@@ -37,17 +37,16 @@ func TestTakeOver(t *testing.T) {
 	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker) })
 	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
-	if all {
-		t.Run("limits", func(t *testing.T) { testLimits(t, two) })
+	if !all {
+		return
 	}
+	t.Run("limits", func(t *testing.T) { testLimits(t, two) })
 	b.destroy(two.hosted)
-	if all {
-		t.Run("one edge", func(t *testing.T) {
-			one := newStage(t, b, 1, 231, nil)
-			testFaults(t, one, all)
-			b.destroy(one.hosted)
-		})
-	}
+	t.Run("one edge", func(t *testing.T) {
+		one := newStage(t, b, 1, 231, nil)
+		testFaults(t, one, all)
+		b.destroy(one.hosted)
+	})
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
 
