@@ -22,7 +22,7 @@ build: ## the one binary, bin/oooi
 unit: ## the inner loop: everything that needs neither root nor a cluster
 	go vet ./...
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./hcp/... ./network/... ./test/rules/... ./config/...
+	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./config/...
 
 .PHONY: golden
 golden: ## accept what the stories say now; read the difference before you commit it
@@ -32,7 +32,7 @@ golden: ## accept what the stories say now; read the difference before you commi
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
-	@set -e; for f in $$(grep -rlE '^func Fuzz' --include=*_test.go hcp network envoy); do \
+	@set -e; for f in $$(grep -rlE "^func Fuzz" --include=*_test.go hcp network edge envoy controllers); do \
 	  for name in $$(grep -oE '^func Fuzz[A-Za-z0-9]+' $$f | cut -c6-); do \
 	    echo "fuzz $$(dirname $$f) $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge/guard"
 )
 
 const (
@@ -147,7 +147,7 @@ func askOnce(ctx context.Context, device string, n network.Network) ([]network.T
 	if !slices.ContainsFunc(held, n.CIDR.Contains) {
 		return nil, fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, device)
 	}
-	owners, err := guard.Foreign(ctx, device, slices.Concat(n.Asked(), n.Controls()), netip.Addr{}, askPatience)
+	owners, err := failover.Foreign(ctx, device, slices.Concat(n.Asked(), n.Controls()), netip.Addr{}, askPatience)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 const (

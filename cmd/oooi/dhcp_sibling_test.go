@@ -9,7 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/test/netns"
 )
 

@@ -1,6 +1,6 @@
 // This file holds `oooi guard`: it joins the plan, the servers of one edge, its
 // sibling and what the operator is told. When the next hop is claimed is decided
-// in network/edge/guard, whether this edge serves in guard_servers.go, and when it
+// in edge/failover, whether this edge serves in guard_servers.go, and when it
 // is ready in guard_standing.go.
 
 package main
@@ -22,10 +22,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
-	"github.com/cldmnky/oooi/network/edge/guard"
 )
 
 // slowAgain is how often it is asked whether claims would work: somebody may
@@ -61,7 +61,7 @@ type keeper struct {
 	mu       sync.Mutex
 	serving  readiness
 	standing standing
-	state    guard.State
+	state    failover.State
 	report   network.Report
 }
 
@@ -125,15 +125,15 @@ func postOf(s *edge.Source) post {
 func (k *keeper) guard(ctx context.Context) error {
 	at := postOf(k.source)
 	for {
-		k.changed(guard.NewState(at.edge, "", !at.sibling.IsValid()))
+		k.changed(failover.NewState(at.edge, "", !at.sibling.IsValid()))
 		run, replace := context.WithCancelCause(ctx)
 		next := make(chan post, 1)
 		go func() { next <- k.differs(run, at, replace) }()
-		err := guard.Run(run, guard.Options{
+		err := failover.Run(run, failover.Options{
 			Device: k.flags.device, Edge: at.edge, Own: at.own, Sibling: at.sibling, NextHop: at.nextHop, Yields: at.leftOut,
 			Serving: k.serves, Plan: k.plan, Log: k.log, Changed: k.changed, Claimed: k.metrics.claimed,
 		})
-		replaced := errors.Is(context.Cause(run), guard.ErrReplaced)
+		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
 		replace(nil)
 		if at = <-next; err != nil || !replaced {
 			return err
@@ -150,7 +150,7 @@ func (k *keeper) differs(ctx context.Context, at post, replace context.CancelCau
 	for {
 		now := postOf(k.source)
 		if now != at && k.flags.may(now.own) == nil && k.flags.may(now.nextHop) == nil {
-			replace(guard.ErrReplaced)
+			replace(failover.ErrReplaced)
 			return now
 		}
 		select {
@@ -186,7 +186,7 @@ func (k *keeper) plan() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-func (k *keeper) changed(s guard.State) {
+func (k *keeper) changed(s failover.State) {
 	k.mu.Lock()
 	k.state, k.report.Sibling = s, string(s.Sight)
 	k.mu.Unlock()
@@ -217,17 +217,17 @@ func (k *keeper) why() error {
 func (k *keeper) sibling() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.state.Sight == guard.Serves {
+	if k.state.Sight == failover.Serves {
 		return nil
 	}
-	return errors.New(string(cmp.Or(k.state.Sight, guard.Unknown)))
+	return errors.New(string(cmp.Or(k.state.Sight, failover.Unknown)))
 }
 
 // tell reports, once there is something to be said of the sibling.
 func (k *keeper) tell() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.reporter != nil && k.state.Sight != "" && k.state.Sight != guard.Unknown {
+	if k.reporter != nil && k.state.Sight != "" && k.state.Sight != failover.Unknown {
 		k.reporter.Tell(k.report)
 	}
 }
@@ -241,7 +241,7 @@ func (k *keeper) lookSlow(ctx context.Context) {
 		hop := k.source.Current().Network.NextHop
 		if time.Since(looked) >= slowAgain && k.flags.may(hop) == nil {
 			looked = time.Now()
-			k.slow(guard.Slow("/", k.flags.device, hop))
+			k.slow(failover.Slow("/", k.flags.device, hop))
 		}
 		select {
 		case <-ctx.Done():

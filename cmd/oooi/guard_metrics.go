@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 )
 
 // guardMetrics of one guard.
@@ -38,11 +38,11 @@ func newGuardMetrics(r *prometheus.Registry, why func() error) *guardMetrics {
 	return m
 }
 
-func (m *guardMetrics) changed(s guard.State) {
-	for _, x := range []guard.Sight{guard.Alone, guard.Unknown, guard.Serves, guard.Idle, guard.Lost} {
+func (m *guardMetrics) changed(s failover.State) {
+	for _, x := range []failover.Sight{failover.Alone, failover.Unknown, failover.Serves, failover.Idle, failover.Lost} {
 		m.sibling.WithLabelValues(string(x)).Set(gauge(x == s.Sight))
 	}
-	for _, x := range []guard.Phase{guard.Starting, guard.Serving, guard.Leaving} {
+	for _, x := range []failover.Phase{failover.Starting, failover.Serving, failover.Leaving} {
 		m.phase.WithLabelValues(string(x)).Set(gauge(x == s.Self.Phase))
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
-	"github.com/cldmnky/oooi/network/edge/guard"
 )
 
 // TestGuardReports what it makes of its sibling, as soon as it makes anything of
@@ -49,9 +49,9 @@ func TestGuardReports(t *testing.T) {
 	go k.reporter.Run(t.Context())
 
 	k.slow(errors.New("take-over is slow"))
-	k.changed(guard.State{Sight: guard.Unknown})
+	k.changed(failover.State{Sight: failover.Unknown})
 	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its sibling yet")
-	k.changed(guard.State{Sight: guard.Lost})
+	k.changed(failover.State{Sight: failover.Lost})
 	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"sibling":"lost"`), ContainSubstring(`"slowTakeover":"take-over is slow"`))))
 	k.slow(nil)
 	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("slowTakeover"))))

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 )
 
 const (

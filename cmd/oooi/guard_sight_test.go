@@ -5,11 +5,11 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge/guard"
 )
 
 // TestOneWordForLost: what the guard reports is what the operator looks for.
 func TestOneWordForLost(t *testing.T) {
-	NewWithT(t).Expect(string(guard.Lost)).To(Equal(network.SiblingLost))
+	NewWithT(t).Expect(string(failover.Lost)).To(Equal(network.SiblingLost))
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 )
 
 const (
@@ -33,25 +33,25 @@ type standing struct {
 var errUnseen = errors.New("the other edge does not say yet that it sees this one")
 
 // next is the standing at now, and why the edge is not ready, nil where it is.
-func (s standing) next(serves error, state guard.State, now time.Time) (standing, error) {
+func (s standing) next(serves error, state failover.State, now time.Time) (standing, error) {
 	if serves != nil {
 		return standing{}, serves
 	}
 	if s.since.IsZero() {
 		s.since = now
 	}
-	if state.Sight != guard.Lost {
+	if state.Sight != failover.Lost {
 		s.lost = time.Time{}
 	} else if s.lost.IsZero() {
 		s.lost = now
 	}
 	switch state.Sight {
-	case guard.Alone:
+	case failover.Alone:
 		s.seen = true
-	case guard.Lost:
+	case failover.Lost:
 		s.seen = s.seen || now.Sub(s.lost) >= lostFor
-	case guard.Serves, guard.Idle:
-		s.seen = s.seen || state.Self.Phase == guard.Serving && state.Sibling.Sees
+	case failover.Serves, failover.Idle:
+		s.seen = s.seen || state.Self.Phase == failover.Serving && state.Sibling.Sees
 	}
 	s.seen = s.seen || now.Sub(s.since) >= unseenLimit
 	if !s.seen {

@@ -13,8 +13,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 	"github.com/cldmnky/oooi/test/netns"
 )
 

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 )
 
 // envoyAnswersWithin is how long Envoy may take to say which listeners it has.

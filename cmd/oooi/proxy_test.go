@@ -21,9 +21,9 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/testbed"
 )

@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
-	"github.com/cldmnky/oooi/network/edge"
 )
 
 // routes are the kernel's. Outside of a cluster they are the host's owner's, and

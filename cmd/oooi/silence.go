@@ -6,7 +6,7 @@ package main
 import (
 	"time"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 // silenceLimit is how long a server must not answer until that is a no. It may be

@@ -17,9 +17,9 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
-	"github.com/cldmnky/oooi/network/edge"
 	"github.com/cldmnky/oooi/test/netns"
 )
 

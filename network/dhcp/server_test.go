@@ -14,9 +14,9 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/time/rate"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
-	"github.com/cldmnky/oooi/network/edge"
 	"github.com/cldmnky/oooi/test/netns"
 )
 

@@ -13,7 +13,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/measure"
@@ -131,7 +131,7 @@ func loseNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 		g.Eventually(func() (string, error) {
 			said, err := reports(t.Context(), s.hosted, s.network.Name)
 			return said[3-edge.number].Sibling, err
-		}).WithTimeout(30*time.Second).WithPolling(100*time.Millisecond).Should(Equal(string(guard.Lost)), "what the other edge says of the lost one")
+		}).WithTimeout(30*time.Second).WithPolling(100*time.Millisecond).Should(Equal(string(failover.Lost)), "what the other edge says of the lost one")
 	}
 	quiet(t, m, 3*time.Second, 5*time.Minute)
 	g.Expect(s.cluster.NodeUp(number)).To(Succeed())

@@ -21,7 +21,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/test/testbed"
 )
 

@@ -22,8 +22,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge/guard"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/measure"
@@ -131,7 +131,7 @@ func (s *stage) whole(t *testing.T, limit time.Duration) {
 			said, err := reports(t.Context(), s.hosted, s.network.Name)
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, e := range s.network.Edges {
-				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Sibling", string(guard.Serves))))
+				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Sibling", string(failover.Serves))))
 			}
 		}
 	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(Succeed(), "every edge serves")

@@ -12,7 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 // TestHealth: a server that is not ready may serve all the same, and who is not

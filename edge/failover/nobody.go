@@ -1,7 +1,7 @@
 // This file decides which address a claim asks for: one that no host has, and that
 // nobody answers for. It never sends.
 
-package guard
+package failover
 
 import (
 	"errors"

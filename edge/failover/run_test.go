@@ -1,4 +1,4 @@
-package guard_test
+package failover_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -37,13 +37,13 @@ func TestRunAlone(t *testing.T) {
 		}
 		return nil
 	}
-	phases := make(chan guard.Phase, 10)
+	phases := make(chan failover.Phase, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go edge.Do(t, func() {
-		ended <- guard.Run(ctx, guard.Options{
+		ended <- failover.Run(ctx, failover.Options{
 			Device: "net1", Edge: 1, Own: netip.MustParseAddr("192.168.100.4"), NextHop: netip.MustParseAddr(nextHop), Serving: serving,
-			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s guard.State) { phases <- s.Self.Phase },
+			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s failover.State) { phases <- s.Self.Phase },
 		})
 	})
 	known := func() string { return machine.Neighbour(t, "eth0", nextHop) }
@@ -51,7 +51,7 @@ func TestRunAlone(t *testing.T) {
 	g.Consistently(known, "1s", "50ms").Should(Equal(predecessor))
 	close(release)
 	g.Eventually(known, "10s", "50ms").Should(Equal(edge.MAC(t, "net1")))
-	g.Expect(<-phases).To(Equal(guard.Serving))
+	g.Expect(<-phases).To(Equal(failover.Serving))
 	cancel()
 	g.Eventually(ended, "2s").Should(Receive(Succeed()))
 }
@@ -64,40 +64,40 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 	segment.Attach(t, one, "net1", "", "192.168.100.4/24", nextHop+"/32")
 	segment.Attach(t, two, "net1", "")
 	ctx, cancel := context.WithCancel(t.Context())
-	states, ended := make(chan guard.State, 100), make(chan error, 2)
-	run := func(ns *netns.Namespace, number int, own, sibling string, changed func(guard.State)) {
+	states, ended := make(chan failover.State, 100), make(chan error, 2)
+	run := func(ns *netns.Namespace, number int, own, sibling string, changed func(failover.State)) {
 		go ns.Do(t, func() {
-			ended <- guard.Run(ctx, guard.Options{
+			ended <- failover.Run(ctx, failover.Options{
 				Device: "net1", Edge: number, Own: netip.MustParseAddr(own), Sibling: netip.MustParseAddr(sibling), NextHop: netip.MustParseAddr(nextHop),
 				Serving: func() error { return nil }, Plan: func() string { return "1a2b3c4d" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
 			})
 		})
 	}
 	run(one, 1, "192.168.100.4", "192.168.100.5", nil)
-	run(two, 2, "192.168.100.5", "192.168.100.4", func(s guard.State) { states <- s })
+	run(two, 2, "192.168.100.5", "192.168.100.4", func(s failover.State) { states <- s })
 	// What it says of itself may change; of its sibling it knows nothing.
-	sight := func() guard.Sight {
+	sight := func() failover.Sight {
 		for {
 			select {
 			case s := <-states:
-				if s.Sight != guard.Unknown {
+				if s.Sight != failover.Unknown {
 					return s.Sight
 				}
 			default:
-				return guard.Unknown
+				return failover.Unknown
 			}
 		}
 	}
-	g.Consistently(sight, "3s").Should(Equal(guard.Unknown))
+	g.Consistently(sight, "3s").Should(Equal(failover.Unknown))
 	two.Address(t, "net1", "192.168.100.5/24")
 	two.Address(t, "net1", nextHop+"/32")
-	seen := guard.State{}
+	seen := failover.State{}
 	g.Eventually(func() bool {
 		select {
 		case seen = <-states:
 		default:
 		}
-		return seen.Sight == guard.Serves && seen.Sibling.Sees
+		return seen.Sight == failover.Serves && seen.Sibling.Sees
 	}, "10s").Should(BeTrue())
 	g.Expect(seen.Sibling.Edge).To(Equal(1))
 	g.Expect(seen.Sibling.Plan).To(Equal("1a2b3c4d"))

@@ -11,8 +11,8 @@ import (
 
 	"log/slog"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/edge"
 )
 
 func plan(cluster string, edges int, vlans ...string) network.Plan {

@@ -1,7 +1,7 @@
 // This file runs the guard: it hears, ticks and asks, hands what happened to
 // Next, and does what that says. It decides nothing itself.
 
-package guard
+package failover
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 // Port is the UDP port of both edges' own addresses that heartbeats go from and

@@ -1,4 +1,4 @@
-package guard_test
+package failover_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 )
 
 // A world is two edges and the machines between them, with a clock of its own.
@@ -33,7 +33,7 @@ type edge struct {
 	serves  bool
 	closed  bool // Next said so
 	leaving time.Time
-	state   guard.State
+	state   failover.State
 	next    time.Time   // its tick
 	refusal time.Time   // the last it sent: the kernel sends one a second
 	burst   []time.Time // claims since its sight of the sibling changed
@@ -42,7 +42,7 @@ type edge struct {
 type datagram struct {
 	to      int
 	at      time.Time
-	message guard.Message
+	message failover.Message
 	refused bool
 }
 
@@ -80,7 +80,7 @@ func (w *world) run(i int) {
 		w.runs++
 		w.note("%d runs", i)
 		e.guard, e.closed, e.leaving, e.burst = true, false, time.Time{}, nil
-		e.state = guard.NewState(i+1, fmt.Sprintf("%d.%d", i, w.runs), false)
+		e.state = failover.NewState(i+1, fmt.Sprintf("%d.%d", i, w.runs), false)
 		e.next = w.now.Add(time.Duration(w.rand.IntN(500)) * time.Millisecond)
 	}
 }
@@ -92,11 +92,11 @@ func (w *world) serve(i int, serves bool) {
 	}
 	w.note("%d serves: %v", i, serves)
 	e.serves = serves
-	kind := guard.NotReady
+	kind := failover.NotReady
 	if serves {
-		kind = guard.Ready
+		kind = failover.Ready
 	}
-	w.handle(i, guard.Event{Kind: kind})
+	w.handle(i, failover.Event{Kind: kind})
 }
 
 func (w *world) crash(i int) {
@@ -110,7 +110,7 @@ func (w *world) leave(i int) {
 	if e := &w.edges[i]; e.guard && e.leaving.IsZero() {
 		w.note("%d leaves", i)
 		e.leaving = w.now
-		w.handle(i, guard.Event{Kind: guard.Leave})
+		w.handle(i, failover.Event{Kind: failover.Leave})
 	}
 }
 
@@ -121,10 +121,10 @@ func (w *world) move(i int) {
 	}
 }
 
-func (w *world) handle(i int, e guard.Event) {
+func (w *world) handle(i int, e failover.Event) {
 	me := &w.edges[i]
 	before := me.state.Sight
-	next, do := guard.Next(me.state, e, w.now)
+	next, do := failover.Next(me.state, e, w.now)
 	me.state = next
 	if before != next.Sight {
 		w.note("%d: sibling %s", i, next.Sight)
@@ -145,7 +145,7 @@ func (w *world) handle(i int, e guard.Event) {
 	}
 }
 
-func (w *world) send(from int, m guard.Message) {
+func (w *world) send(from int, m failover.Message) {
 	to := 1 - from
 	if !w.edges[to].kernel || w.rand.IntN(100) < w.lost[from] {
 		return
@@ -174,16 +174,16 @@ func (w *world) pass(d time.Duration, check func()) {
 				later = append(later, d)
 			case !w.edges[d.to].guard:
 			case d.refused:
-				w.handle(d.to, guard.Event{Kind: guard.Refused})
+				w.handle(d.to, failover.Event{Kind: failover.Refused})
 			default:
-				w.handle(d.to, guard.Event{Kind: guard.Heard, Message: d.message})
+				w.handle(d.to, failover.Event{Kind: failover.Heard, Message: d.message})
 			}
 		}
 		w.flight = append(w.flight, later...)
 		for i := range w.edges {
 			if e := &w.edges[i]; e.guard && !w.now.Before(e.next) {
-				e.next = w.now.Add(guard.Interval + time.Duration(w.rand.IntN(21)-10)*time.Millisecond)
-				w.handle(i, guard.Event{Kind: guard.Tick})
+				e.next = w.now.Add(failover.Interval + time.Duration(w.rand.IntN(21)-10)*time.Millisecond)
+				w.handle(i, failover.Event{Kind: failover.Tick})
 			}
 		}
 		if check != nil {
@@ -232,11 +232,11 @@ func play(t *testing.T, seed uint64, faults []byte) {
 			n := len(e.burst)
 			switch sight := e.state.Sight; {
 			case n == 0:
-			case sight == guard.Lost && n > 4:
+			case sight == failover.Lost && n > 4:
 				w.fatal(t, "edge %d claims %d times after one loss", i, n)
-			case sight == guard.Idle && n > 1 && e.burst[n-1].Sub(e.burst[n-2]) < 200*time.Millisecond:
+			case sight == failover.Idle && n > 1 && e.burst[n-1].Sub(e.burst[n-2]) < 200*time.Millisecond:
 				w.fatal(t, "edge %d claims without a pause", i)
-			case sight != guard.Lost && sight != guard.Idle:
+			case sight != failover.Lost && sight != failover.Idle:
 				w.fatal(t, "edge %d claims while its sibling is %s", i, sight)
 			}
 		}

@@ -1,4 +1,4 @@
-// Package guard keeps the next hop of a network with an edge that serves: it
+// Package failover keeps the next hop of a network with an edge that serves: it
 // watches the sibling of an edge, and claims the next hop where machines would
 // otherwise send to an edge that is lost, closes, or does not serve yet.
 //
@@ -71,4 +71,4 @@
 // ignore more. Where arp_announce is 2 and the device has the next hop as its
 // first address, kernels ask in the name of the own address: nothing moves by
 // accident, and claims work all the same. See Slow.
-package guard
+package failover

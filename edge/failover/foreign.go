@@ -1,7 +1,7 @@
 // This file asks whether somebody else on the network has an address that is to
 // be ours. It never takes or gives one.
 
-package guard
+package failover
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 // An Owner is who answers for an address on the network.

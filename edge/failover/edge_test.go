@@ -1,4 +1,4 @@
-package guard_test
+package failover_test
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 )
 
 // asEdge is set, to an edgeOptions, where this test binary is to be an edge.
@@ -77,7 +77,7 @@ func runEdge(options string) error {
 			}
 		}
 	}()
-	err := guard.Run(ctx, guard.Options{
+	err := failover.Run(ctx, failover.Options{
 		Device: "net1", Edge: o.Edge, Own: o.Own, Sibling: o.Sibling, NextHop: netip.MustParseAddr(nextHop),
 		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})

@@ -2,7 +2,7 @@
 // sibling, and when one that leaves may close. It is a function of what was seen
 // and the time; it never sends, receives or reads a clock.
 
-package guard
+package failover
 
 import (
 	"slices"

@@ -1,7 +1,7 @@
 // This file makes a claim of the next hop, and says where claims can't be made.
 // It never decides when; it needs no privilege.
 
-package guard
+package failover
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cldmnky/oooi/network/edge"
+	"github.com/cldmnky/oooi/edge"
 )
 
 // claim has the kernel broadcast "who has nobody, tell nextHop", three times, a

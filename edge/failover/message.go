@@ -1,6 +1,6 @@
 // This file holds what one edge says to its sibling. It decides nothing.
 
-package guard
+package failover
 
 import (
 	"encoding/json"

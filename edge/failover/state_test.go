@@ -1,4 +1,4 @@
-package guard_test
+package failover_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network/edge/guard"
+	"github.com/cldmnky/oooi/edge/failover"
 )
 
 // pair is two edges that serve and see each other, after a while.
@@ -19,8 +19,8 @@ func pair(t *testing.T) *world {
 	}
 	w.pass(5*time.Second, nil)
 	g := NewWithT(t)
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Serves))
-	g.Expect(w.edges[1].state.Sight).To(Equal(guard.Serves))
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[1].state.Sight).To(Equal(failover.Serves))
 	w.claim = nil
 	return w
 }
@@ -91,8 +91,8 @@ func TestLeavesAfterItsSiblingHasClaimed(t *testing.T) {
 	g.Expect(w.edges[0].closed).To(BeTrue(), "there is nobody to wait for")
 	g.Expect(w.after(1, since)).To(BeEmpty())
 
-	s := guard.NewState(1, "a", true)
-	_, do := guard.Next(s, guard.Event{Kind: guard.Leave}, w.now)
+	s := failover.NewState(1, "a", true)
+	_, do := failover.Next(s, failover.Event{Kind: failover.Leave}, w.now)
 	g.Expect(do.Close).To(BeTrue())
 	g.Expect(do.Say).To(BeEmpty())
 }
@@ -109,7 +109,7 @@ func TestTwoThatDontSeeEachOther(t *testing.T) {
 	g.Expect(w.claim).To(HaveLen(8))
 	w.lost = [2]int{}
 	w.pass(time.Minute, nil)
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Serves))
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
 	g.Expect(w.claim).To(HaveLen(8))
 }
 
@@ -137,25 +137,25 @@ func TestBadLink(t *testing.T) {
 func TestAlone(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(0, 0)
-	s := guard.NewState(1, "a", true)
+	s := failover.NewState(1, "a", true)
 	claims, said := 0, 0
-	step := func(k guard.Kind) {
-		var do guard.Actions
-		s, do = guard.Next(s, guard.Event{Kind: k}, now)
+	step := func(k failover.Kind) {
+		var do failover.Actions
+		s, do = failover.Next(s, failover.Event{Kind: k}, now)
 		said += len(do.Say)
 		if do.Claim {
 			claims++
 		}
-		now = now.Add(guard.Interval)
+		now = now.Add(failover.Interval)
 	}
 	for range 10 {
-		step(guard.Tick)
+		step(failover.Tick)
 	}
 	g.Expect(claims).To(BeZero(), "it does not serve yet")
-	step(guard.Ready)
+	step(failover.Ready)
 	g.Expect(claims).To(Equal(1))
 	for range 1000 {
-		step(guard.Tick)
+		step(failover.Tick)
 	}
 	g.Expect(claims).To(Equal(6))
 	g.Expect(said).To(BeZero())
@@ -169,7 +169,7 @@ func TestTheEdgeThatGoes(t *testing.T) {
 	w.edges[0].state.Yields = true
 	w.crash(1) // Its kernel refuses.
 	w.pass(10*time.Minute, nil)
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Idle))
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Idle))
 	g.Expect(w.claim).To(BeEmpty())
 	w.die(1)
 	w.pass(time.Minute, nil)
@@ -194,19 +194,19 @@ func TestForgery(t *testing.T) {
 	sibling := w.edges[0].state.Sibling
 	n := uint64(1 << 40)
 	forge := func() {
-		for _, phase := range []guard.Phase{guard.Serving, guard.Leaving, guard.Starting} {
+		for _, phase := range []failover.Phase{failover.Serving, failover.Leaving, failover.Starting} {
 			for _, peer := range []string{"", "guess", sibling.Instance} {
 				n++
-				w.handle(0, guard.Event{Kind: guard.Heard, Message: guard.Message{Phase: phase, Edge: 2, Instance: "forged", Number: n, Peer: peer, Claims: 9}})
-				w.handle(0, guard.Event{Kind: guard.Heard, Message: guard.Message{Phase: phase, Edge: 2, Instance: sibling.Instance, Number: n, Peer: peer, Claims: 9}})
+				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: "forged", Number: n, Peer: peer, Claims: 9}})
+				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: sibling.Instance, Number: n, Peer: peer, Claims: 9}})
 			}
 		}
-		w.handle(0, guard.Event{Kind: guard.Refused})
+		w.handle(0, failover.Event{Kind: failover.Refused})
 	}
 	w.pass(time.Minute, forge)
 	g.Expect(w.claim).To(BeEmpty())
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Serves))
-	g.Expect(w.edges[1].state.Sight).To(Equal(guard.Serves))
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[1].state.Sight).To(Equal(failover.Serves))
 	since := w.now
 	w.die(1)
 	w.pass(4*time.Second, forge)
@@ -216,7 +216,7 @@ func TestForgery(t *testing.T) {
 	answers := 0
 	for range 1000 {
 		n++
-		next, do := guard.Next(w.edges[0].state, guard.Event{Kind: guard.Heard, Message: guard.Message{Phase: guard.Serving, Instance: "forged", Number: n}}, w.now)
+		next, do := failover.Next(w.edges[0].state, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Serving, Instance: "forged", Number: n}}, w.now)
 		w.edges[0].state, answers = next, answers+len(do.Say)
 	}
 	g.Expect(answers).To(BeNumerically("<=", 8))
@@ -226,8 +226,8 @@ func TestForgery(t *testing.T) {
 	old := w.edges[0].state.Sibling
 	w.serve(1, false)
 	w.pass(100*time.Millisecond, nil)
-	w.handle(0, guard.Event{Kind: guard.Heard, Message: old})
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Idle))
+	w.handle(0, failover.Event{Kind: failover.Heard, Message: old})
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Idle))
 }
 
 // TestASleepIsNoLoss: an edge that did not run for a while does not take its
@@ -245,7 +245,7 @@ func TestASleepIsNoLoss(t *testing.T) {
 func TestPlansAndSightAreTold(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
-	w.handle(1, guard.Event{Kind: guard.Ready, Plan: "next"})
+	w.handle(1, failover.Event{Kind: failover.Ready, Plan: "next"})
 	w.pass(100*time.Millisecond, nil)
 	g.Expect(w.edges[0].state.Sibling.Plan).To(Equal("next"), "without waiting for the next Interval")
 	g.Expect(w.edges[0].state.Sibling.Edge).To(Equal(2))
@@ -253,5 +253,5 @@ func TestPlansAndSightAreTold(t *testing.T) {
 	w.lost[0] = 100
 	w.pass(5*time.Second, nil)
 	g.Expect(w.edges[0].state.Sibling.Sees).To(BeFalse(), "it is heard, and says that it hears nothing")
-	g.Expect(w.edges[0].state.Sight).To(Equal(guard.Serves))
+	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
 }
