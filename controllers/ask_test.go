@@ -158,7 +158,7 @@ func field(t *testing.T, x any, name string) any {
 // TestTakenAddress: it is said, the network waits, and everything else goes on.
 func TestTakenAddress(t *testing.T) {
 	router := network.TakenAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
-	said := func(d decision) bool { return d.problems.Has(network.AddressTaken) }
+	said := func(d decision) bool { return d.problems.Has(network.AddressInUse) }
 	taken := func(t *testing.T) world {
 		w := askFirst(t, "two-edges")
 		for i := range w.edges {
@@ -178,7 +178,7 @@ func TestTakenAddress(t *testing.T) {
 		d = decide(w, testOptions, testNow)
 		g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 1, nameEdge: 2}), "the other network is served")
 		c, _ := condition(w, d, outcome{edges: w.change(t, d).edges}, testNow)
-		g.Expect(c.Reason).To(Equal(string(network.AddressTaken)))
+		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
 	t.Run("edges of ours that still end are nobody", func(t *testing.T) {
@@ -222,14 +222,14 @@ func TestSlowTakeoverIsSaid(t *testing.T) {
 	d := decide(w, testOptions, testNow)
 	var slow network.Problems
 	for _, p := range d.problems {
-		if p.Reason == network.TakeoverSlow {
+		if p.Reason == network.FailoverDegraded {
 			slow = append(slow, p)
 		}
 	}
 	g.Expect(slow).To(HaveLen(1))
 	g.Expect(slow[0].Detail).To(ContainSubstring("arp_announce is 2"))
 	c, _ := condition(w, d, outcome{edges: w.edges}, testNow)
-	g.Expect(c.Reason).To(Equal(ServedWithLimits))
+	g.Expect(c.Reason).To(Equal(ReadyWithWarnings))
 }
 
 // TestStaleReports go, and DHCP leases and what edges that there are told do not.

@@ -128,7 +128,7 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 
 	put(good)
 	again(t, r, h)
-	g.Expect(h.reason(t)()).To(Equal(ServedWithLimits))
+	g.Expect(h.reason(t)()).To(Equal(ReadyWithWarnings))
 }
 
 // TestOneMoreNodePoolRollsNoEdge: one that selects the same nodes changes

@@ -45,7 +45,7 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 	later := *r
 	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
 	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
-		HavePrefix(string(network.AddressTaken)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
+		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
 	g.Expect(h.names(t)()).To(Equal([]string{askName(n)}))
 
 	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
@@ -70,7 +70,7 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	h.annotate(t, "edge-node-selector", "rack=7")
 	g.Eventually(moved(2)).WithTimeout(patience).Should(BeTrue())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), ContainSubstring("edge "+edge(2).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ReadyWithWarnings), ContainSubstring("edge "+edge(2).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
 	again(t, r, h)
 	g.Expect(moved(1)()).To(BeFalse())
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))

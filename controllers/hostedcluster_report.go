@@ -29,10 +29,10 @@ import (
 
 // Reasons of the condition that are not a problem's.
 const (
-	// Served: everything the annotations ask for is served.
-	Served = "Served"
-	// ServedWithLimits: it is served; the message says what machines will miss.
-	ServedWithLimits = "ServedWithLimits"
+	// Ready: everything the annotations ask for is served.
+	Ready = "Ready"
+	// ReadyWithWarnings: it is served; the message says what machines will miss.
+	ReadyWithWarnings = "ReadyWithWarnings"
 	// EdgeNotReady: no edge of a network serves (yet); the message says which.
 	EdgeNotReady = "EdgeNotReady"
 	// optedOut is the Event's reason when everything was removed.
@@ -60,7 +60,7 @@ func condition(w world, d decision, o outcome, now time.Time) (c metav1.Conditio
 	}
 	var text string
 	c.Reason, text = verdict(d, o)
-	if c.Reason == Served || c.Reason == ServedWithLimits {
+	if c.Reason == Ready || c.Reason == ReadyWithWarnings {
 		c.Status = metav1.ConditionTrue
 	}
 	c.Message = fmt.Sprintf("%s (settings %s)", shorten(text, maxMessage), Settings(w.Objects))
@@ -90,9 +90,9 @@ func verdict(d decision, o outcome) (reason, text string) {
 	case len(notReady) > 0:
 		return EdgeNotReady, strings.Join(notReady, " ") + introduced(" Also: ", append(lacking, problems...)) + through(d.plan)
 	case len(lacking)+len(problems) > 0:
-		return ServedWithLimits, serves(d.plan) + through(d.plan) + shared(d) + introduced(" But ", append(lacking, problems...))
+		return ReadyWithWarnings, serves(d.plan) + through(d.plan) + shared(d) + introduced(" But ", append(lacking, problems...))
 	}
-	return Served, serves(d.plan) + through(d.plan) + shared(d)
+	return Ready, serves(d.plan) + through(d.plan) + shared(d)
 }
 
 // told are problems in the order in which a reader wants them: what is to be

@@ -45,7 +45,7 @@ func (w world) seenByEdges(p network.Plan, now time.Time) network.Problems {
 			}
 		}
 		if edge, since := w.apart(n); edge > 0 && now.Sub(since) >= settled {
-			ps = append(ps, n.EdgesApart(edge))
+			ps = append(ps, n.EdgesPartitioned(edge))
 		}
 	}
 	return ps

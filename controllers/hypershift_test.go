@@ -187,7 +187,7 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 // wellServed waits until all edges are said to serve.
 func (h hosted) wellServed(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ServedWithLimits), Not(ContainSubstring("does not serve"))))
+	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ReadyWithWarnings), Not(ContainSubstring("does not serve"))))
 }
 
 // serves plays the Deployment's controller: the pod is there as it is wished, and

@@ -53,7 +53,7 @@ func (m *Metrics) observe(w world, d decision, o outcome) {
 	}
 	ready := m.ready.WithLabelValues(key.Namespace, key.Name)
 	ready.Set(0)
-	if reason, _ := verdict(d, o); reason == Served || reason == ServedWithLimits {
+	if reason, _ := verdict(d, o); reason == Ready || reason == ReadyWithWarnings {
 		ready.Set(1)
 	}
 }

@@ -166,7 +166,7 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "theirs"}, &coordinationv1.Lease{})).To(Succeed())
 			h.annotate(t, "network", "auto")
 			h.edgeServes(t)
-			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ServedWithLimits), "and back again")
+			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings), "and back again")
 		})
 	}
 }
@@ -388,6 +388,6 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return slices.Compact(out)
 	}
-	g.Eventually(reasons).WithTimeout(patience).Should(And(ContainElements(EdgeNotReady, ServedWithLimits), ContainElement(optedOut)))
+	g.Eventually(reasons).WithTimeout(patience).Should(And(ContainElements(EdgeNotReady, ReadyWithWarnings), ContainElement(optedOut)))
 	again(t, r, h)
 }

@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 	blocking := network.Problem{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}
 	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}
 	early := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
-	taken := network.Problem{Reason: network.AddressTaken, Detail: "By MAC x.", Blocking: true}
+	taken := network.Problem{Reason: network.AddressInUse, Detail: "By MAC x.", Blocking: true}
 	starting := deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 })
 	asking := deployment(func(d *appsv1.Deployment) {
 		d.Name, d.Labels[labelName], d.Status.AvailableReplicas = "oooi-ask-clusters-vlan100", nameAsk, 0
@@ -44,10 +44,10 @@ func TestVerdict(t *testing.T) {
 		reason   string
 		text     string
 	}{
-		"well":     {serve, nil, outcome{edges: serving}, Served, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
-		"well but": {serve, network.Problems{note}, outcome{edges: serving}, ServedWithLimits, "192.168.100.3. No host outside is let through by an edge. But no images."},
+		"well":     {serve, nil, outcome{edges: serving}, Ready, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
+		"well but": {serve, network.Problems{note}, outcome{edges: serving}, ReadyWithWarnings, "192.168.100.3. No host outside is let through by an edge. But no images."},
 		"well but, five times, gravest first, each once": {serve, network.Problems{{Reason: network.NTPMissing, Detail: "no time."}, {Reason: network.AnnotationUnknown, Detail: "no such key."}, note, {Reason: network.AppsUnreachable, Detail: "no apps."}, note},
-			outcome{edges: serving}, ServedWithLimits, "let through by an edge. But (1) no images. (2) no apps. (3) no such key. (4) no time. (settings"},
+			outcome{edges: serving}, ReadyWithWarnings, "let through by an edge. But (1) no images. (2) no apps. (3) no such key. (4) no time. (settings"},
 		"a part is waited for": {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "(1) OAuth is not there. (2) no images. The rest is served. No host outside is let through by an edge. (settings"},
 		"a part is waited for, and the pod starts": {serve, network.Problems{waiting}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}},
 			"WaitingForEndpoint", "OAuth is not there. Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
@@ -60,7 +60,7 @@ func TestVerdict(t *testing.T) {
 		"old pod still there":     {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })}}, EdgeNotReady, "not ready"},
 		"status of an older wish": {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Generation = 3 })}}, EdgeNotReady, "not ready"},
 		"just created":            {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} })}}, EdgeNotReady, "not ready"},
-		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, ServedWithLimits,
+		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, ReadyWithWarnings,
 			"But (1) edge two does not serve: its pod is not ready; if the other fails, machines lose DHCP, DNS and the control plane. Its pods: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100. (2) no images."},
 		"one of two edges, and a part is waited for": {serve, network.Problems{waiting}, outcome{edges: append(serving, starting)}, "WaitingForEndpoint",
 			"(1) OAuth is not there. (2) edge two does not serve: its pod is not ready; if the other fails"},
@@ -70,8 +70,8 @@ func TestVerdict(t *testing.T) {
 		}))}, EdgeNotReady, "Edge storage does not serve: its pod is not ready."},
 		"addresses asked for": {serve, nil, outcome{edges: []appsv1.Deployment{asking}}, EdgeNotReady,
 			"Network clusters/vlan100 is not served yet: Deployment oooi-ask-clusters-vlan100 looks whether the addresses are free, and edges are made then; its pod is not ready."},
-		"addresses asked for, and taken": {serve, network.Problems{waiting, taken}, outcome{edges: []appsv1.Deployment{asking}}, "AddressTaken", "By MAC x. (settings"},
-		"taken on another network":       {serve, network.Problems{taken}, outcome{edges: append(serving, asking)}, "AddressTaken", "By MAC x. The rest is served. (settings"},
+		"addresses asked for, and taken": {serve, network.Problems{waiting, taken}, outcome{edges: []appsv1.Deployment{asking}}, "AddressInUse", "By MAC x. (settings"},
+		"taken on another network":       {serve, network.Problems{taken}, outcome{edges: append(serving, asking)}, "AddressInUse", "By MAC x. The rest is served. (settings"},
 		"refused while it asks":          {leave, network.Problems{blocking}, outcome{edges: []appsv1.Deployment{asking}}, "CIDRMissing", "No CIDR. Nothing is applied."},
 		"pod refused, and why": {serve, network.Problems{note}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
@@ -84,7 +84,7 @@ func TestVerdict(t *testing.T) {
 			got, ok := condition(w, decision{action: c.action, plan: plan, problems: c.problems}, c.outcome, testNow)
 			g.Expect(ok).To(BeTrue())
 			g.Expect(got.Reason).To(Equal(c.reason))
-			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == Served || c.reason == ServedWithLimits))
+			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == Ready || c.reason == ReadyWithWarnings))
 			g.Expect(got.Message).To(ContainSubstring(c.text))
 			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
 			g.Expect(got.ObservedGeneration).To(BeEquivalentTo(7))

@@ -55,7 +55,7 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 			c.change(&w)
 			d := decide(w, testOptions, testNow)
 			g.Expect(d.again).To(Equal(c.again))
-			i := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Reason == network.EdgesApart })
+			i := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Reason == network.EdgesPartitioned })
 			if c.edge == "" {
 				g.Expect(i).To(Equal(-1), "%v", d.problems)
 				return
@@ -63,7 +63,7 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(d.problems[i].Detail).To(ContainSubstring(c.edge + " does not hear"))
 			verdict, _ := condition(w, d, outcome{edges: w.edges}, testNow)
-			g.Expect(verdict.Reason).To(Equal(ServedWithLimits))
+			g.Expect(verdict.Reason).To(Equal(ReadyWithWarnings))
 			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))
 		})
 	}

@@ -48,7 +48,7 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 	}{
 		"HyperShift's condition": {func(hc *hyperv1.HostedCluster) { hc.Status.Conditions = []metav1.Condition{{Type: "Available"}} }, false},
 		"our condition": {func(hc *hyperv1.HostedCluster) {
-			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Reason: Served}}
+			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Reason: Ready}}
 		}, true},
 		"an annotation":           {func(hc *hyperv1.HostedCluster) { hc.Annotations = map[string]string{"x": "y"} }, true},
 		"the spec":                {func(hc *hyperv1.HostedCluster) { hc.Generation++ }, true},

@@ -117,11 +117,11 @@ func isolated(o Objects, seg network.Segment) (ps network.Problems, forbidden bo
 	}
 	cure := fmt.Sprintf("Create it in %s or default, and name that one in NodePool %s.", own, strings.Join(seg.NodePools, ", "))
 	if o.MultusIsolates {
-		return network.Problems{unserved(seg, network.NetworkForbidden, fmt.Sprintf(
+		return network.Problems{unserved(seg, network.NADNamespaceNotAllowed, fmt.Sprintf(
 			"NetworkAttachmentDefinition %s is in a namespace that Multus keeps from the machines, which run in %s: OpenShift allows definitions of %s only. %s",
 			a, own, strings.Join(allowed, ", "), cure))}, true
 	}
-	p := unserved(seg, network.NetworkForbidden, fmt.Sprintf(
+	p := unserved(seg, network.NADNamespaceNotAllowed, fmt.Sprintf(
 		"NetworkAttachmentDefinition %s is not in the namespace of the machines, %s. Where Multus isolates namespaces, as on OpenShift, they will not start. %s", a, own, cure))
 	p.Blocking = false
 	return network.Problems{p}, false

@@ -122,7 +122,7 @@ func TestMultusIsolation(t *testing.T) {
 				}
 			}
 			intent, problems := hcp.Intent(o)
-			g.Expect(problems.Has(network.NetworkForbidden)).To(Equal(c.said), "%v", problems)
+			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(c.said), "%v", problems)
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
 			g.Expect(len(intent.Segments) == 0).To(Equal(c.left))
 			if c.said {

@@ -34,7 +34,7 @@ func (ps Problems) Kept(last Plan) Problems {
 	for i, p := range ps {
 		has := slices.ContainsFunc(last.Endpoints, func(e Endpoint) bool { return e.Name == p.Endpoint })
 		if p.Reason == WaitingForEndpoint && has {
-			out[i].Reason = EndpointKept
+			out[i].Reason = EndpointStale
 			out[i].Detail = fmt.Sprintf("%s can't be made out now (%s), so its last place stays served.", p.Endpoint, p.Field)
 		}
 	}

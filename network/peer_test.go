@@ -13,8 +13,8 @@ import (
 // TestEdgesApart: it is said what it costs and where to look, and stops nothing.
 func TestEdgesApart(t *testing.T) {
 	g := NewWithT(t)
-	p := tenant(2, 10, 99).Networks[0].EdgesApart(2)
-	g.Expect(p.Reason).To(Equal(network.EdgesApart))
+	p := tenant(2, 10, 99).Networks[0].EdgesPartitioned(2)
+	g.Expect(p.Reason).To(Equal(network.EdgesPartitioned))
 	g.Expect(p.Urgency()).To(Equal(network.Noted))
 	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
 	g.Expect(p.Detail).To(And(ContainSubstring("edge 2 does not hear"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
@@ -39,7 +39,7 @@ func TestProxyARP(t *testing.T) {
 		g := NewWithT(t)
 		g.Expect(n.InTheWay(proxied)).To(BeEmpty())
 		ps := n.TakenBy(proxied)
-		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Blocking", false), HaveField("Detail", ContainSubstring("MAC "+router+" answers for every address")))))
+		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Blocking", false), HaveField("Detail", ContainSubstring("MAC "+router+" answers for every address")))))
 	})
 	t.Run("and somebody has one", func(t *testing.T) {
 		g := NewWithT(t)

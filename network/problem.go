@@ -1,6 +1,5 @@
-// This file holds Problem and the list of reasons. A problem is a fault that
-// the cluster's owner can mend, or something that is waited for; what the API
-// server did is an error, and what we did wrong is a bug.
+// This file holds Problem: one fact that keeps a network from being served as
+// asked, as data. network/explain has the words for it.
 
 package network
 
@@ -14,8 +13,7 @@ import (
 // a heading of docs/problems.md.
 type Reason string
 
-// The reasons. Those that begin with Waiting need no act of the user: the part
-// in question is served as soon as what it waits for is there.
+// The reasons. Each is a heading of docs/problems.md.
 const (
 	AnnotationInvalid      Reason = "AnnotationInvalid"
 	AnnotationUnknown      Reason = "AnnotationUnknown"
@@ -24,47 +22,167 @@ const (
 	PublishingUnsupported  Reason = "PublishingUnsupported"
 	NetworkMissing         Reason = "NetworkMissing"
 	NetworkUnsupported     Reason = "NetworkUnsupported"
-	NetworkForbidden       Reason = "NetworkForbidden"
+	NADNamespaceNotAllowed Reason = "NADNamespaceNotAllowed"
 	NetworkShared          Reason = "NetworkShared"
 	CIDRMissing            Reason = "CIDRMissing"
 	CIDRTooSmall           Reason = "CIDRTooSmall"
 	RangeTooSmall          Reason = "RangeTooSmall"
 	AddressConflict        Reason = "AddressConflict"
-	AddressTaken           Reason = "AddressTaken"
-	EdgesApart             Reason = "EdgesApart"
+	AddressInUse           Reason = "AddressInUse"
+	EdgesPartitioned       Reason = "EdgesPartitioned"
 	IPv6NotServed          Reason = "IPv6NotServed"
 	AppsUnreachable        Reason = "AppsUnreachable"
 	ImagesUnreachable      Reason = "ImagesUnreachable"
 	OAuthUnreachable       Reason = "OAuthUnreachable"
 	NTPMissing             Reason = "NTPMissing"
 	ServedByOthers         Reason = "ServedByOthers"
-	TakeoverSlow           Reason = "TakeoverSlow"
+	FailoverDegraded       Reason = "FailoverDegraded"
 	NotApplied             Reason = "NotApplied"
+	EdgeUnavailable        Reason = "EdgeUnavailable"
+	AddressCheckPending    Reason = "AddressCheckPending"
 	WaitingForControlPlane Reason = "WaitingForControlPlane"
 	WaitingForEndpoint     Reason = "WaitingForEndpoint"
-	EndpointKept           Reason = "EndpointKept"
+	EndpointStale          Reason = "EndpointStale"
 	WaitingForNetwork      Reason = "WaitingForNetwork"
 )
 
-// Waits says whether the reason is one that mends itself.
-func (r Reason) Waits() bool { return strings.HasPrefix(string(r), "Waiting") }
+// A Severity says how much a problem matters.
+type Severity string
 
-// A Problem is one fault or one thing waited for.
+// The severities, the gravest first.
+const (
+	// SeverityError: the user must act. Where the plan has one, nothing is applied.
+	SeverityError Severity = "Error"
+	// SeverityWaiting: a part is not served until something else exists.
+	SeverityWaiting Severity = "Waiting"
+	// SeverityWarning: VMs lack something, or will when a part fails.
+	SeverityWarning Severity = "Warning"
+	// SeverityInfo: worth knowing; nothing is lost.
+	SeverityInfo Severity = "Info"
+)
+
+// rank is 0 for the gravest.
+func (s Severity) rank() int {
+	return slices.Index([]Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}, s)
+}
+
+// Compare is negative where s is graver than other.
+func (s Severity) Compare(other Severity) int { return cmp.Compare(s.rank(), other.rank()) }
+
+// A Cause names the exact fact, in CamelCase. Each belongs to one Reason, and
+// picks the message.
+type Cause string
+
+// A Subject is the object that a problem is about.
+type Subject struct {
+	// Kind in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition,
+	// Service, Route, Network, Edge, Endpoint.
+	Kind string `json:"kind,omitempty"`
+	// Namespace is empty where Name is enough.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+}
+
+// String is "Kind namespace/name", or "Kind name" without a namespace.
+func (s Subject) String() string {
+	name := s.Name
+	if s.Namespace != "" {
+		name = s.Namespace + "/" + s.Name
+	}
+	return strings.TrimSpace(s.Kind + " " + name)
+}
+
+// Args are plain values by name: addresses, names, counts. A list is joined by
+// ", ". No value is a sentence.
+type Args map[string]string
+
+// A Problem is one fact that keeps a network from being served as asked.
 type Problem struct {
-	Reason Reason `json:"reason"`
-	// Field names what to change: an annotation key or a field path, with the
-	// object's kind where it is not the HostedCluster.
+	// Reason is the condition's reason.
+	Reason   Reason   `json:"reason"`
+	Cause    Cause    `json:"cause,omitempty"`
+	Severity Severity `json:"severity,omitempty"`
+	Subject  Subject  `json:"subject,omitzero"`
+	// Keys are what the user can change, the best first: annotation keys without
+	// prefix ("dhcp-range") or field paths ("spec.services"). Empty: nothing.
+	Keys []string `json:"keys,omitempty"`
+	Args Args     `json:"args,omitempty"`
+
+	// The next four go as soon as every problem has a Cause.
+
+	// Field names what to change. Replaced by Subject and Keys.
 	Field string `json:"field"`
-	// Detail says in words what is wrong and what to do.
+	// Detail is the message. Replaced by explain.Problem.
 	Detail string `json:"detail"`
-	// Blocking problems leave the last good plan in force.
+	// Blocking problems leave the last good plan in force. Replaced by Severity.
 	Blocking bool `json:"blocking"`
-	// Endpoint that is waited for, by its name. Empty where it is none.
+	// Endpoint that is waited for, by its name. Replaced by Subject.
 	Endpoint string `json:"-"`
 }
 
-// Urgency of a problem: what must be mended, what is waited for, what is only
-// said.
+// Level is p's severity.
+func (p Problem) Level() Severity {
+	switch {
+	case p.Severity != "":
+		return p.Severity
+	case p.Blocking:
+		return SeverityError
+	case strings.HasPrefix(string(p.Reason), "Waiting"):
+		return SeverityWaiting
+	}
+	return SeverityWarning
+}
+
+// Blocks says whether nothing is applied because of p.
+func (p Problem) Blocks() bool { return p.Level() == SeverityError }
+
+// Waits says whether p ends when something else exists.
+func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
+
+// Problems in the order they were found.
+type Problems []Problem
+
+// BySeverity is ps with the gravest first, else in their order.
+func (ps Problems) BySeverity() Problems {
+	out := slices.Clone(ps)
+	slices.SortStableFunc(out, func(a, b Problem) int { return a.Level().Compare(b.Level()) })
+	return out
+}
+
+// Of are those of ps with this severity.
+func (ps Problems) Of(s Severity) Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Level() != s })
+}
+
+// Blocking says whether any problem blocks.
+func (ps Problems) Blocking() bool { return slices.ContainsFunc(ps, Problem.Blocks) }
+
+// Waiting says whether any problem waits.
+func (ps Problems) Waiting() bool { return slices.ContainsFunc(ps, Problem.Waits) }
+
+// Has says whether one of the problems has this reason.
+func (ps Problems) Has(r Reason) bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
+}
+
+// notBlocking are the same problems of a part that is left out.
+func (ps Problems) notBlocking() Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Blocking = false
+		if out[i].Severity == SeverityError {
+			out[i].Severity = SeverityWarning
+		}
+	}
+	return out
+}
+
+// Waits says whether the reason is one that ends by itself.
+func (r Reason) Waits() bool {
+	return strings.HasPrefix(string(r), "Waiting") || r == AddressCheckPending
+}
+
+// Urgency of a problem: replaced by Severity.
 type Urgency int
 
 // The urgencies, the greatest first.
@@ -77,59 +195,13 @@ const (
 // Urgency of p.
 func (p Problem) Urgency() Urgency {
 	switch {
-	case p.Blocking:
+	case p.Blocks():
 		return Refused
-	case p.Reason.Waits():
+	case p.Waits():
 		return Waits
 	}
 	return Noted
 }
 
-// Problems in the order they were found.
-type Problems []Problem
-
-// ByUrgency is ps with the most urgent first, else in their order.
-func (ps Problems) ByUrgency() Problems {
-	out := slices.Clone(ps)
-	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(a.Urgency(), b.Urgency()) })
-	return out
-}
-
-// Blocking says whether any problem blocks.
-func (ps Problems) Blocking() bool {
-	for _, p := range ps {
-		if p.Blocking {
-			return true
-		}
-	}
-	return false
-}
-
-// notBlocking are the same problems of a part that is left out.
-func (ps Problems) notBlocking() Problems {
-	out := slices.Clone(ps)
-	for i := range out {
-		out[i].Blocking = false
-	}
-	return out
-}
-
-// Waiting says whether any problem is one that is waited for.
-func (ps Problems) Waiting() bool {
-	for _, p := range ps {
-		if p.Reason.Waits() {
-			return true
-		}
-	}
-	return false
-}
-
-// Has says whether one of the problems has this reason.
-func (ps Problems) Has(r Reason) bool {
-	for _, p := range ps {
-		if p.Reason == r {
-			return true
-		}
-	}
-	return false
-}
+// ByUrgency is BySeverity.
+func (ps Problems) ByUrgency() Problems { return ps.BySeverity() }

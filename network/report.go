@@ -127,12 +127,12 @@ func isMAC(s string) bool {
 func (n Network) TakenBy(ts []TakenAddress) Problems {
 	var ps Problems
 	for _, t := range n.InTheWay(ts) {
-		ps = append(ps, Problem{Reason: AddressTaken, Field: fieldEdgeAddresses, Blocking: n.Primary, Detail: fmt.Sprintf(
+		ps = append(ps, Problem{Reason: AddressInUse, Field: fieldEdgeAddresses, Blocking: n.Primary, Detail: fmt.Sprintf(
 			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or set %s to four addresses that nobody has.",
 			n.roleOf(t.Address), t.Address, n.Attachment, t.MAC, fieldEdgeAddresses)})
 	}
 	for _, mac := range n.answersForAll(ts) {
-		ps = append(ps, Problem{Reason: AddressTaken, Field: "network " + n.Attachment.String(), Detail: fmt.Sprintf(
+		ps = append(ps, Problem{Reason: AddressInUse, Field: "network " + n.Attachment.String(), Detail: fmt.Sprintf(
 			"MAC %s answers for every address of network %s, whoever has it (proxy ARP), so nobody can see whether it has those that are ours, and machines may send by it. Switch proxy ARP off there for this VLAN.", mac, n.Attachment)})
 	}
 	return ps
@@ -154,7 +154,7 @@ func (n Network) roleOf(a netip.Addr) string {
 // Slow says that the loss of an edge of n is noticed late, and why. It never
 // blocks: all is served, and only a take-over takes longer.
 func (n Network) Slow(edge int, why string) Problem {
-	return Problem{Reason: TakeoverSlow, Field: fmt.Sprintf("edge %d of network %s", edge, n.Attachment), Detail: fmt.Sprintf(
+	return Problem{Reason: FailoverDegraded, Field: fmt.Sprintf("edge %d of network %s", edge, n.Attachment), Detail: fmt.Sprintf(
 		"edge %d of network %s can't claim the next hop %s at once where it must, so machines may notice only after 40 to 50 s that they must go to another edge: %s.",
 		edge, n.Attachment, n.NextHop, strings.TrimSuffix(plainWords(why), "."))}
 }

@@ -119,7 +119,7 @@ func TestTakenBy(t *testing.T) {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
 			ps := n.TakenBy([]network.TakenAddress{taken(address, mac)})
-			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressTaken), HaveField("Field", "edge-addresses"), HaveField("Blocking", true))))
+			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Field", "edge-addresses"), HaveField("Blocking", true))))
 			g.Expect(ps[0].Detail).To(And(ContainSubstring(says), ContainSubstring(mac+": free it, or set edge-addresses to")))
 		})
 	}
@@ -144,7 +144,7 @@ func TestTakenBy(t *testing.T) {
 func TestSlow(t *testing.T) {
 	g := NewWithT(t)
 	p := tenant(2, 10, 99).Networks[0].Slow(2, "set net.ipv4.conf.all.arp_announce=0.\n")
-	g.Expect(p.Reason).To(Equal(network.TakeoverSlow))
+	g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
 	g.Expect(p.Urgency()).To(Equal(network.Noted))
 	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
 	g.Expect(p.Detail).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), HaveSuffix(": set net.ipv4.conf.all.arp_announce=0.")))

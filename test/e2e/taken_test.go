@@ -35,7 +35,7 @@ func testTaken(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(mac).NotTo(BeEmpty())
 
 	g.Expect(h.Annotate(t.Context(), "auto")).To(Succeed())
-	g.Expect(h.WaitReason(t.Context(), meta.ConditionFalse, "AddressTaken", 3*time.Minute)).To(Succeed())
+	g.Expect(h.WaitReason(t.Context(), meta.ConditionFalse, "AddressInUse", 3*time.Minute)).To(Succeed())
 	c, err := h.Condition(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Log(c.Message)

@@ -20,15 +20,16 @@ const module = "github.com/cldmnky/oooi/"
 // mayImport is the architecture: a package, and which of ours it may import.
 // A package that is not named may not be imported by product code.
 var mayImport = map[string][]string{
-	"network":       {},
-	"network/dhcp":  {"network"},
-	"network/dns":   {"network"},
-	"edge":          {"network"},
-	"edge/failover": {"network", "edge"},
-	"envoy":         {"network"},
-	"hcp":           {"network"},
-	"controllers":   {"network", "hcp", "envoy"},
-	"cmd/oooi":      {"network", "network/dhcp", "network/dns", "edge", "edge/failover", "envoy", "hcp", "controllers"},
+	"network":         {},
+	"network/explain": {"network"},
+	"network/dhcp":    {"network"},
+	"network/dns":     {"network"},
+	"edge":            {"network"},
+	"edge/failover":   {"network", "edge"},
+	"envoy":           {"network"},
+	"hcp":             {"network"},
+	"controllers":     {"network", "network/explain", "hcp", "envoy"},
+	"cmd/oooi":        {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/failover", "envoy", "hcp", "controllers"},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.
