@@ -18,11 +18,19 @@ help: ## this list
 build: ## the one binary, bin/oooi
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
 
-.PHONY: unit
-unit: ## the inner loop: everything that needs neither root nor a cluster
-	go vet ./...
+# Go modules beside the operator's own, whose go.mod lists only what the operator needs.
+MODULES := config/bundle test/testbed
+
+.PHONY: vet
+vet: ## formatting, and go vet in every module
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./config/...
+	go vet ./...
+	@set -e; for m in $(MODULES) test/testbed/modules/shim; do echo "go -C $$m vet ./..."; go -C $$m vet ./...; done
+
+.PHONY: unit
+unit: vet ## the inner loop: everything that needs neither root nor a cluster
+	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/...
+	go -C config/bundle test ./...
 
 .PHONY: golden
 golden: ## accept what the stories say now; read the difference before you commit it
@@ -47,18 +55,17 @@ test-deps: ## install what the tests need and the machine lacks (Debian packages
 .PHONY: test
 test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuzzing for seconds, and the real thing
 	@echo "== formatting and vet"
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	go vet ./...
+	$(MAKE) vet
 	@echo "== the test cluster's parts (12 minutes of compiling on two cores, once a machine)"
 	$(MAKE) testbed-build
 	@echo "== units, real protocols, a real API server"
-	go test -timeout 15m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
-	go -C test/testbed/modules/shim vet ./...
+	ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./...
+	go -C config/bundle test ./...
 	go -C test/testbed/modules/shim test ./...
 	@echo "== fuzzing, for seconds"
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
-	go test -count=1 -v -timeout 50m -p 1 ./test/testbed/... ./test/e2e/...
+	go -C test/testbed test -count=1 -v -timeout 50m -p 1 ./...
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal and a DNS answer cost
@@ -67,23 +74,23 @@ bench-servers: ## what a DHCP renewal and a DNS answer cost
 .PHONY: bench-takeover
 bench-takeover: test-deps ## what machines notice when an edge fails, is replaced or changed: the whole table, with two edges and with one (root)
 	mkdir -p bin && rm -f bin/takeover.md
-	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go test -count=1 -v -timeout 90m -run TestTakeOver ./test/e2e
+	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e
 	cat bin/takeover.md
 
 .PHONY: soak
 soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, ten minutes without an API server
 	$(MAKE) fuzz FUZZTIME=10m
-	go test -race -timeout 60m $$(go list ./... | grep -v -e /test/e2e -e /test/testbed)
-	OOOI_OUTAGE=10m go test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./test/e2e
+	go test -race -timeout 60m ./...
+	OOOI_OUTAGE=10m go -C test/testbed test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./e2e
 
 .PHONY: demo
 demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)
-	go run ./test/demo up
+	go -C test/testbed run ./demo up
 
 .PHONY: demo-down
 demo-down: ## remove what make demo left running
-	go run ./test/demo down
+	go -C test/testbed run ./demo down
 
 .PHONY: bundle
 bundle: ## generate bundle/ from config/
-	go run ./config/bundle
+	go -C config/bundle run .

@@ -3,6 +3,7 @@ package controllers
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +15,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,11 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // An apiServer is a real one, with its etcd and nothing else: no controller
@@ -47,7 +45,7 @@ type apiServer struct {
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: testbed.RequireEnvtestAssets(t)}
+	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		// Where it listens is the tests' to say.
 		Append("endpoint-reconciler-type", "none")
@@ -59,7 +57,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		}
 	})
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, AddToScheme} {
 		g.Expect(add(scheme)).To(Succeed())
 	}
 	conf.QPS = -1
@@ -85,9 +83,7 @@ func newAPIServer(t *testing.T) *apiServer {
 func (s *apiServer) install(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("..", "config", "default"))
-	g.Expect(err).NotTo(HaveOccurred())
-	text, err := built.AsYaml()
+	text, err := exec.CommandContext(t.Context(), filepath.Join(s.env.BinaryAssetsDirectory, "kubectl"), "kustomize", filepath.Join("..", "config", "default")).Output()
 	g.Expect(err).NotTo(HaveOccurred())
 	s.apply(t, text)
 }
@@ -124,51 +120,54 @@ func objectsOf(t *testing.T, manifest []byte) []*unstructured.Unstructured {
 func (s *apiServer) installKinds(t *testing.T) {
 	t.Helper()
 	hypershift := filepath.Join(moduleDir(t, "github.com/openshift/hypershift/api"), "hypershift", "v1beta1", "zz_generated.featuregated-crd-manifests")
-	crds := []*apiextensionsv1.CustomResourceDefinition{machineDefinition()}
+	dir := t.TempDir()
+	files := []string{
+		filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"),
+		filepath.Join(moduleDir(t, "github.com/k8snetworkplumbingwg/network-attachment-definition-client"), "artifacts", "networks-crd.yaml"),
+	}
 	for _, plural := range []string{"hostedclusters", "nodepools", "hostedcontrolplanes"} {
-		crds = append(crds, definitionIn(t, filepath.Join(hypershift, plural+".hypershift.openshift.io", "AAA_ungated.yaml")))
+		files = append(files, filepath.Join(hypershift, plural+".hypershift.openshift.io", "AAA_ungated.yaml"))
 	}
-	crds = append(crds,
-		definitionIn(t, filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")),
-		definitionIn(t, filepath.Join(moduleDir(t, "github.com/k8snetworkplumbingwg/network-attachment-definition-client"), "artifacts", "networks-crd.yaml")))
-	_, err := envtest.InstallCRDs(s.env.Config, envtest.CRDInstallOptions{CRDs: crds})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	g := NewWithT(t)
+	g.Expect(os.WriteFile(filepath.Join(dir, "vmi.yaml"), []byte(vmiDefinition), 0o600)).To(Succeed())
+	for i, path := range files {
+		g.Expect(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), withoutAnnotations(t, path), 0o600)).To(Succeed())
+	}
+	_, err := envtest.InstallCRDs(s.env.Config, envtest.CRDInstallOptions{Paths: []string{dir}})
+	g.Expect(err).NotTo(HaveOccurred())
 }
 
-// definitionIn reads a definition, without annotations: HyperShift's ungated
-// ones have a key that no API server takes.
-func definitionIn(t *testing.T, path string) *apiextensionsv1.CustomResourceDefinition {
+// withoutAnnotations reads a CustomResourceDefinition and drops its annotations, except for the approval of a *.k8s.io
+// group: HyperShift's ungated ones have a key that no API server takes.
+func withoutAnnotations(t *testing.T, path string) []byte {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := os.ReadFile(path)
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err == nil {
-		err = sigsyaml.Unmarshal(text, crd)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	crd := unstructured.Unstructured{}
+	g.Expect(sigsyaml.Unmarshal(text, &crd.Object)).To(Succeed())
+	const approval = "api-approved.kubernetes.io"
 	annotations := map[string]string{}
-	if v, ok := crd.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]; ok {
-		annotations[apiextensionsv1.KubeAPIApprovedAnnotation] = v
+	if v, ok := crd.GetAnnotations()[approval]; ok {
+		annotations[approval] = v
 	}
-	crd.Annotations = annotations
-	return crd
+	crd.SetAnnotations(annotations)
+	text, err = sigsyaml.Marshal(crd.Object)
+	g.Expect(err).NotTo(HaveOccurred())
+	return text
 }
 
-// machineDefinition stands for KubeVirt's, which its operator makes at run time:
-// it has the names and takes any content.
-func machineDefinition() *apiextensionsv1.CustomResourceDefinition {
-	any := true
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "virtualmachineinstances.kubevirt.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "kubevirt.io", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "virtualmachineinstances", Kind: "VirtualMachineInstance"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &any}}}},
-		},
-	}
-}
+// vmiDefinition stands for the definition that KubeVirt's operator makes at run time. It has the same names and accepts any content.
+const vmiDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualmachineinstances.kubevirt.io}
+spec:
+  group: kubevirt.io
+  scope: Namespaced
+  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
 
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()

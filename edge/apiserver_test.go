@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -30,7 +29,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 const namespace = "clusters-blue"
@@ -43,23 +42,25 @@ type cluster struct {
 	pod *rest.Config
 }
 
+// vmiDefinition stands for the definition that KubeVirt's operator makes at run time. It has the same names and accepts any content.
+const vmiDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualmachineinstances.kubevirt.io}
+spec:
+  group: kubevirt.io
+  scope: Namespaced
+  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
 func newCluster(t *testing.T) cluster {
 	t.Helper()
 	g := NewWithT(t)
-	dir := testbed.RequireEnvtestAssets(t)
-	preserve := true
-	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "virtualmachineinstances.kubevirt.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "kubevirt.io", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "VirtualMachineInstance", Plural: "virtualmachineinstances"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
-			}},
-		},
-	}
-	c := cluster{env: &envtest.Environment{BinaryAssetsDirectory: dir, CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}}
+	assets := programs.RequireAPIServer(t)
+	definition := filepath.Join(t.TempDir(), "vmi.yaml")
+	g.Expect(os.WriteFile(definition, []byte(vmiDefinition), 0o600)).To(Succeed())
+	c := cluster{env: &envtest.Environment{BinaryAssetsDirectory: assets, CRDDirectoryPaths: []string{definition}}}
 	conf, err := c.env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = c.env.Stop() })
@@ -68,7 +69,7 @@ func newCluster(t *testing.T) cluster {
 	g.Expect(err).NotTo(HaveOccurred())
 
 	var role rbacv1.ClusterRole
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "edge.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "config", "rbac", "edge.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
 	c.apply(t, &role)

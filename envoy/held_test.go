@@ -6,7 +6,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	resourcev3 "github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	. "github.com/onsi/gomega"
-	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -26,7 +27,7 @@ func told(h *held, typeURL, nonce string, names map[string]string, removed ...st
 func answer(h *held, typeURL, nonce, refused string) {
 	r := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, ResponseNonce: nonce}
 	if refused != "" {
-		r.ErrorDetail = &statuspb.Status{Code: 13, Message: refused}
+		r.ErrorDetail = status.New(codes.Internal, refused).Proto()
 	}
 	h.asked(1, r)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // TestStories: what Envoy is told in each story, while no pod of a backend has
@@ -65,7 +65,7 @@ func decoded[M proto.Message](t *testing.T, all map[string]M) map[string]any {
 // TestEnvoyFindsNothingWrong: a real Envoy reads every story's resources, and
 // those of a network with all that a plan can hold.
 func TestEnvoyFindsNothingWrong(t *testing.T) {
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	all := map[string]network.Network{"blue": blue(), "nothing": {}}
 	all["blue"].Listeners[0].Default = api.Name
 	for _, story := range golden.Stories(t) {
@@ -89,7 +89,7 @@ func TestEnvoyFindsNothingWrong(t *testing.T) {
 
 // TestEnvoyWouldFindWhatIsWrong: that nothing is found means something.
 func TestEnvoyWouldFindWhatIsWrong(t *testing.T) {
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	r := NewResources(blue(), Options{}, nil)
 	l := r.Listeners["192.168.100.3:443"]
 	l.FilterChains = append(l.FilterChains, l.FilterChains[0])

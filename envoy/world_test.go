@@ -26,7 +26,7 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // A world is an edge with a real Envoy in it, between a machine on the VLAN and
@@ -68,7 +68,7 @@ func unprivileged(program string, args ...string) (string, []string) {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	netns.Require(t, "openssl", "ss", "setpriv")
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	w := &world{edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
 	vlan, management := netns.NewSegment(t), netns.NewSegment(t)
 	vlan.Attach(t, w.edge, "net1", "", "192.168.100.4/24", onVLAN+"/32")

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/controllers"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // TestManagerSaysWhatIsMissing: in words, before it talks to any cluster.
@@ -87,7 +87,7 @@ func TestManagerTakesTheProxyFromItsEnvironment(t *testing.T) {
 // but Kubernetes' own.
 func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: testbed.RequireEnvtestAssets(t)}
+	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
 	config, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { g.Expect(env.Stop()).To(Succeed()) }()

@@ -25,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
-	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // proxied writes a plan whole that carries these ports to pod at 10.128.0.1.
@@ -104,7 +104,7 @@ func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, err
 // that leaves no Envoy.
 func TestProxyStartsAnEnvoy(t *testing.T) {
 	g := NewWithT(t)
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	v := newVLAN(t)
 	greeter(t, v.pod, "10.128.0.1:6443")
 	dir := t.TempDir()
@@ -169,7 +169,7 @@ func scraped(t *testing.T, socket string) string {
 // on.
 func TestProxyBesideAnEnvoy(t *testing.T) {
 	g := NewWithT(t)
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
 	greeter(t, v.pod, "10.128.0.1:6443")
 	run, err := os.MkdirTemp("", "oooi-run-")
@@ -231,7 +231,7 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 // name.
 func TestProxyToAHostOutside(t *testing.T) {
 	g := NewWithT(t)
-	program := testbed.RequireEnvoy(t)
+	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
 	var questions net.PacketConn
 	var l net.Listener

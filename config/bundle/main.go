@@ -1,6 +1,7 @@
 // Command bundle writes bundle/, the operator as the Operator Lifecycle Manager
 // installs it (registry+v1), from config/ and the few texts beside this file.
-// Nothing in bundle/ is edited by hand; a test holds that it is fresh.
+// Nothing in bundle/ is edited by hand; a test holds that it is fresh. It runs in this directory (`make bundle`), which is a
+// Go module of its own: what it needs is not a dependency of the operator.
 package main
 
 import (
@@ -10,13 +11,13 @@ import (
 )
 
 func main() {
-	if err := write("."); err != nil {
+	if err := write("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, "bundle: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-// write replaces bundle/ below the module's root.
+// write replaces bundle/ below the root of the project.
 func write(root string) error {
 	files, err := generate(root)
 	if err != nil {

@@ -9,8 +9,8 @@ package netns
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -22,8 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,16 +38,14 @@ var made atomic.Int64
 type Namespace struct {
 	// Name as `ip netns` shows it.
 	Name   string
-	handle netns.NsHandle
-	link   *netlink.Handle
+	handle *os.File
 }
 
 // A Segment is one Ethernet segment: a bridge in a namespace of its own.
 type Segment struct {
 	ns     *Namespace
-	bridge netlink.Link
 	ports  int
-	cables map[cable]netlink.Link
+	cables map[cable]string // the segment's end of each
 }
 
 // A cable is named by what it ends in.
@@ -83,27 +79,37 @@ func New(t testing.TB) *Namespace {
 	Require(t)
 	sweep()
 	n := &Namespace{Name: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), made.Add(1))}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	home, err := netns.Get()
+	_, err := ip("netns", "add", n.Name)
 	must(t, err)
-	defer func() { _ = home.Close() }()
-	n.handle, err = netns.NewNamed(n.Name)
-	must(t, err)
-	must(t, netns.Set(home))
 	t.Cleanup(func() {
-		n.link.Close()
-		_ = n.handle.Close()
-		if err := netns.DeleteNamed(n.Name); err != nil {
+		if n.handle != nil {
+			_ = n.handle.Close()
+		}
+		if _, err := ip("netns", "delete", n.Name); err != nil {
 			t.Errorf("remove namespace %s: %v", n.Name, err)
 		}
 	})
-	n.link, err = netlink.NewHandleAt(n.handle)
+	n.handle, err = os.Open(filepath.Join(folder, n.Name))
 	must(t, err)
-	lo, err := n.link.LinkByName("lo")
-	must(t, err)
-	must(t, n.link.LinkSetUp(lo))
+	n.ip(t, "link", "set", "lo", "up")
 	return n
+}
+
+// ip runs iproute2's program and returns what it printed.
+func ip(args ...string) ([]byte, error) {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return out, nil
+}
+
+// ip is like the function, in the namespace.
+func (n *Namespace) ip(t testing.TB, args ...string) []byte {
+	t.Helper()
+	out, err := ip(append([]string{"-n", n.Name}, args...)...)
+	must(t, err)
+	return out
 }
 
 // sweep removes the namespaces of test processes that are gone.
@@ -115,16 +121,16 @@ func sweep() {
 		if id, err := strconv.Atoi(pid); !ok || err != nil || unix.Kill(id, 0) != unix.ESRCH {
 			continue
 		}
-		_ = netns.DeleteNamed(e.Name())
+		_, _ = ip("netns", "delete", e.Name())
 	}
 }
 
-// NewSegment makes a segment with nobody on it.
+// NewSegment makes a segment with no ports.
 func NewSegment(t testing.TB) *Segment {
 	t.Helper()
-	s := &Segment{ns: New(t), bridge: &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "bridge"}}, cables: map[cable]netlink.Link{}}
-	must(t, s.ns.link.LinkAdd(s.bridge))
-	must(t, s.ns.link.LinkSetUp(s.bridge))
+	s := &Segment{ns: New(t), cables: map[cable]string{}}
+	s.ns.ip(t, "link", "add", "bridge", "type", "bridge")
+	s.ns.ip(t, "link", "set", "bridge", "up")
 	return s
 }
 
@@ -133,22 +139,17 @@ func NewSegment(t testing.TB) *Segment {
 func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, addresses ...string) {
 	t.Helper()
 	s.ports++
-	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MasterIndex = "port"+strconv.Itoa(s.ports), s.bridge.Attrs().Index
-	veth := &netlink.Veth{LinkAttrs: attrs, PeerName: device, PeerNamespace: netlink.NsFd(n.handle)}
+	port := "port" + strconv.Itoa(s.ports)
+	args := []string{"link", "add", port, "master", "bridge", "type", "veth", "peer", "name", device, "netns", n.Name}
 	if mac != "" {
-		hw, err := net.ParseMAC(mac)
-		must(t, err)
-		veth.PeerHardwareAddr = hw
+		args = append(args, "address", mac)
 	}
-	must(t, s.ns.link.LinkAdd(veth))
-	must(t, s.ns.link.LinkSetUp(veth))
-	s.cables[cable{n.Name, device}] = veth
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	must(t, n.link.LinkSetUp(l))
-	carries(t, s.ns.link, attrs.Name)
-	carries(t, n.link, device)
+	s.ns.ip(t, args...)
+	s.ns.ip(t, "link", "set", port, "up")
+	s.cables[cable{n.Name, device}] = port
+	n.ip(t, "link", "set", device, "up")
+	s.ns.carries(t, port)
+	n.carries(t, device)
 	for _, a := range addresses {
 		n.Address(t, device, a)
 	}
@@ -157,58 +158,75 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 // Pull pulls the cable of n's device: it loses its carrier.
 func (s *Segment) Pull(t testing.TB, n *Namespace, device string) {
 	t.Helper()
-	must(t, s.ns.link.LinkSetDown(s.cables[cable{n.Name, device}]))
+	s.ns.ip(t, "link", "set", s.cables[cable{n.Name, device}], "down")
 }
 
 // Plug puts the cable of n's device in again.
 func (s *Segment) Plug(t testing.TB, n *Namespace, device string) {
 	t.Helper()
 	port := s.cables[cable{n.Name, device}]
-	must(t, s.ns.link.LinkSetUp(port))
-	carries(t, s.ns.link, port.Attrs().Name)
-	carries(t, n.link, device)
+	s.ns.ip(t, "link", "set", port, "up")
+	s.ns.carries(t, port)
+	n.carries(t, device)
+}
+
+// link is what `ip -json` says of a device and of its addresses.
+type link struct {
+	State     string `json:"operstate"`
+	MAC       string `json:"address"`
+	Addresses []struct {
+		Local  netip.Addr `json:"local"`
+		Length int        `json:"prefixlen"`
+	} `json:"addr_info"`
 }
 
 // carries waits until a device is operational. The kernel gets there some time
 // after it was set up, and drops what is sent before.
-func carries(t testing.TB, h *netlink.Handle, device string) {
+func (n *Namespace) carries(t testing.TB, device string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(10 * time.Second); ; <-tick.C {
-		l, err := h.LinkByName(device)
+		l, err := n.link(device)
 		must(t, err)
-		if l.Attrs().OperState == netlink.OperUp {
+		if l.State == "UP" {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s is %s", device, l.Attrs().OperState)
+			t.Fatalf("%s is %s", device, l.State)
 		}
 	}
+}
+
+// link is what `ip` says of a device.
+func (n *Namespace) link(device string) (link, error) {
+	out, err := ip("-n", n.Name, "-json", "link", "show", "dev", device)
+	if err != nil {
+		return link{}, err
+	}
+	var all []link
+	if err := json.Unmarshal(out, &all); err != nil || len(all) != 1 {
+		return link{}, fmt.Errorf("state of %s in namespace %s: %s", device, n.Name, out)
+	}
+	return all[0], nil
 }
 
 // Address adds an address ("192.0.2.1/24") to a device.
 func (n *Namespace) Address(t testing.TB, device, address string) {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	a, err := netlink.ParseAddr(address)
-	must(t, err)
-	must(t, n.link.AddrAdd(l, a))
+	n.ip(t, "address", "add", address, "dev", device)
 }
 
 // Addresses are the IPv4 addresses of a device.
 func (n *Namespace) Addresses(t testing.TB, device string) []netip.Prefix {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	as, err := n.link.AddrList(l, netlink.FAMILY_V4)
-	must(t, err)
+	var all []link
+	must(t, json.Unmarshal(n.ip(t, "-json", "-4", "address", "show", "dev", device), &all))
 	var out []netip.Prefix
-	for _, a := range as {
-		ip, _ := netip.AddrFromSlice(a.IP.To4())
-		ones, _ := a.Mask.Size()
-		out = append(out, netip.PrefixFrom(ip, ones))
+	for _, l := range all {
+		for _, a := range l.Addresses {
+			out = append(out, netip.PrefixFrom(a.Local, a.Length))
+		}
 	}
 	return out
 }
@@ -216,22 +234,22 @@ func (n *Namespace) Addresses(t testing.TB, device string) []netip.Prefix {
 // MAC is a device's, in lower case with colons.
 func (n *Namespace) MAC(t testing.TB, device string) string {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
+	l, err := n.link(device)
 	must(t, err)
-	return l.Attrs().HardwareAddr.String()
+	return l.MAC
 }
 
 // Neighbour is the MAC that the kernel knows for an address on device. Empty: it
 // knows none.
 func (n *Namespace) Neighbour(t testing.TB, device, address string) string {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	known, err := n.link.NeighList(l.Attrs().Index, netlink.FAMILY_V4)
-	must(t, err)
+	var known []struct {
+		MAC string `json:"lladdr"`
+	}
+	must(t, json.Unmarshal(n.ip(t, "-json", "-4", "neighbour", "show", "to", address, "dev", device), &known))
 	for _, k := range known {
-		if k.IP.String() == address {
-			return k.HardwareAddr.String()
+		if k.MAC != "" {
+			return k.MAC
 		}
 	}
 	return ""
@@ -241,31 +259,23 @@ func (n *Namespace) Neighbour(t testing.TB, device, address string) string {
 // heard so some time ago (stale), or, where it is permanent, whatever it hears.
 func (n *Namespace) SetNeighbour(t testing.TB, device, address, mac string, permanent bool) {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	hw, err := net.ParseMAC(mac)
-	must(t, err)
-	state := netlink.NUD_STALE
+	state := "stale"
 	if permanent {
-		state = netlink.NUD_PERMANENT
+		state = "permanent"
 	}
-	must(t, n.link.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, Family: netlink.FAMILY_V4, IP: net.ParseIP(address), HardwareAddr: hw, State: state}))
+	n.ip(t, "neighbour", "replace", address, "lladdr", mac, "dev", device, "nud", state)
 }
 
 // ForgetNeighbour removes what the kernel knows of an address on device.
 func (n *Namespace) ForgetNeighbour(t testing.TB, device, address string) {
 	t.Helper()
-	l, err := n.link.LinkByName(device)
-	must(t, err)
-	must(t, n.link.NeighDel(&netlink.Neigh{LinkIndex: l.Attrs().Index, Family: netlink.FAMILY_V4, IP: net.ParseIP(address)}))
+	n.ip(t, "neighbour", "delete", address, "dev", device)
 }
 
 // Route adds a route to destination ("0.0.0.0/0" for all) by way of via.
 func (n *Namespace) Route(t testing.TB, destination, via string) {
 	t.Helper()
-	_, dst, err := net.ParseCIDR(destination)
-	must(t, err)
-	must(t, n.link.RouteAdd(&netlink.Route{Dst: dst, Gw: net.ParseIP(via)}))
+	n.ip(t, "route", "add", destination, "via", via)
 }
 
 // Sysctl writes a setting by its path below /proc/sys
@@ -285,7 +295,7 @@ func (n *Namespace) Do(t testing.TB, f func()) {
 		// The thread is not unlocked, so it ends with the goroutine and nobody
 		// else gets it.
 		runtime.LockOSThread()
-		err := netns.Set(n.handle)
+		err := unix.Setns(int(n.handle.Fd()), unix.CLONE_NEWNET)
 		defer func() { done <- err }()
 		if err == nil {
 			f()

@@ -78,7 +78,7 @@ func EnvtestAssets(ctx context.Context, log io.Writer) (string, error) {
 }
 
 func build(ctx context.Context, say func(string, ...any), names []string) (map[string]string, error) {
-	root, err := moduleRoot()
+	root, err := ProjectDir()
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +184,9 @@ func cacheDir() string {
 	return filepath.Join(d, "oooi", "testbed")
 }
 
-// moduleRoot is the directory of this project, found upwards from the working
-// directory: the modules are built from its sources.
-func moduleRoot() (string, error) {
+// ProjectDir is the root of this checkout, found upwards from the working directory. The testbed builds from its
+// sources, and is an error outside of it.
+func ProjectDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

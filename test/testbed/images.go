@@ -113,7 +113,7 @@ func (c *Cluster) image(ctx context.Context, name string) (Image, error) {
 
 // oooiImage is this project's one program, built by Go's own cache each time.
 func oooiImage(ctx context.Context) (Image, error) {
-	root, err := moduleRoot()
+	root, err := ProjectDir()
 	if err != nil {
 		return Image{}, err
 	}

@@ -103,16 +103,21 @@ func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) err
 	if testbed.Pid(h.cluster.Dir, "world") != 0 {
 		return nil
 	}
+	root, err := testbed.ProjectDir()
+	if err != nil {
+		return err
+	}
 	bin := h.path("world")
-	const command = "github.com/cldmnky/oooi/test/testbed/cmd/testbed"
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, command).CombinedOutput(); err != nil {
-		return fmt.Errorf("build of %s: %w\n%s", command, err, out)
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/testbed")
+	build.Dir = filepath.Join(root, "test", "testbed")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build of the testbed's command: %w\n%s", err, out)
 	}
 	args := []string{bin, "--name", h.cluster.Name, "hypershift", "world"}
 	if addresses.IsValid() {
 		args = append(args, "--vm-addresses", addresses.String())
 	}
-	_, err := h.cluster.Start(testbed.Daemon{
+	_, err = h.cluster.Start(testbed.Daemon{
 		Name: "world", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: args,
 		Env: []string{"OOOI_TESTBED_DIR=" + filepath.Dir(h.cluster.Dir)},
 	})
@@ -250,12 +255,12 @@ func documents(objects ...any) ([]byte, error) {
 
 // moduleDir is the source directory of a module that HyperShift is built with, downloaded where it is not there.
 func moduleDir(ctx context.Context, module string) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cldmnky/oooi").Output()
+	root, err := testbed.ProjectDir()
 	if err != nil {
-		return "", fmt.Errorf("the project's directory: %w", err)
+		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = filepath.Join(strings.TrimSpace(string(root)), "test/testbed/modules/hypershift")
+	cmd.Dir = filepath.Join(root, "test/testbed/modules/hypershift")
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("go mod download %s: %w\n%s", module, err, out)

@@ -32,7 +32,7 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), assetsCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), measure.Command())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -74,6 +74,21 @@ func assetsCommand() *cobra.Command {
 	}
 }
 
+func envoyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "envoy",
+		Short: "Print the path of an Envoy that runs on this machine, fetched where there is none",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := testbed.Envoy(cmd.Context(), os.Stderr)
+			if err == nil {
+				fmt.Println(path)
+			}
+			return err
+		},
+	}
+}
+
 func upCommand(name *string) *cobra.Command {
 	options := testbed.Options{Log: os.Stderr}
 	verb := &cobra.Command{
@@ -84,7 +99,7 @@ func upCommand(name *string) *cobra.Command {
 			options.Name = *name
 			c, err := testbed.Up(cmd.Context(), options)
 			if err == nil {
-				fmt.Printf("try: go run ./test/testbed/cmd/testbed --name %s kubectl get nodes,pods -A\n", c.Name)
+				fmt.Printf("try: go -C test/testbed run ./cmd/testbed --name %s kubectl get nodes,pods -A\n", c.Name)
 			}
 			return err
 		},

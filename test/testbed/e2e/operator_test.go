@@ -13,7 +13,7 @@ import (
 
 func TestManifestsRunThisCheckout(t *testing.T) {
 	g := NewWithT(t)
-	manifest, err := Manifests("../../config/default")
+	manifest, err := Manifests("../../../config/default")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(manifest)).NotTo(ContainSubstring("ghcr.io/"), "an image of a registry that is not asked here")
 	g.Expect(string(manifest)).NotTo(ContainSubstring("docker.io/"))

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cldmnky/oooi/test/e2e"
 	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/e2e"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
@@ -241,5 +241,5 @@ func (d *demo) command(verb string) string {
 	if dir := os.Getenv("OOOI_TESTBED_DIR"); dir != "" {
 		prefix = "OOOI_TESTBED_DIR=" + dir + " "
 	}
-	return prefix + "go run ./test/testbed/cmd/testbed --name " + d.name + " " + verb
+	return prefix + "go -C test/testbed run ./cmd/testbed --name " + d.name + " " + verb
 }

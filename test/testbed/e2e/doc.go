@@ -3,5 +3,5 @@
 // and workers that reach their control plane through an edge and nothing else.
 //
 // This file says what the package is. Its functions look at the product only as
-// users and machines do; test/demo uses them too.
+// users and machines do; demo uses them too.
 package e2e

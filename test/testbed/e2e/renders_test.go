@@ -88,7 +88,9 @@ func TestPlanExplainsEveryRender(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	dir := t.TempDir()
 	oooi := filepath.Join(dir, "oooi")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", oooi, "github.com/cldmnky/oooi/cmd/oooi").CombinedOutput()
+	root, err := testbed.ProjectDir()
+	g.Expect(err).NotTo(HaveOccurred())
+	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", oooi, "./cmd/oooi").CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	for name, content := range map[string]string{"pull-secret": `{"auths": {}}`, "attachments.yaml": attachments} {
 		g.Expect(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)).To(Succeed())

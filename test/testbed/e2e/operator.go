@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
@@ -29,7 +27,7 @@ func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
 	if err := c.LoadImages(ctx, "oooi", "envoy"); err != nil {
 		return err
 	}
-	root, err := projectDir(ctx)
+	root, err := testbed.ProjectDir()
 	if err != nil {
 		return err
 	}
@@ -97,13 +95,4 @@ func runDevelopmentImages(manifest []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the operator's Deployment lacks the variables %v", images)
 	}
 	return yaml.Marshal(deployment)
-}
-
-// projectDir is the root of this checkout.
-func projectDir(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cldmnky/oooi").Output()
-	if err != nil {
-		return "", fmt.Errorf("the project's directory: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }

@@ -1,0 +1,84 @@
+// Package programs gives the product's tests the real programs that the testbed
+// builds: an Envoy, an API server with its etcd. The testbed is a Go module of its
+// own, so this package runs its command and imports none of it.
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// RequireEnvoy returns the path of a real Envoy: the variable ENVOY, or what `testbed envoy` finds or fetches. Without
+// one the test is skipped, or fails where CI=true. OOOI_UNIT skips it.
+func RequireEnvoy(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("ENVOY"); path != "" {
+		return path
+	}
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs an Envoy; OOOI_UNIT is set")
+	}
+	path, err := testbed(t, "envoy")
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+	return path
+}
+
+// RequireAPIServer returns the directory of etcd, kube-apiserver and kubectl: the variable KUBEBUILDER_ASSETS, or what
+// `testbed assets` builds, for minutes when it is not in its cache. OOOI_UNIT skips the test.
+func RequireAPIServer(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
+		return dir
+	}
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs a real API server; OOOI_UNIT is set")
+	}
+	dir, err := testbed(t, "assets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// testbed runs a verb of the testbed's command, which prints a path.
+func testbed(t testing.TB, verb string) (string, error) {
+	module, err := testbedModule()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "-C", module, "run", "./cmd/testbed", verb)
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("testbed %s: %w", verb, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// testbedModule is the testbed's directory in the project that the working directory is in.
+func testbedModule() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		module := filepath.Join(dir, "test", "testbed")
+		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
+			return module, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("no test/testbed/go.mod above the working directory")
+		}
+	}
+}
