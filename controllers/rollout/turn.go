@@ -1,0 +1,99 @@
+// This file holds the table of the package's doc comment: which wanted edges wait
+// for their peer, and which edge's turn is first.
+
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A Version is what an edge runs, compared with what is wanted.
+type Version string
+
+// The versions. Legacy is Outdated, made by an operator that knew no versions: its
+// pod has no failover agent. Of an edge that does not exist the version is Outdated.
+const (
+	Current  Version = "Current"
+	Outdated Version = "Outdated"
+	Legacy   Version = "Legacy"
+	Unwanted Version = "Unwanted"
+)
+
+// An edge is an Edge with what the table goes by.
+type edge struct {
+	Edge
+	version Version
+	health  Health
+}
+
+func versionOf(e Edge) Version {
+	switch {
+	case e.Wanted == "":
+		return Unwanted
+	case e.Seen.Exists && e.Seen.Version == "":
+		return Legacy
+	case e.Seen.Exists && e.Seen.Version == e.Wanted && !e.Seen.Drifted:
+		return Current
+	}
+	return Outdated
+}
+
+// holdsOf are the edges that wait now, each with the peer that it waits for.
+func holdsOf(found []edge) map[string]string {
+	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
+	slices.SortFunc(wanted, turn)
+	holds, recreated := map[string]string{}, map[string]bool{}
+	for _, e := range wanted {
+		if e.version == Current {
+			continue
+		}
+		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && waits(e, x, recreated[x.Name]) })
+		if peer >= 0 {
+			holds[e.Name] = wanted[peer].Name
+			continue
+		}
+		recreated[e.Name] = e.health != Absent
+	}
+	return holds
+}
+
+// turn orders edges that are due. An edge that does not serve goes before one that
+// does; of these, the one that has been unavailable for longest. Of edges that serve,
+// the one that has served for the shortest time goes first: VMs use the other one, so
+// that each connection is reset once.
+func turn(a, b edge) int {
+	switch {
+	case a.health == Serving && b.health != Serving:
+		return 1
+	case a.health != Serving && b.health == Serving:
+		return -1
+	case a.health == Serving:
+		return cmp.Or(b.Seen.Since.Compare(a.Seen.Since), strings.Compare(b.Name, a.Name))
+	}
+	return cmp.Or(a.Seen.Since.Compare(b.Seen.Since), strings.Compare(b.Name, a.Name))
+}
+
+// waits says whether e, which is due, must wait for its peer. An edge that is not
+// Serving may still serve VMs: it may only lack what is new. So it waits as well, but
+// not for a peer that is overdue.
+func waits(e, peer edge, recreated bool) bool {
+	switch {
+	case e.health == Absent:
+		return peer.version == Legacy
+	case peer.health == Absent:
+		return e.version != Legacy
+	case recreated:
+		return e.health == Serving || peer.health == Serving || peer.health == Starting
+	case peer.version != Current:
+		return false
+	}
+	switch peer.health {
+	case Starting:
+		return true
+	case Failed:
+		return e.health == Serving
+	}
+	return false
+}
