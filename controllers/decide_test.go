@@ -17,6 +17,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -30,7 +31,7 @@ func (w *world) machineOn(n network.Network) {
 // annotated are w's annotations with one more of ours.
 func annotated(w world, key, value string) map[string]string {
 	out := maps.Clone(w.HostedCluster.Annotations)
-	out[hcp.Prefix+key] = value
+	out[settings.Prefix+key] = value
 	return out
 }
 
@@ -63,7 +64,7 @@ func TestAnnotationWhileMachinesRun(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	w.last = plan
-	w.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "192.168.77.0/24"
+	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.77.0/24"
 	machines := w.Machines
 	w.Machines = nil
 	g.Expect(decide(w, testOptions, testNow).plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
@@ -84,7 +85,7 @@ func TestPlanTooLarge(t *testing.T) {
 	for i := range 40_000 {
 		fmt.Fprintf(&domains, "host%d.example.com,", i)
 	}
-	w.HostedCluster.Annotations[hcp.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
+	w.HostedCluster.Annotations[settings.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
 	d := decide(w, testOptions, testNow)
 	g.Expect(d.problems).To(ContainElement(And(HaveField("Reason", network.NotApplied), HaveField("Detail", ContainSubstring("ConfigMap")))))
 	g.Expect(d.action).To(Equal(leave))

@@ -11,13 +11,13 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
 // asksAnnotation names the addresses that are asked for: others are asked for by
 // another pod, so that an answer is never taken for another question's.
-const asksAnnotation = hcp.Prefix + "asks"
+const asksAnnotation = settings.Prefix + "asks"
 
 // askDeployment holds one address only, by which it asks for the others.
 func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -232,7 +233,7 @@ func Settings(o hcp.Objects) string {
 	var all []string
 	add := func(kind string, of metav1.Object) {
 		for key, value := range of.GetAnnotations() {
-			if strings.HasPrefix(key, hcp.Prefix) {
+			if strings.HasPrefix(key, settings.Prefix) {
 				all = append(all, fmt.Sprintf("%q %q %q %q %q", kind, of.GetNamespace(), of.GetName(), key, value))
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -47,7 +47,7 @@ func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]
 			u.SetFinalizers([]string{"hypershift.openshift.io/finalizer"})
 			all := u.GetAnnotations()
 			for k, v := range annotations {
-				all[hcp.Prefix+k] = v
+				all[settings.Prefix+k] = v
 			}
 			u.SetAnnotations(all)
 		}
@@ -114,9 +114,9 @@ func (h hosted) annotate(t *testing.T, key, value string) {
 	if hc.Annotations == nil {
 		hc.Annotations = map[string]string{}
 	}
-	hc.Annotations[hcp.Prefix+key] = value
+	hc.Annotations[settings.Prefix+key] = value
 	if value == "" {
-		delete(hc.Annotations, hcp.Prefix+key)
+		delete(hc.Annotations, settings.Prefix+key)
 	}
 	g.Expect(h.admin.Patch(t.Context(), hc, client.MergeFrom(before))).To(Succeed())
 }
@@ -147,7 +147,7 @@ func (h hosted) condition(t *testing.T) *metav1.Condition {
 func (h hosted) publishService(t *testing.T, name, at string) {
 	t.Helper()
 	NewWithT(t).Expect(h.admin.Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name, Annotations: map[string]string{hcp.Prefix + "publish": at}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name, Annotations: map[string]string{settings.Prefix + "publish": at}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}},
 	})).To(Succeed())
 }

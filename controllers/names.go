@@ -12,7 +12,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -21,7 +21,7 @@ const (
 	// FieldOwner is the one field manager of everything we write.
 	FieldOwner = "oooi"
 	// ConditionType is our condition in the HostedCluster's status.
-	ConditionType = hcp.Prefix + "NetworkReady"
+	ConditionType = settings.Prefix + "NetworkReady"
 	// PlanConfigMap holds the plan under PlanKey, in each control plane namespace.
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
@@ -35,8 +35,8 @@ const (
 	labelName      = "app.kubernetes.io/name"
 	labelPartOf    = "app.kubernetes.io/part-of"
 	labelManagedBy = "app.kubernetes.io/managed-by"
-	labelNetwork   = hcp.Prefix + "network"
-	labelEdge      = hcp.Prefix + "edge"
+	labelNetwork   = settings.Prefix + "network"
+	labelEdge      = settings.Prefix + "edge"
 
 	// nameEdge, nameAsk and nameReport are values of labelName: of an edge, of the
 	// pod that asks before there is one, and of the Lease that either writes its
@@ -46,9 +46,9 @@ const (
 	nameReport = "oooi-report"
 
 	// reportAnnotation of such a Lease holds a network.Report.
-	reportAnnotation = hcp.Prefix + "report"
+	reportAnnotation = settings.Prefix + "report"
 	// templateAnnotation of a Deployment is a hash of the pod it was applied with.
-	templateAnnotation = hcp.Prefix + "template"
+	templateAnnotation = settings.Prefix + "template"
 
 	ours = "oooi"
 )

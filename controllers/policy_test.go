@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -262,7 +263,7 @@ func TestEgressRefuses(t *testing.T) {
 func TestEgressToAPortOfNodes(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := storyThere(t, "registries", func(w *world) {
-		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, hcp.Prefix+"registries", "auto,git.example.com:9443")
+		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"registries", "auto,git.example.com:9443")
 	})
 	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), corev1.ProtocolTCP, 9443)).To(BeTrue())
@@ -336,7 +337,7 @@ func TestEgressToWhoIsWrittenByHand(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := storyThere(t, "lb-ip", func(w *world) {
 		w.Services = append(w.Services, corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "mirror", Annotations: map[string]string{hcp.Prefix + "publish": "mirror.example.com:443"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "mirror", Annotations: map[string]string{settings.Prefix + "publish": "mirror.example.com:443"}},
 			Spec:       corev1.ServiceSpec{ClusterIP: "10.96.1.1", Ports: []corev1.ServicePort{{Port: 443, Protocol: corev1.ProtocolTCP}}}})
 		w.byHand = map[servicePort][]netip.AddrPort{{"mirror", ""}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
 	})

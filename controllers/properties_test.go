@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -26,11 +27,11 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 		w := worldOf(t, stories[r.IntN(len(stories))])
 		annotate := func(m *metav1.ObjectMeta) {
 			for range r.IntN(3) {
-				k, v := hcp.Keys()[r.IntN(len(hcp.Keys()))], hcp.Keys()[r.IntN(len(hcp.Keys()))]
+				k, v := settings.Keys()[r.IntN(len(settings.Keys()))], settings.Keys()[r.IntN(len(settings.Keys()))]
 				if r.IntN(4) > 0 {
 					v = k
 				}
-				metav1.SetMetaDataAnnotation(m, hcp.Prefix+k.Name, v.Example)
+				metav1.SetMetaDataAnnotation(m, settings.Prefix+k.Name, v.Example)
 			}
 		}
 		annotate(&w.HostedCluster.ObjectMeta)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -129,7 +130,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "twice", map[string]string{"registries": "auto,mirror.example.com:5000", "apps-address": "192.168.100.80", "dns-records": "git.example.com=192.168.100.9"})
-	second := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "storage", Annotations: map[string]string{hcp.Prefix + "cidr": "192.168.150.0/24"}},
+	second := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "storage", Annotations: map[string]string{settings.Prefix + "cidr": "192.168.150.0/24"}},
 		Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"cniVersion":"0.3.1","name":"storage","type":"bridge","bridge":"br-twice","vlan":150,"ipam":{}}`}}
 	g.Expect(s.admin.Create(t.Context(), second)).To(Succeed())
 	np := &hyperv1.NodePool{}
@@ -342,7 +343,7 @@ func testNetworkRetired(t *testing.T, s *apiServer, _ *Reconciler) {
 	old.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{
 		Multus: &kubevirtv1.MultusNetwork{NetworkName: np.Spec.Platform.Kubevirt.AdditionalNetworks[0].Name}}}}
 	g.Expect(s.admin.Create(t.Context(), old)).To(Succeed())
-	metav1.SetMetaDataAnnotation(&np.ObjectMeta, hcp.Prefix+"cidr", "192.168.200.0/24")
+	metav1.SetMetaDataAnnotation(&np.ObjectMeta, settings.Prefix+"cidr", "192.168.200.0/24")
 	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: h.ns + "/vlan200"}}
 	g.Expect(s.admin.Update(t.Context(), np)).To(Succeed())
 	names := func() string {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -163,13 +164,13 @@ func TestMessageHasALimit(t *testing.T) {
 // other one.
 func TestSettings(t *testing.T) {
 	g := NewWithT(t)
-	mtu := map[string]string{hcp.Prefix + "mtu": "9000"}
+	mtu := map[string]string{settings.Prefix + "mtu": "9000"}
 	objects := func(change func(*hcp.Objects)) string {
 		named := func(name string) metav1.ObjectMeta {
 			return metav1.ObjectMeta{Name: name, Annotations: map[string]string{"other": "x"}}
 		}
 		o := hcp.Objects{
-			HostedCluster: &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{hcp.Prefix + "network": "auto"}}},
+			HostedCluster: &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{settings.Prefix + "network": "auto"}}},
 			NodePools:     []hyperv1.NodePool{{ObjectMeta: named("a")}, {ObjectMeta: named("b")}},
 			Services:      []corev1.Service{{ObjectMeta: named("git")}}, NetworkAttachmentDefinitions: []nadv1.NetworkAttachmentDefinition{{ObjectMeta: named("vlan100")}},
 		}
@@ -180,7 +181,7 @@ func TestSettings(t *testing.T) {
 	g.Expect(one).To(MatchRegexp("^[0-9a-f]{8}$"))
 	seen := map[string]bool{one: true}
 	for what, change := range map[string]func(*hcp.Objects){
-		"HostedCluster":  func(o *hcp.Objects) { o.HostedCluster.Annotations[hcp.Prefix+"mtu"] = "9000" },
+		"HostedCluster":  func(o *hcp.Objects) { o.HostedCluster.Annotations[settings.Prefix+"mtu"] = "9000" },
 		"NodePool":       func(o *hcp.Objects) { o.NodePools[0].Annotations = mtu },
 		"other NodePool": func(o *hcp.Objects) { o.NodePools[1].Annotations = mtu },
 		"Service":        func(o *hcp.Objects) { o.Services[0].Annotations = mtu },
@@ -202,16 +203,16 @@ func TestDecide(t *testing.T) {
 		want   action
 	}{
 		"opted in":                    {func(*world) {}, serve},
-		"annotation removed":          {func(w *world) { delete(w.HostedCluster.Annotations, hcp.Prefix+"network") }, remove},
-		"network: none":               {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"network"] = "none" }, remove},
+		"annotation removed":          {func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }, remove},
+		"network: none":               {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, remove},
 		"being deleted":               {func(w *world) { w.HostedCluster.DeletionTimestamp = &deleting }, ignore},
-		"paused":                      {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"paused"] = "true" }, ignore},
-		"paused, opted out":           {func(w *world) { w.HostedCluster.Annotations = map[string]string{hcp.Prefix + "paused": "true"} }, ignore},
+		"paused":                      {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" }, ignore},
+		"paused, opted out":           {func(w *world) { w.HostedCluster.Annotations = map[string]string{settings.Prefix + "paused": "true"} }, ignore},
 		"spec.pausedUntil":            {func(w *world) { w.HostedCluster.Spec.PausedUntil = &until }, ignore},
 		"no control plane":            {func(w *world) { w.controlPlane = nil }, leave},
 		"control plane being deleted": {func(w *world) { w.controlPlane.DeletionTimestamp = &deleting }, leave},
 		"API not published":           {func(w *world) { w.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{} }, leave},
-		"wrong annotation":            {func(w *world) { w.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "x" }, leave},
+		"wrong annotation":            {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" }, leave},
 		"a Route is missing":          {func(w *world) { w.Routes = w.Routes[1:] }, serve},
 		"the definition is missing":   {func(w *world) { w.NetworkAttachmentDefinitions = nil }, leave},
 	} {

@@ -21,6 +21,7 @@ import (
 	operatorv1 "github.com/openshift/api/operator/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -31,7 +32,7 @@ const passthroughService = "default-ingress-passthrough-service-"
 
 // apps is the record of the ingress where the user said its address, and else the
 // endpoint that leads to it.
-func apps(o Objects, in network.Intent, s settings) reachable {
+func apps(o Objects, in network.Intent, s settings.Values) reachable {
 	var r reachable
 	hc := o.HostedCluster
 	if !hasPrimary(in) || slices.Contains(disabled(hc), hyperv1.IngressCapability) {
@@ -53,8 +54,8 @@ func apps(o Objects, in network.Intent, s settings) reachable {
 	e.Hosts = []string{name}
 	port, onNodes := nodesPort(o.GuestIngress)
 	switch b, there := passthroughBackend(o); {
-	case s.apps.IsValid():
-		r.apps = network.Record{Name: name, Addresses: []netip.Addr{s.apps}}
+	case s.AppsAddress.IsValid():
+		r.apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
 	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
 	case passthrough && there:
 		e.Backend = b
@@ -66,8 +67,8 @@ func apps(o Objects, in network.Intent, s settings) reachable {
 		r.add(e, &network.Problem{Reason: network.WaitingForEndpoint, Field: "Service " + passthroughService + k.GenerateID, Detail: fmt.Sprintf(
 			"%s is not served yet: HyperShift makes the Service that leads to it once the hosted cluster has an ingress.", name)})
 	default:
-		r.add(e, &network.Problem{Reason: network.AppsUnreachable, Field: Prefix + keyAppsAddress, Detail: fmt.Sprintf(
-			"%s is not answered, so the hosted cluster's console and ingress operators stay degraded. Set %s to an address that serves it on port 443. (A cluster created without a base domain needs no address, nor one whose guest ingress is HostNetwork: there connections go to the ingress on the machines.)", name, Prefix+keyAppsAddress)})
+		r.add(e, &network.Problem{Reason: network.AppsUnreachable, Field: settings.Prefix + settings.KeyAppsAddress, Detail: fmt.Sprintf(
+			"%s is not answered, so the hosted cluster's console and ingress operators stay degraded. Set %s to an address that serves it on port 443. (A cluster created without a base domain needs no address, nor one whose guest ingress is HostNetwork: there connections go to the ingress on the machines.)", name, settings.Prefix+settings.KeyAppsAddress)})
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -87,7 +88,9 @@ func TestWhoAnswersForApps(t *testing.T) {
 	}
 }
 
-func annotate(o *hcp.Objects, key, value string) { o.HostedCluster.Annotations[hcp.Prefix+key] = value }
+func annotate(o *hcp.Objects, key, value string) {
+	o.HostedCluster.Annotations[settings.Prefix+key] = value
+}
 
 // TestGuestIngressIsReadFromTheText: the field is younger than the types.
 func TestGuestIngressIsReadFromTheText(t *testing.T) {

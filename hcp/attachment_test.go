@@ -1,7 +1,6 @@
 package hcp_test
 
 import (
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,70 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
 const resourceName = "k8s.v1.cni.cncf.io/resourceName"
 
-// TestWhatADefinitionSays: MTU and VLAN where they stand, and the segment below.
-func TestWhatADefinitionSays(t *testing.T) {
-	for name, c := range map[string]struct {
-		config, layer2 string
-		vlan, mtu      int
-	}{
-		"bridge":                       {config: `{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 9000},
-		"cnv-bridge is a bridge":       {config: `{"type":"cnv-bridge","bridge":"br1","vlan":7}`, layer2: "bridge br1 vlan 7", vlan: 7},
-		"untagged":                     {config: `{"type":"bridge","bridge":"br-vlan7"}`, layer2: "bridge br-vlan7 vlan 0"},
-		"bridge of the node's choice":  {config: `{"type":"bridge"}`},
-		"macvlan":                      {config: `{"type":"macvlan","master":"bond0.9"}`, layer2: "macvlan bond0.9 vlan 9", vlan: 9},
-		"list, MTU by tuning":          {config: `{"name":"n","plugins":[{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000},{"type":"tuning","mtu":1400}]}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 1400},
-		"localnet":                     {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"mtu":1500}`, layer2: "localnet tenant vlan 10", vlan: 10, mtu: 1500},
-		"localnet of another physical": {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"physicalNetworkName":"physnet"}`, layer2: "localnet physnet vlan 10", vlan: 10},
-		"layer2":                       {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, layer2: "layer2 tenant vlan 0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := served(t)
-			o.NetworkAttachmentDefinitions[0].Spec.Config = c.config
-			intent, problems := hcp.Intent(o)
-			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-			a := intent.Segments[0].Attachment
-			g.Expect(a.Layer2).To(Equal(c.layer2))
-			g.Expect(a.VLAN).To(Equal(c.vlan))
-			g.Expect(a.MTU).To(Equal(c.mtu))
-		})
-	}
-}
-
-// TestRefusedDefinitions: what can't be served is refused with what to do.
-func TestRefusedDefinitions(t *testing.T) {
-	cudn := []metav1.OwnerReference{{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}}
-	for name, c := range map[string]struct {
-		config string
-		owners []metav1.OwnerReference
-		says   string
-	}{
-		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, says: "Remove subnets"},
-		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owners: cudn, says: "Make a ClusterUserDefinedNetwork without subnets (ipam.mode: Disabled) in place of vlan100"},
-		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owners: cudn, says: "role is secondary"},
-		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Make it "ipam": {}`},
-		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, says: "ipam dhcp"},
-		"IPAM of no known form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, says: "ipam static"},
-		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "without the annotation " + resourceName},
-		"unreadable":            {config: `{"type":`, says: "not a CNI configuration"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := served(t)
-			o.NetworkAttachmentDefinitions[0].Spec.Config = c.config
-			o.NetworkAttachmentDefinitions[0].OwnerReferences = c.owners
-			_, problems := hcp.Intent(o)
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.NetworkUnsupported })
-			g.Expect(i).To(BeNumerically(">=", 0), "%v", problems)
-			g.Expect(problems[i].Blocking).To(BeTrue())
-			g.Expect(problems[i].Detail).To(ContainSubstring(c.says))
-		})
-	}
+// TestUserDefinedNetworkIsNamed: the object to change is the one that made the
+// NetworkAttachmentDefinition.
+func TestUserDefinedNetworkIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`
+	o.NetworkAttachmentDefinitions[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}}
+	_, problems := hcp.Intent(o)
+	g.Expect(problems[0].Detail).To(ContainSubstring("in place of vlan100"))
 }
 
 // TestSRIOV is served where some node has virtual functions to give.
@@ -138,7 +88,7 @@ func TestOneSegmentByTwoDefinitions(t *testing.T) {
 	o := served(t)
 	nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
 	nad.Namespace = "default"
-	nad.Annotations = map[string]string{hcp.Prefix + "cidr": "192.168.101.0/24"}
+	nad.Annotations = map[string]string{settings.Prefix + "cidr": "192.168.101.0/24"}
 	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
 	k := o.NodePools[0].Spec.Platform.Kubevirt
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "default/vlan100"})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -174,7 +175,7 @@ func TestClocks(t *testing.T) {
 	annotate(&o, "ntp-servers", "192.168.100.1")
 	_, problems = hcp.Intent(o)
 	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())
-	delete(o.HostedCluster.Annotations, hcp.Prefix+"ntp-servers")
+	delete(o.HostedCluster.Annotations, settings.Prefix+"ntp-servers")
 	annotate(&o, "gateway", "192.168.100.1")
 	_, problems = hcp.Intent(o)
 	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())

@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -25,7 +25,7 @@ func TestWhatTheGuestHasInside(t *testing.T) {
 		t.Run(cidr, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
-			o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = cidr
+			o.HostedCluster.Annotations[settings.Prefix+"cidr"] = cidr
 			_, problems := plan(o)
 			if words == "" {
 				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
@@ -43,7 +43,7 @@ func TestWhatTheGuestHasInside(t *testing.T) {
 func TestGuestsOwnWords(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "100.66.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "100.66.0.0/24"
 	o.HostedCluster.Spec.Networking.NetworkType = hyperv1.Calico
 	_, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)

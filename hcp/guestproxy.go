@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -31,12 +32,12 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Intent) network.Problems {
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		for _, s := range in.Segments {
-			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(parsed(host)) || answeredByUser(settings{Settings: s.Settings}, strings.ToLower(host)) {
+			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(parsed(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
 			return network.Problems{{Reason: network.ImagesUnreachable, Field: "spec.configuration.proxy", Detail: fmt.Sprintf(
 				"the hosted cluster's nodes get their ignition and their images by the HTTP proxy %s, which must be reachable on network %s, and that has no gateway: they never become Ready unless it is. Give the proxy an address on the network (%sdns-records for its name), name a gateway by %s, or create the cluster without spec.configuration.proxy.",
-				host, s.Attachment, Prefix, Prefix+keyGateway)}}
+				host, s.Attachment, settings.Prefix, settings.Prefix+settings.KeyGateway)}}
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -212,7 +213,7 @@ func TestSecondPrimaryNetworkWaits(t *testing.T) {
 	g.Expect(waiting.Networks).To(HaveLen(1))
 	g.Expect(waiting.Networks[0].Name).To(Equal("clusters.vlan100"))
 
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.aaa"] = "192.168.200.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.aaa"] = "192.168.200.0/24"
 	both, problems := plan(o)
 	g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
 	g.Expect(both.Networks).To(HaveLen(2))

@@ -18,6 +18,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -69,7 +70,7 @@ func sprinkle(r *rand.Rand, m *metav1.ObjectMeta, pools []hyperv1.NodePool) {
 		annotations[k] = v
 	}
 	for range r.IntN(4) {
-		k := hcp.Keys()[r.IntN(len(hcp.Keys()))]
+		k := settings.Keys()[r.IntN(len(settings.Keys()))]
 		name, value := k.Name, k.Example
 		if k.PerNodePool && len(pools) > 0 && r.IntN(3) == 0 {
 			name += "." + pools[r.IntN(len(pools))].Name
@@ -80,12 +81,12 @@ func sprinkle(r *rand.Rand, m *metav1.ObjectMeta, pools []hyperv1.NodePool) {
 		case 1:
 			value = bent(r, value)
 		case 2:
-			value = hcp.Keys()[r.IntN(len(hcp.Keys()))].Example
+			value = settings.Keys()[r.IntN(len(settings.Keys()))].Example
 		}
 		if r.IntN(10) == 0 {
 			name = bent(r, name)
 		}
-		annotations[hcp.Prefix+name] = value
+		annotations[settings.Prefix+name] = value
 	}
 	m.Annotations = annotations
 }
@@ -253,7 +254,7 @@ func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 	}
 	for _, edges := range []string{"1", "2"} {
 		step(edges+" edges", func(o *hcp.Objects) {
-			o.HostedCluster.Annotations[hcp.Prefix+"edges"] = edges
+			o.HostedCluster.Annotations[settings.Prefix+"edges"] = edges
 		})
 	}
 	if len(o.NodePools) > 0 && !annotatedFor(o, o.NodePools[oldest(o)]) {

@@ -12,6 +12,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -47,9 +48,9 @@ func clocks(in network.Intent) network.Problems {
 	if len(alone) == 0 {
 		return nil
 	}
-	return network.Problems{{Reason: network.NTPMissing, Field: Prefix + "ntp-servers", Detail: fmt.Sprintf(
+	return network.Problems{{Reason: network.NTPMissing, Field: settings.Prefix + "ntp-servers", Detail: fmt.Sprintf(
 		"on %s, without a gateway, machines reach no public time server, and nobody named another: their clocks drift, and TLS fails in the end. Set %sntp-servers to a time server on the network, unless the machines keep their hosts' time.",
-		strings.Join(alone, ", "), Prefix)}}
+		strings.Join(alone, ", "), settings.Prefix)}}
 }
 
 func ipv6(hc *hyperv1.HostedCluster) network.Problems {

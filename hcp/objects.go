@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -59,21 +60,21 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 // one, and is refused: what a template forgot to fill in must not remove what
 // runs.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
-	v, there := hc.Annotations[Prefix+keyNetwork]
+	v, there := hc.Annotations[settings.Prefix+settings.KeyNetwork]
 	return there && strings.TrimSpace(v) != "none"
 }
 
 // Intent is what o asks for, and what keeps it from being served.
 func Intent(o Objects) (network.Intent, network.Problems) {
-	settings, problems := clusterSettings(o.HostedCluster)
-	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, settings)}
+	set, problems := clusterSettings(o.HostedCluster)
+	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set)}
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
 		return in, ps
 	}
 	var ps network.Problems
-	in.Segments, ps = segments(o, settings)
+	in.Segments, ps = segments(o, set)
 	problems = append(problems, ps...)
-	for _, r := range everythingReachable(o, in, settings) {
+	for _, r := range everythingReachable(o, in, set) {
 		in.Endpoints = append(in.Endpoints, r.endpoints...)
 		in.Waiting = append(in.Waiting, r.waiting...)
 		problems = append(problems, r.problems...)
@@ -90,9 +91,14 @@ func Intent(o Objects) (network.Intent, network.Problems) {
 	return in, append(problems, notServed(o, in)...)
 }
 
+// clusterSettings reads the annotations of hc that are for the whole cluster.
+func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, network.Problems) {
+	return settings.Over(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
+}
+
 // everythingReachable is what machines on the networks of in must reach: nothing
 // where none of them boots by one, as they reach it by the pod network.
-func everythingReachable(o Objects, in network.Intent, s settings) []reachable {
+func everythingReachable(o Objects, in network.Intent, s settings.Values) []reachable {
 	if !dials(in) {
 		return nil
 	}
@@ -150,11 +156,11 @@ func unsupported(hc *hyperv1.HostedCluster) network.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
 		return network.Problems{{Reason: network.PlatformUnsupported, Field: "spec.platform.type", Blocking: true,
-			Detail: "only KubeVirt hosted clusters have machines on a network of ours; spec.platform.type is " + string(p.Type) + ". Remove the annotation " + Prefix + keyNetwork + "."}}
+			Detail: "only KubeVirt hosted clusters have machines on a network of ours; spec.platform.type is " + string(p.Type) + ". Remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
 	}
 	if p.Kubevirt != nil && p.Kubevirt.Credentials != nil {
 		return network.Problems{{Reason: network.ExternalInfrastructure, Field: "spec.platform.kubevirt.credentials", Blocking: true,
-			Detail: "spec.platform.kubevirt.credentials puts the machines on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + Prefix + keyNetwork + "."}}
+			Detail: "spec.platform.kubevirt.credentials puts the machines on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -28,7 +29,7 @@ func publications(o Objects) reachable {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	}
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
-		at, problems := publishedBy(svc)
+		asked, problems := settings.Over(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocking {
 				// It is about this Service alone, whose last places stay meanwhile.
@@ -37,6 +38,7 @@ func publications(o Objects) reachable {
 			}
 			r.problems = append(r.problems, p)
 		}
+		at := asked.Publish
 		if first+len(at) > mostPublications {
 			at = at[:mostPublications-first]
 			left = append(left, svc.Name)
@@ -63,25 +65,25 @@ func ByHand(svc corev1.Service) bool {
 
 // publication is svc at one name and port. Clients of other ports than 443 may
 // speak no TLS at all, so every connection there is meant for it.
-func publication(svc corev1.Service, h hostPort) (network.Endpoint, *network.Problem) {
+func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *network.Problem) {
 	e := network.Endpoint{
-		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.host, h.port),
+		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
 		Origin: network.OriginService,
-		Hosts:  []string{h.host},
-		Port:   h.port,
+		Hosts:  []string{h.Host},
+		Port:   h.Port,
 		Match:  network.MatchAny,
 	}
-	if h.port == 443 {
+	if h.Port == 443 {
 		e.Match = network.MatchServerName
 	}
 	if strings.HasPrefix(svc.Name, passthroughService) {
 		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
-			"Service %s is not published at %s:%d: it leads to the hosted cluster's own ingress on its machines, which is served as *.apps. Take the annotation off it.", svc.Name, h.host, h.port)}
+			"Service %s is not published at %s:%d: it leads to the hosted cluster's own ingress on its machines, which is served as *.apps. Take the annotation off it.", svc.Name, h.Host, h.Port)}
 	}
-	port, ok := answering(svc, h.port)
+	port, ok := answering(svc, h.Port)
 	if !ok {
 		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
-			"Service %s is not published at %s:%d: it has no TCP port, or no pods behind it (type ExternalName). Publish a Service with a port.", svc.Name, h.host, h.port)}
+			"Service %s is not published at %s:%d: it has no TCP port, or no pods behind it (type ExternalName). Publish a Service with a port.", svc.Name, h.Host, h.Port)}
 	}
 	e.Backend = backendAt(svc, port)
 	return e, nil

@@ -11,11 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
 func withService(o *hcp.Objects, name, publish string, spec corev1.ServiceSpec) {
-	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{hcp.Prefix + "publish": publish}}, Spec: spec})
+	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{settings.Prefix + "publish": publish}}, Spec: spec})
 }
 
 func TestPublishedServices(t *testing.T) {

@@ -12,20 +12,21 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
 // fieldCIDR is where the CIDR of the first network that machines boot by is said.
-const fieldCIDR = "annotation " + Prefix + keyCIDR + " or spec.networking.machineNetwork"
+const fieldCIDR = "annotation " + settings.Prefix + settings.KeyCIDR + " or spec.networking.machineNetwork"
 
 // giveAddresses gives each segment its CIDR and gateway, the strongest word
 // first: what NodePools said stays; the cluster's CIDR is for home alone, since
 // a second network never takes the first one's; then what definitions say. What
 // else the HostedCluster says of addresses is for the segment that they lie in.
-func giveAddresses(all []joined, home int, o Objects, base settings) network.Problems {
+func giveAddresses(all []joined, home int, o Objects, base settings.Values) network.Problems {
 	if home >= 0 && !all[home].CIDR.IsValid() {
-		all[home].CIDR = base.cidr
-		if !base.cidr.IsValid() {
+		all[home].CIDR = base.CIDR
+		if !base.CIDR.IsValid() {
 			all[home].CIDR = machineNetwork(o.HostedCluster)
 		}
 		all[home].CIDRField = fieldCIDR
@@ -34,17 +35,17 @@ func giveAddresses(all []joined, home int, o Objects, base settings) network.Pro
 	gateways := make([]netip.Addr, len(all))
 	for i := range all {
 		s := &all[i]
-		nad, _ := definition(o, s.Attachment)
-		said, ps := read(settings{}, OnNetworkAttachmentDefinition, s.Attachment.String(), nad.Annotations)
+		found, _ := definition(o, s.Attachment)
+		said, ps := settings.Over(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
 		for _, p := range ps {
 			p.Blocking = p.Blocking && s.Primary
 			problems = append(problems, p)
 		}
-		gateways[i] = said.gateway
+		gateways[i] = said.Gateway
 		switch {
 		case s.CIDR.IsValid():
-		case said.cidr.IsValid():
-			s.CIDR, s.CIDRField = said.cidr, said.cidrField
+		case said.CIDR.IsValid():
+			s.CIDR, s.CIDRField = said.CIDR, said.CIDRField
 		case i != home:
 			s.CIDRField = cidrWanted(s.Segment, s.said)
 		}
@@ -63,25 +64,25 @@ func giveAddresses(all []joined, home int, o Objects, base settings) network.Pro
 
 // cidrWanted is where the CIDR of a further network may be said.
 func cidrWanted(s network.Segment, first bool) string {
-	own := fmt.Sprintf("annotation %s%s on NetworkAttachmentDefinition %s", Prefix, keyCIDR, s.Attachment)
+	own := fmt.Sprintf("annotation %s%s on NetworkAttachmentDefinition %s", settings.Prefix, settings.KeyCIDR, s.Attachment)
 	if !first {
 		return own
 	}
-	return fmt.Sprintf("annotation %s%s.%s or %s", Prefix, keyCIDR, s.NodePools[0], own)
+	return fmt.Sprintf("annotation %s%s.%s or %s", settings.Prefix, settings.KeyCIDR, s.NodePools[0], own)
 }
 
 // giveWithin gives what base says of addresses to the segments in whose CIDR they
 // lie, and to home what lies in none, where it is refused. What a NodePool says
 // itself stays.
-func giveWithin(all []joined, home int, base settings) {
+func giveWithin(all []joined, home int, base settings.Values) {
 	for i := range all {
 		s := &all[i]
 		mine := func(addresses ...netip.Addr) bool {
 			return slices.ContainsFunc(addresses, s.CIDR.Contains) || i == home && !within(all, addresses)
 		}
 		own, set := base.Settings, &s.Settings
-		if !s.Gateway.IsValid() && mine(base.gateway) {
-			s.Gateway = base.gateway
+		if !s.Gateway.IsValid() && mine(base.Gateway) {
+			s.Gateway = base.Gateway
 		}
 		if len(set.EdgeAddresses) == 0 && mine(own.EdgeAddresses...) {
 			set.EdgeAddresses = own.EdgeAddresses

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -40,7 +41,7 @@ type missed struct{ registry, why string }
 
 // wantedHosts are the hosts that nodes pull from: of the release images, of
 // their mirrors, those they redirect to, and those the user names.
-func wantedHosts(o Objects, in network.Intent, s settings) (hosts []hostPort, cannot []missed) {
+func wantedHosts(o Objects, in network.Intent, s settings.Values) (hosts []settings.HostPort, cannot []missed) {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
@@ -57,17 +58,17 @@ func wantedHosts(o Objects, in network.Intent, s settings) (hosts []hostPort, ca
 			cannot = append(cannot, missed{strings.TrimPrefix(registry, plainHTTP), why})
 		default:
 			hosts = append(hosts, h)
-			for _, r := range redirected(h.host) {
-				hosts = append(hosts, hostPort{r, 443})
+			for _, r := range redirected(h.Host) {
+				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
 			}
 		}
 	}
-	if s.registries != nil {
-		hosts = append(hosts, s.registries.hosts...)
+	if s.Registries != nil {
+		hosts = append(hosts, s.Registries.Hosts...)
 	}
-	hosts = slices.DeleteFunc(hosts, func(h hostPort) bool { return answeredByUser(s, h.host) })
-	slices.SortFunc(hosts, func(a, b hostPort) int {
-		return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
+	hosts = slices.DeleteFunc(hosts, func(h settings.HostPort) bool { return answeredByUser(s.Settings, h.Host) })
+	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 	})
 	slices.SortFunc(cannot, func(a, b missed) int { return strings.Compare(a.registry, b.registry) })
 	return slices.Compact(hosts), slices.Compact(cannot)
@@ -96,7 +97,7 @@ func registryOf(image string) string {
 }
 
 // byServerName is a registry as a TLS server name tells it, or why none does.
-func byServerName(registry string) (h hostPort, why string) {
+func byServerName(registry string) (h settings.HostPort, why string) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
 		host, port = strings.Trim(registry, "[]"), ""
@@ -107,7 +108,7 @@ func byServerName(registry string) (h hostPort, why string) {
 	case port == "80" || strings.HasPrefix(registry, plainHTTP):
 		return h, "is plain HTTP, which has no TLS server name; serve it by HTTPS"
 	}
-	if h, err = outsideHost(registry); err != nil {
+	if h, err = settings.AllowedHost(registry); err != nil {
 		return h, "can't be carried: " + err.Error()
 	}
 	return h, ""
@@ -115,24 +116,24 @@ func byServerName(registry string) (h hostPort, why string) {
 
 // registryEndpoints are the hosts outside that are let through, and the problem
 // of those that machines will miss.
-func registryEndpoints(o Objects, in network.Intent, s settings) reachable {
+func registryEndpoints(o Objects, in network.Intent, s settings.Values) reachable {
 	var r reachable
 	isolated := slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.Primary && !s.Gateway.IsValid() })
-	off := s.registries != nil && s.registries.none
-	if !hasPrimary(in) || s.registries == nil && !isolated {
+	off := s.Registries != nil && s.Registries.None
+	if !hasPrimary(in) || s.Registries == nil && !isolated {
 		return r
 	}
 	hosts, cannot := wantedHosts(o, in, s)
 	if off {
 		for _, h := range hosts {
-			cannot = append(cannot, missed{registry: h.host})
+			cannot = append(cannot, missed{registry: h.Host})
 		}
 		hosts = nil
 	}
 	for _, h := range hosts {
 		proxy, why := proxyFor(o.Proxy, h)
 		if why != "" {
-			cannot = append(cannot, missed{h.host, why})
+			cannot = append(cannot, missed{h.Host, why})
 			continue
 		}
 		r.endpoints = append(r.endpoints, outside(h, proxy))
@@ -143,17 +144,17 @@ func registryEndpoints(o Objects, in network.Intent, s settings) reachable {
 	return r
 }
 
-func outside(h hostPort, proxy string) network.Endpoint {
-	at := fmt.Sprintf("%s:%d", h.host, h.port)
+func outside(h settings.HostPort, proxy string) network.Endpoint {
+	at := fmt.Sprintf("%s:%d", h.Host, h.Port)
 	return network.Endpoint{
-		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.host}, Port: h.port, Match: network.MatchServerName,
-		Backend: network.Backend{Kind: network.BackendOutside, Name: at, Host: h.host, Port: h.port, HTTPProxy: proxy},
+		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
+		Backend: network.Backend{Kind: network.BackendOutside, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},
 	}
 }
 
 // answeredByUser says whether the user's own records send machines elsewhere for
 // host: to a mirror on the network, most often.
-func answeredByUser(s settings, host string) bool {
+func answeredByUser(s network.Settings, host string) bool {
 	return slices.ContainsFunc(s.Records, func(r network.Record) bool {
 		suffix, wildcard := strings.CutPrefix(r.Name, "*")
 		return r.Name == host || wildcard && strings.HasSuffix(host, suffix)
@@ -163,8 +164,8 @@ func answeredByUser(s settings, host string) bool {
 // proxyFor is the HTTP proxy, "host:port", that must be asked for h, empty where
 // it is dialled directly, or why it can't be. The proxy is never said itself: it
 // may hold a password.
-func proxyFor(c httpproxy.Config, h hostPort) (proxy, why string) {
-	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.host, strconv.Itoa(int(h.port)))})
+func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy, why string) {
+	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
 	// What is no URL is read once more with http:// before it, and then has a path.
 	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
@@ -200,15 +201,15 @@ func imagesUnreachable(in network.Intent, off bool, carried []network.Endpoint, 
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
-			return problem(Prefix+keyRegistries, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
-				Prefix+keyRegistries, s.Attachment, missing, Prefix+keyRegistries, Prefix+keyGateway)
+			return problem(settings.Prefix+settings.KeyRegistries, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
+				settings.Prefix+settings.KeyRegistries, s.Attachment, missing, settings.Prefix+settings.KeyRegistries, settings.Prefix+settings.KeyGateway)
 		case !serves(network.ServiceProxy) || !serves(network.ServiceDNS):
-			return problem(Prefix+keyServices, "%s leaves out dns or proxy on network %s, which has no gateway: its nodes never become Ready unless your own servers answer for %s, from which they pull their images.",
-				Prefix+keyServices, s.Attachment, missing)
+			return problem(settings.Prefix+settings.KeyServices, "%s leaves out dns or proxy on network %s, which has no gateway: its nodes never become Ready unless your own servers answer for %s, from which they pull their images.",
+				settings.Prefix+settings.KeyServices, s.Attachment, missing)
 		}
 	}
 	if len(why) > 0 {
-		return problem("spec.release.image, spec.imageContentSources", "nodes on a network without a gateway can't pull images from all that they are told to: %s Or name a gateway by %s.", strings.Join(why, " "), Prefix+keyGateway)
+		return problem("spec.release.image, spec.imageContentSources", "nodes on a network without a gateway can't pull images from all that they are told to: %s Or name a gateway by %s.", strings.Join(why, " "), settings.Prefix+settings.KeyGateway)
 	}
 	return nil
 }

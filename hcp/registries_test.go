@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -92,7 +93,7 @@ func TestWhenRegistriesAreCarried(t *testing.T) {
 			g := NewWithT(t)
 			o := pulling(t, privateRelease)
 			for k, v := range c.annotations {
-				o.HostedCluster.Annotations[hcp.Prefix+k] = v
+				o.HostedCluster.Annotations[settings.Prefix+k] = v
 			}
 			hosts, problems := through(o)
 			g.Expect(hosts).To(Equal(c.hosts))
@@ -145,7 +146,7 @@ func TestTheManagementClustersProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			o := pulling(t, privateRelease)
-			o.HostedCluster.Annotations[hcp.Prefix+"registries"] = "auto,mirror.corp.example.net"
+			o.HostedCluster.Annotations[settings.Prefix+"registries"] = "auto,mirror.corp.example.net"
 			o.Proxy = c.proxy
 			hosts, problems := through(o)
 			g.Expect(hosts).To(Equal(c.hosts))

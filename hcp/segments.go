@@ -14,6 +14,8 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -29,15 +31,15 @@ type joined struct {
 // segments are the networks of all NodePools. The first segment of a NodePool
 // without a default network is primary: its machines boot by it. The one of the
 // oldest such NodePool is home, which what is said for the whole cluster is for.
-func segments(o Objects, base settings) ([]network.Segment, network.Problems) {
+func segments(o Objects, base settings.Values) ([]network.Segment, network.Problems) {
 	var all []joined
 	problems := noSuchNodePool(o)
 	home := -1
 	for _, np := range oldestFirst(o.NodePools) {
-		s, ps := nodePoolSettings(base, o.HostedCluster, np)
+		s, ps := settings.ForNodePool(base, o.HostedCluster.Annotations, np.Name, np.Annotations)
 		problems = append(problems, ps...)
 		for i, attachment := range attachments(o.HostedCluster, np) {
-			if base.network != "auto" && base.network != attachment.String() {
+			if base.Network != "auto" && base.Network != attachment.String() {
 				continue
 			}
 			one := segment(attachment, np, s, base, i == 0)
@@ -90,9 +92,8 @@ func attached(o Objects, all []joined) ([]network.Segment, network.Problems) {
 func noSuchNodePool(o Objects) network.Problems {
 	var problems network.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
-		k, _ := find(strings.TrimPrefix(full, Prefix), OnHostedCluster)
-		name, ok := strings.CutPrefix(full, Prefix+k.Name+".")
-		if !ok || !k.PerNodePool || len(o.NodePools) == 0 || slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name }) {
+		name, ok := settings.NodePoolOf(full)
+		if !ok || len(o.NodePools) == 0 || slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name }) {
 			continue
 		}
 		problems = append(problems, network.Problem{Reason: network.AnnotationUnknown, Field: full,
@@ -118,7 +119,7 @@ func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	}
 	var out []network.Attachment
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
-		out = append(out, named(n.Name, ControlPlaneNamespace(hc)))
+		out = append(out, nad.Named(n.Name, ControlPlaneNamespace(hc)))
 	}
 	return out
 }
@@ -130,7 +131,7 @@ func attachesDefault(np hyperv1.NodePool) bool {
 
 // segment is what one NodePool says of one network. Its annotations speak of
 // the network that it lists first; base is what the HostedCluster says for all.
-func segment(a network.Attachment, np hyperv1.NodePool, s, base settings, first bool) joined {
+func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) joined {
 	out := joined{said: first, Segment: network.Segment{
 		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), Machines: machines(np)}}
 	if !out.Primary {
@@ -140,7 +141,7 @@ func segment(a network.Attachment, np hyperv1.NodePool, s, base settings, first 
 		out.Settings = network.Settings{Services: base.Services, LeaseTime: base.LeaseTime, IgnoreUnknownClients: base.IgnoreUnknownClients}
 		return out
 	}
-	out.CIDR, out.CIDRField, out.Gateway, out.Settings = s.cidr, s.cidrField, s.gateway, s.Settings
+	out.CIDR, out.CIDRField, out.Gateway, out.Settings = s.CIDR, s.CIDRField, s.Gateway, s.Settings
 	return out
 }
 
@@ -171,19 +172,19 @@ func merge(a, b joined) (joined, network.Problems) {
 	case !out.CIDR.IsValid():
 		out.CIDR, out.CIDRField = other.CIDR, other.CIDRField
 	case other.CIDR.IsValid() && a.CIDR != b.CIDR:
-		disagree(Prefix+keyCIDR, "disagree on %s: %s and %s", keyCIDR, a.CIDR, b.CIDR)
+		disagree(settings.Prefix+settings.KeyCIDR, "disagree on %s: %s and %s", settings.KeyCIDR, a.CIDR, b.CIDR)
 	}
 	switch {
 	case !out.Gateway.IsValid():
 		out.Gateway = other.Gateway
 	case other.Gateway.IsValid() && a.Gateway != b.Gateway:
-		disagree(Prefix+keyGateway, "disagree on %s: %s and %s", keyGateway, a.Gateway, b.Gateway)
+		disagree(settings.Prefix+settings.KeyGateway, "disagree on %s: %s and %s", settings.KeyGateway, a.Gateway, b.Gateway)
 	}
 	return out, problems
 }
 
 // noSegment explains an empty list.
-func noSegment(o Objects, base settings, found int) network.Problems {
+func noSegment(o Objects, base settings.Values, found int) network.Problems {
 	if found > 0 {
 		return nil
 	}
@@ -191,19 +192,19 @@ func noSegment(o Objects, base settings, found int) network.Problems {
 		return network.Problems{{Reason: network.WaitingForNetwork, Field: "NodePool",
 			Detail: "the cluster has no NodePool yet, and so no network."}}
 	}
-	if base.network != "auto" && base.network != "" {
-		return network.Problems{{Reason: network.NetworkMissing, Field: Prefix + keyNetwork, Blocking: true,
-			Detail: fmt.Sprintf("no NodePool of the cluster names the network %s in spec.platform.kubevirt.additionalNetworks. Name it there, or set %s to auto.", base.network, Prefix+keyNetwork)}}
+	if base.Network != "auto" && base.Network != "" {
+		return network.Problems{{Reason: network.NetworkMissing, Field: settings.Prefix + settings.KeyNetwork, Blocking: true,
+			Detail: fmt.Sprintf("no NodePool of the cluster names the network %s in spec.platform.kubevirt.additionalNetworks. Name it there, or set %s to auto.", base.Network, settings.Prefix+settings.KeyNetwork)}}
 	}
 	return network.Problems{{Reason: network.NetworkMissing, Field: "NodePool spec.platform.kubevirt.additionalNetworks", Blocking: true,
-		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + Prefix + keyNetwork + "."}}
+		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
 }
 
 // Wanted are the names of the networks that must not be retired: those that a
 // NodePool names, in whatever state it is, and those that a machine still uses
 // while its NodePool has moved on.
 func Wanted(o Objects) map[string]bool {
-	asked := strings.TrimSpace(o.HostedCluster.Annotations[Prefix+keyNetwork])
+	asked := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
 	out := map[string]bool{}
 	for _, a := range append(Definitions(o), ofMachines(o)...) {
 		if asked == "auto" || asked == a.String() {
@@ -220,13 +221,4 @@ func InUse(o Objects) map[string]bool {
 		out[a.NetworkName()] = true
 	}
 	return out
-}
-
-// named reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
-func named(s, ns string) network.Attachment {
-	namespace, name, ok := strings.Cut(s, "/")
-	if !ok {
-		namespace, name = ns, s
-	}
-	return network.Attachment{Namespace: namespace, Name: name}
 }

@@ -14,6 +14,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -34,7 +35,7 @@ func TestWantedWhileAMachineUsesIt(t *testing.T) {
 	o.Machines[0].Spec.Networks = []kubevirtv1.Network{{NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "bare"}}}, *kubevirtv1.DefaultPodNetwork()}
 	g.Expect(hcp.Wanted(o)).To(HaveKey("clusters-blue.bare"))
 
-	o.HostedCluster.Annotations[hcp.Prefix+"network"] = "clusters/vlan200"
+	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"
 	g.Expect(hcp.Wanted(o)).To(Equal(map[string]bool{"clusters.vlan200": true}), "the user asks for this one only")
 }
 
@@ -43,8 +44,8 @@ func TestWantedWhileAMachineUsesIt(t *testing.T) {
 func TestGatewayOfTheClusterWithACIDROfTheNodePool(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
-	o.HostedCluster.Annotations[hcp.Prefix+"gateway"] = "10.1.0.1"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "10.1.0.1"
 	intent, problems := hcp.Intent(o)
 	g.Expect(intent.Segments[0].Gateway.String()).To(Equal("10.1.0.1"))
 	g.Expect(problems.Has(network.ImagesUnreachable)).To(BeFalse())
@@ -55,7 +56,7 @@ func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 	o := served(t)
 	second := *o.NodePools[0].DeepCopy()
 	second.Name = "more"
-	second.Annotations = map[string]string{hcp.Prefix + "dhcp-exclude": "192.168.100.50"}
+	second.Annotations = map[string]string{settings.Prefix + "dhcp-exclude": "192.168.100.50"}
 	o.NodePools = append(o.NodePools, second)
 	_, problems := hcp.Intent(o)
 	g.Expect(problems.Blocking()).To(BeTrue(), "what one excludes is not given out because of the other")
@@ -69,12 +70,12 @@ func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 func TestEmptyNetworkAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	o.HostedCluster.Annotations[hcp.Prefix+"network"] = ""
+	o.HostedCluster.Annotations[settings.Prefix+"network"] = ""
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeTrue())
 	_, problems := hcp.Intent(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
-	o.HostedCluster.Annotations[hcp.Prefix+"network"] = " none "
+	o.HostedCluster.Annotations[settings.Prefix+"network"] = " none "
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeFalse())
 }
 
@@ -128,22 +129,22 @@ func TestWhereACIDRIsSaid(t *testing.T) {
 		return intent.Segments[1]
 	}
 	g.Expect(second().CIDR.IsValid()).To(BeFalse())
-	g.Expect(second().CIDRField).To(And(ContainSubstring(hcp.Prefix+"cidr.beta"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
+	g.Expect(second().CIDRField).To(And(ContainSubstring(settings.Prefix+"cidr.beta"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
 
-	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{hcp.Prefix + "cidr": "10.1.0.0/24", hcp.Prefix + "gateway": "10.1.0.1"}
+	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24", settings.Prefix + "gateway": "10.1.0.1"}
 	g.Expect(second().CIDR.String()).To(Equal("10.1.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal("NetworkAttachmentDefinition clusters/vlan200 " + hcp.Prefix + "cidr"))
+	g.Expect(second().CIDRField).To(Equal("NetworkAttachmentDefinition clusters/vlan200 " + settings.Prefix + "cidr"))
 	g.Expect(second().Gateway.String()).To(Equal("10.1.0.1"))
 
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "10.2.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "10.2.0.0/24"
 	g.Expect(second().CIDR.String()).To(Equal("10.2.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal(hcp.Prefix + "cidr.beta"))
+	g.Expect(second().CIDRField).To(Equal(settings.Prefix + "cidr.beta"))
 
-	np.Annotations = map[string]string{hcp.Prefix + "cidr": "10.3.0.0/24"}
+	np.Annotations = map[string]string{settings.Prefix + "cidr": "10.3.0.0/24"}
 	g.Expect(second().CIDR.String()).To(Equal("10.3.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal("NodePool beta " + hcp.Prefix + "cidr"))
+	g.Expect(second().CIDRField).To(Equal("NodePool beta " + settings.Prefix + "cidr"))
 
-	o.NetworkAttachmentDefinitions[1].Annotations[hcp.Prefix+"mtu"] = "9000"
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"mtu"] = "9000"
 	_, problems := hcp.Intent(o)
 	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "no such key on a definition")
 }
@@ -161,7 +162,7 @@ func TestSecondNetworkOfANodePool(t *testing.T) {
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
 
-	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{hcp.Prefix + "cidr": "10.1.0.0/24"}
+	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24"}
 	before := p.Networks[0]
 	p, _ = plan(o)
 	g.Expect(p.Networks[0]).To(Equal(before), "what it gets moves nothing")
@@ -179,14 +180,14 @@ func TestClusterWideAddresses(t *testing.T) {
 		"gateway": "192.168.100.1", "edge-addresses": "192.168.100.200-192.168.100.203", "dhcp-range": "192.168.100.20-192.168.100.99",
 		"dhcp-exclude": "192.168.100.30,192.168.200.30", "reservations": "02:00:00:00:00:01=192.168.200.50",
 	} {
-		o.HostedCluster.Annotations[hcp.Prefix+key] = v
+		o.HostedCluster.Annotations[settings.Prefix+key] = v
 	}
-	delete(o.HostedCluster.Annotations, hcp.Prefix+"reservations")
+	delete(o.HostedCluster.Annotations, settings.Prefix+"reservations")
 	alone, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 
 	more(&o, "beta", "200")
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "192.168.200.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "192.168.200.0/24"
 	both, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 	g.Expect(held(both.Networks[0])).To(Equal(held(alone.Networks[0])))
@@ -196,7 +197,7 @@ func TestClusterWideAddresses(t *testing.T) {
 	g.Expect(second.DHCP.Router).To(Equal(second.NextHop), "the gateway is on the other network")
 	g.Expect(second.DHCP.Exclude).To(HaveLen(1))
 
-	o.HostedCluster.Annotations[hcp.Prefix+"gateway"] = "172.16.0.1"
+	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "172.16.0.1"
 	_, problems = plan(o)
 	g.Expect(problems.Blocking()).To(BeTrue(), "what lies nowhere is refused")
 }
@@ -224,7 +225,7 @@ func TestNodePoolsMoveNobody(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
 
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.beta"] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "10.1.0.0/24"
 	p, problems = plan(o)
 	g.Expect(p.Networks).To(HaveLen(2))
 	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
@@ -277,7 +278,7 @@ func TestLargestSize(t *testing.T) {
 func TestSettingsOfANodePoolThatIsNot(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.bleu"] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.bleu"] = "10.1.0.0/24"
 	_, problems := hcp.Intent(o)
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
 	g.Expect(problems[0].Detail).To(ContainSubstring("no NodePool bleu"))

@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -35,7 +36,7 @@ func ofMachines(o Objects) []network.Attachment {
 	for _, m := range o.Machines {
 		for _, n := range m.Spec.Networks {
 			if n.Multus != nil {
-				out = append(out, named(n.Multus.NetworkName, m.Namespace))
+				out = append(out, nad.Named(n.Multus.NetworkName, m.Namespace))
 			}
 		}
 	}
@@ -80,7 +81,7 @@ func Holders(o Objects) []network.Holder {
 		on := map[string]string{}
 		for _, n := range m.Spec.Networks {
 			if n.Multus != nil {
-				on[n.Name] = named(n.Multus.NetworkName, m.Namespace).NetworkName()
+				on[n.Name] = nad.Named(n.Multus.NetworkName, m.Namespace).NetworkName()
 			}
 		}
 		for _, i := range m.Status.Interfaces {

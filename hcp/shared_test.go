@@ -9,6 +9,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -42,7 +43,7 @@ func TestNeighbour(t *testing.T) {
 	n, _ = hcp.Neighbour(blue, green, network.Plan{})
 	g.Expect(n.Older).To(BeFalse(), "of two of one second, the first by name is the older")
 
-	green.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "x"
+	green.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
 	n, ok = hcp.Neighbour(blue, green, network.Plan{})
 	g.Expect(ok).To(BeTrue(), "its machines are there all the same")
 	g.Expect(n.Wants.Networks).To(BeEmpty(), "what is refused takes nothing from others")

@@ -11,6 +11,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -47,7 +48,7 @@ func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem 
 // badHost is the field of s whose value is no host, or "".
 func badHost(s hyperv1.ServicePublishingStrategy) string {
 	isName := func(host string) bool {
-		name, err := domainName(host)
+		name, err := settings.DomainName(host)
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		return err == nil && strings.Trim(last, "0123456789") != ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -44,7 +45,7 @@ func newLintCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lint -f FILE|DIR...",
 		Short: "Check annotations in YAML files: which would be refused or ignored",
-		Long: `Checks the annotations ` + hcp.Prefix + `* on HostedClusters, NodePools,
+		Long: `Checks the annotations ` + settings.Prefix + `* on HostedClusters, NodePools,
 NetworkAttachmentDefinitions and Services, each alone and, for hosted clusters that opted in,
 together: NodePools that disagree, addresses that meet. It prints one line a finding.
 
@@ -131,7 +132,7 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 	var found []finding
 	said := map[string]bool{}
 	for _, a := range all {
-		for _, p := range hcp.Annotations(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
+		for _, p := range settings.Check(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
 			found, said[p.Detail] = append(found, a.finds(p)), true
 		}
 	}
@@ -166,9 +167,9 @@ func toChange(p network.Problem, o hcp.Objects, all []annotated) annotated {
 		_, says := m.Annotations[key]
 		switch {
 		case m.Namespace != hc.Namespace:
-		case a.Kind == string(hcp.OnHostedCluster) && m.Name == hc.Name:
+		case a.Kind == string(settings.OnHostedCluster) && m.Name == hc.Name:
 			cluster = a
-		case a.Kind == string(hcp.OnNodePool) && a.Spec.ClusterName == hc.Name && says && pool.Kind == "":
+		case a.Kind == string(settings.OnNodePool) && a.Spec.ClusterName == hc.Name && says && pool.Kind == "":
 			pool = a
 		}
 	}
@@ -187,13 +188,13 @@ func keyOf(p network.Problem) string {
 	if said := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown; !said && !p.Blocking || len(words) == 0 {
 		return ""
 	}
-	name, prefixed := strings.CutPrefix(words[len(words)-1], hcp.Prefix)
-	known := slices.ContainsFunc(hcp.Keys(), func(k hcp.Key) bool { return k.Name == name })
+	name, prefixed := strings.CutPrefix(words[len(words)-1], settings.Prefix)
+	known := slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == name })
 	switch {
 	case prefixed || known && len(words) == 1:
-		return hcp.Prefix + name
+		return settings.Prefix + name
 	case p.Reason == network.AnnotationInvalid:
-		return hcp.Prefix + "*"
+		return settings.Prefix + "*"
 	}
 	return ""
 }

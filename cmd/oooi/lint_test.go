@@ -9,7 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -34,7 +34,7 @@ func object(kind, name string, annotations ...string) string {
 	}
 	out := "apiVersion: " + group + "\nkind: " + kind + "\nmetadata:\n  namespace: clusters\n  name: " + name + "\n  annotations:\n    somebody.else/cidrr: x\n"
 	for _, a := range annotations {
-		out += "    " + hcp.Prefix + a + "\n"
+		out += "    " + settings.Prefix + a + "\n"
 	}
 	if kind == "NodePool" {
 		out += "spec:\n  clusterName: blue\n  platform:\n    type: KubeVirt\n    kubevirt:\n      attachDefaultNetwork: false\n      additionalNetworks: [{name: clusters/vlan100}]\n"
@@ -56,34 +56,34 @@ func TestLint(t *testing.T) {
 		"one of each kind": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "netwrok: auto", "lease-time: 1 hour"),
 			"b.yml":  object("NodePool", "workers", "cidr: 192.168.100.0"),
-			"c.json": `{"apiVersion":"v1","kind":"Service","metadata":{"namespace":"clusters-blue","name":"git","annotations":{"` + hcp.Prefix + `publish":"git.example.com"}}}`,
+			"c.json": `{"apiVersion":"v1","kind":"Service","metadata":{"namespace":"clusters-blue","name":"git","annotations":{"` + settings.Prefix + `publish":"git.example.com"}}}`,
 			"d.yaml": object("NetworkAttachmentDefinition", "vlan100", "gatway: 192.168.100.1"),
 			"e.txt":  "not: read",
 		}, []string{
-			"a.yaml: HostedCluster clusters/blue: " + hcp.Prefix + `lease-time: "1 hour": `,
-			"a.yaml: HostedCluster clusters/blue: " + hcp.Prefix + "netwrok: has no effect: there is no such annotation here. Did you mean " + hcp.Prefix + "network?",
-			"b.yml: NodePool clusters/workers: " + hcp.Prefix + `cidr: "192.168.100.0": `,
-			"c.json: Service clusters-blue/git: " + hcp.Prefix + `publish: "git.example.com": `,
-			"d.yaml: NetworkAttachmentDefinition clusters/vlan100: " + hcp.Prefix + "gatway: has no effect: there is no such annotation here. Did you mean " + hcp.Prefix + "gateway?",
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + `lease-time: "1 hour": `,
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "netwrok: has no effect: there is no such annotation here. Did you mean " + settings.Prefix + "network?",
+			"b.yml: NodePool clusters/workers: " + settings.Prefix + `cidr: "192.168.100.0": `,
+			"c.json: Service clusters-blue/git: " + settings.Prefix + `publish: "git.example.com": `,
+			"d.yaml: NetworkAttachmentDefinition clusters/vlan100: " + settings.Prefix + "gatway: has no effect: there is no such annotation here. Did you mean " + settings.Prefix + "gateway?",
 		}},
 		"on the wrong kind": {map[string]string{"a.yaml": object("NodePool", "workers", "apps-address: 192.168.100.6")}, []string{
-			"a.yaml: NodePool clusters/workers: " + hcp.Prefix + "apps-address: has no effect here: it may stand on HostedCluster."}},
+			"a.yaml: NodePool clusters/workers: " + settings.Prefix + "apps-address: has no effect here: it may stand on HostedCluster."}},
 		"of a NodePool that is not there": {map[string]string{"a.yaml": object("HostedCluster", "blue", "network: auto", "cidr.workerz: 192.168.100.0/24") + object("NodePool", "workers")}, []string{
-			"a.yaml: HostedCluster clusters/blue: " + hcp.Prefix + "cidr.workerz: has no effect: the cluster has no NodePool workerz."}},
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "cidr.workerz: has no effect: the cluster has no NodePool workerz."}},
 		"of a NodePool that was not read": {map[string]string{"a.yaml": object("HostedCluster", "blue", "cidr.workerz: 192.168.100.0/24")}, nil},
 		"a list": {map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(object("Service", "git", "mtu: '9000'"), "---\n"), "\n", "\n  ")}, []string{
-			"a.yaml: Service clusters/git: " + hcp.Prefix + "mtu: has no effect here: it may stand on HostedCluster, NodePool."}},
+			"a.yaml: Service clusters/git: " + settings.Prefix + "mtu: has no effect here: it may stand on HostedCluster, NodePool."}},
 		"together: ranges that meet": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "network: auto", "edge-addresses: 192.168.100.2-192.168.100.5"),
 			"b.yaml": object("NodePool", "workers", "dhcp-range: 192.168.100.5-192.168.100.20"),
-		}, []string{"b.yaml: NodePool clusters/workers: " + hcp.Prefix + "dhcp-range: the DHCP range 192.168.100.5-192.168.100.20 contains our own address 192.168.100.5."}},
+		}, []string{"b.yaml: NodePool clusters/workers: " + settings.Prefix + "dhcp-range: the DHCP range 192.168.100.5-192.168.100.20 contains our own address 192.168.100.5."}},
 		"together, but not opted in": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "edge-addresses: 192.168.100.2-192.168.100.5"),
 			"b.yaml": object("NodePool", "workers", "dhcp-range: 192.168.100.5-192.168.100.20"),
 		}, nil},
 		"together: NodePools that disagree": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "network: auto") + object("NodePool", "one", "mtu: '1400'") + object("NodePool", "two", "mtu: '1500'"),
-		}, []string{"a.yaml: NodePool clusters/two: " + hcp.Prefix + "*: NodePools one and two are on the one network clusters/vlan100, but their annotations differ."}},
+		}, []string{"a.yaml: NodePool clusters/two: " + settings.Prefix + "*: NodePools one and two are on the one network clusters/vlan100, but their annotations differ."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

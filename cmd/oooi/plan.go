@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -85,7 +86,7 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 		if !ok || key == "" {
 			return exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
 		}
-		annotate(all, strings.TrimPrefix(key, hcp.Prefix), value)
+		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
 	}
 	clusters := slices.DeleteFunc(slices.Clone(all), func(o hcp.Objects) bool { return !hcp.OptedIn(o.HostedCluster) })
 	if len(clusters) == 0 {
@@ -161,7 +162,7 @@ func noneOptedIn(clusters int) error {
 	if clusters == 0 {
 		return errors.New("there is no HostedCluster in the input")
 	}
-	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", clusters, hcp.Prefix)
+	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", clusters, settings.Prefix)
 }
 
 // annotate sets a key on every cluster; the key that opts in only where a cluster
@@ -175,7 +176,7 @@ func annotate(all []hcp.Objects, key, value string) {
 		if hc.Annotations == nil {
 			hc.Annotations = map[string]string{}
 		}
-		hc.Annotations[hcp.Prefix+key] = value
+		hc.Annotations[settings.Prefix+key] = value
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 )
 
 // created is the date of this version of the bundle.
@@ -122,19 +122,19 @@ func description() string {
 
 ## One annotation
 
-A hosted cluster opts in with the annotation ` + "`" + hcp.Prefix + "network=auto`" + ` on its HostedCluster, and tells how it went by its condition:
+A hosted cluster opts in with the annotation ` + "`" + settings.Prefix + "network=auto`" + ` on its HostedCluster, and tells how it went by its condition:
 
-    oc annotate hostedcluster/blue -n clusters ` + hcp.Prefix + `network=auto
-    oc wait --for=condition=` + hcp.Prefix + `NetworkReady hostedcluster/blue -n clusters
+    oc annotate hostedcluster/blue -n clusters ` + settings.Prefix + `network=auto
+    oc wait --for=condition=` + settings.Prefix + `NetworkReady hostedcluster/blue -n clusters
 
 Everything runs in the cluster's control plane namespace, without any privilege, and goes with it. No custom resource is written, and none is owned.
 
 ## All annotations
 
-| key (` + "`" + hcp.Prefix + "…`" + `) | meaning | default |
+| key (` + "`" + settings.Prefix + "…`" + `) | meaning | default |
 | --- | --- | --- |
 `)
-	for _, k := range hcp.Keys() {
+	for _, k := range settings.Keys() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, k.Meaning, k.Default)
 	}
 	return b.String()

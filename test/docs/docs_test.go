@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -23,13 +23,13 @@ var root = filepath.Join("..", "..")
 // TestGoldenAnnotations: the page is written from the table in the code.
 func TestGoldenAnnotations(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Annotations\n\nAll begin with `" + hcp.Prefix + "`. Only `network` is needed; the rest has defaults. What stands on a NodePool wins over\n" +
+	b.WriteString("# Annotations\n\nAll begin with `" + settings.Prefix + "`. Only `network` is needed; the rest has defaults. What stands on a NodePool wins over\n" +
 		"what stands on the HostedCluster. What the HostedCluster says of addresses (`gateway`, `edge-addresses`, `dhcp-range`, `dhcp-exclude`, `reservations`) is for\n" +
 		"the network in whose CIDR they lie, its `cidr` for the network that machines of the oldest NodePool boot by. Without `cidr`, that network has the first IPv4 entry of\n" +
 		"`spec.networking.machineNetwork`; a second IPv4 entry is ignored. A key that is not listed here has no effect, and the condition says so; a value that can't be read is refused,\n" +
-		"and what runs goes on as it is.\n\nLists are written with commas, ranges `first-last`, durations as Go writes them. This page is made from the table in `hcp/annotations.go` by `make golden`.\n\n" +
+		"and what runs goes on as it is.\n\nLists are written with commas, ranges `first-last`, durations as Go writes them. This page is made from the table in `hcp/settings/table.go` by `make golden`.\n\n" +
 		"| key | on | default | meaning | example |\n| --- | --- | --- | --- | --- |\n")
-	for _, k := range hcp.Keys() {
+	for _, k := range settings.Keys() {
 		name := "`" + k.Name + "`"
 		if k.PerNodePool {
 			name += ", on the HostedCluster also `" + k.Name + ".<nodepool>`"

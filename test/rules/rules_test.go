@@ -27,10 +27,12 @@ var mayImport = map[string][]string{
 	"edge":                {"network"},
 	"edge/failover":       {"network", "edge"},
 	"envoy":               {"network"},
-	"hcp":                 {"network"},
+	"hcp/settings":        {"network"},
+	"hcp/nad":             {"network"},
+	"hcp":                 {"network", "hcp/settings", "hcp/nad"},
 	"controllers/rollout": {},
-	"controllers":         {"network", "network/explain", "hcp", "envoy", "controllers/rollout"},
-	"cmd/oooi":            {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/failover", "envoy", "hcp", "controllers"},
+	"controllers":         {"network", "network/explain", "hcp", "hcp/settings", "envoy", "controllers/rollout"},
+	"cmd/oooi":            {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/failover", "envoy", "hcp", "hcp/settings", "controllers"},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.

@@ -10,6 +10,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -26,27 +27,6 @@ func served(t *testing.T) hcp.Objects {
 	o := dump.Clusters()[0]
 	o.Partial = false
 	return o
-}
-
-// TestEveryExampleIsAccepted: what the documentation shows works wherever it may
-// stand, and is said to have no effect elsewhere.
-func TestEveryExampleIsAccepted(t *testing.T) {
-	places := hcp.Places{hcp.OnHostedCluster, hcp.OnNodePool, hcp.OnNetworkAttachmentDefinition, hcp.OnService}
-	for _, k := range hcp.Keys() {
-		for _, at := range places {
-			t.Run(k.Name+" on "+string(at), func(t *testing.T) {
-				g := NewWithT(t)
-				problems := hcp.Annotations(string(at), "blue", map[string]string{hcp.Prefix + k.Name: k.Example})
-				if slices.Contains(k.On, at) {
-					g.Expect(problems).To(BeEmpty())
-					return
-				}
-				g.Expect(problems).To(HaveLen(1))
-				g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
-				g.Expect(problems[0].Detail).To(ContainSubstring("it may stand on " + k.On.String()))
-			})
-		}
-	}
 }
 
 func TestWrongValuesAreRefusedInWords(t *testing.T) {
@@ -74,7 +54,7 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 			t.Run(key+"="+v, func(t *testing.T) {
 				g := NewWithT(t)
 				o := served(t)
-				o.HostedCluster.Annotations[hcp.Prefix+key] = v
+				o.HostedCluster.Annotations[settings.Prefix+key] = v
 				_, problems := hcp.Intent(o)
 				i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationInvalid })
 				g.Expect(i).To(BeNumerically(">=", 0), "accepted")
@@ -83,25 +63,6 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestWrongPublications are those of a Service's annotation.
-func TestWrongPublications(t *testing.T) {
-	for _, v := range []string{"", "git.example.com", "git:443", "10.0.0.1:443", "git.example.com:https", "git.example.com:70000", "git.example.com:443;x.example.com:80"} {
-		t.Run(v, func(t *testing.T) {
-			g := NewWithT(t)
-			problems := hcp.Annotations("Service", "git", map[string]string{hcp.Prefix + "publish": v})
-			g.Expect(problems.Blocking()).To(BeTrue(), "accepted")
-			g.Expect(problems[0].Field).To(Equal("Service git " + hcp.Prefix + "publish"))
-			g.Expect(problems[0].Detail).To(ContainSubstring("want"))
-		})
-	}
-}
-
-func TestInClusterRegistryIsSentToPublish(t *testing.T) {
-	g := NewWithT(t)
-	problems := hcp.Annotations("HostedCluster", "blue", map[string]string{hcp.Prefix + "registries": "auto,mirror.registries.svc:5000"})
-	g.Expect(problems[0].Detail).To(ContainSubstring(hcp.Prefix + "publish"))
 }
 
 func TestMisspeltKeysAreNamed(t *testing.T) {
@@ -123,31 +84,18 @@ func TestMisspeltKeysAreNamed(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
-			o.HostedCluster.Annotations[hcp.Prefix+key] = "1"
+			o.HostedCluster.Annotations[settings.Prefix+key] = "1"
 			_, problems := hcp.Intent(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationUnknown })
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(problems[i].Blocking).To(BeFalse())
 			if want != "" {
-				g.Expect(problems[i].Detail).To(ContainSubstring("Did you mean " + hcp.Prefix + want + "?"))
+				g.Expect(problems[i].Detail).To(ContainSubstring("Did you mean " + settings.Prefix + want + "?"))
 			} else {
 				g.Expect(problems[i].Detail).NotTo(ContainSubstring("Did you mean"))
 			}
 		})
 	}
-}
-
-// TestMisspeltKeysElsewhere: "did you mean" knows what may stand where.
-func TestMisspeltKeysElsewhere(t *testing.T) {
-	g := NewWithT(t)
-	said := func(kind, key string) string {
-		return hcp.Annotations(kind, "x", map[string]string{hcp.Prefix + key: "1"})[0].Detail
-	}
-	g.Expect(said("Service", "publsh")).To(HaveSuffix("Did you mean " + hcp.Prefix + "publish?"))
-	g.Expect(said("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
-	g.Expect(said("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean " + hcp.Prefix + "cidr?"))
-	g.Expect(said("NodePool", "cidr.workers")).To(HaveSuffix("there is no such annotation here."))
-	g.Expect(hcp.Annotations("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
 }
 
 // TestNodePoolWins: what stands on a NodePool is laid over what stands on the
@@ -156,15 +104,15 @@ func TestNodePoolWins(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	np := o.NodePools[0].Name
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr"] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
 	intent, _ := hcp.Intent(o)
 	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the HostedCluster's over machineNetwork")
 
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr."+np] = "10.2.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr."+np] = "10.2.0.0/24"
 	intent, _ = hcp.Intent(o)
 	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.2.0.0/24"))
 
-	o.NodePools[0].Annotations = map[string]string{hcp.Prefix + "cidr": "10.3.0.0/24", hcp.Prefix + "lease-time": "2h"}
+	o.NodePools[0].Annotations = map[string]string{settings.Prefix + "cidr": "10.3.0.0/24", settings.Prefix + "lease-time": "2h"}
 	intent, _ = hcp.Intent(o)
 	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.3.0.0/24"))
 	g.Expect(intent.Segments[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
@@ -176,8 +124,8 @@ func TestTwoNodePoolsThatDisagree(t *testing.T) {
 	second := *o.NodePools[0].DeepCopy()
 	second.Name = "more"
 	o.NodePools = append(o.NodePools, second)
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
-	o.HostedCluster.Annotations[hcp.Prefix+"cidr.more"] = "10.2.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
+	o.HostedCluster.Annotations[settings.Prefix+"cidr.more"] = "10.2.0.0/24"
 	_, problems := hcp.Intent(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
 	g.Expect(problems[0].Detail).To(ContainSubstring("disagree"))
@@ -198,12 +146,12 @@ func TestPaused(t *testing.T) {
 // FuzzAnnotations: any annotation gives an intent or a problem, and what is
 // accepted gives a plan that is valid.
 func FuzzAnnotations(f *testing.F) {
-	for _, k := range hcp.Keys() {
+	for _, k := range settings.Keys() {
 		f.Add(k.Name, k.Example)
 	}
 	f.Fuzz(func(t *testing.T, key, value string) {
 		o := served(t)
-		o.HostedCluster.Annotations[hcp.Prefix+key] = value
+		o.HostedCluster.Annotations[settings.Prefix+key] = value
 		intent, problems := hcp.Intent(o)
 		plan, more := network.NewPlan(intent)
 		for _, p := range append(problems, more...) {

@@ -1,0 +1,37 @@
+// This file names the layer-2 network below a NetworkAttachmentDefinition.
+
+package nad
+
+import (
+	"fmt"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// layer2 names the layer-2 network below a definition: two definitions with one
+// name here are one network. Empty where the definition leaves it to the node.
+func layer2(a network.Attachment, plugin, conf map[string]any) string {
+	on := func(kind, what string) string {
+		if what == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s %s vlan %d", kind, what, a.VLAN)
+	}
+	switch name := text(conf["name"]); a.Kind {
+	case typeBridge, typeCNVBridge:
+		return on("bridge", text(plugin["bridge"]))
+	case typeMacvlan:
+		return on("macvlan", text(plugin["master"]))
+	case typeSRIOV:
+		return on("sriov", a.ResourceName)
+	case typeOVN:
+		if text(plugin["topology"]) == "layer2" {
+			return on("layer2", name)
+		}
+		if physical := text(plugin["physicalNetworkName"]); physical != "" {
+			name = physical
+		}
+		return on("localnet", name)
+	}
+	return ""
+}

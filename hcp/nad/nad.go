@@ -1,0 +1,92 @@
+// Package nad reads NetworkAttachmentDefinitions: whether an edge can join the
+// network of one, which layer-2 network that is, and the configuration by which
+// the edge joins. It knows CNI plugins and Multus, and nothing of HyperShift.
+package nad
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// ResourceNameAnnotation names the device plugin resource that a pod on the
+// network needs (Multus).
+const ResourceNameAnnotation = "k8s.v1.cni.cncf.io/resourceName"
+
+// KindsServed are the kinds of NetworkAttachmentDefinitions that work, as
+// messages name them.
+const KindsServed = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
+
+// A Definition is what is read of a NetworkAttachmentDefinition.
+type Definition struct {
+	Namespace, Name string
+	// ResourceName is the value of ResourceNameAnnotation.
+	ResourceName string
+	// Config is spec.config: a CNI configuration as JSON.
+	Config string
+	// UserDefined is the ClusterUserDefinedNetwork or UserDefinedNetwork that the
+	// definition was made from. Empty: none.
+	UserDefined Owner
+}
+
+// An Owner is the object that a definition was made from.
+type Owner struct{ Kind, Name string }
+
+// Nodes are what is known of the management cluster's nodes.
+type Nodes struct {
+	// Resources that some node has to give. Nil: not known.
+	Resources map[string]bool
+	// ForwardByDefault says that a node's container runtime may leave IPv4
+	// forwarding on in new pods.
+	ForwardByDefault bool
+}
+
+// Attach is the network of d, and how an edge joins it. Where no edge can, the
+// problem says why, blocks, and the Attachment is zero.
+func Attach(d Definition, nodes Nodes) (network.Attachment, *network.Problem) {
+	plugins, conf, err := parse(d.Config)
+	if err != nil {
+		return network.Attachment{}, unsupported(d, fmt.Sprintf("has a spec.config that is not a CNI configuration: %v. Correct it.", err))
+	}
+	if why := unfit(d, nodes, plugins); why != "" {
+		return network.Attachment{}, unsupported(d, why)
+	}
+	first := plugins[0]
+	a := network.Attachment{Namespace: d.Namespace, Name: d.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: d.ResourceName}
+	a.Layer2 = layer2(a, first, conf)
+	if a.Kind != typeOVN {
+		a.SiblingConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
+	}
+	return a, nil
+}
+
+func unsupported(d Definition, why string) *network.Problem {
+	name := "NetworkAttachmentDefinition " + d.Namespace + "/" + d.Name
+	return &network.Problem{Reason: network.NetworkUnsupported, Field: name, Detail: name + " " + why, Blocking: true}
+}
+
+// Named reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
+func Named(s, ns string) network.Attachment {
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok {
+		namespace, name = ns, s
+	}
+	return network.Attachment{Namespace: namespace, Name: name}
+}
+
+// Misnamed says why there can be no NetworkAttachmentDefinition a, or "".
+func Misnamed(a network.Attachment) string {
+	const has = "has lower case letters, digits and dashes only"
+	switch {
+	case strings.Contains(a.Name, "/"):
+		return "it has more than one slash"
+	case len(validation.IsDNS1123Label(a.Namespace)) > 0:
+		return "a namespace " + has
+	case len(validation.IsDNS1123Subdomain(a.Name)) > 0:
+		return "a name " + has + ", and dots"
+	}
+	return ""
+}

@@ -1,0 +1,67 @@
+package nad_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestWhatADefinitionSays: MTU and VLAN where they stand, and the layer-2 network below.
+func TestWhatADefinitionSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		config, layer2 string
+		vlan, mtu      int
+	}{
+		"bridge":                       {config: `{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 9000},
+		"cnv-bridge is a bridge":       {config: `{"type":"cnv-bridge","bridge":"br1","vlan":7}`, layer2: "bridge br1 vlan 7", vlan: 7},
+		"untagged":                     {config: `{"type":"bridge","bridge":"br-vlan7"}`, layer2: "bridge br-vlan7 vlan 0"},
+		"bridge of the node's choice":  {config: `{"type":"bridge"}`},
+		"macvlan":                      {config: `{"type":"macvlan","master":"bond0.9"}`, layer2: "macvlan bond0.9 vlan 9", vlan: 9},
+		"list, MTU by tuning":          {config: `{"name":"n","plugins":[{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000},{"type":"tuning","mtu":1400}]}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 1400},
+		"localnet":                     {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"mtu":1500}`, layer2: "localnet tenant vlan 10", vlan: 10, mtu: 1500},
+		"localnet of another physical": {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"physicalNetworkName":"physnet"}`, layer2: "localnet physnet vlan 10", vlan: 10},
+		"layer2":                       {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, layer2: "layer2 tenant vlan 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			a, problem := nad.Attach(nad.Definition{Namespace: "clusters", Name: "vlan100", Config: c.config}, nad.Nodes{})
+			g.Expect(problem).To(BeNil())
+			g.Expect(a.String()).To(Equal("clusters/vlan100"))
+			g.Expect(a.Layer2).To(Equal(c.layer2))
+			g.Expect(a.VLAN).To(Equal(c.vlan))
+			g.Expect(a.MTU).To(Equal(c.mtu))
+		})
+	}
+}
+
+// TestRefusedDefinitions: what can't be served is refused with what to do.
+func TestRefusedDefinitions(t *testing.T) {
+	cudn := nad.Owner{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}
+	for name, c := range map[string]struct {
+		config string
+		owner  nad.Owner
+		says   string
+	}{
+		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, says: "Remove subnets"},
+		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, says: "Make a ClusterUserDefinedNetwork without subnets (ipam.mode: Disabled) in place of vlan100"},
+		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, says: "role is secondary"},
+		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Make it "ipam": {}`},
+		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, says: "ipam dhcp"},
+		"IPAM of no known form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, says: "ipam static"},
+		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "without the annotation " + nad.ResourceNameAnnotation},
+		"unreadable":            {config: `{"type":`, says: "not a CNI configuration"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			a, problem := nad.Attach(nad.Definition{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner}, nad.Nodes{})
+			g.Expect(a).To(BeZero())
+			g.Expect(problem).NotTo(BeNil())
+			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))
+			g.Expect(problem.Blocking).To(BeTrue())
+			g.Expect(problem.Detail).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.says)))
+		})
+	}
+}
