@@ -151,11 +151,11 @@ func pod(w world, n network.Network, away []string, containers ...*corev1ac.Cont
 			// Of the safe set: ports below 1024 without a capability.
 			WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
 		WithVolumes(volumes()...).
-		WithTolerations(tolerations(w)...).
-		WithAffinity(affinity(w, n, away)).
+		WithTolerations(tolerations(n.Placement)...).
+		WithAffinity(affinity(n.Placement, away)).
 		WithContainers(containers...)
-	if w.priorityClass {
-		pod.WithPriorityClassName(priorityClass)
+	if class := n.Placement.PriorityClass; class != "" {
+		pod.WithPriorityClassName(class)
 	}
 	return pod
 }

@@ -1,6 +1,6 @@
-// This file decides on which nodes an edge may run: where the user says, or else
-// where the machines of its network may, where the control plane's own pods are
-// let, and not where its sibling is. It is pure.
+// This file makes pod fields of a network's placement, which the plan has decided,
+// and keeps an edge away from its peer and from nodes that have an address of the
+// edge. It is pure.
 
 package controllers
 
@@ -15,50 +15,41 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
 // nodeLossSeconds is how long an edge stays on a node that nobody hears of.
 const nodeLossSeconds = 30
 
-// tolerations are those of HyperShift's control plane pods, and a shorter
-// patience with a lost node.
-func tolerations(w world) []*corev1ac.TolerationApplyConfiguration {
-	out := []*corev1ac.TolerationApplyConfiguration{
-		tolerate("hypershift.openshift.io/control-plane", "true"),
-		tolerate("hypershift.openshift.io/cluster", w.controlPlane.Namespace),
+// tolerations are p's, and those of nodes that are lost for a short time.
+func tolerations(p network.Placement) []*corev1ac.TolerationApplyConfiguration {
+	var out []*corev1ac.TolerationApplyConfiguration
+	for _, t := range p.Tolerations {
+		out = append(out, toleration(t))
 	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		out = append(out, corev1ac.Toleration().WithKey(key).WithOperator(corev1.TolerationOpExists).
 			WithEffect(corev1.TaintEffectNoExecute).WithTolerationSeconds(nodeLossSeconds))
 	}
-	for _, t := range w.HostedCluster.Spec.Tolerations {
-		out = append(out, toleration(t))
-	}
 	return out
 }
 
-func tolerate(key, value string) *corev1ac.TolerationApplyConfiguration {
-	return corev1ac.Toleration().WithKey(key).WithOperator(corev1.TolerationOpEqual).WithValue(value).WithEffect(corev1.TaintEffectNoSchedule)
-}
-
-func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
+func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	ac := corev1ac.Toleration()
 	if t.Key != "" {
 		ac.WithKey(t.Key)
 	}
 	if t.Operator != "" {
-		ac.WithOperator(t.Operator)
+		ac.WithOperator(corev1.TolerationOperator(t.Operator))
 	}
 	if t.Value != "" {
 		ac.WithValue(t.Value)
 	}
 	if t.Effect != "" {
-		ac.WithEffect(t.Effect)
+		ac.WithEffect(corev1.TaintEffect(t.Effect))
 	}
-	if t.TolerationSeconds != nil {
-		ac.WithTolerationSeconds(*t.TolerationSeconds)
+	if t.Seconds != nil {
+		ac.WithTolerationSeconds(*t.Seconds)
 	}
 	return ac
 }
@@ -67,7 +58,7 @@ func toleration(t corev1.Toleration) *corev1ac.TolerationApplyConfiguration {
 // nodes that run virtual machines at all, and others than away, whose address is one
 // that the edge holds: an edge hears nothing of the node that it is on where that is
 // so, but runs there where there is no other.
-func affinity(w world, n network.Network, away []string) *corev1ac.AffinityApplyConfiguration {
+func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
 	}
@@ -79,7 +70,11 @@ func affinity(w world, n network.Network, away []string) *corev1ac.AffinityApply
 		}
 		node.WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(others))
 	}
-	if terms := nodeTerms(w, n); len(terms) > 0 {
+	var terms []*corev1ac.NodeSelectorTermApplyConfiguration
+	for _, labels := range p.NodeSelectors {
+		terms = append(terms, term(labels))
+	}
+	if len(terms) > 0 {
 		node.WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().WithNodeSelectorTerms(terms...))
 	}
 	return corev1ac.Affinity().WithNodeAffinity(node)
@@ -129,34 +124,6 @@ func avoided(d appsv1.Deployment) []string {
 		}
 	}
 	return out
-}
-
-// nodeTerms is what the user said of edges; else one term for each selector that
-// NodePools have for their machines, as only their nodes need have the VLAN,
-// however many have it: one more NodePool of the same nodes starts no edge anew.
-// Where one selects nothing, neither do we.
-func nodeTerms(w world, n network.Network) []*corev1ac.NodeSelectorTermApplyConfiguration {
-	if said, ok := hcp.EdgeNodeSelector(w.Objects); ok {
-		return []*corev1ac.NodeSelectorTermApplyConfiguration{term(said)}
-	}
-	selectors := map[string]map[string]string{}
-	for _, np := range w.NodePools {
-		if slices.Contains(n.NodePools, np.Name) && np.Spec.Platform.Kubevirt != nil {
-			selectors[np.Name] = np.Spec.Platform.Kubevirt.NodeSelector
-		}
-	}
-	var terms []*corev1ac.NodeSelectorTermApplyConfiguration
-	var seen []map[string]string
-	for _, name := range slices.Sorted(maps.Keys(selectors)) {
-		if len(selectors[name]) == 0 {
-			return nil
-		}
-		if !slices.ContainsFunc(seen, func(x map[string]string) bool { return maps.Equal(x, selectors[name]) }) {
-			seen = append(seen, selectors[name])
-			terms = append(terms, term(selectors[name]))
-		}
-	}
-	return terms
 }
 
 func term(labels map[string]string) *corev1ac.NodeSelectorTermApplyConfiguration {

@@ -176,8 +176,8 @@ func TestWhatMakesAnEdgeAnew(t *testing.T) {
 		}, true},
 		"our image":     {func(_ *world, _ *network.Plan, o *Options) { o.Image += "2" }, true},
 		"Envoy's image": {func(_ *world, _ *network.Plan, o *Options) { o.EnvoyImage += "2" }, true},
-		"where machines may run": {func(w *world, _ *network.Plan, _ *Options) {
-			w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"vlan": "100"}
+		"where VMs may run": {func(_ *world, p *network.Plan, _ *Options) {
+			p.Networks[0].Placement.NodeSelectors = []map[string]string{{"vlan": "100"}}
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,16 +196,15 @@ func TestWhatMakesAnEdgeAnew(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
+	w, _ := served(t, "lb-ip")
 	w.HostedCluster.Spec.Tolerations = []corev1.Toleration{{Key: "mine", Operator: corev1.TolerationOpExists}}
 	second := w.NodePools[0].DeepCopy()
 	second.Name = "blue-2"
-	plan.Networks[0].NodePools = []string{"blue", "blue-2"}
 	w.NodePools = append(w.NodePools, *second)
 	required := func() *corev1.NodeSelector {
-		return edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		return edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	}
-	g.Expect(edge(t, w, plan).Spec.Template.Spec.Tolerations).To(ContainElement(w.HostedCluster.Spec.Tolerations[0]))
+	g.Expect(edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Tolerations).To(ContainElement(w.HostedCluster.Spec.Tolerations[0]))
 	g.Expect(required()).To(BeNil())
 	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
 	g.Expect(required()).To(BeNil(), "the machines of one NodePool may run anywhere")
@@ -214,6 +213,7 @@ func TestPlacement(t *testing.T) {
 	g.Expect(required().NodeSelectorTerms[1].MatchExpressions).To(HaveLen(2))
 	w.NodePools[1].Spec.Platform = hyperv1.NodePoolPlatform{}
 	g.Expect(required().NodeSelectorTerms).To(HaveLen(1))
+	plan := decide(w, testOptions, testNow).plan
 	plan.Networks[0].Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
 	g.Expect(edge(t, w, plan).Spec.Template.Spec.Containers[0].Resources.Limits).To(HaveKey(corev1.ResourceName("bridge.network.kubevirt.io/br1")))
 }
@@ -238,10 +238,10 @@ func TestEdgesAreApart(t *testing.T) {
 // TestWhereTheUserSays: instead of where machines run.
 func TestWhereTheUserSays(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
+	w, _ := served(t, "lb-ip")
 	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
 	w.HostedCluster.Annotations = annotated(w, "edge-node-selector", "vlan100=yes,node-role.kubernetes.io/infra=")
-	terms := edge(t, w, plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	terms := edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	g.Expect(terms).To(Equal([]corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: "node-role.kubernetes.io/infra", Operator: corev1.NodeSelectorOpIn, Values: []string{""}},
 		{Key: "vlan100", Operator: corev1.NodeSelectorOpIn, Values: []string{"yes"}}}}}))

@@ -73,8 +73,6 @@ type world struct {
 	unread network.Problems
 	// neighbours are the other hosted clusters on its segments, by name.
 	neighbours []network.Neighbour
-	// priorityClass says that HyperShift's PriorityClass exists.
-	priorityClass bool
 	// apiServers are the addresses behind the management cluster's own API. Empty
 	// where they are not known.
 	apiServers []netip.AddrPort
@@ -310,7 +308,9 @@ func (r *Reconciler) gatherSurroundings(ctx context.Context, w *world) error {
 	class := &metav1.PartialObjectMetadata{}
 	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
 	err = r.Live.Get(ctx, types.NamespacedName{Name: priorityClass}, class)
-	w.priorityClass = err == nil
+	if err == nil {
+		w.Management.PriorityClass = priorityClass
+	}
 	return client.IgnoreNotFound(err)
 }
 

@@ -37,8 +37,8 @@ func worldOf(t *testing.T, story golden.Story) world {
 		t.Fatal(err)
 	}
 	clusters := dump.Clusters()
-	w := world{Objects: clusters[0], priorityClass: true, apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
-	w.Partial = false
+	w := world{Objects: clusters[0], apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
+	w.Partial, w.Management.PriorityClass = false, priorityClass
 	for _, other := range clusters[1:] {
 		other.Partial = false
 		if n, ok := hcp.Neighbour(w.Objects, other, network.Plan{}); ok {

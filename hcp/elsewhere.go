@@ -28,6 +28,9 @@ type Management struct {
 	Resolvers []netip.Addr
 	// APIServers are the addresses by which pods reach its API.
 	APIServers []netip.Addr
+	// PriorityClass for what the API of a hosted cluster depends on: HyperShift's,
+	// where it exists.
+	PriorityClass string
 }
 
 // elsewhere is every place that the edges for endpoints must reach by the pod

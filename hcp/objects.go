@@ -67,7 +67,7 @@ func OptedIn(hc *hyperv1.HostedCluster) bool {
 // Intent is what o asks for, and what keeps it from being served.
 func Intent(o Objects) (network.Intent, network.Problems) {
 	set, problems := clusterSettings(o.HostedCluster)
-	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set)}
+	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Placement: placement(o, set)}
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
 		return in, ps
 	}

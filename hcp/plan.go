@@ -19,7 +19,7 @@ func Plan(o Objects, neighbours []network.Neighbour, last network.Plan) (network
 	plan, taken := plan.Free(Holders(o), last)
 	kept := plan.Keeping(last, Wanted(o))
 	problems = slices.Concat(problems, shared, taken, plan.Displaced(kept))
-	return intent, kept.AnsweringItsOwn(neighbours), problems
+	return intent, kept.AnsweringItsOwn(neighbours).Placed(intent.Placement), problems
 }
 
 // alone is what o asks for and would get after last if nobody else were there.

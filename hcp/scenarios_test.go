@@ -21,7 +21,7 @@ func TestStories(t *testing.T) {
 			g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 			g.Expect(dump.Clusters()).NotTo(BeEmpty())
 			o := dump.Clusters()[0]
-			o.Partial = false // a story is a whole world
+			o.Partial, o.Management.PriorityClass = false, "hypershift-api-critical" // a story is a whole world
 			intent, problems := hcp.Intent(o)
 			golden.Check(t, story.Path("intent.json"), indented(t, intent))
 			if problems == nil {

@@ -43,7 +43,7 @@ func NewPlan(in Intent) (Plan, Problems) {
 		problems = append(problems, ps...)
 		plan.Networks = append(plan.Networks, n)
 	}
-	return plan, problems
+	return plan.Placed(in.Placement), problems
 }
 
 // sortedSegments puts primary segments first, then orders by attachment, so

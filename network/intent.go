@@ -48,6 +48,8 @@ type Intent struct {
 	// Announced are bare IPs that something will be published at, known before it
 	// is and not to be changed after.
 	Announced []netip.Addr `json:"announced,omitempty"`
+	// Placement of edges' pods, as far as it was asked for.
+	Placement PlacementRequest `json:"placement,omitzero"`
 }
 
 // A Place is an address or a network that lies elsewhere, and so can't be reached

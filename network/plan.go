@@ -46,10 +46,12 @@ type Network struct {
 	// PublishedAddresses are the bare IPs that HyperShift published; every edge
 	// holds each as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
-	DHCP               DHCP         `json:"dhcp"`
-	DNS                DNS          `json:"dns"`
-	Listeners          []Listener   `json:"listeners,omitempty"`
-	Backends           []Backend    `json:"backends,omitempty"`
+	// Placement of the edges' pods.
+	Placement Placement  `json:"placement,omitzero"`
+	DHCP      DHCP       `json:"dhcp"`
+	DNS       DNS        `json:"dns"`
+	Listeners []Listener `json:"listeners,omitempty"`
+	Backends  []Backend  `json:"backends,omitempty"`
 	// Elsewhere is inside the management cluster, and never dialled for a host
 	// outside; ElsewhereNodes are its nodes' addresses, of which the ports that
 	// nodes themselves listen at are not. Both sorted, and only where a backend is

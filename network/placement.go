@@ -1,0 +1,77 @@
+// This file decides which nodes the edges of a network may run on. It knows
+// labels and taints only as words: package controllers makes pod fields of them.
+
+package network
+
+import (
+	"maps"
+	"slices"
+)
+
+// A PlacementRequest is what the objects of a hosted cluster say about nodes of
+// the management cluster.
+type PlacementRequest struct {
+	// NodeSelector is the labels that the user set for edges. Nil: not set, and the
+	// selectors of NodePools count.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// NodePools holds the node selector of each KubeVirt NodePool by the name of the
+	// NodePool. An empty selector allows every node.
+	NodePools map[string]map[string]string `json:"nodePools,omitempty"`
+	// Tolerations of the control plane's own pods.
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+	// PriorityClass of the control plane's most important pods. Empty: the
+	// management cluster does not have it.
+	PriorityClass string `json:"priorityClass,omitempty"`
+}
+
+// A Placement is the nodes that the edges of one network may run on.
+type Placement struct {
+	// NodeSelectors are alternatives: a node must have all labels of one of them.
+	// Empty: every node.
+	NodeSelectors []map[string]string `json:"nodeSelectors,omitempty"`
+	// Tolerations of the edges' pods.
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+	// PriorityClass of the edges' pods. Empty: the management cluster's default.
+	PriorityClass string `json:"priorityClass,omitempty"`
+}
+
+// A Toleration allows a pod on nodes with a taint. Its fields are those of a
+// Kubernetes toleration, and empty fields have the same meaning there.
+type Toleration struct {
+	Key      string `json:"key,omitempty"`
+	Operator string `json:"operator,omitempty"`
+	Value    string `json:"value,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+	// Seconds that a pod stays on a node that gets the taint. Nil: for ever.
+	Seconds *int64 `json:"seconds,omitempty"`
+}
+
+// Placed is p with each network placed by r.
+func (p Plan) Placed(r PlacementRequest) Plan {
+	out := p
+	out.Networks = slices.Clone(p.Networks)
+	for i, n := range out.Networks {
+		out.Networks[i].Placement = Placement{NodeSelectors: r.nodeSelectors(n.NodePools), Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
+	}
+	return out
+}
+
+// nodeSelectors are the user's, or the different ones of pools, in the order of
+// their names: only nodes that VMs may run on need the network. One more NodePool
+// with the same selector changes nothing. One without a selector allows every node.
+func (r PlacementRequest) nodeSelectors(pools []string) []map[string]string {
+	if r.NodeSelector != nil {
+		return []map[string]string{r.NodeSelector}
+	}
+	var out []map[string]string
+	for _, name := range slices.Sorted(slices.Values(pools)) {
+		labels, known := r.NodePools[name]
+		if known && len(labels) == 0 {
+			return nil
+		}
+		if known && !slices.ContainsFunc(out, func(x map[string]string) bool { return maps.Equal(x, labels) }) {
+			out = append(out, labels)
+		}
+	}
+	return out
+}
