@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"network/dhcp":        {"network"},
 	"network/dns":         {"network"},
 	"edge":                {"network"},
+	"edge/device":         {},
 	"edge/failover":       {"network", "edge"},
 	"envoy":               {"network"},
 	"hcp/settings":        {"network"},

@@ -1,0 +1,171 @@
+// This file reads a snapshot from the kernel through one netlink socket. The socket
+// stays in the network namespace that it was opened in. It decides nothing.
+
+package device
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// attempts at a dump that a change interrupted.
+const attempts = 5
+
+// A kernel is one network namespace, through the sockets that ask it.
+type kernel struct {
+	*netlink.Handle
+	// netconf asks what the library has no words for.
+	netconf *nl.SocketHandle
+}
+
+// openKernel asks the network namespace of the calling thread, from any thread.
+func openKernel() (k kernel, err error) {
+	if k.Handle, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+		return kernel{}, err
+	}
+	s, err := nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_ROUTE)
+	if err != nil {
+		k.Handle.Close()
+		return kernel{}, err
+	}
+	k.netconf = &nl.SocketHandle{Socket: s}
+	return k, nil
+}
+
+func (k kernel) close() {
+	k.Handle.Close()
+	k.netconf.Close()
+}
+
+// read reads the whole snapshot. Dumps that a change interrupted are read again.
+func (k kernel) read(name string) (s Snapshot, err error) {
+	for range attempts {
+		if s, err = k.readOnce(name); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("interface %s: %w", name, err)
+	}
+	return s, nil
+}
+
+func (k kernel) readOnce(name string) (Snapshot, error) {
+	links, err := k.LinkList()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	names := map[int]string{}
+	var own *netlink.LinkAttrs
+	for _, l := range links {
+		names[l.Attrs().Index] = l.Attrs().Name
+		if l.Attrs().Name == name {
+			own = l.Attrs()
+		}
+	}
+	if own == nil {
+		return Snapshot{}, errors.New("no such network interface")
+	}
+	s := Snapshot{Name: name, Carrier: own.RawFlags&unix.IFF_RUNNING != 0}
+	addresses, err := k.AddrList(nil, netlink.FAMILY_V4)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	for _, a := range addresses {
+		p, ok := prefixOf(a.IPNet)
+		if !ok {
+			continue
+		}
+		s.Host = append(s.Host, p.Addr())
+		if a.LinkIndex == own.Index {
+			s.Addresses = append(s.Addresses, p)
+		}
+	}
+	if s.Routes, err = k.routes(names); err != nil {
+		return Snapshot{}, err
+	}
+	s.Forwarding, err = k.forwards(own.Index)
+	return s, err
+}
+
+// routes are the unicast routes of the main table.
+func (k kernel) routes(names map[int]string) ([]Route, error) {
+	all, err := k.RouteListFiltered(netlink.FAMILY_V4,
+		&netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST}, netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
+	if err != nil {
+		return nil, err
+	}
+	var out []Route
+	for _, r := range all {
+		to, ok := prefixOf(r.Dst)
+		if !ok {
+			to = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		}
+		hops := r.MultiPath
+		if len(hops) == 0 {
+			hops = []*netlink.NexthopInfo{{LinkIndex: r.LinkIndex}}
+		}
+		for _, hop := range hops {
+			out = append(out, Route{Device: names[hop.LinkIndex], To: to, Metric: r.Priority})
+		}
+	}
+	return out, nil
+}
+
+func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
+	if n == nil {
+		return netip.Prefix{}, false
+	}
+	a, ok := netip.AddrFromSlice(n.IP.To4())
+	ones, _ := n.Mask.Size()
+	return netip.PrefixFrom(a, ones), ok
+}
+
+// What linux/netconf.h has and no library.
+const (
+	netconfIfindex    = 1
+	netconfForwarding = 2
+	netconfHeader     = 4 // struct netconfmsg, padded
+)
+
+// A netconfMessage is struct netconfmsg: one byte, the address family.
+type netconfMessage struct{}
+
+func (netconfMessage) Len() int          { return netconfHeader }
+func (netconfMessage) Serialize() []byte { return []byte{unix.AF_INET, 0, 0, 0} }
+
+// forwards reads net.ipv4.conf.<interface>.forwarding (RTM_GETNETCONF). Unlike a file
+// below /proc/sys it is that of the socket's network namespace.
+func (k kernel) forwards(index int) (bool, error) {
+	q := nl.NewNetlinkRequest(unix.RTM_GETNETCONF, 0)
+	q.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: k.netconf}
+	q.AddData(netconfMessage{})
+	q.AddData(nl.NewRtAttr(netconfIfindex, nl.Uint32Attr(uint32(index))))
+	answers, err := q.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWNETCONF)
+	if err != nil {
+		return false, fmt.Errorf("forwarding: %w", err)
+	}
+	for _, a := range answers {
+		if len(a) < netconfHeader {
+			continue
+		}
+		attributes, err := nl.ParseRouteAttr(a[netconfHeader:])
+		if err != nil {
+			return false, fmt.Errorf("forwarding: %w", err)
+		}
+		for _, x := range attributes {
+			if x.Attr.Type == netconfForwarding && len(x.Value) >= 4 {
+				return binary.NativeEndian.Uint32(x.Value) != 0, nil
+			}
+		}
+	}
+	return false, errors.New("forwarding: the kernel did not say")
+}

@@ -1,0 +1,81 @@
+// This file holds the snapshot and what follows from it. It is pure.
+
+package device
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// A Snapshot is one network interface, and the routes and addresses around it, at
+// one moment. It is a value: a Watcher replaces it whole. Do not change its slices.
+type Snapshot struct {
+	// Name of the interface.
+	Name string
+	// Carrier: the interface is up and has a link.
+	Carrier bool
+	// Addresses are the interface's IPv4 addresses in the kernel's order. The kernel
+	// sends ARP requests from the first one where arp_announce is above 0.
+	Addresses []netip.Prefix
+	// Forwarding: the kernel forwards IPv4 packets that arrive on this interface.
+	Forwarding bool
+	// Host are the IPv4 addresses of every interface in the network namespace.
+	Host []netip.Addr
+	// Routes are the unicast IPv4 routes of the main table.
+	Routes []Route
+}
+
+// A Route is one route of the main table. One with several next hops is several.
+type Route struct {
+	// Device is the name of the interface that the route leads to.
+	Device string
+	To     netip.Prefix
+	// Metric is lower for routes that the kernel prefers.
+	Metric int
+}
+
+// Equal reports whether both are the same.
+func (s Snapshot) Equal(o Snapshot) bool {
+	return s.Name == o.Name && s.Carrier == o.Carrier && s.Forwarding == o.Forwarding &&
+		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
+}
+
+// Has reports whether the interface has the address. It has every address of a
+// loopback prefix.
+func (s Snapshot) Has(a netip.Addr) bool {
+	return slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == a || p.Addr().IsLoopback() && p.Contains(a) })
+}
+
+// First is the address that the interface was given first. The zero Addr: it has
+// none.
+func (s Snapshot) First() netip.Addr {
+	if len(s.Addresses) == 0 {
+		return netip.Addr{}
+	}
+	return s.Addresses[0].Addr()
+}
+
+// Isolates is nil where the kernel does not forward packets that arrive on the
+// interface. The setting of the incoming interface alone decides (ip_route_input);
+// "all" only writes to the interfaces.
+func (s Snapshot) Isolates() error {
+	if s.Forwarding {
+		return fmt.Errorf("the kernel forwards packets that arrive on %s, so nothing is served: set net.ipv4.conf.%s.forwarding=0", s.Name, s.Name)
+	}
+	return nil
+}
+
+// RouteTo is the route that the kernel takes to an address: the longest prefix, then
+// the lowest metric. False: the main table has none.
+func (s Snapshot) RouteTo(a netip.Addr) (best Route, ok bool) {
+	for _, r := range s.Routes {
+		if !r.To.Contains(a) {
+			continue
+		}
+		if longer := r.To.Bits() - best.To.Bits(); !ok || longer > 0 || longer == 0 && r.Metric < best.Metric {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}

@@ -1,0 +1,120 @@
+// This file keeps a snapshot current: it reads again when the kernel reports a
+// change, and every few seconds in case a report was lost. What follows from a
+// snapshot is decided elsewhere.
+
+package device
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// pollInterval is how often the snapshot is read where the kernel reports nothing.
+	// The kernel drops reports that do not fit the socket's buffer (ENOBUFS).
+	pollInterval = 5 * time.Second
+	// settleTime is how long reports are gathered: a change is several reports.
+	settleTime = 2 * time.Millisecond
+)
+
+// groups are the kinds of changes that the kernel reports. NETCONF is the one for
+// net.ipv4.conf.*.forwarding.
+var groups = []uint{unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_NETCONF}
+
+// A Watcher keeps the Snapshot of one interface current.
+type Watcher struct {
+	mu      sync.Mutex
+	now     Snapshot
+	err     error
+	changed chan struct{}
+}
+
+// Watch reads the named interface in the network namespace of the calling thread,
+// and follows it until ctx ends. An interface that does not exist is waited for; see
+// Current. An error is that the kernel cannot be asked at all.
+func Watch(ctx context.Context, name string) (*Watcher, error) {
+	k, err := openKernel()
+	if err != nil {
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+	reports, err := nl.Subscribe(unix.NETLINK_ROUTE, groups...)
+	if err != nil {
+		k.close()
+		return nil, fmt.Errorf("netlink subscription: %w", err)
+	}
+	w := &Watcher{changed: make(chan struct{})}
+	w.now, w.err = k.read(name)
+	reported := make(chan struct{}, 1)
+	context.AfterFunc(ctx, reports.Close)
+	go receive(ctx, reports, reported)
+	go func() {
+		defer k.close()
+		w.follow(ctx, func() (Snapshot, error) { return k.read(name) }, reported)
+	}()
+	return w, nil
+}
+
+// Current is the newest snapshot. It is an error while the interface does not exist.
+func (w *Watcher) Current() (Snapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now, w.err
+}
+
+// Changed is closed at the next change of Current. Take it before Current.
+func (w *Watcher) Changed() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
+// follow reads at each report and each pollInterval until ctx ends.
+func (w *Watcher) follow(ctx context.Context, read func() (Snapshot, error), reported <-chan struct{}) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reported:
+			time.Sleep(settleTime)
+		case <-tick.C:
+		}
+		w.set(read())
+	}
+}
+
+func (w *Watcher) set(s Snapshot, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s.Equal(w.now) && (err == nil) == (w.err == nil) && (err == nil || err.Error() == w.err.Error()) {
+		return
+	}
+	w.now, w.err = s, err
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// receive says that there was a report, whatever it is about, until ctx ends. An
+// error is one too: reports were lost.
+func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- struct{}) {
+	for ctx.Err() == nil {
+		_, _, err := reports.Receive()
+		select {
+		case reported <- struct{}{}:
+		default:
+		}
+		if err != nil && err != unix.ENOBUFS {
+			// A socket that always fails must not be asked without a pause.
+			select {
+			case <-ctx.Done():
+			case <-time.After(pollInterval):
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// soon is well below pollInterval: what is seen within it was pushed.
+const soon = "3s"
+
+// watched is a namespace with net1 on a segment, and its snapshot.
+func watched(t *testing.T, addresses ...string) (*netns.Segment, *netns.Namespace, *Watcher) {
+	t.Helper()
+	segment, edge := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, edge, "net1", "", addresses...)
+	edge.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
+	var w *Watcher
+	var err error
+	edge.Do(t, func() { w, err = Watch(t.Context(), "net1") })
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return segment, edge, w
+}
+
+// pushed waits for a change that the kernel reported, until the snapshot is as wanted.
+func pushed(t *testing.T, w *Watcher, change func(), wanted func(Snapshot) bool) {
+	t.Helper()
+	began := time.Now()
+	change()
+	NewWithT(t).Eventually(func() bool {
+		s, err := w.Current()
+		return err == nil && wanted(s)
+	}, soon, "5ms").Should(BeTrue())
+	t.Logf("seen after %s", time.Since(began).Round(time.Millisecond))
+}
+
+// TestForwardingIsPushed: an edge must stop serving as soon as the kernel would
+// forward packets, whichever setting was changed.
+func TestForwardingIsPushed(t *testing.T) {
+	for name, setting := range map[string]string{"of the interface": "net/ipv4/conf/net1/forwarding", "of all": "net/ipv4/conf/all/forwarding", "ip_forward": "net/ipv4/ip_forward"} {
+		t.Run(name, func(t *testing.T) {
+			_, edge, w := watched(t, "192.168.100.4/24")
+			s, err := w.Current()
+			g := NewWithT(t)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(s.Isolates()).To(Succeed())
+			edge.Sysctl(t, setting, "0")
+			pushed(t, w, func() { edge.Sysctl(t, setting, "1") }, func(s Snapshot) bool { return s.Forwarding })
+			s, _ = w.Current()
+			g.Expect(s.Isolates()).To(MatchError(ContainSubstring("net.ipv4.conf.net1.forwarding=0")))
+			pushed(t, w, func() { edge.Sysctl(t, setting, "0") }, func(s Snapshot) bool { return !s.Forwarding })
+		})
+	}
+}
+
+func TestAddressesCarrierAndRoutesArePushed(t *testing.T) {
+	segment, edge, w := watched(t, "192.168.100.2/32", "192.168.100.4/24")
+	g := NewWithT(t)
+	s, err := w.Current()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.Carrier).To(BeTrue())
+	g.Expect(s.Addresses).To(Equal([]netip.Prefix{netip.MustParsePrefix("192.168.100.2/32"), netip.MustParsePrefix("192.168.100.4/24")}), "in the order that they were given")
+	g.Expect(s.First()).To(Equal(netip.MustParseAddr("192.168.100.2")))
+	service := netip.MustParseAddr("192.168.100.3")
+	pushed(t, w, func() { edge.Address(t, "net1", "192.168.100.3/32") }, func(s Snapshot) bool { return s.Has(service) })
+	pushed(t, w, func() { edge.Run(t, "ip", "address", "delete", "192.168.100.3/32", "dev", "net1") }, func(s Snapshot) bool { return !s.Has(service) })
+	pushed(t, w, func() { edge.Route(t, "10.96.0.0/12", "192.168.100.1") }, func(s Snapshot) bool {
+		r, ok := s.RouteTo(netip.MustParseAddr("10.96.0.1"))
+		return ok && r == Route{Device: "net1", To: netip.MustParsePrefix("10.96.0.0/12")}
+	})
+	pushed(t, w, func() { segment.Pull(t, edge, "net1") }, func(s Snapshot) bool { return !s.Carrier })
+	pushed(t, w, func() { segment.Plug(t, edge, "net1") }, func(s Snapshot) bool { return s.Carrier })
+}
+
+// TestAnInterfaceThatIsReplaced: its settings are those of the new one.
+func TestAnInterfaceThatIsReplaced(t *testing.T) {
+	_, edge, w := watched(t, "192.168.100.4/24")
+	edge.Run(t, "ip", "link", "delete", "net1")
+	NewWithT(t).Eventually(func() error { _, err := w.Current(); return err }, soon, "5ms").Should(MatchError("interface net1: no such network interface"))
+	pushed(t, w, func() {
+		edge.Sysctl(t, "net/ipv4/conf/default/forwarding", "1")
+		netns.NewSegment(t).Attach(t, edge, "net1", "", "192.168.100.5/24")
+	}, func(s Snapshot) bool { return s.Has(netip.MustParseAddr("192.168.100.5")) && s.Carrier && s.Forwarding })
+}
+
+// TestAReportThatIsLost: the snapshot is read every pollInterval, too.
+func TestAReportThatIsLost(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := &Watcher{changed: make(chan struct{})}
+	changed := w.Changed()
+	go w.follow(ctx, func() (Snapshot, error) { return Snapshot{Name: "net1", Forwarding: true}, nil }, nil)
+	NewWithT(t).Eventually(changed, pollInterval+10*time.Second).Should(BeClosed())
+	s, err := w.Current()
+	NewWithT(t).Expect(errors.Join(err, s.Isolates())).To(HaveOccurred())
+}
+
+func TestRouteTo(t *testing.T) {
+	to := func(device, prefix string, metric int) Route {
+		return Route{Device: device, To: netip.MustParsePrefix(prefix), Metric: metric}
+	}
+	s := Snapshot{Routes: []Route{to("eth0", "0.0.0.0/0", 100), to("net1", "0.0.0.0/0", 200), to("net1", "10.96.0.0/12", 5), to("eth0", "10.96.0.0/12", 1)}}
+	for a, want := range map[string]Route{"192.0.2.1": s.Routes[0], "10.96.0.1": s.Routes[3]} {
+		r, ok := s.RouteTo(netip.MustParseAddr(a))
+		NewWithT(t).Expect(ok).To(BeTrue())
+		NewWithT(t).Expect(r).To(Equal(want), a)
+	}
+	_, ok := Snapshot{}.RouteTo(netip.MustParseAddr("192.0.2.1"))
+	NewWithT(t).Expect(ok).To(BeFalse())
+}
