@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // Exit codes of `oooi plan`; scripts rely on them.
@@ -37,14 +38,8 @@ type planned struct {
 	// something is waited for.
 	Plan     *network.Plan    `json:"plan"`
 	Problems network.Problems `json:"problems"`
-	// remarks on the objects, for people only.
-	remarks []string
-	// created: HyperShift has seen the cluster.
-	created bool
-	// sizes of the NodePools, without what an update adds.
-	sizes map[string]int
-	// nodes are the labels of the nodes that edges run on, nil where nobody said.
-	nodes map[string]string
+	// preview is the same for people.
+	preview explain.Preview
 }
 
 func newPlanCommand() *cobra.Command {
@@ -107,7 +102,7 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		writePlan(c.OutOrStdout(), p)
+		explain.WritePlan(c.OutOrStdout(), p.preview)
 	}
 	if !served {
 		return exit(exitNotServed, nil)
@@ -132,10 +127,23 @@ func planFor(o hcp.Objects, all []hcp.Objects) planned {
 	if !problems.Blocking() {
 		p.Plan = &decided
 	}
-	p.remarks, p.sizes = remarks(o), hcp.Sizes(o)
-	p.nodes, _ = hcp.EdgeNodeSelector(o)
-	p.created = !reflect.ValueOf(o.HostedCluster.Status).IsZero()
+	p.preview = preview(o, p)
 	return p
+}
+
+// preview is what people are told about o and its plan.
+func preview(o hcp.Objects, p planned) explain.Preview {
+	nodes, _ := hcp.EdgeNodeSelector(o)
+	v := explain.Preview{
+		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,
+		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
+		PoolSizes: hcp.Sizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
+	}
+	for _, s := range p.Intent.Segments {
+		v.MaxVMs[s.Attachment.NetworkName()] = s.Machines
+		v.Sources[s.Attachment.NetworkName()] = hcp.Sources(o, s)
+	}
+	return v
 }
 
 // vmPatch is HyperShift's annotation by which a user rewrites the machines that it
@@ -146,14 +154,14 @@ const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 func remarks(o hcp.Objects) []string {
 	var out []string
 	if hcp.Paused(o.HostedCluster, time.Now()) {
-		out = append(out, "PAUSED by spec.pausedUntil or an annotation: until that ends, nothing of this is applied, and what runs stays as it is.")
+		out = append(out, "PAUSED by spec.pausedUntil or the annotation paused. Nothing is applied until the pause ends; running edges do not change.")
 	}
 	patched := o.HostedCluster.Annotations[vmPatch] != ""
 	for _, np := range o.NodePools {
 		patched = patched || np.Annotations[vmPatch] != ""
 	}
 	if patched {
-		out = append(out, "The annotation "+vmPatch+" patches the machines; what it does to their networks is not read here.")
+		out = append(out, "The annotation "+vmPatch+" patches the VMs. This plan does not include its effect on their networks.")
 	}
 	return out
 }

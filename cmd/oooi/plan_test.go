@@ -153,5 +153,5 @@ func TestPlanRemarks(t *testing.T) {
 	g.Expect(paused).To(ContainSubstring("PAUSED by spec.pausedUntil"))
 
 	patched, _, _ := oooiPlan(t, strings.Replace(served, "  annotations:\n", "  annotations:\n    hypershift.openshift.io/kubevirt-vm-jsonpatch: '[]'\n", 1), "-f", "-")
-	g.Expect(patched).To(ContainSubstring("kubevirt-vm-jsonpatch patches the machines"))
+	g.Expect(patched).To(ContainSubstring("kubevirt-vm-jsonpatch patches the VMs"))
 }

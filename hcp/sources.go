@@ -1,0 +1,76 @@
+// This file says where a network's settings were read. It decides none of them.
+
+package hcp
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Sources names, for each setting of s that is not a default, where a user set it:
+// "lease-time" -> "annotation lease-time on NodePool workers". Keys are annotation
+// keys without prefix.
+func Sources(o Objects, s network.Segment) map[string]string {
+	out := map[string]string{}
+	for key, given := range givenTo(s) {
+		if from := source(o, s, key); given && from != "" {
+			out[key] = from
+		}
+	}
+	if out[settings.KeyCIDR] == "" && s.CIDR.IsValid() && machineNetwork(o.HostedCluster) == s.CIDR {
+		out[settings.KeyCIDR] = "spec.networking.machineNetwork"
+	}
+	return out
+}
+
+// givenTo says which settings of s have a value that a user gave. Settings of the
+// whole cluster are true, as their annotation says whether they were given.
+func givenTo(s network.Segment) map[string]bool {
+	x := s.Settings
+	return map[string]bool{
+		settings.KeyCIDR: s.CIDR.IsValid(), settings.KeyGateway: s.Gateway.IsValid(), settings.KeyServices: x.Services != nil,
+		"edge-addresses": len(x.EdgeAddresses) > 0, "dhcp-range": x.DHCPRange.First.IsValid(), "dhcp-exclude": len(x.DHCPExclude) > 0,
+		"reservations": len(x.Reservations) > 0, "lease-time": x.LeaseTime != 0, "mtu": x.MTU != 0, "ntp-servers": len(x.NTPServers) > 0,
+		"dhcp-relays": len(x.DHCPRelays) > 0, "search-domains": len(x.SearchDomains) > 0, "dns-upstreams": x.Upstreams != nil,
+		"dns-records": len(x.Records) > 0, "unknown-clients": x.IgnoreUnknownClients,
+		"edges": true, "edge-node-selector": true, settings.KeyAppsAddress: true, settings.KeyRegistries: true,
+	}
+}
+
+// source is the strongest annotation that sets key for s: on a NodePool that lists
+// the network first, on the HostedCluster for that NodePool, on the HostedCluster,
+// on the NetworkAttachmentDefinition. Empty: none does.
+func source(o Objects, s network.Segment, key string) string {
+	hc := o.HostedCluster
+	for _, np := range o.NodePools {
+		if all := attachments(hc, np); len(all) == 0 || all[0].NetworkName() != s.Attachment.NetworkName() {
+			continue
+		}
+		if _, ok := np.Annotations[settings.Prefix+key]; ok {
+			return fmt.Sprintf("annotation %s on NodePool %s", key, np.Name)
+		}
+		if _, ok := hc.Annotations[settings.Prefix+key+"."+np.Name]; ok {
+			return fmt.Sprintf("annotation %s.%s on the HostedCluster", key, np.Name)
+		}
+	}
+	if value, ok := hc.Annotations[settings.Prefix+key]; ok && (key != settings.KeyCIDR || sameCIDR(value, s)) {
+		return fmt.Sprintf("annotation %s on the HostedCluster", key)
+	}
+	if nad, ok := definition(o, s.Attachment); ok {
+		if _, ok := nad.Annotations[settings.Prefix+key]; ok {
+			return fmt.Sprintf("annotation %s on the NetworkAttachmentDefinition", key)
+		}
+	}
+	return ""
+}
+
+// sameCIDR says whether value, the HostedCluster's, is what s has: it is for one
+// network only.
+func sameCIDR(value string, s network.Segment) bool {
+	c, err := netip.ParsePrefix(strings.TrimSpace(value))
+	return err == nil && c.Masked() == s.CIDR
+}

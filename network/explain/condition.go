@@ -1,0 +1,187 @@
+// This file renders the HostedCluster's condition: one summary line, one line for each
+// problem, what VMs may reach outside, and the hash of the settings. It decides the
+// condition's reason and never whether something is applied.
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Reasons of a condition that is True.
+const (
+	Ready             network.Reason = "Ready"
+	ReadyWithWarnings network.Reason = "ReadyWithWarnings"
+)
+
+// Limits of a message in bytes. A condition may have 32,768; a reader wants less.
+const (
+	maxMessage = 4 << 10
+	maxLine    = 900
+	maxEvent   = 1 << 10
+)
+
+// A Status is what is known of one hosted cluster's networks.
+type Status struct {
+	// Plan is in force where Applied is true, and otherwise what would be.
+	Plan network.Plan
+	// Problems in any order, all of them: a missing edge is a problem, too.
+	Problems network.Problems
+	// Applied says whether Plan was applied. Otherwise edges keep the plan before it.
+	Applied bool
+	// Running says whether the cluster has an edge, whatever its state.
+	Running bool
+	// ReadyEdges counts a network's edges that serve, by Network.Name.
+	ReadyEdges map[string]int
+	// Neighbours are hosted clusters that use the same networks.
+	Neighbours []network.Neighbour
+	// Settings is the hash of the annotations that Plan was made from.
+	Settings string
+}
+
+// A Condition is what a Kubernetes condition and its Event say.
+type Condition struct {
+	// Ready is the status.
+	Ready  bool
+	Reason network.Reason
+	// Severity is that of the first problem, SeverityInfo without one.
+	Severity network.Severity
+	// Message is at most 4 KiB, its last line "(settings <hash>)".
+	Message string
+}
+
+// Condition renders s.
+func (s Status) Condition() Condition {
+	problems := Ordered(s.Problems)
+	c := Condition{Ready: true, Reason: Ready, Severity: network.SeverityInfo}
+	if len(problems) > 0 {
+		c.Severity = problems[0].Level()
+	}
+	switch c.Severity {
+	case network.SeverityError, network.SeverityWaiting:
+		c.Ready, c.Reason = false, problems[0].Reason
+	case network.SeverityWarning:
+		c.Reason = ReadyWithWarnings
+	case network.SeverityInfo:
+		if s.offered() {
+			c.Severity, c.Reason = network.SeverityWarning, ReadyWithWarnings
+		}
+	}
+	if !s.Applied {
+		// Warnings do not matter until something is applied.
+		problems = slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Level() != c.Severity })
+	}
+	last := s.closing()
+	lines := append([]string{s.summary(problems)}, s.sharing()...)
+	lines = append(lines, problemLines(problems, maxMessage-len(strings.Join(lines, "\n"))-len(last)-1)...)
+	c.Message = strings.Join(lines, "\n") + "\n" + last
+	return c
+}
+
+// Ordered is ps as a reader wants them: by severity, then what keeps nodes from
+// becoming Ready, then the rest; hints last. A problem that several networks share
+// stands once.
+func Ordered(ps network.Problems) network.Problems {
+	out := merged(ps)
+	slices.SortStableFunc(out, func(a, b network.Problem) int {
+		return cmp.Or(a.Level().Compare(b.Level()), cmp.Compare(rank(a.Reason), rank(b.Reason)))
+	})
+	return out
+}
+
+// rank of reasons of one severity: 0 keeps nodes from becoming Ready, 1 takes a part
+// away, 2 is a hint.
+func rank(r network.Reason) int {
+	switch r {
+	case network.ImagesUnreachable, network.NADNamespaceNotAllowed, network.RangeTooSmall:
+		return 0
+	case network.NTPMissing, network.IPv6NotServed:
+		return 3
+	case network.EdgeUnavailable, network.EdgesPartitioned, network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable:
+		return 1
+	}
+	return 2
+}
+
+// mayPrevent says whether p may keep nodes from becoming Ready although everything is
+// served.
+func mayPrevent(p network.Problem) bool { return rank(p.Reason) == 0 }
+
+// merged is ps without repetitions. Problems that differ only in their network become
+// one that names all of these networks.
+func merged(ps network.Problems) network.Problems {
+	var out network.Problems
+	at := map[string]int{}
+	for _, p := range ps {
+		key := sameness(p)
+		i, seen := at[key]
+		if !seen {
+			at[key] = len(out)
+			out = append(out, p)
+			continue
+		}
+		if other := p.Args["network"]; other != "" && !slices.Contains(strings.Split(out[i].Args["network"], ", "), other) {
+			args := maps.Clone(out[i].Args)
+			args["network"] += ", " + other
+			out[i].Args = args
+		}
+	}
+	return out
+}
+
+// sameness is equal for problems that one line can tell.
+func sameness(p network.Problem) string {
+	if p.Cause == "" {
+		return Problem(p).String()
+	}
+	args := maps.Clone(p.Args)
+	if p.Subject.Kind == "Network" && args["network"] != "" {
+		delete(args, "network")
+		p.Subject = network.Subject{}
+	}
+	return fmt.Sprint(p.Reason, p.Cause, p.Level(), p.Subject, p.Keys, args)
+}
+
+// problemLines is a line for each problem, as far as they fit into room bytes. What
+// does not fit is counted, and where to read it is said.
+func problemLines(ps network.Problems, room int) []string {
+	const rest = "%d more problems are not shown. Run: kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
+	room -= len(rest)
+	var out []string
+	for i, p := range ps {
+		line := Shorten(Line(p), maxLine)
+		if room -= len(line) + 1; room < 0 {
+			return append(out, fmt.Sprintf(rest, len(ps)-i))
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// Line is p in one line: "Error AddressConflict: what, effect, fix."
+func Line(p network.Problem) string {
+	return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, capital(Problem(p).String()))
+}
+
+// capital is s with a capital where it begins with a plain word.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if strings.Trim(strings.TrimRight(first, ".,:"), "abcdefghijklmnopqrstuvwxyz") != "" || s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Shorten cuts s to at most limit bytes, at the end of a rune, and marks the cut.
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "..."
+}

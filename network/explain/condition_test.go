@@ -1,0 +1,165 @@
+package explain_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// served is a network that VMs boot from.
+func served(name string, edges int) network.Network {
+	n := network.Network{
+		Name: "clusters." + name, Attachment: network.Attachment{Namespace: "clusters", Name: name}, Primary: true,
+		Services: []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
+		NextHop: netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr("192.168.100.3"),
+		DHCP: network.DHCP{LeaseTime: network.Duration(time.Hour)},
+	}
+	for i := range edges {
+		n.Edges = append(n.Edges, network.Edge{Number: i + 1})
+	}
+	return n
+}
+
+func problem(severity network.Severity, reason network.Reason, detail string) network.Problem {
+	return network.Problem{Reason: reason, Severity: severity, Detail: detail}
+}
+
+// TestCondition: what a reader of the HostedCluster sees first, the verdict, and what
+// follows.
+func TestCondition(t *testing.T) {
+	one := network.Plan{Networks: []network.Network{served("vlan100", 2)}}
+	two := network.Plan{Networks: []network.Network{served("vlan100", 2), served("storage", 2)}}
+	refused := problem(network.SeverityError, network.CIDRMissing, "no CIDR.")
+	waits := problem(network.SeverityWaiting, network.WaitingForEndpoint, "Route oauth has no host.")
+	images := problem(network.SeverityWarning, network.ImagesUnreachable, "no images.")
+	typo := problem(network.SeverityWarning, network.AnnotationUnknown, "no such key.")
+	hint := problem(network.SeverityInfo, network.NTPMissing, "no time.")
+	for name, c := range map[string]struct {
+		status explain.Status
+		reason network.Reason
+		lines  []string
+	}{
+		"well": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}}, "Ready",
+			[]string{"Nodes can boot: DHCP, DNS and proxy are ready on network clusters/vlan100, CIDR 192.168.100.0/24 (2 of 2 edges)."}},
+		"a hint only": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{hint}}, "Ready",
+			[]string{"Nodes can boot: ", "Info NTPMissing: No time."}},
+		"gravest first, each once": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 1}, Problems: network.Problems{hint, typo, images, typo}}, "ReadyWithWarnings",
+			[]string{"Nodes can boot, but may not become Ready: ", "Warning ImagesUnreachable: No images.", "Warning AnnotationUnknown: No such key.", "Info NTPMissing: No time."}},
+		"a part waits": {explain.Status{Plan: one, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{images, waits}}, "WaitingForEndpoint",
+			[]string{"One part is not served yet: DHCP", "Waiting WaitingForEndpoint: Route oauth has no host.", "Warning ImagesUnreachable: No images."}},
+		"no edge yet": {explain.Status{Plan: one, Applied: true, Problems: network.Problems{problem(network.SeverityWaiting, network.AddressCheckPending, "checking.")}}, "AddressCheckPending",
+			[]string{"Nodes cannot boot yet: no edge is ready on network clusters/vlan100, CIDR 192.168.100.0/24 (0 of 2 edges).", "Waiting AddressCheckPending: Checking."}},
+		"all edges lost on one of two": {explain.Status{Plan: two, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{problem(network.SeverityError, network.EdgeUnavailable, "edge lost.")}}, "EdgeUnavailable",
+			[]string{"Nodes cannot boot: no edge is ready on network clusters/storage, CIDR 192.168.100.0/24; DHCP, DNS and proxy are ready on network clusters/vlan100, CIDR 192.168.100.0/24 (2 of 4 edges).", "Error EdgeUnavailable: Edge lost."}},
+		"refused, and nothing else": {explain.Status{Plan: one, Problems: network.Problems{images, waits, refused}}, "CIDRMissing",
+			[]string{"Nothing is applied: the configuration has an error. Nodes cannot boot.", "Error CIDRMissing: No CIDR."}},
+		"refused while it runs": {explain.Status{Plan: one, Running: true, Problems: network.Problems{refused}}, "CIDRMissing",
+			[]string{"The new configuration is not applied. Edges keep serving the previous one.", "Error CIDRMissing: No CIDR."}},
+		"too early": {explain.Status{Plan: one, Problems: network.Problems{images, problem(network.SeverityWaiting, network.WaitingForControlPlane, "no API.")}}, "WaitingForControlPlane",
+			[]string{"Nothing is applied yet. Nodes cannot boot until the items below exist.", "Waiting WaitingForControlPlane: No API."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c.status.Settings = "0123abcd"
+			got := c.status.Condition()
+			g.Expect(got.Reason).To(Equal(c.reason))
+			g.Expect(got.Ready).To(Equal(c.reason == explain.Ready || c.reason == explain.ReadyWithWarnings))
+			want := append(c.lines, "(settings 0123abcd)")
+			if c.status.Applied {
+				want = append(c.lines, "No external hosts are allowed.", "(settings 0123abcd)")
+			}
+			lines := strings.Split(got.Message, "\n")
+			g.Expect(lines).To(HaveLen(len(want)), got.Message)
+			for i := range want {
+				g.Expect(lines[i]).To(HavePrefix(want[i]))
+			}
+			g.Expect(got.Event()).NotTo(ContainSubstring("settings"))
+		})
+	}
+}
+
+// TestSameHintOnSeveralNetworks: one line names them all.
+func TestSameHintOnSeveralNetworks(t *testing.T) {
+	g := NewWithT(t)
+	var ps network.Problems
+	for _, n := range []string{"clusters/vlan100", "clusters/vlan200", "clusters/vlan100"} {
+		ps = append(ps, network.Problem{Reason: network.NTPMissing, Cause: "NoTimeServer", Severity: network.SeverityInfo,
+			Subject: network.Subject{Kind: "Network", Name: n}, Args: network.Args{"network": n}})
+	}
+	got := explain.Ordered(ps)
+	g.Expect(got).To(HaveLen(1))
+	g.Expect(got[0].Args["network"]).To(Equal("clusters/vlan100, clusters/vlan200"))
+	g.Expect(ps[0].Args["network"]).To(Equal("clusters/vlan100"), "the input is not changed")
+}
+
+// TestConditionHasALimit: however much is wrong, a reader gets at most 4 KiB, whole
+// lines, the count of what is left out, and the settings.
+func TestConditionHasALimit(t *testing.T) {
+	for _, size := range []int{10, 300, 40000} {
+		g := NewWithT(t)
+		s := explain.Status{Settings: "0123abcd"}
+		for i := range 200 {
+			s.Problems = append(s.Problems, problem(network.SeverityError, network.AddressConflict, fmt.Sprintf("%d %s.", i, strings.Repeat("ä", size))))
+		}
+		got := s.Condition()
+		g.Expect(len(got.Message)).To(And(BeNumerically("<=", 4096), BeNumerically(">", 2500)))
+		g.Expect(got.Message).NotTo(ContainSubstring("\ufffd"))
+		g.Expect(got.Message).To(MatchRegexp(`\n\d+ more problems are not shown\. Run: kubectl get .* \| oooi plan -f -\n\(settings 0123abcd\)$`))
+		g.Expect(len(got.Event())).To(BeNumerically("<=", 1024))
+	}
+}
+
+// TestSharedNetworks: another hosted cluster on the network is named, and is a warning
+// while it answers VMs of this one.
+func TestSharedNetworks(t *testing.T) {
+	g := NewWithT(t)
+	n := served("vlan100", 1)
+	neighbour := network.Neighbour{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
+	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.Neighbour{neighbour}}
+	got := s.Condition()
+	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too."))
+	g.Expect(got.Reason).To(Equal(explain.Ready))
+	s.Neighbours[0].Serves = network.Plan{Networks: []network.Network{n}}
+	got = s.Condition()
+	g.Expect(got.Message).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and still answers every VM there."))
+	g.Expect(got.Reason).To(Equal(explain.ReadyWithWarnings))
+}
+
+// TestAllowedHosts: which external hosts VMs reach is told, once, and bounded.
+func TestAllowedHosts(t *testing.T) {
+	g := NewWithT(t)
+	n := served("vlan100", 1)
+	for i := range 20 {
+		n.Backends = append(n.Backends, network.Backend{Kind: network.BackendOutside, Name: fmt.Sprintf("cdn%02d.quay.io:443", i)})
+	}
+	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n, n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}}
+	g.Expect(s.Condition().Message).To(ContainSubstring("\nAllowed external hosts: cdn00.quay.io:443, "))
+	g.Expect(s.Condition().Message).To(ContainSubstring("cdn11.quay.io:443 and 8 more.\n"))
+	s.Applied = false
+	g.Expect(s.Condition().Message).NotTo(ContainSubstring("quay"), "nothing is applied")
+}
+
+// TestNetworkChanged: what VMs notice is told, and nothing else.
+func TestNetworkChanged(t *testing.T) {
+	g := NewWithT(t)
+	was := served("vlan100", 1)
+	was.Listeners = []network.Listener{{Address: was.ServiceAddress, Port: 443, Default: "a:443"}, {Address: was.ServiceAddress, Port: 8443, Default: "git:443"}}
+	g.Expect(explain.NetworkChanged(was, was)).To(BeEmpty())
+	longer := was
+	longer.DHCP.LeaseTime = network.Duration(2 * time.Hour)
+	g.Expect(explain.NetworkChanged(was, longer)).To(BeEmpty())
+	moved := was
+	moved.NextHop = netip.MustParseAddr("192.168.100.6")
+	g.Expect(explain.NetworkChanged(was, moved)).To(HaveExactElements(
+		"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed. VMs receive the new addresses when they renew their lease, within 30m."))
+	closed := was
+	closed.Listeners = was.Listeners[:1]
+	g.Expect(explain.NetworkChanged(was, closed)).To(HaveExactElements("Network clusters/vlan100 no longer answers at 192.168.100.3:8443. Connections to there are closed."))
+}

@@ -1,0 +1,90 @@
+// This file renders what a change interrupts: one sentence or two for each network or
+// edge whose connections end. It decides only which addresses and ports differ.
+
+package explain
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// NetworkRemoved says what ends with the network on attachment.
+func NetworkRemoved(attachment network.Attachment) string {
+	return fmt.Sprintf("Network %s is removed. Connections through its edges are closed.", attachment)
+}
+
+// NetworkChanged says what VMs on a network notice while was is replaced by will:
+// nothing (nil), or one text for changed addresses and one for closed ports.
+func NetworkChanged(was, will network.Network) []string {
+	var out []string
+	if changes := changedAddresses(was, will); len(changes) > 0 {
+		out = append(out, fmt.Sprintf("Network %s changes: %s. Connections through its edges are closed. VMs receive the new addresses when they renew their lease, within %s.",
+			will.Attachment, strings.Join(changes, ", "), plain(time.Duration(was.DHCP.LeaseTime)/2)))
+	}
+	if closed := closedListeners(was, will); len(closed) > 0 {
+		out = append(out, fmt.Sprintf("Network %s no longer answers at %s. Connections to there are closed.", will.Attachment, strings.Join(closed, ", ")))
+	}
+	return out
+}
+
+// EdgeRecreated says what VMs notice while the Deployment edge is replaced. peer is the
+// other edge of the network that takes over; empty where none is available.
+func EdgeRecreated(edge, peer string) string {
+	if peer == "" {
+		return fmt.Sprintf("Recreating edge %s, the only available edge of its network. VMs get no answer until it is ready again.", edge)
+	}
+	return fmt.Sprintf("Recreating edge %s. Edge %s takes over its traffic first; open connections through %s are reset once.", edge, peer, edge)
+}
+
+// EdgeRemoved says what VMs notice when the second edge of a network is removed.
+func EdgeRemoved(edge string) string {
+	return fmt.Sprintf("Removing edge %s, because one edge is requested. The other edge takes over its traffic first; open connections through %s are reset once.", edge, edge)
+}
+
+// changedAddresses are the shared addresses that differ, in words.
+func changedAddresses(was, will network.Network) []string {
+	var out []string
+	for _, x := range []struct {
+		name      string
+		was, will any
+	}{{"CIDR", was.CIDR, will.CIDR}, {"next-hop VIP", was.NextHop, will.NextHop}, {"service VIP", was.ServiceAddress, will.ServiceAddress}} {
+		if x.was != x.will {
+			out = append(out, fmt.Sprintf("%s %v becomes %v", x.name, x.was, x.will))
+		}
+	}
+	return out
+}
+
+// closedListeners are the addresses and ports of was that edges still hold and no
+// longer listen on.
+func closedListeners(was, will network.Network) []string {
+	var out []string
+	for _, l := range was.Listeners {
+		stillHeld := l.Address == was.ServiceAddress && l.Address == will.ServiceAddress || slices.Contains(will.PublishedAddresses, l.Address)
+		if (stillHeld || slices.Contains(was.PublishedAddresses, l.Address)) && !slices.ContainsFunc(will.Listeners, func(x network.Listener) bool { return sameSocket(x, l) }) {
+			out = append(out, l.Name())
+		}
+	}
+	return out
+}
+
+func sameSocket(a, b network.Listener) bool {
+	return netip.AddrPortFrom(a.Address, a.Port) == netip.AddrPortFrom(b.Address, b.Port)
+}
+
+// plain is d without the zeros that Go writes ("1h" for 1h0m0s).
+func plain(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

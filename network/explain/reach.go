@@ -1,0 +1,280 @@
+// This file renders what VMs reach through the edges of a network, and where each
+// connection leads, or why there is none. It decides nothing.
+
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// A purpose is one thing that nodes need: its name for people, the endpoint that
+// serves it, and what says that it is missing.
+type purpose struct {
+	title    string
+	endpoint string
+	// service is HyperShift's name for it.
+	service string
+	missing network.Reason
+}
+
+func purposes() []purpose {
+	return []purpose{
+		{"API server", "kube-apiserver", "APIServer", network.WaitingForControlPlane},
+		{"konnectivity", "konnectivity-server", "Konnectivity", ""},
+		{"Ignition", "ignition-server", "Ignition", ""},
+		{"OAuth", "oauth", "OAuthServer", network.OAuthUnreachable},
+	}
+}
+
+// reaches are the rows about connections and names.
+func (v view) reaches() []row {
+	var rows []row
+	for _, p := range purposes() {
+		rows = append(rows, named(p.title, v.published(p))...)
+	}
+	rows = append(rows, named("*.apps", v.apps())...)
+	rows = append(rows, named("images", v.images())...)
+	rows = append(rows, named("time", []string{v.time()})...)
+	rows = append(rows, named("other endpoints", v.others())...)
+	rows = append(rows, named("DNS records", v.records())...)
+	return append(rows, row{"other names", v.upstream()}, row{"other hosts", v.external()})
+}
+
+// named are rows with a name on the first of them.
+func named(name string, values []string) []row {
+	var rows []row
+	for _, value := range values {
+		rows = append(rows, row{name, value})
+		name = ""
+	}
+	return rows
+}
+
+// published says where one of HyperShift's endpoints leads.
+func (v view) published(p purpose) []string {
+	var out []string
+	for _, e := range v.Plan.Endpoints {
+		if e.Name == p.endpoint && e.Origin == network.OriginHyperShift {
+			out = append(out, v.ways(e)...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if missing, ok := v.problem(func(x network.Problem) bool { return v.about(x, p) }); ok {
+		return []string{no(missing)}
+	}
+	return []string{"not published by HyperShift"}
+}
+
+// about says whether x tells why p is missing.
+func (v view) about(x network.Problem, p purpose) bool {
+	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name) || x.Endpoint == p.endpoint
+}
+
+func (v view) problem(is func(network.Problem) bool) (network.Problem, bool) {
+	problems := Ordered(v.Problems)
+	i := slices.IndexFunc(problems, is)
+	if i < 0 {
+		return network.Problem{}, false
+	}
+	return problems[i], true
+}
+
+// no is the value of what VMs do not reach because of p.
+func no(p network.Problem) string {
+	m := Problem(p)
+	if p.Waits() {
+		return "NOT YET. " + capital(m.What)
+	}
+	return "NO. " + capital(cmp.Or(m.Fix, m.What))
+}
+
+// ways are where connections to e lead from each address that VMs dial.
+func (v view) ways(e network.Endpoint) []string {
+	var out []string
+	for _, h := range e.Hosts {
+		out = append(out, v.way(h, v.n.ServiceAddress, e))
+	}
+	for _, a := range e.Addresses {
+		out = append(out, v.way(a.String(), a, e))
+	}
+	return out
+}
+
+// way is where a connection to dialed, which is at, ends.
+func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
+	port := fmt.Sprintf("%s:%d", dialed, e.Port)
+	if !slices.Contains(v.n.Services, network.ServiceProxy) {
+		return port + " -> not served by oooi" + v.from("services")
+	}
+	i := slices.IndexFunc(v.n.Listeners, func(l network.Listener) bool {
+		return l.Address == at && l.Port == e.Port && (l.Default == e.Backend.Name || slices.ContainsFunc(l.Forwards, func(f network.Forward) bool {
+			return f.Backend == e.Backend.Name && slices.Contains(f.ServerNames, strings.ToLower(dialed))
+		}))
+	})
+	if i < 0 {
+		return port + " -> NO. See the problems below"
+	}
+	return port + " -> " + target(e.Backend)
+}
+
+// target is where connections to a backend end.
+func target(b network.Backend) string {
+	switch {
+	case b.Kind == network.BackendMachines && b.Service != "":
+		return "the VMs, at the node port of Service " + b.Service
+	case b.Kind == network.BackendMachines:
+		return fmt.Sprintf("the VMs, port %d", b.Port)
+	}
+	return "Service " + b.Name
+}
+
+// apps says who answers for the hosted cluster's ingress.
+func (v view) apps() []string {
+	var out []string
+	for _, e := range v.Plan.Endpoints {
+		if e.Origin == network.OriginApps {
+			out = append(out, v.ways(e)...)
+		}
+	}
+	if r, ok := v.appsRecord(); ok {
+		out = append(out, r.Name+" -> "+join(r.Addresses)+v.from("apps-address"))
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.AppsUnreachable }); ok {
+		return []string{no(p)}
+	}
+	if v.gateway() {
+		return []string{"resolved as other names, reached through the gateway"}
+	}
+	return nil
+}
+
+// appsRecord is the record that the user gave the ingress.
+func (v view) appsRecord() (network.Record, bool) {
+	for _, d := range v.n.DNS.Views {
+		for _, r := range d.Records {
+			if strings.HasPrefix(r.Name, "*.apps.") && !slices.Contains(r.Addresses, v.n.ServiceAddress) {
+				return r, true
+			}
+		}
+	}
+	return network.Record{}, false
+}
+
+func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHop }
+
+// images says where nodes pull from.
+func (v view) images() []string {
+	var out []string
+	if hosts := v.hosts(); len(hosts) > 0 {
+		out = append(out, strings.Join(hosts, ", ")+v.from("allowed-hosts"))
+		out = append(out, "by TLS server name, through "+v.httpProxy())
+	}
+	if v.gateway() {
+		return append(out, "through the gateway "+v.n.DHCP.Router.String())
+	}
+	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.ImagesUnreachable }); ok {
+		missing := no(p)
+		if len(out) > 0 {
+			missing = "INCOMPLETE. " + strings.TrimPrefix(missing, "NO. ")
+		}
+		out = append(out, missing)
+	}
+	if len(out) == 0 {
+		return []string{"no external registry is needed"}
+	}
+	return out
+}
+
+// hosts are the external hosts that edges allow.
+func (v view) hosts() []string {
+	var out []string
+	for _, b := range v.n.Backends {
+		if b.Kind == network.BackendOutside {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+// httpProxy is how edges dial external hosts.
+func (v view) httpProxy() string {
+	for _, b := range v.n.Backends {
+		if b.Kind == network.BackendOutside && b.HTTPProxy != "" {
+			return "the management cluster's HTTP proxy " + b.HTTPProxy
+		}
+	}
+	return "the pod network, or the HTTP proxy that the operator's environment names"
+}
+
+// time says where nodes get the time from.
+func (v view) time() string {
+	if servers := v.n.DHCP.NTPServers; len(servers) > 0 {
+		return join(servers) + v.from("ntp-servers")
+	}
+	if v.gateway() {
+		return "public time servers, through the gateway"
+	}
+	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.NTPMissing }); ok {
+		return no(p)
+	}
+	return "the time of the VMs' hosts"
+}
+
+// others are endpoints that no purpose and no image needs.
+func (v view) others() []string {
+	var out []string
+	for _, e := range v.Plan.Endpoints {
+		known := slices.ContainsFunc(purposes(), func(p purpose) bool { return p.endpoint == e.Name })
+		if e.Origin == network.OriginService || e.Origin == network.OriginHyperShift && !known {
+			out = append(out, v.ways(e)...)
+		}
+	}
+	return out
+}
+
+// records are the names that the user set.
+func (v view) records() []string {
+	var out []string
+	for _, d := range v.n.DNS.Views {
+		for _, r := range d.Records {
+			if !strings.HasPrefix(r.Name, "*.apps.") && !slices.Equal(r.Addresses, []netip.Addr{v.n.ServiceAddress}) {
+				out = append(out, r.Name+" -> "+join(r.Addresses)+v.from("dns-records"))
+			}
+		}
+	}
+	return out
+}
+
+// upstream says who answers names that the plan does not have.
+func (v view) upstream() string {
+	if !slices.Contains(v.n.Services, network.ServiceDNS) {
+		return "not answered by oooi" + v.from("services")
+	}
+	from := v.from("dns-upstreams")
+	switch v.n.DNS.Upstreams.Mode {
+	case network.UpstreamManagement:
+		return "answered by the management cluster's resolver" + from
+	case network.UpstreamServers:
+		return fmt.Sprintf("answered by %v%s", v.n.DNS.Upstreams.Servers, from)
+	}
+	return "refused" + from
+}
+
+// external says what happens to connections to other hosts.
+func (v view) external() string {
+	if v.gateway() {
+		return "edges allow no other external host; the gateway decides on its own"
+	}
+	return "edges allow no other external host; other connections are closed"
+}

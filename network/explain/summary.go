@@ -1,0 +1,185 @@
+// This file renders the first and the last lines of a condition: whether nodes can
+// boot, which networks serve, who shares them, and which external hosts are allowed.
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// maxHosts is how many external hosts a condition names.
+const maxHosts = 12
+
+// summary is the condition's first line. problems are ordered.
+func (s Status) summary(problems network.Problems) string {
+	first := network.Problem{}
+	if len(problems) > 0 {
+		first = problems[0]
+	}
+	switch {
+	case !s.Applied && first.Blocks() && s.Running:
+		return "The new configuration is not applied. Edges keep serving the previous one."
+	case !s.Applied && first.Blocks():
+		return "Nothing is applied: the configuration has an error. Nodes cannot boot."
+	case !s.Applied && s.Running:
+		return "The new configuration is not applied yet. Edges keep serving the previous one."
+	case !s.Applied:
+		return "Nothing is applied yet. Nodes cannot boot until the items below exist."
+	}
+	return s.lead(first) + s.serving()
+}
+
+// lead says whether nodes can boot from what is applied. Empty where VMs boot from
+// the pod network.
+func (s Status) lead(first network.Problem) string {
+	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
+	down := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary && s.ReadyEdges[n.Name] == 0 })
+	switch {
+	case !boots:
+		return ""
+	case down && first.Waits():
+		return "Nodes cannot boot yet: "
+	case down:
+		return "Nodes cannot boot: "
+	case first.Blocks():
+		return "One part is in error: "
+	case first.Waits():
+		return "One part is not served yet: "
+	case s.Problems.Has(network.ImagesUnreachable):
+		return "Nodes can boot, but may not become Ready: "
+	}
+	return "Nodes can boot: "
+}
+
+// serving says which servers are ready where.
+func (s Status) serving() string {
+	var ready, down []network.Network
+	edges, wanted := 0, 0
+	for _, n := range s.Plan.Networks {
+		wanted += len(n.Edges)
+		edges += min(s.ReadyEdges[n.Name], len(n.Edges))
+		if s.ReadyEdges[n.Name] > 0 {
+			ready = append(ready, n)
+		} else {
+			down = append(down, n)
+		}
+	}
+	count := fmt.Sprintf("%d of %d edges", edges, wanted)
+	if wanted == 1 {
+		count = fmt.Sprintf("%d of 1 edge", edges)
+	}
+	switch {
+	case len(s.Plan.Networks) == 0:
+		return "no network is configured."
+	case len(ready) == 0:
+		return fmt.Sprintf("no edge is ready on %s (%s).", onNetworks(down), count)
+	case len(down) > 0:
+		return fmt.Sprintf("no edge is ready on %s; %s %s (%s).", onNetworks(down), servers(ready), onNetworks(ready), count)
+	}
+	return fmt.Sprintf("%s %s (%s).", servers(ready), onNetworks(ready), count)
+}
+
+// servers is what edges run on any of all, as the start of a sentence part.
+func servers(all []network.Network) string {
+	var services []network.Service
+	for _, n := range all {
+		services = append(services, n.Services...)
+	}
+	words := names(services)
+	if len(words) == 1 {
+		return words[0] + " is ready on"
+	}
+	return sentenceList(words) + " are ready on"
+}
+
+func names(services []network.Service) []string {
+	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "proxy"}
+	var out []string
+	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} {
+		if slices.Contains(services, s) {
+			out = append(out, words[s])
+		}
+	}
+	return out
+}
+
+// sentenceList is "a, b and c".
+func sentenceList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// onNetworks names one or two networks, and counts more.
+func onNetworks(all []network.Network) string {
+	if len(all) > 2 {
+		return fmt.Sprintf("%d networks", len(all))
+	}
+	var words []string
+	for _, n := range all {
+		words = append(words, fmt.Sprintf("%s, CIDR %s", n.Attachment, n.CIDR))
+	}
+	if len(all) == 1 {
+		return "network " + words[0]
+	}
+	return "networks " + strings.Join(words, " and ")
+}
+
+// sharing is a line for each network that another hosted cluster uses, too.
+func (s Status) sharing() []string {
+	if !s.Applied {
+		return nil
+	}
+	var out []string
+	for _, n := range s.Plan.Networks {
+		if by := n.OfferedBy(s.Neighbours); len(by) > 0 {
+			out = append(out, fmt.Sprintf("Warning NetworkShared: HostedCluster %s uses network %s, too, and still answers every VM there. Fix its condition, or end its pause.", strings.Join(by, ", "), n.Attachment))
+		} else if with := n.SharedWith(s.Neighbours); len(with) > 0 {
+			out = append(out, fmt.Sprintf("Info NetworkShared: HostedCluster %s uses network %s, too. Each answers the VMs of its own cluster only.", strings.Join(with, ", "), n.Attachment))
+		}
+	}
+	return out
+}
+
+// offered says whether another hosted cluster answers VMs of this one.
+func (s Status) offered() bool {
+	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.Neighbours)) > 0 })
+}
+
+// closing is the end of the message: external hosts where something is applied, and
+// the hash of the settings.
+func (s Status) closing() string {
+	hash := fmt.Sprintf("(settings %s)", s.Settings)
+	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
+	if !s.Applied || !boots {
+		return hash
+	}
+	return allowed(s.Plan) + "\n" + hash
+}
+
+// allowed says which external hosts edges let VMs reach.
+func allowed(p network.Plan) string {
+	var hosts []string
+	for _, n := range p.Networks {
+		for _, b := range n.Backends {
+			if b.Kind == network.BackendOutside {
+				hosts = append(hosts, b.Name)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	switch {
+	case len(hosts) == 0:
+		return "No external hosts are allowed."
+	case len(hosts) > maxHosts:
+		return fmt.Sprintf("Allowed external hosts: %s and %d more.", strings.Join(hosts[:maxHosts], ", "), len(hosts)-maxHosts)
+	}
+	return fmt.Sprintf("Allowed external hosts: %s.", strings.Join(hosts, ", "))
+}
