@@ -23,6 +23,8 @@ import (
 	admissionregistrationv1ac "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // leasePolicy is the name of the policy and of what puts it in force.
@@ -31,7 +33,7 @@ const leasePolicy = "oooi-edge-leases"
 // What it says, in the API server's own language (CEL).
 const (
 	// anEdge: no name of a ServiceAccount has a colon in it.
-	anEdge = `request.userInfo.username.startsWith('system:serviceaccount:') && request.userInfo.username.endsWith(':` + EdgeRole + `')`
+	anEdge = `request.userInfo.username.startsWith('system:serviceaccount:') && request.userInfo.username.endsWith(':` + wire.ServiceAccount + `')`
 	// ownName: of an address given by DHCP, or of a report.
 	ownName = `(object == null ? oldObject : object).metadata.name.matches('^oooi(-report)?[.]')`
 )
@@ -39,9 +41,9 @@ const (
 // carries says that o, where there is one, carries our labels.
 func carries(o string) string {
 	has := func(label string) string {
-		return fmt.Sprintf("'%s' in %s.metadata.labels && %s.metadata.labels['%s'] == '%s'", label, o, o, label, ours)
+		return fmt.Sprintf("'%s' in %s.metadata.labels && %s.metadata.labels['%s'] == '%s'", label, o, o, label, wire.Owner)
 	}
-	return fmt.Sprintf("%s == null || has(%s.metadata.labels) && %s && %s", o, o, has(labelPartOf), has(labelManagedBy))
+	return fmt.Sprintf("%s == null || has(%s.metadata.labels) && %s && %s", o, o, has(wire.LabelPartOf), has(wire.LabelManagedBy))
 }
 
 // An admission keeps the policy as it should be while the operator works.
@@ -77,10 +79,10 @@ func (a *admission) keep(ctx context.Context) error {
 		return err
 	}
 	policy, binding := leaseAdmission()
-	policy.WithLabels(plainLabels("oooi-operator")).WithOwnerReferences(owner...)
-	binding.WithLabels(plainLabels("oooi-operator")).WithOwnerReferences(owner...)
+	policy.WithLabels(wire.NamedLabels(nameOperator)).WithOwnerReferences(owner...)
+	binding.WithLabels(wire.NamedLabels(nameOperator)).WithOwnerReferences(owner...)
 	for _, o := range []runtime.ApplyConfiguration{policy, binding} {
-		if err := a.client.Apply(ctx, o, client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+		if err := a.client.Apply(ctx, o, client.FieldOwner(wire.Owner), client.ForceOwnership); err != nil {
 			return fmt.Errorf("applying the policy over Leases of edges: %w", err)
 		}
 	}
@@ -92,11 +94,11 @@ func (a *admission) keep(ctx context.Context) error {
 func (a *admission) owner(ctx context.Context) ([]*metav1ac.OwnerReferenceApplyConfiguration, error) {
 	role := &metav1.PartialObjectMetadata{}
 	role.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"))
-	if err := a.live.Get(ctx, types.NamespacedName{Name: EdgeRole}, role); err != nil {
+	if err := a.live.Get(ctx, types.NamespacedName{Name: wire.ServiceAccount}, role); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return []*metav1ac.OwnerReferenceApplyConfiguration{metav1ac.OwnerReference().
-		WithAPIVersion(rbacv1.SchemeGroupVersion.String()).WithKind("ClusterRole").WithName(EdgeRole).WithUID(role.UID)}, nil
+		WithAPIVersion(rbacv1.SchemeGroupVersion.String()).WithKind("ClusterRole").WithName(wire.ServiceAccount).WithUID(role.UID)}, nil
 }
 
 // leaseAdmission is the policy and what puts it in force, without labels and owner.
@@ -104,7 +106,7 @@ func leaseAdmission() (*admissionregistrationv1ac.ValidatingAdmissionPolicyApply
 	validation := func(message, expression string) *admissionregistrationv1ac.ValidationApplyConfiguration {
 		return admissionregistrationv1ac.Validation().WithMessage(message).WithExpression(expression).WithReason(metav1.StatusReasonForbidden)
 	}
-	const mine = "an edge writes Leases that carry the labels " + labelPartOf + " and " + labelManagedBy + " of oooi, and no others"
+	const mine = "an edge writes Leases that carry the labels " + wire.LabelPartOf + " and " + wire.LabelManagedBy + " of oooi, and no others"
 	leases := schema.GroupVersionResource(coordinationv1.SchemeGroupVersion.WithResource("leases"))
 	policy := admissionregistrationv1ac.ValidatingAdmissionPolicy(leasePolicy).
 		WithSpec(admissionregistrationv1ac.ValidatingAdmissionPolicySpec().

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // testPodSecurity: the API server's own admission takes the pods of the edge and
@@ -44,8 +46,8 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 	s := newAPIServer(t)
 	const ns = "clusters-blue"
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
-	g.Expect(s.admin.Apply(t.Context(), roleBinding(EdgeRole, ns, EdgeRole, ns), client.FieldOwner("test"))).To(Succeed())
-	edge := s.as(t, ns, EdgeRole, s.admin.Scheme())
+	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns), client.FieldOwner("test"))).To(Succeed())
+	edge := s.as(t, ns, wire.ServiceAccount, s.admin.Scheme())
 	lease := func(name string, labels map[string]string) *coordinationv1.Lease {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
 	}
@@ -67,7 +69,7 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 		g.Expect(edge.Delete(t.Context(), l)).To(Succeed(), name)
 	}
 	g.Expect(s.admin.Create(t.Context(), leader)).To(Succeed(), "nobody else is concerned")
-	foreign := lease("oooi.foreign", map[string]string{labelPartOf: ours})
+	foreign := lease("oooi.foreign", map[string]string{wire.LabelPartOf: wire.Owner})
 	g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 	claimed := foreign.DeepCopy()
 	claimed.Labels = ownedLabels()
@@ -80,7 +82,7 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 		"labels another as its own":         edge.Create(t.Context(), lease("kube-scheduler", ownedLabels())),
 		"names one nearly like its own":     edge.Create(t.Context(), lease("oooi-reports.x", ownedLabels())),
 		"makes one without labels":          edge.Create(t.Context(), lease("oooi.x", nil)),
-		"makes one with another's label":    edge.Create(t.Context(), lease("oooi.x", map[string]string{labelPartOf: ours, labelManagedBy: "helm"})),
+		"makes one with another's label":    edge.Create(t.Context(), lease("oooi.x", map[string]string{wire.LabelPartOf: wire.Owner, wire.LabelManagedBy: "helm"})),
 		"takes the labels off its own":      edge.Update(t.Context(), own),
 		"makes a foreign one its own":       edge.Update(t.Context(), claimed),
 		"removes a foreign one of its name": edge.Delete(t.Context(), foreign),

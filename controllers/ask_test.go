@@ -12,6 +12,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -32,7 +33,7 @@ func askFirst(t *testing.T, story string) world {
 func deploys(d decision) map[string]int {
 	out := map[string]int{}
 	for _, u := range d.desired {
-		if name := u.GetLabels()[labelName]; u.GroupVersionKind() == deploymentKind {
+		if name := u.GetLabels()[wire.LabelName]; u.GroupVersionKind() == deploymentKind {
 			out[name]++
 		}
 	}
@@ -45,7 +46,7 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 	g := NewWithT(t)
 	w := askFirst(t, "lb-ip")
 	d := decide(w, testOptions, testNow)
-	g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 1}))
+	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1}))
 	g.Expect(kindsOf(d.desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
 	g.Expect(kindsOf(d.desired)).NotTo(ContainElement("PodDisruptionBudget"))
 	g.Expect(d.again).To(Equal(whileAsking))
@@ -53,17 +54,17 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 
 	w.set(ask, running)
 	d = decide(w, testOptions, testNow)
-	g.Expect(deploys(d)).To(Equal(map[string]int{nameEdge: 1}))
+	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameEdge: 1}))
 	g.Expect(d.cuts).To(BeEmpty())
 	w = w.change(t, d)
 	_, there := w.deployment(ask)
 	g.Expect(there).To(BeFalse(), "its address is an edge's now")
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 1}), "whether they serve or not")
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}), "whether they serve or not")
 	g.Expect(decide(w, testOptions, testNow).again).To(Equal(whileServed))
 
 	two, _ := twoEdges(t)
 	two.edges = slices.DeleteFunc(two.edges, func(d appsv1.Deployment) bool { return d.Name == first })
-	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 4}), "the other edge would answer")
+	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge would answer")
 }
 
 // TestDeletedEdgesComeBackAtOnce: what they held is theirs, but nothing else is.
@@ -71,13 +72,13 @@ func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	w.edges, w.Machines, w.last = nil, nil, plan
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}))
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
 	w.reports = []reported{{"clusters.vlan100", network.Report{}}}
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}), "only who asks has reported")
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")
 	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1}}}
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameEdge: 1}))
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}))
 	w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
-	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{nameAsk: 1}), "addresses that they had not")
+	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "addresses that they had not")
 }
 
 // TestAnAnswerIsToWhatWasAsked: another address is another question.
@@ -105,7 +106,7 @@ func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 			w := askFirst(t, "lb-ip")
 			w.set(w.edges[0].Name, running)
 			c.change(&w)
-			NewWithT(t).Expect(deploys(decide(w, testOptions, testNow))[nameAsk] == 1).To(Equal(c.asks))
+			NewWithT(t).Expect(deploys(decide(w, testOptions, testNow))[wire.NameACD] == 1).To(Equal(c.asks))
 		})
 	}
 }
@@ -122,13 +123,13 @@ func TestWhoAsks(t *testing.T) {
 		if two {
 			n.Edges, n.ReservedAddresses = append(n.Edges, network.Edge{Number: 2, Address: n.ReservedAddresses[0]}), nil
 		}
-		g.Expect(at(n)[networksAnnotation]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
-		g.Expect(at(n)[asksAnnotation]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
+		g.Expect(at(n)[wire.AnnotationNetworks]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
+		g.Expect(at(n)[wire.AnnotationACDAddresses]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
 	}
 	ask := made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
 	as := edge(t, w, plan).Spec.Template.Spec
 	g.Expect(ask.Containers).To(HaveLen(1))
-	g.Expect(ask.Containers[0].Args).To(ContainElements("ask", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
+	g.Expect(ask.Containers[0].Args).To(ContainElements("edge", "acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
 	for _, of := range []func(any) any{
 		func(x any) any { return field(t, x, "securityContext") }, func(x any) any { return field(t, x, "tolerations") },
 		func(x any) any { return field(t, x, "affinity") }, func(x any) any { return field(t, x, "serviceAccountName") },
@@ -173,10 +174,10 @@ func TestTakenAddress(t *testing.T) {
 		d := decide(w, testOptions, testNow)
 		g.Expect(said(d)).To(BeTrue())
 		g.Expect(d.action).To(Equal(serve), "what is mended must reach who asks")
-		g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 2}))
-		w.set("oooi-ask-clusters-storage", running)
+		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 2}))
+		w.set("oooi-acd-clusters-storage", running)
 		d = decide(w, testOptions, testNow)
-		g.Expect(deploys(d)).To(Equal(map[string]int{nameAsk: 1, nameEdge: 2}), "the other network is served")
+		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "the other network is served")
 		c, _ := condition(w, d, outcome{edges: w.change(t, d).edges}, testNow)
 		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
@@ -238,15 +239,15 @@ func TestStaleReports(t *testing.T) {
 	w, _ := twoEdges(t)
 	lease := func(name, network, edge string) {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name + " " + network + " " + edge,
-			Labels: map[string]string{labelName: name, labelNetwork: network, labelEdge: edge}}}
+			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: network, wire.LabelEdge: edge}}}
 		o.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 		w.owned = append(w.owned, o)
 	}
 	lease("dhcp", "clusters.vlan100", "")
 	lease("dhcp", "clusters.gone", "")
 	for _, e := range []string{"0", "1", "2"} {
-		lease(nameReport, "clusters.vlan100", e)
-		lease(nameReport, "clusters.gone", e)
+		lease(wire.NameReport, "clusters.vlan100", e)
+		lease(wire.NameReport, "clusters.gone", e)
 	}
 	names := func(d decision) []string {
 		var out []string

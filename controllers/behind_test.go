@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -17,15 +18,15 @@ import (
 func TestReports(t *testing.T) {
 	lease := func(name, report string) metav1.PartialObjectMetadata {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "oooi-report.x",
-			Labels: map[string]string{labelName: name, labelNetwork: "clusters.vlan100"}, Annotations: map[string]string{reportAnnotation: report}}}
+			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: "clusters.vlan100"}, Annotations: map[string]string{wire.AnnotationReport: report}}}
 		o.SetGroupVersionKind(leaseKind)
 		return o
 	}
 	slow := network.Report{Edge: 2, SlowTakeover: "the node says arp_announce=2"}
-	other := lease(nameReport, string(slow.JSON()))
+	other := lease(wire.NameReport, string(slow.JSON()))
 	other.SetGroupVersionKind(deploymentKind)
 	NewWithT(t).Expect(reports([]metav1.PartialObjectMetadata{
-		lease("dhcp", string(slow.JSON())), lease(nameReport, "{"), lease(nameReport, ""), other, lease(nameReport, string(slow.JSON())),
+		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, lease(wire.NameReport, string(slow.JSON())),
 	})).To(Equal([]reported{{network: "clusters.vlan100", Report: slow}}))
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -57,7 +58,7 @@ func TestCuts(t *testing.T) {
 			gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
 			w.last.Networks = append(w.last.Networks[:2:2], gone)
 			live, _ := w.deployment(first2)
-			live.Name, live.Labels = edgeName(gone, network.Edge{Number: 1}), edgeLabels(gone, network.Edge{Number: 1})
+			live.Name, live.Labels = wire.EdgeDeploymentName(gone, network.Edge{Number: 1}), wire.EdgeLabels(gone, network.Edge{Number: 1})
 			w.edges = append(w.edges, live)
 		}, []string{"Network clusters/backup is served no longer"}},
 	} {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -111,11 +112,11 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "unread")
 	cm := &corev1.ConfigMap{}
-	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm)).To(Succeed())
-	good := cm.Data[PlanKey]
+	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm)).To(Succeed())
+	good := cm.Data[wire.PlanKey]
 	put := func(text string) {
-		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm)).To(Succeed())
-		cm.Data[PlanKey] = text
+		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm)).To(Succeed())
+		cm.Data[wire.PlanKey] = text
 		g.Expect(s.admin.Update(t.Context(), cm)).To(Succeed())
 	}
 	// Until nobody who had read the good one writes it any more.

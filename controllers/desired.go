@@ -15,6 +15,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -24,13 +25,13 @@ import (
 func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
-		object(w, corev1ac.ServiceAccount(EdgeRole, ns).
-			WithLabels(plainLabels(nameEdge)).
+		object(w, corev1ac.ServiceAccount(wire.ServiceAccount, ns).
+			WithLabels(wire.NamedLabels(wire.NameEdge)).
 			WithAutomountServiceAccountToken(false)),
-		object(w, roleBinding(EdgeRole, ns, EdgeRole, ns).WithLabels(plainLabels(nameEdge))),
-		object(w, corev1ac.ConfigMap(PlanConfigMap, ns).
-			WithLabels(plainLabels("oooi-plan")).
-			WithData(map[string]string{PlanKey: string(plan.JSON())})),
+		object(w, roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
+		object(w, corev1ac.ConfigMap(wire.PlanConfigMap, ns).
+			WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
+			WithData(map[string]string{wire.PlanKey: string(plan.JSON())})),
 	}
 	if policy := networkPolicy(w, plan); policy != nil {
 		out = append(out, object(w, policy))
@@ -58,7 +59,7 @@ func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured
 func controlPlaneBinding(w world, o Options) *unstructured.Unstructured {
 	ns := w.controlPlane.Namespace
 	return object(w, roleBinding(ControlPlaneRole, ns, o.ServiceAccount.Name, o.ServiceAccount.Namespace).
-		WithLabels(plainLabels("oooi-operator")))
+		WithLabels(wire.NamedLabels(nameOperator)))
 }
 
 // roleBinding binds the shipped ClusterRole of its name to a ServiceAccount.
@@ -74,10 +75,10 @@ func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.SiblingConfig}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
-	u.SetName(siblingName(n))
-	u.SetLabels(networkLabels(nameEdge, n))
+	u.SetName(wire.EdgeNADName(n))
+	u.SetLabels(wire.NetworkLabels(wire.NameEdge, n))
 	if r := n.Attachment.ResourceName; r != "" {
-		u.SetAnnotations(map[string]string{resourceNameAnnotation: r})
+		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: r})
 	}
 	return owned(w, u)
 }

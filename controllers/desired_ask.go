@@ -11,26 +11,24 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
-// asksAnnotation names the addresses that are asked for: others are asked for by
-// another pod, so that an answer is never taken for another question's.
-const asksAnnotation = settings.Prefix + "asks"
-
-// askDeployment holds one address only, by which it asks for the others.
+// askDeployment holds one address only, by which it asks for the others. They stand
+// in an annotation, so that other addresses are another pod's, and an answer is never
+// taken for another question's.
 func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), "ask")
+	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.Asked() {
 		asked = append(asked, a.String())
 	}
-	annotations[asksAnnotation] = strings.Join(asked, ",")
-	return deploymentOf(w, n, askName(n), ns, networkLabels(nameAsk, n), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")
+	return deploymentOf(w, n, wire.ACDDeploymentName(n), ns, wire.NetworkLabels(wire.NameACD, n), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
-			WithLabels(networkLabels(nameAsk, n)).
+			WithLabels(wire.NetworkLabels(wire.NameACD, n)).
 			WithAnnotations(annotations).
-			WithSpec(pod(w, n, away, server("ask", n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
+			WithSpec(pod(w, n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
 	})
 }

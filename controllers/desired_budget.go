@@ -12,18 +12,19 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
 // budget lets one edge of n be drained at a time. One that does not serve is no
 // reason to keep a node.
 func budget(n network.Network, ns string) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
-	return policyv1ac.PodDisruptionBudget(budgetName(n), ns).
-		WithLabels(networkLabels(nameEdge, n)).
+	return policyv1ac.PodDisruptionBudget(wire.BudgetName(n), ns).
+		WithLabels(wire.NetworkLabels(wire.NameEdge, n)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(1)).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(edgesOf(n))))
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n))))
 }
 
 // drainable is desired without the budgets over edges of which one is late: it would
@@ -32,10 +33,10 @@ func drainable(desired []*unstructured.Unstructured, late map[string]bool) []*un
 	lacks := map[string]bool{}
 	for _, u := range desired {
 		if isDesiredEdge(u) && late[u.GetName()] {
-			lacks[u.GetLabels()[labelNetwork]] = true
+			lacks[u.GetLabels()[wire.LabelNetwork]] = true
 		}
 	}
 	return slices.DeleteFunc(desired, func(u *unstructured.Unstructured) bool {
-		return u.GroupVersionKind() == budgetKind && lacks[u.GetLabels()[labelNetwork]]
+		return u.GroupVersionKind() == budgetKind && lacks[u.GetLabels()[wire.LabelNetwork]]
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +19,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
@@ -27,20 +29,8 @@ import (
 // not being ready.
 const untilServing = 24 * 60 * 60
 
-// The inside of an edge's pod.
-const (
-	device     = "net1"
-	runDir     = "/run/oooi"
-	planDir    = "/etc/oooi"
-	podinfoDir = "/etc/podinfo"
-	tokenDir   = "/var/run/secrets/kubernetes.io/serviceaccount"
-
-	networksAnnotation     = "k8s.v1.cni.cncf.io/networks"
-	resourceNameAnnotation = "k8s.v1.cni.cncf.io/resourceName"
-)
-
 // How long a pod may take to end, and how much of that its servers serve on while
-// its guard hands the machines over (4 s at most).
+// its failover agent hands the VMs over (4 s at most).
 const (
 	graceSeconds    = 15
 	serveOnSeconds  = 5
@@ -50,9 +40,9 @@ const (
 // edgeDeployment says by an annotation which pod it is of, so that it is known of
 // one that runs whether it would be made anew.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	return deploymentOf(w, n, edgeName(n, e), ns, edgeLabels(n, e), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return deploymentOf(w, n, wire.EdgeDeploymentName(n, e), ns, wire.EdgeLabels(n, e), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
-			WithLabels(edgeLabels(n, e)).
+			WithLabels(wire.EdgeLabels(n, e)).
 			WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
 			WithSpec(pod(w, n, away, containers(n, e, o)...).
 				WithTerminationGracePeriodSeconds(graceSeconds).
@@ -69,12 +59,12 @@ type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 // else changes.
 func deploymentOf(w world, n network.Network, name, ns string, labels map[string]string, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash, away := hashOf(template(nil)), publishedNodes(w, n)
-	if live, there := w.deployment(name); there && live.Annotations[templateAnnotation] == hash {
+	if live, there := w.deployment(name); there && live.Annotations[wire.AnnotationTemplate] == hash {
 		away = avoided(live)
 	}
 	return appsv1ac.Deployment(name, ns).
 		WithLabels(labels).
-		WithAnnotations(map[string]string{templateAnnotation: hash}).
+		WithAnnotations(map[string]string{wire.AnnotationTemplate: hash}).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(1).
 			WithRevisionHistoryLimit(1).
@@ -98,7 +88,7 @@ func encoded(v any) []byte {
 
 func podAnnotations(networks, container string) map[string]string {
 	return map[string]string{
-		networksAnnotation:                        networks,
+		wire.AnnotationNetworks:                   networks,
 		"openshift.io/required-scc":               "restricted-v2",
 		"kubectl.kubernetes.io/default-container": container,
 	}
@@ -129,7 +119,7 @@ func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 		IPs       []netip.Prefix `json:"ips"`
 		Interface string         `json:"interface"`
 	}
-	s := selection{Name: siblingName(n), Namespace: ns, Interface: device, IPs: held}
+	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held}
 	if n.Attachment.SiblingConfig == "" {
 		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
 	}
@@ -141,7 +131,7 @@ func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 func pod(w world, n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
-		WithServiceAccountName(EdgeRole).
+		WithServiceAccountName(wire.ServiceAccount).
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithImagePullSecrets(corev1ac.LocalObjectReference().WithName("pull-secret")).
@@ -163,9 +153,9 @@ func pod(w world, n network.Network, away []string, containers ...*corev1ac.Cont
 func volumes() []*corev1ac.VolumeApplyConfiguration {
 	return []*corev1ac.VolumeApplyConfiguration{
 		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse("16Mi"))),
-		corev1ac.Volume().WithName("plan").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(PlanConfigMap)),
+		corev1ac.Volume().WithName("plan").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(wire.PlanConfigMap)),
 		corev1ac.Volume().WithName("podinfo").WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().WithItems(
-			corev1ac.DownwardAPIVolumeFile().WithPath("annotations").WithFieldRef(fieldRef("metadata.annotations")))),
+			corev1ac.DownwardAPIVolumeFile().WithPath(wire.PodinfoAnnotations).WithFieldRef(fieldRef("metadata.annotations")))),
 		corev1ac.Volume().WithName("token").WithProjected(corev1ac.ProjectedVolumeSource().WithSources(
 			corev1ac.VolumeProjection().WithServiceAccountToken(corev1ac.ServiceAccountTokenProjection().WithPath("token").WithExpirationSeconds(3607)),
 			corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().WithName("kube-root-ca.crt").
@@ -179,9 +169,9 @@ func fieldRef(path string) *corev1ac.ObjectFieldSelectorApplyConfiguration {
 	return corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)
 }
 
-// containers are the network's servers, Envoy beside the proxy, and the guard of
-// the next hop, which ends at once when the pod is to end: all others serve on
-// while it hands the machines over.
+// containers are the network's servers, Envoy beside the proxy, and the failover
+// agent. The agent ends at once when the pod is to end; all others serve on while it
+// hands the VMs over.
 func containers(n network.Network, e network.Edge, o Options) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
@@ -194,20 +184,19 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 	for _, c := range out {
 		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(serveOnSeconds))))
 	}
-	return append(out, server("guard", n, e.Number, o))
+	return append(out, server(wire.Failover, n, e.Number, o))
 }
 
-// server is one of ours: `oooi dhcp`, `oooi dns`, `oooi proxy`, `oooi guard`,
-// `oooi ask`. Edge 0 is none.
+// server is one of our programs: a network.Service, wire.Failover or wire.ACD. Edge 0
+// is none.
 func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
-	args := append([]string{
-		name,
-		"--plan", planDir + "/" + PlanKey, "--watch",
+	args := slices.Concat(wire.Command(name), []string{
+		"--plan", wire.PlanFile, "--watch",
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
-		"--interface", device, "--run-dir", runDir, "--podinfo", podinfoDir,
-	}, more...)
+		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
+	}, more)
 	probe := corev1ac.Probe().
-		WithExec(corev1ac.ExecAction().WithCommand("oooi", "probe", name, "--run-dir", runDir)).
+		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
 		WithTimeoutSeconds(5)
 	startup := *probe
 	return contained(corev1ac.Container().WithName(name)).
@@ -218,17 +207,17 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithResources(resources("10m", "64Mi", "256Mi")).
 		WithVolumeMounts(
-			mount("run", runDir, false), mount("plan", planDir, true),
-			mount("podinfo", podinfoDir, true), mount("token", tokenDir, true))
+			mount("run", wire.RunDir, false), mount("plan", wire.PlanDir, true),
+			mount("podinfo", wire.PodinfoDir, true), mount("token", wire.TokenDir, true))
 }
 
 // envoyContainer gets no token: what it must know it is told over a Unix socket.
 func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
-	return contained(corev1ac.Container().WithName("envoy")).
+	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(o.EnvoyImage).
-		WithArgs(envoy.Arguments(runDir, edgeName(n, e))...).
+		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e))...).
 		WithResources(resources("50m", "64Mi", "512Mi")).
-		WithVolumeMounts(mount("run", runDir, false))
+		WithVolumeMounts(mount("run", wire.RunDir, false))
 }
 
 // contained is what Pod Security restricted asks of a container, and a root

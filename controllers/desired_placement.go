@@ -15,6 +15,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -92,7 +93,7 @@ func apart(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfigurati
 		WithWhenUnsatisfiable(corev1.DoNotSchedule).
 		WithNodeAffinityPolicy(corev1.NodeInclusionPolicyHonor).
 		WithNodeTaintsPolicy(corev1.NodeInclusionPolicyIgnore).
-		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(edgesOf(n)))
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n)))
 }
 
 // publishedNodes are the nodes that own an address at which n's edges publish,

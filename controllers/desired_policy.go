@@ -23,11 +23,12 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
 // edgePolicy is the NetworkPolicy's name.
-const edgePolicy = "oooi-edge"
+const edgePolicy = wire.NameEdge
 
 // dnsNamespaces are where resolvers of a management cluster run, and dnsPorts
 // where their pods listen: OpenShift's at 5353, which a policy sees, as it sees
@@ -71,10 +72,10 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 	}
 	add(toOutside(plan)...)
 	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
-		WithLabels(plainLabels(nameEdge)).
+		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
 			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
-				metav1ac.LabelSelectorRequirement().WithKey(labelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(nameAsk, nameEdge))).
+				metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
 			WithPolicyTypes(networkingv1.PolicyTypeEgress).
 			WithEgress(rules...))
 }

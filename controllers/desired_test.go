@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -15,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -131,14 +130,14 @@ func TestAddressesOfAnEdge(t *testing.T) {
 	} {
 		t.Run(story, func(t *testing.T) {
 			w, plan := served(t, story)
-			NewWithT(t).Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(Equal(want))
+			NewWithT(t).Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(want))
 		})
 	}
 	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
 		g := NewWithT(t)
 		w, plan := served(t, "lb-name")
 		plan.Networks[0].Attachment.SiblingConfig = ""
-		g.Expect(edge(t, w, plan).Spec.Template.Annotations[networksAnnotation]).To(And(
+		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
 		g.Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement("NetworkAttachmentDefinition"))
 	})
@@ -274,8 +273,8 @@ func TestEdgeRunsTheNetworksServers(t *testing.T) {
 		services   []network.Service
 		containers []string
 	}{
-		"addresses only":    {[]network.Service{network.ServiceDHCP}, []string{"dhcp", "guard"}},
-		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, []string{"dns", "proxy", "envoy", "guard"}},
+		"addresses only":    {[]network.Service{network.ServiceDHCP}, []string{"dhcp", "failover"}},
+		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, []string{"dns", "proxy", "envoy", "failover"}},
 	} {
 		plan.Networks[0].Services = c.services
 		var got []string
@@ -286,7 +285,7 @@ func TestEdgeRunsTheNetworksServers(t *testing.T) {
 	}
 }
 
-// TestHandover: who serves goes on for longer than the guard needs to hand its
+// TestHandover: each server goes on for longer than the failover agent needs to hand its
 // machines over, and the pod outlives both.
 func TestHandover(t *testing.T) {
 	g := NewWithT(t)
@@ -295,11 +294,11 @@ func TestHandover(t *testing.T) {
 		pod := e.Spec.Template.Spec
 		g.Expect(*pod.TerminationGracePeriodSeconds).To(BeEquivalentTo(15))
 		last := pod.Containers[len(pod.Containers)-1]
-		g.Expect(last.Name).To(Equal("guard"))
-		g.Expect(last.Args).To(ContainElements("guard", "--plan", "/etc/oooi/plan.json", "--watch", "--network", "--edge", e.Labels[labelEdge], "net1", "/run/oooi", "/etc/podinfo"))
-		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi", "probe", "guard", "--run-dir", "/run/oooi"}))
+		g.Expect(last.Name).To(Equal("failover"))
+		g.Expect(last.Args).To(ContainElements("edge", "failover", "--plan", "/etc/oooi/plan.json", "--watch", "--network", "--edge", e.Labels[wire.LabelEdge], "net1", "/run/oooi", "/etc/podinfo"))
+		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi", "edge", "probe", "failover", "--run-dir", "/run/oooi"}))
 		for _, c := range pod.Containers {
-			if c.Name == "guard" {
+			if c.Name == "failover" {
 				g.Expect(c.Lifecycle).To(BeNil(), "it says at once that the edge leaves")
 				continue
 			}
@@ -335,8 +334,8 @@ func TestBudget(t *testing.T) {
 			g.Expect(*b.Spec.UnhealthyPodEvictionPolicy).To(Equal(policyv1.AlwaysAllow))
 			n := plan.Networks[found]
 			of := labels.SelectorFromSet(b.Spec.Selector.MatchLabels)
-			g.Expect(of.Matches(labels.Set(edgeLabels(n, n.Edges[0]))) && of.Matches(labels.Set(edgeLabels(n, n.Edges[1])))).To(BeTrue())
-			g.Expect(of.Matches(labels.Set(networkLabels(nameAsk, n))) || of.Matches(labels.Set(edgeLabels(plan.Networks[1-found], n.Edges[0])))).To(BeFalse())
+			g.Expect(of.Matches(labels.Set(wire.EdgeLabels(n, n.Edges[0]))) && of.Matches(labels.Set(wire.EdgeLabels(n, n.Edges[1])))).To(BeTrue())
+			g.Expect(of.Matches(labels.Set(wire.NetworkLabels(wire.NameACD, n))) || of.Matches(labels.Set(wire.EdgeLabels(plan.Networks[1-found], n.Edges[0])))).To(BeFalse())
 			found++
 		}
 		g.Expect(found).To(Equal(want), story)
@@ -357,25 +356,4 @@ func TestEverythingGoesWithTheControlPlane(t *testing.T) {
 		g.Expect(ref.BlockOwnerDeletion).To(BeNil())
 		g.Expect(ownedLabels().AsSelector().Matches(labels.Set(u.GetLabels()))).To(BeTrue(), "what does not carry our labels is never removed")
 	}
-}
-
-func TestNamesAreShortAndTheirOwn(t *testing.T) {
-	g := NewWithT(t)
-	long := strings.Repeat("x", 60)
-	seen := map[string]string{}
-	for _, a := range []network.Attachment{
-		{Namespace: "clusters", Name: "vlan100"}, {Namespace: "clusters", Name: "vlan.100"}, {Namespace: "clusters", Name: "vlan-100"},
-		{Namespace: "a", Name: "b-c"}, {Namespace: "a-b", Name: "c"}, {Namespace: "a", Name: "b.c"},
-		{Namespace: long, Name: long}, {Namespace: long, Name: long + "y"},
-	} {
-		n := network.Network{Name: a.Namespace + "." + a.Name, Attachment: a}
-		for _, name := range []string{edgeName(n, network.Edge{Number: 1}), edgeName(n, network.Edge{Number: 2}), siblingName(n)} {
-			g.Expect(validation.IsDNS1123Label(name)).To(BeEmpty(), name)
-			g.Expect(seen).NotTo(HaveKey(name))
-			seen[name] = n.Name
-		}
-		g.Expect(len(edgeName(n, network.Edge{Number: 1}))).To(BeNumerically("<=", 47), "room for what a pod's name gets behind it")
-		g.Expect(validation.IsValidLabelValue(networkLabel(n))).To(BeEmpty())
-	}
-	g.Expect(seen).To(HaveKey("oooi-edge-clusters-vlan100-1"))
 }

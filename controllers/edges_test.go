@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -35,25 +36,25 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 	h := s.newHosted(t, "asks", nil)
 	h.publish(t)
 	n := h.network("vlan100")
-	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{askName(n)}))
+	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{wire.ACDDeploymentName(n)}))
 	asked := h.deployments(t, "vlan100")[0]
-	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + askName(n), Labels: networkLabels(nameReport, n),
-		Annotations: map[string]string{reportAnnotation: string(network.Report{
+	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + wire.ACDDeploymentName(n), Labels: wire.NetworkLabels(wire.NameReport, n),
+		Annotations: map[string]string{wire.AnnotationReport: string(network.Report{
 			Taken: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
-	report.Labels[labelEdge] = "0"
+	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	later := *r
 	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
 	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
 		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
-	g.Expect(h.names(t)()).To(Equal([]string{askName(n)}))
+	g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}))
 
 	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Eventually(func() int64 { return h.deployments(t, "vlan100")[0].Generation }).WithTimeout(patience).Should(BeNumerically(">", asked.Generation))
 	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(EdgeNotReady), ContainSubstring("looks whether the addresses are free")))
 	h.edgeServes(t)
 	h.wellServed(t)
-	g.Expect(h.names(t)()).To(Equal([]string{edgeName(n, network.Edge{Number: 1}), edgeName(n, network.Edge{Number: 2})}))
+	g.Expect(h.names(t)()).To(Equal([]string{wire.EdgeDeploymentName(n, network.Edge{Number: 1}), wire.EdgeDeploymentName(n, network.Edge{Number: 2})}))
 	g.Expect(h.snapshot(t)).NotTo(HaveKey("Lease "+report.Name), "nobody asks any more")
 }
 
@@ -107,9 +108,9 @@ func testOneEdgeOrTwo(t *testing.T, s *apiServer, _ *Reconciler) {
 	first := h.deployments(t, "vlan100")[0]
 	n := h.network("vlan100")
 	budget := &policyv1.PodDisruptionBudget{}
-	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: budgetName(n)}, budget)).To(Succeed())
+	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.BudgetName(n)}, budget)).To(Succeed())
 	g.Expect(budget.Spec.MaxUnavailable.IntValue()).To(Equal(1))
-	hasBudget := func() bool { _, there := h.snapshot(t)["PodDisruptionBudget "+budgetName(n)]; return there }
+	hasBudget := func() bool { _, there := h.snapshot(t)["PodDisruptionBudget "+wire.BudgetName(n)]; return there }
 	h.annotate(t, "edges", "1")
 	g.Eventually(h.names(t)).WithTimeout(patience).Should(Equal([]string{first.Name}))
 	g.Eventually(hasBudget).WithTimeout(patience).Should(BeFalse())

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // An outcome is how things are after a decision was carried out.
@@ -79,7 +81,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 
 // write applies u and leaves in it what the API server made of it.
 func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstructured) error {
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("applying %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
 	}
@@ -102,7 +104,7 @@ func (w world) has(u *unstructured.Unstructured) bool {
 func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	networks, reporters := map[string]bool{}, map[string]bool{}
 	for _, n := range d.plan.Networks {
-		networks[networkLabel(n)] = true
+		networks[wire.NetworkLabel(n.Name)] = true
 	}
 	for _, u := range d.desired {
 		if u.GroupVersionKind() == deploymentKind {
@@ -111,10 +113,10 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	}
 	return slices.DeleteFunc(slices.Clone(w.owned), func(o metav1.PartialObjectMetadata) bool {
 		switch {
-		case o.GroupVersionKind() == leaseKind && o.Labels[labelName] == nameReport:
+		case o.GroupVersionKind() == leaseKind && o.Labels[wire.LabelName] == wire.NameReport:
 			return reporters[reporter(o.Labels)]
 		case o.GroupVersionKind() == leaseKind:
-			return networks[o.Labels[labelNetwork]]
+			return networks[o.Labels[wire.LabelNetwork]]
 		}
 		return o.GroupVersionKind() == deploymentKind && d.staying[o.Name] || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
@@ -124,7 +126,7 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 
 // reporter is who writes a report, by the labels of either: edge 0 asks.
 func reporter(labels map[string]string) string {
-	return labels[labelNetwork] + "/" + cmp.Or(labels[labelEdge], "0")
+	return labels[wire.LabelNetwork] + "/" + cmp.Or(labels[wire.LabelEdge], "0")
 }
 
 // remove takes everything of ours away. The operator's own rights go last, in a

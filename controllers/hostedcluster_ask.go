@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -24,12 +25,12 @@ const edgesEnd = (graceSeconds + 60) * time.Second
 
 // asking says whether edges of n wait for an answer.
 func (w world) asking(n network.Network, o Options) bool {
-	if len(w.edgesOn(networkLabel(n))) > 0 || w.hasServed(n) {
+	if len(w.edgesOn(wire.NetworkLabel(n.Name))) > 0 || w.hasServed(n) {
 		return false
 	}
-	ask, there := w.deployment(askName(n))
-	want := askDeployment(w, n, o, w.controlPlane.Namespace).Annotations[templateAnnotation]
-	return !there || ask.Annotations[templateAnnotation] != want || !available(ask)
+	ask, there := w.deployment(wire.ACDDeploymentName(n))
+	want := askDeployment(w, n, o, w.controlPlane.Namespace).Annotations[wire.AnnotationTemplate]
+	return !there || ask.Annotations[wire.AnnotationTemplate] != want || !available(ask)
 }
 
 // hasServed says whether edges had n's addresses until now: one has reported, which
@@ -38,13 +39,13 @@ func (w world) asking(n network.Network, o Options) bool {
 func (w world) hasServed(n network.Network) bool {
 	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
 		return was.Name == n.Name && was.Asker() == n.Asker() && slices.Equal(was.Asked(), n.Asked())
-	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == networkLabel(n) && r.Edge > 0 })
+	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
 // edgesOn are the Deployments of edges that there are on a network, by its label.
 func (w world) edgesOn(label string) []appsv1.Deployment {
 	return slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool {
-		return !isEdge(d) || d.Labels[labelNetwork] != label
+		return !isEdge(d) || d.Labels[wire.LabelNetwork] != label
 	})
 }
 
@@ -56,8 +57,8 @@ func (w world) deployment(name string) (appsv1.Deployment, bool) {
 	return w.edges[i], true
 }
 
-func isEdge(d appsv1.Deployment) bool { return d.Labels[labelName] == nameEdge }
-func isAsk(d appsv1.Deployment) bool  { return d.Labels[labelName] == nameAsk }
+func isEdge(d appsv1.Deployment) bool { return d.Labels[wire.LabelName] == wire.NameEdge }
+func isAsk(d appsv1.Deployment) bool  { return d.Labels[wire.LabelName] == wire.NameACD }
 
 // available says whether d's pod is the one that is wished now, and is ready.
 func available(d appsv1.Deployment) bool {
@@ -68,13 +69,13 @@ func available(d appsv1.Deployment) bool {
 // taken are the addresses that the one who asks on n found, now or for a former
 // wish. Edges of ours that are still ending count for nothing.
 func (w world) taken(n network.Network, now time.Time) []network.TakenAddress {
-	ask, there := w.deployment(askName(n))
-	if !there || len(w.edgesOn(networkLabel(n))) > 0 || now.Before(ask.CreationTimestamp.Add(edgesEnd)) {
+	ask, there := w.deployment(wire.ACDDeploymentName(n))
+	if !there || len(w.edgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(ask.CreationTimestamp.Add(edgesEnd)) {
 		return nil
 	}
 	var out []network.TakenAddress
 	for _, r := range w.reports {
-		if r.network == networkLabel(n) && r.Edge == 0 {
+		if r.network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
 			out = append(out, r.Taken...)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -49,11 +50,11 @@ func cuts(w world, d decision) []cut {
 	var out []cut
 	byPlan := func(all ...string) {
 		for _, text := range all {
-			out = append(out, cut{configMapKind, PlanConfigMap, text})
+			out = append(out, cut{configMapKind, wire.PlanConfigMap, text})
 		}
 	}
 	for _, was := range w.last.Networks {
-		if len(w.edgesOn(networkLabel(was))) == 0 {
+		if len(w.edgesOn(wire.NetworkLabel(was.Name))) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(d.plan.Networks, func(n network.Network) bool { return n.Name == was.Name })
@@ -69,7 +70,7 @@ func cuts(w world, d decision) []cut {
 		}
 	}
 	for _, live := range w.edges {
-		if isEdge(live) && available(live) && leavesItsNetwork(d, live.Name, live.Labels[labelNetwork]) {
+		if isEdge(live) && available(live) && leavesItsNetwork(d, live.Name, live.Labels[wire.LabelNetwork]) {
 			out = append(out, cut{deploymentKind, live.Name,
 				fmt.Sprintf("Edge %s goes, as one edge is asked for: each connection by it is cut once, and the other edge takes its machines over.", live.Name)})
 		}
@@ -111,7 +112,7 @@ func sameDoor(a, b network.Listener) bool {
 
 // madeAnew says what the edge's machines will notice.
 func madeAnew(w world, u *unstructured.Unstructured) string {
-	for _, other := range w.edgesOn(u.GetLabels()[labelNetwork]) {
+	for _, other := range w.edgesOn(u.GetLabels()[wire.LabelNetwork]) {
 		if other.Name != u.GetName() && available(other) {
 			return fmt.Sprintf("Edge %s is made anew: each connection by it is cut once, as edge %s takes its machines over first.", u.GetName(), other.Name)
 		}
@@ -126,7 +127,7 @@ func leavesItsNetwork(d decision, name, label string) bool {
 		if isDesiredEdge(u) && u.GetName() == name {
 			return false
 		}
-		goesOn = goesOn || isDesiredEdge(u) && u.GetLabels()[labelNetwork] == label
+		goesOn = goesOn || isDesiredEdge(u) && u.GetLabels()[wire.LabelNetwork] == label
 	}
 	return goesOn && !d.staying[name]
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -49,7 +50,7 @@ type decision struct {
 
 // A reported is what one edge told, or the pod that asks before there are edges.
 type reported struct {
-	// network is the edge's network as its label says it (networkLabel).
+	// network is the edge's network as its label says it (wire.NetworkLabel).
 	network string
 	network.Report
 }
@@ -100,7 +101,7 @@ func tooLarge(p network.Plan) network.Problems {
 	if size <= maxPlan {
 		return nil
 	}
-	return network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
+	return network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + wire.PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
 		"the plan has %d KiB, more than the %d KiB for which there is room in a ConfigMap. Name fewer dns-records, reservations, published Services or registries.", size>>10, maxPlan>>10)}}
 }
 

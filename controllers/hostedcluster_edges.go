@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -17,7 +18,7 @@ import (
 func notServed(o outcome) []string {
 	var out []string
 	for _, d := range o.edges {
-		if isEdge(d) && !isServed(o, d.Labels[labelNetwork]) {
+		if isEdge(d) && !isServed(o, d.Labels[wire.LabelNetwork]) {
 			out = append(out, fmt.Sprintf("Edge %s does not serve: %s. %s", d.Name, why(d), itsPods(d)))
 		}
 	}
@@ -28,7 +29,7 @@ func notServed(o outcome) []string {
 func limits(d decision, o outcome) network.Problems {
 	var out network.Problems
 	for _, e := range o.edges {
-		if label := e.Labels[labelNetwork]; isEdge(e) && !available(e) && isServed(o, label) {
+		if label := e.Labels[wire.LabelNetwork]; isEdge(e) && !available(e) && isServed(o, label) {
 			out = append(out, network.Problem{Detail: fmt.Sprintf("edge %s does not serve: %s; if the other fails, machines lose %s. %s%s",
 				e.Name, why(e), lost(d.plan, label), itsPods(e), notWaitedFor(d, o, e))})
 		}
@@ -44,7 +45,7 @@ func notWaitedFor(d decision, o outcome, late appsv1.Deployment) string {
 	}
 	text := fmt.Sprintf(" So it is for more than %d minutes, and meanwhile nothing keeps the other from being drained.", int(waitedFor.Minutes()))
 	for _, e := range o.edges {
-		if d.held[e.Name] && e.Labels[labelNetwork] == late.Labels[labelNetwork] && e.Name != late.Name {
+		if d.held[e.Name] && e.Labels[wire.LabelNetwork] == late.Labels[wire.LabelNetwork] && e.Name != late.Name {
 			text += fmt.Sprintf(" Edge %s keeps its former version until this one serves; to have it made anew all the same, delete its Deployment.", e.Name)
 		}
 	}
@@ -58,7 +59,7 @@ func unanswered(p network.Plan, o outcome) []string {
 		if !isAsk(d) {
 			continue
 		}
-		what := d.Labels[labelNetwork]
+		what := d.Labels[wire.LabelNetwork]
 		if n, ok := networkLabelled(p, what); ok {
 			what = n.Attachment.String()
 		}
@@ -70,7 +71,7 @@ func unanswered(p network.Plan, o outcome) []string {
 // isServed says whether an edge serves the network with this label.
 func isServed(o outcome, label string) bool {
 	return slices.ContainsFunc(o.edges, func(d appsv1.Deployment) bool {
-		return isEdge(d) && d.Labels[labelNetwork] == label && available(d)
+		return isEdge(d) && d.Labels[wire.LabelNetwork] == label && available(d)
 	})
 }
 
@@ -99,7 +100,7 @@ func isEnding(d appsv1.Deployment) bool {
 }
 
 func itsPods(d appsv1.Deployment) string {
-	return fmt.Sprintf("Its pods: kubectl -n %s describe pod -l %s=%s.", d.Namespace, labelNetwork, d.Labels[labelNetwork])
+	return fmt.Sprintf("Its pods: kubectl -n %s describe pod -l %s=%s.", d.Namespace, wire.LabelNetwork, d.Labels[wire.LabelNetwork])
 }
 
 // lost is what machines have by the network with this label.
@@ -111,7 +112,7 @@ func lost(p network.Plan, label string) string {
 }
 
 func networkLabelled(p network.Plan, label string) (network.Network, bool) {
-	i := slices.IndexFunc(p.Networks, func(n network.Network) bool { return networkLabel(n) == label })
+	i := slices.IndexFunc(p.Networks, func(n network.Network) bool { return wire.NetworkLabel(n.Name) == label })
 	if i < 0 {
 		return network.Network{}, false
 	}

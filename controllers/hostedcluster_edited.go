@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // isEdited says whether somebody else wrote to live's template, and it differs from
@@ -28,7 +30,7 @@ func isEdited(live appsv1.Deployment, u *unstructured.Unstructured) bool {
 		return false
 	}
 	is, be := live.Spec.Template, want.Spec.Template
-	return is.Annotations[networksAnnotation] != be.Annotations[networksAnnotation] || slices.ContainsFunc(be.Spec.Containers, func(c corev1.Container) bool {
+	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] || slices.ContainsFunc(be.Spec.Containers, func(c corev1.Container) bool {
 		return !slices.ContainsFunc(is.Spec.Containers, func(x corev1.Container) bool {
 			return x.Name == c.Name && x.Image == c.Image && slices.Equal(x.Args, c.Args) && equality.Semantic.DeepEqual(x.Resources, c.Resources)
 		})
@@ -37,7 +39,7 @@ func isEdited(live appsv1.Deployment, u *unstructured.Unstructured) bool {
 
 // isOthers says whether m has fields of a template that we write, and is not ours.
 func isOthers(m metav1.ManagedFieldsEntry) bool {
-	return m.Manager != FieldOwner && m.FieldsV1 != nil && slices.ContainsFunc([]string{"image", "args", "resources", networksAnnotation}, func(field string) bool {
+	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc([]string{"image", "args", "resources", wire.AnnotationNetworks}, func(field string) bool {
 		return bytes.Contains(m.FieldsV1.Raw, []byte(`"f:`+field+`"`))
 	})
 }

@@ -28,6 +28,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -121,7 +122,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	for _, named := range []struct {
 		kind schema.GroupVersionKind
 		name string
-	}{{configMapKind, PlanConfigMap}, {serviceAccountKind, EdgeRole}, {roleBindingKind, EdgeRole}, {networkPolicyKind, edgePolicy}} {
+	}{{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy}} {
 		found, err := r.ownedByName(ctx, named.kind, ns, named.name)
 		if err != nil {
 			return err
@@ -158,11 +159,11 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 func reports(owned []metav1.PartialObjectMetadata) []reported {
 	var out []reported
 	for _, o := range owned {
-		if o.GroupVersionKind() != leaseKind || o.Labels[labelName] != nameReport {
+		if o.GroupVersionKind() != leaseKind || o.Labels[wire.LabelName] != wire.NameReport {
 			continue
 		}
-		if r, err := network.ReadReport([]byte(o.Annotations[reportAnnotation])); err == nil {
-			out = append(out, reported{network: o.Labels[labelNetwork], Report: r})
+		if r, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
+			out = append(out, reported{network: o.Labels[wire.LabelNetwork], Report: r})
 		}
 	}
 	return out
@@ -172,14 +173,14 @@ func reports(owned []metav1.PartialObjectMetadata) []reported {
 // is never none, as machines would lose what they have by it: fault says so.
 func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan, fault network.Problems, err error) {
 	var cm corev1.ConfigMap
-	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: PlanConfigMap}, &cm); err != nil {
+	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}, &cm); err != nil {
 		return p, nil, client.IgnoreNotFound(err)
 	}
-	p, err = network.ReadPlan([]byte(cm.Data[PlanKey]))
+	p, err = network.ReadPlan([]byte(cm.Data[wire.PlanKey]))
 	if err != nil {
-		fault = network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
+		fault = network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + wire.PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
 			"the plan in force can't be read (ConfigMap %s in namespace %s: %v), so nobody knows which addresses its machines have. Put back what it was; or, where no machine runs, delete it.",
-			PlanConfigMap, ns, err)}}
+			wire.PlanConfigMap, ns, err)}}
 	}
 	return p, fault, nil
 }

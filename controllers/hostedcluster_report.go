@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -289,7 +290,7 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
 	u.SetNamespace(hc.Namespace)
 	u.SetName(hc.Name)
-	err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

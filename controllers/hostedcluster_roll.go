@@ -12,6 +12,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // A roll is what becomes of the edges that there are. Each is a set of names.
@@ -37,7 +39,7 @@ func rolling(w world, desired []*unstructured.Unstructured, now time.Time) roll 
 	of := map[string][]edgeNow{}
 	for _, u := range desired {
 		if isDesiredEdge(u) {
-			label := u.GetLabels()[labelNetwork]
+			label := u.GetLabels()[wire.LabelNetwork]
 			of[label] = append(of[label], nowOf(w, u, now))
 		}
 	}
@@ -65,7 +67,7 @@ func nowOf(w world, u *unstructured.Unstructured, now time.Time) edgeNow {
 	live, there := w.deployment(u.GetName())
 	return edgeNow{
 		name: u.GetName(), there: there,
-		unguarded: there && live.Annotations[templateAnnotation] == "",
+		unguarded: there && live.Annotations[wire.AnnotationTemplate] == "",
 		older:     there && !hasTemplate(live, u),
 		serves:    there && available(live),
 		late:      there && isLate(live, now),
@@ -136,11 +138,11 @@ func rolls(w world, u *unstructured.Unstructured) bool {
 }
 
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	return live.Annotations[templateAnnotation] == u.GetAnnotations()[templateAnnotation] && !isEdited(live, u)
+	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !isEdited(live, u)
 }
 
 func isDesiredEdge(u *unstructured.Unstructured) bool {
-	return u.GroupVersionKind() == deploymentKind && u.GetLabels()[labelName] == nameEdge
+	return u.GroupVersionKind() == deploymentKind && u.GetLabels()[wire.LabelName] == wire.NameEdge
 }
 
 // stays says whether an edge that is not desired any more serves on for a while:
@@ -152,7 +154,7 @@ func stays(w world, desired []*unstructured.Unstructured, live appsv1.Deployment
 	}
 	wanted, heirs := false, false
 	for _, u := range desired {
-		if !isDesiredEdge(u) || u.GetLabels()[labelNetwork] != live.Labels[labelNetwork] {
+		if !isDesiredEdge(u) || u.GetLabels()[wire.LabelNetwork] != live.Labels[wire.LabelNetwork] {
 			continue
 		}
 		if u.GetName() == live.Name {

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -39,7 +40,7 @@ func (w world) seenByEdges(p network.Plan, now time.Time) network.Problems {
 		ps = append(ps, n.TakenBy(w.taken(n, now))...)
 		for _, e := range n.Edges {
 			for _, r := range w.reports {
-				if r.network == networkLabel(n) && r.Edge == e.Number && r.SlowTakeover != "" {
+				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.SlowTakeover != "" {
 					ps = append(ps, n.Slow(e.Number, r.SlowTakeover))
 				}
 			}
@@ -58,7 +59,7 @@ func (w world) apart(n network.Network) (edge int, since time.Time) {
 		return 0, since
 	}
 	for _, e := range n.Edges {
-		live, there := w.deployment(edgeName(n, e))
+		live, there := w.deployment(wire.EdgeDeploymentName(n, e))
 		if !there || !available(live) {
 			return 0, since
 		}
@@ -66,7 +67,7 @@ func (w world) apart(n network.Network) (edge int, since time.Time) {
 			since = at
 		}
 		for _, r := range w.reports {
-			if edge == 0 && r.network == networkLabel(n) && r.Edge == e.Number && r.Sibling == network.SiblingLost {
+			if edge == 0 && r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.Sibling == network.SiblingLost {
 				edge = e.Number
 			}
 		}
@@ -98,7 +99,7 @@ func (w world) lookAgain(p network.Plan, o Options, now time.Time) time.Duration
 
 // whileAsking is how soon an answer is looked for on n.
 func (w world) whileAsking(n network.Network, now time.Time) time.Duration {
-	ask, there := w.deployment(askName(n))
+	ask, there := w.deployment(wire.ACDDeploymentName(n))
 	since := ask.CreationTimestamp.Time
 	for _, c := range ask.Status.Conditions {
 		if c.LastUpdateTime.After(since) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -168,10 +169,10 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 			}
 		}
 		cm := &corev1.ConfigMap{}
-		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, cm); err != nil {
+		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm); err != nil {
 			return err
 		}
-		plan, err := network.ReadPlan([]byte(cm.Data[PlanKey]))
+		plan, err := network.ReadPlan([]byte(cm.Data[wire.PlanKey]))
 		if err != nil {
 			return err
 		}
@@ -204,7 +205,7 @@ func (h hosted) serves(t *testing.T, d *appsv1.Deployment) error {
 func (h hosted) deployments(t *testing.T, definition string) []appsv1.Deployment {
 	t.Helper()
 	list := &appsv1.DeploymentList{}
-	NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels{labelNetwork: networkLabel(h.network(definition))})).To(Succeed())
+	NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels{wire.LabelNetwork: wire.NetworkLabel(h.network(definition).Name)})).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items
 }
@@ -213,7 +214,7 @@ func (h hosted) deployments(t *testing.T, definition string) []appsv1.Deployment
 func (h hosted) edge() string { return h.edgeOf("vlan100") }
 
 func (h hosted) edgeOf(definition string) string {
-	return edgeName(h.network(definition), network.Edge{Number: 1})
+	return wire.EdgeDeploymentName(h.network(definition), network.Edge{Number: 1})
 }
 
 // network is what names are made from.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -130,7 +131,7 @@ func needed(w world, plan network.Plan) []connection {
 // theEdge is the pod of plan's first edge.
 func theEdge(plan network.Plan) party {
 	n := plan.Networks[0]
-	return party{namespace: plan.Cluster.ControlPlaneNamespace, labels: edgeLabels(n, n.Edges[0]), address: netip.MustParseAddr("10.128.0.77")}
+	return party{namespace: plan.Cluster.ControlPlaneNamespace, labels: wire.EdgeLabels(n, n.Edges[0]), address: netip.MustParseAddr("10.128.0.77")}
 }
 
 // policies are HyperShift's for the cluster of plan, and ours after them.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/test/golden"
@@ -61,7 +62,7 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 		asks := d.desired
 		w.edges = askedFor(t, w, d.plan)
 		for _, u := range slices.Concat(asks, decide(w, testOptions, testNow).desired) {
-			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(FieldOwner), client.DryRunAll)).
+			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
 				To(Succeed(), "seed %d: %s %s", seed, u.GetKind(), u.GetName())
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -50,8 +51,8 @@ func (h hosted) snapshot(t *testing.T) map[string]string {
 func (h hosted) plan(t *testing.T) string {
 	t.Helper()
 	c := &corev1.ConfigMap{}
-	NewWithT(t).Expect(h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, c)).To(Succeed())
-	return c.Data[PlanKey]
+	NewWithT(t).Expect(h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, c)).To(Succeed())
+	return c.Data[wire.PlanKey]
 }
 
 // served is a cluster that is served.
@@ -68,7 +69,7 @@ func (s *apiServer) served(t *testing.T, name string) hosted {
 func (h hosted) lease(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Expect(h.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.192.168.100.10",
-		Labels: map[string]string{labelName: "dhcp", labelPartOf: ours, labelManagedBy: ours, labelNetwork: network.Shortened(h.ns+".vlan100", 63)}}})).To(Succeed())
+		Labels: map[string]string{wire.LabelName: "dhcp", wire.LabelPartOf: wire.Owner, wire.LabelManagedBy: wire.Owner, wire.LabelNetwork: network.Shortened(h.ns+".vlan100", 63)}}})).To(Succeed())
 }
 
 // again reconciles once more, and waits for nothing.
@@ -105,9 +106,9 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.publish(t)
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
 	always := []string{"ServiceAccount oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan",
-		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + siblingName(h.network("vlan100"))}
+		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
-	g.Expect(names()).To(ConsistOf(append(always, "Deployment "+askName(h.network("vlan100")))))
+	g.Expect(names()).To(ConsistOf(append(always, "Deployment "+wire.ACDDeploymentName(h.network("vlan100")))))
 	g.Expect(h.condition(t).Message).To(ContainSubstring("looks whether the addresses are free"))
 	g.Expect(h.plan(t)).To(And(ContainSubstring(`"203.0.113.10"`), ContainSubstring("oauth-clusters-optin.apps.mgmt.example.com")))
 	h.edgeServes(t)
@@ -116,8 +117,8 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(c.Status).To(Equal(metav1.ConditionTrue))
 	g.Expect(c.ObservedGeneration).To(Equal(h.hostedCluster(t).Generation))
 	g.Expect(c.Message).To(ContainSubstring("192.168.100.3"))
-	g.Expect(names()).To(ConsistOf(append(always, "PodDisruptionBudget "+budgetName(h.network("vlan100")),
-		"Deployment "+h.edge(), "Deployment "+edgeName(h.network("vlan100"), network.Edge{Number: 2}))))
+	g.Expect(names()).To(ConsistOf(append(always, "PodDisruptionBudget "+wire.BudgetName(h.network("vlan100")),
+		"Deployment "+h.edge(), "Deployment "+wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))))
 
 	h.annotate(t, "lease-time", "30m")
 	hash := func() string { return h.condition(t).Message[len(c.Message)-len("12345678)"):] }
@@ -249,7 +250,7 @@ func testDrift(t *testing.T, s *apiServer, r *Reconciler) {
 	t.Run("the plan deleted", func(t *testing.T) {
 		g := NewWithT(t)
 		before := h.plan(t)
-		g.Expect(s.admin.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: PlanConfigMap}})).To(Succeed())
+		g.Expect(s.admin.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.PlanConfigMap}})).To(Succeed())
 		again(t, r, h) // ConfigMaps are not watched: the next look heals it
 		g.Expect(h.plan(t)).To(Equal(before))
 	})

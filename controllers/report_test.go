@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -20,7 +21,7 @@ import (
 
 func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
 	d := appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "oooi-edge-clusters-vlan100-1", Namespace: "clusters-blue", Generation: 2, Labels: map[string]string{labelName: nameEdge, labelNetwork: "clusters.vlan100"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "oooi-edge-clusters-vlan100-1", Namespace: "clusters-blue", Generation: 2, Labels: map[string]string{wire.LabelName: wire.NameEdge, wire.LabelNetwork: "clusters.vlan100"}},
 		Status:     appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
 	}
 	change(&d)
@@ -35,7 +36,7 @@ func TestVerdict(t *testing.T) {
 	taken := network.Problem{Reason: network.AddressInUse, Detail: "By MAC x.", Blocking: true}
 	starting := deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 })
 	asking := deployment(func(d *appsv1.Deployment) {
-		d.Name, d.Labels[labelName], d.Status.AvailableReplicas = "oooi-ask-clusters-vlan100", nameAsk, 0
+		d.Name, d.Labels[wire.LabelName], d.Status.AvailableReplicas = "oooi-acd-clusters-vlan100", wire.NameACD, 0
 	})
 	note := network.Problem{Reason: network.ImagesUnreachable, Detail: "no images."}
 	for name, c := range map[string]struct {
@@ -67,10 +68,10 @@ func TestVerdict(t *testing.T) {
 			"(1) OAuth is not there. (2) edge two does not serve: its pod is not ready; if the other fails"},
 		"neither of two edges": {serve, nil, outcome{edges: []appsv1.Deployment{starting, starting}}, EdgeNotReady, "Edge two does not serve: its pod is not ready. "},
 		"an edge of another network": {serve, nil, outcome{edges: append(serving, deployment(func(d *appsv1.Deployment) {
-			d.Name, d.Labels, d.Status.AvailableReplicas = "storage", map[string]string{labelName: nameEdge, labelNetwork: "clusters.storage"}, 0
+			d.Name, d.Labels, d.Status.AvailableReplicas = "storage", map[string]string{wire.LabelName: wire.NameEdge, wire.LabelNetwork: "clusters.storage"}, 0
 		}))}, EdgeNotReady, "Edge storage does not serve: its pod is not ready."},
 		"addresses asked for": {serve, nil, outcome{edges: []appsv1.Deployment{asking}}, EdgeNotReady,
-			"Network clusters/vlan100 is not served yet: Deployment oooi-ask-clusters-vlan100 looks whether the addresses are free, and edges are made then; its pod is not ready."},
+			"Network clusters/vlan100 is not served yet: Deployment oooi-acd-clusters-vlan100 looks whether the addresses are free, and edges are made then; its pod is not ready."},
 		"addresses asked for, and taken": {serve, network.Problems{waiting, taken}, outcome{edges: []appsv1.Deployment{asking}}, "AddressInUse", "By MAC x. (settings"},
 		"taken on another network":       {serve, network.Problems{taken}, outcome{edges: append(serving, asking)}, "AddressInUse", "By MAC x. The rest is served. (settings"},
 		"refused while it asks":          {leave, network.Problems{blocking}, outcome{edges: []appsv1.Deployment{asking}}, "CIDRMissing", "No CIDR. Nothing is applied."},

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // testRights are what the operator must not be able to do.
@@ -48,7 +50,7 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		},
 		"make a Role":                         func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
 		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding("oooi-edge", "cluster-admin")) },
-		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", EdgeRole)) },
+		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", wire.ServiceAccount)) },
 		"make a Deployment elsewhere":         func(ctx context.Context) error { return c.Create(ctx, &appsv1.Deployment{ObjectMeta: in("default")}) },
 		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
 		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
@@ -79,14 +81,14 @@ func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "edge")
 	conf := rest.CopyConfig(s.operator)
-	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + EdgeRole, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
+	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + wire.ServiceAccount, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
 	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test", Labels: ownedLabels()}}
 	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Delete(t.Context(), lease)).To(Succeed())
-	g.Expect(c.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: PlanConfigMap}, &corev1.ConfigMap{})).To(Succeed())
+	g.Expect(c.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, &corev1.ConfigMap{})).To(Succeed())
 	g.Expect(apierrors.IsForbidden(c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}))).To(BeTrue())
 	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(h.ns)))).To(BeTrue())
 	g.Expect(apierrors.IsForbidden(c.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(h.ns)))).To(BeTrue())

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -76,7 +77,7 @@ func stopped(d appsv1.Deployment) appsv1.Deployment {
 }
 
 func older(d appsv1.Deployment) appsv1.Deployment {
-	d.Annotations = map[string]string{templateAnnotation: "older"}
+	d.Annotations = map[string]string{wire.AnnotationTemplate: "older"}
 	return d
 }
 

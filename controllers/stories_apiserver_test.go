@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -31,17 +32,17 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			w.edges = askedFor(t, w, d.plan)
 			d = decide(w, testOptions, testNow)
 			for _, u := range slices.Concat(asks, d.desired, []*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}) {
-				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(FieldOwner), client.DryRunAll)).
+				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
 					To(Succeed(), "%s %s", u.GetKind(), u.GetName())
 			}
 			for _, n := range d.plan.Networks {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "try"}}
 				for _, e := range n.Edges {
 					pod.Spec = podOf(t, w, edgeDeployment(w, n, e, testOptions, ns.Name))
-					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", edgeName(n, e))
+					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.EdgeDeploymentName(n, e))
 				}
 				pod.Spec = podOf(t, w, askDeployment(w, n, testOptions, ns.Name))
-				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", askName(n))
+				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.ACDDeploymentName(n))
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // TestNodesMakeNoEdgeAnew: which node has a published address is heeded when a pod is
@@ -55,13 +57,15 @@ func TestEdgesThatWereEdited(t *testing.T) {
 	}{
 		"another image":   {kubectl("image"), image, true},
 		"other arguments": {kubectl("args"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Args = []string{"dns", "--debug"} }, true},
-		"other addresses": {kubectl(networksAnnotation), func(d *appsv1.Deployment) { d.Spec.Template.Annotations = map[string]string{networksAnnotation: "[]"} }, true},
+		"other addresses": {kubectl(wire.AnnotationNetworks), func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations = map[string]string{wire.AnnotationNetworks: "[]"}
+		}, true},
 		"more memory": {kubectl("resources"), func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("1Gi")
 		}, true},
 		"a container less":             {kubectl("image"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = d.Spec.Template.Spec.Containers[1:] }, true},
 		"the same said":                {kubectl("image"), func(*appsv1.Deployment) {}, false},
-		"by a webhook, as we wrote it": {metav1.ManagedFieldsEntry{Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: kubectl("image").FieldsV1}, image, false},
+		"by a webhook, as we wrote it": {metav1.ManagedFieldsEntry{Manager: wire.Owner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: kubectl("image").FieldsV1}, image, false},
 		"a restart": {kubectl("annotations"), func(d *appsv1.Deployment) {
 			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", "now")
 		}, false},

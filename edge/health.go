@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -72,10 +71,6 @@ type Question struct {
 
 // SiblingPath is where a guard says whether it sees its sibling serve.
 const SiblingPath = "/sibling"
-
-// Socket is where the named program (dhcp, dns, proxy, guard, ask) answers in
-// runDir.
-func Socket(runDir, name string) string { return filepath.Join(runDir, name+".sock") }
 
 // A Health asks one server, again and again. It keeps no connection open, so that
 // who ended is away at once.

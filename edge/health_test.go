@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // TestHealth: a server that is not ready may serve all the same, and who is not
@@ -20,7 +21,7 @@ import (
 func TestHealth(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
-	socket := edge.Socket(dir, "dhcp")
+	socket := wire.Socket(dir, "dhcp")
 	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue(), "no socket")
 	l, err := net.Listen("unix", socket)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -70,7 +71,7 @@ func TestSiblingServes(t *testing.T) {
 		}
 		return nil
 	}
-	guard, dns := edge.Socket(t.TempDir(), "guard"), edge.Socket(t.TempDir(), "dns")
+	guard, dns := wire.Socket(t.TempDir(), wire.Failover), wire.Socket(t.TempDir(), "dns")
 	g.Expect(edge.Away(edge.HealthAt(guard).SiblingServes(t.Context()))).To(BeTrue())
 	go func() {
 		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.SiblingPath, Why: why})
@@ -86,7 +87,7 @@ func TestSiblingServes(t *testing.T) {
 // TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.
 func TestHealthOfWhoDoesNotServeMachines(t *testing.T) {
 	g := NewWithT(t)
-	socket := edge.Socket(t.TempDir(), "guard")
+	socket := wire.Socket(t.TempDir(), wire.Failover)
 	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil, nil) }()
 	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
 	g.Expect(edge.Serves(t.Context(), socket)).NotTo(Succeed())

@@ -22,12 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-)
 
-const (
-	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// networkStatus is Multus' annotation: which interface got what.
-	networkStatus = "k8s.v1.cni.cncf.io/network-status"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // A Kube is the API server as one edge sees it: its own namespace, by the
@@ -48,7 +44,7 @@ func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--watch is for a pod in a cluster: %w", err)
 	}
-	namespace, err := os.ReadFile(filepath.Join(serviceAccount, "namespace"))
+	namespace, err := os.ReadFile(filepath.Join(wire.TokenDir, "namespace"))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +63,7 @@ func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*
 	// Leases are written while machines wait: a burst of power-ons must not queue
 	// here. The API server's own fairness decides.
 	c.QPS = -1
-	c.UserAgent = "oooi-edge"
+	c.UserAgent = wire.NameEdge
 	c.Timeout = 0
 	dyn, err := dynamic.NewForConfig(c)
 	if err != nil {
@@ -94,7 +90,7 @@ func (k *Kube) Device() string { return k.device }
 // default route in <root>/proc/net/route.
 func Default(root, podinfo string) (string, error) {
 	if podinfo != "" {
-		b, err := os.ReadFile(filepath.Join(podinfo, "annotations"))
+		b, err := os.ReadFile(filepath.Join(podinfo, wire.PodinfoAnnotations))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -118,7 +114,7 @@ func Default(root, podinfo string) (string, error) {
 func markedDefault(annotations string) string {
 	for line := range strings.Lines(annotations) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if key != networkStatus {
+		if key != wire.AnnotationNetworkStatus {
 			continue
 		}
 		text, err := strconv.Unquote(value)

@@ -20,18 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
 const (
-	labelName      = "app.kubernetes.io/name"
-	labelPartOf    = "app.kubernetes.io/part-of"
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	prefix         = "hostedcluster.densityops.com/"
-	labelNetwork   = prefix + "network"
-
-	annotationMachine = prefix + "machine"
-	annotationMAC     = prefix + "mac"
 	// nobody holds an address that a client found in use.
 	nobody = "declined"
 	// writeWithin is how long one write may take before the client is left to ask
@@ -66,7 +59,7 @@ func (k *Kube) Leases(ctx context.Context, name string) *Leases {
 		byAddr: map[netip.Addr]stored{}, byMAC: map[string]map[netip.Addr]bool{},
 	}
 	only := func(o *metav1.ListOptions) {
-		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: leaseLabels(name)})
+		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: wire.LeaseLabels(name)})
 	}
 	l := k.lister(k.client.CoordinationV1().RESTClient(), "leases", only)
 	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, slimLease, on(s.take, s.drop))
@@ -78,10 +71,6 @@ func slimLease(o any) (any, error) {
 		l.ManagedFields = nil
 	}
 	return o, nil
-}
-
-func leaseLabels(name string) map[string]string {
-	return map[string]string{labelName: "dhcp", labelPartOf: "oooi", labelManagedBy: "oooi", labelNetwork: network.Shortened(name, 63)}
 }
 
 // Ready is nil when every lease that there was has been seen. Until then no new
@@ -156,9 +145,9 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	var err error
 	if there {
 		object.ResourceVersion = now.version
-		out, err = api.Update(ctx, object, metav1.UpdateOptions{FieldManager: "oooi"})
+		out, err = api.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
 	} else {
-		out, err = api.Create(ctx, object, metav1.CreateOptions{FieldManager: "oooi"})
+		out, err = api.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
 	}
 	switch {
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
@@ -187,7 +176,7 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, leaseName(s.network, was.Address), metav1.DeleteOptions{
+	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, wire.LeaseName(s.network, was.Address), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{ResourceVersion: &now.version},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {

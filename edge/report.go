@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -31,21 +32,19 @@ const (
 
 // A Reporter keeps one report in a cluster.
 type Reporter struct {
-	client     kubernetes.Interface
-	namespace  string
-	name       string
-	labels     map[string]string
-	annotation string
-	log        *slog.Logger
-	signal     signal
+	client    kubernetes.Interface
+	namespace string
+	lease     wire.ReportLease
+	log       *slog.Logger
+	signal    signal
 
 	mu     sync.Mutex
 	report string
 }
 
-// Reporter keeps a report in the named Lease, under an annotation.
-func (k *Kube) Reporter(name string, labels map[string]string, annotation string) *Reporter {
-	return &Reporter{client: k.client, namespace: k.namespace, name: name, labels: labels, annotation: annotation, log: k.log}
+// Reporter keeps a report in a Lease object.
+func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
+	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log}
 }
 
 // Tell replaces the report. It returns at once.
@@ -77,7 +76,7 @@ func (r *Reporter) Run(ctx context.Context) {
 				failed = ""
 			case failed != err.Error() && ctx.Err() == nil:
 				failed = err.Error()
-				r.log.Warn("the report was not written, trying again", "report", r.name, "error", err)
+				r.log.Warn("the report was not written, trying again", "report", r.lease.Name, "error", err)
 				fallthrough
 			default:
 				again = reportAgain
@@ -102,12 +101,12 @@ func (r *Reporter) write(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
 	api := r.client.CoordinationV1().Leases(r.namespace)
-	o, err := api.Get(ctx, r.name, metav1.GetOptions{})
+	o, err := api.Get(ctx, r.lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		_, err = api.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-			Name: r.name, Labels: r.labels, Annotations: map[string]string{r.annotation: text},
-		}}, metav1.CreateOptions{FieldManager: "oooi"})
+			Name: r.lease.Name, Labels: r.lease.Labels, Annotations: map[string]string{wire.AnnotationReport: text},
+		}}, metav1.CreateOptions{FieldManager: wire.Owner})
 		return err
 	case err != nil:
 		return err
@@ -116,15 +115,15 @@ func (r *Reporter) write(ctx context.Context, text string) error {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	maps.Copy(labels, r.labels)
-	if o.Annotations[r.annotation] == text && maps.Equal(labels, o.Labels) {
+	maps.Copy(labels, r.lease.Labels)
+	if o.Annotations[wire.AnnotationReport] == text && maps.Equal(labels, o.Labels) {
 		return nil
 	}
 	o.Labels = labels
 	if o.Annotations == nil {
 		o.Annotations = map[string]string{}
 	}
-	o.Annotations[r.annotation] = text
-	_, err = api.Update(ctx, o, metav1.UpdateOptions{FieldManager: "oooi"})
+	o.Annotations[wire.AnnotationReport] = text
+	_, err = api.Update(ctx, o, metav1.UpdateOptions{FieldManager: wire.Owner})
 	return err
 }

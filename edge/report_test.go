@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -59,7 +60,7 @@ func testReports(t *testing.T, c cluster) {
 		return o.Annotations[annotation]
 	}
 	leases := c.kube(t).Leases(t.Context(), "clusters.vlan300")
-	r := k.Reporter(name, labels, annotation)
+	r := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go r.Run(t.Context())
 	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is nothing to tell yet")
 	first := network.Report{Edge: 1, Sibling: "serves"}
@@ -81,7 +82,7 @@ func testReports(t *testing.T, c cluster) {
 
 	// The next pod of the same edge.
 	was := tries.Load()
-	next := k.Reporter(name, labels, annotation)
+	next := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go next.Run(t.Context())
 	next.Tell(second)
 	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))

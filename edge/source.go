@@ -18,12 +18,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 const (
-	// planObject is the ConfigMap with the plan, planKey the key in it.
-	planObject = "oooi-plan"
-	planKey    = "plan.json"
 	// readAgain is how often the file is read. A mounted ConfigMap is a symbolic link
 	// that is swapped, which a read sees and a watch of the file does not.
 	readAgain = time.Second
@@ -78,9 +77,9 @@ func (s *Source) Changed() <-chan struct{} { return s.signal.changed() }
 func (s *Source) Run(ctx context.Context) error {
 	if s.kube != nil {
 		only := func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", planObject).String()
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", wire.PlanConfigMap).String()
 		}
-		watch := func(c *corev1.ConfigMap) { s.take(c.Data[planKey], true) }
+		watch := func(c *corev1.ConfigMap) { s.take(c.Data[wire.PlanKey], true) }
 		follow(ctx, s.kube.lister(s.kube.client.CoreV1().RESTClient(), "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
 	}
 	tick := time.NewTicker(readAgain)

@@ -13,6 +13,7 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 )
@@ -56,7 +57,7 @@ func unserved(seg network.Segment, r network.Reason, detail string) network.Prob
 
 // read is what package nad needs of a NetworkAttachmentDefinition.
 func read(n nadv1.NetworkAttachmentDefinition) nad.Definition {
-	d := nad.Definition{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[nad.ResourceNameAnnotation], Config: n.Spec.Config}
+	d := nad.Definition{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
 	for _, owner := range n.OwnerReferences {
 		if owner.Kind == "ClusterUserDefinedNetwork" || owner.Kind == "UserDefinedNetwork" {
 			d.UserDefined = nad.Owner{Kind: owner.Kind, Name: owner.Name}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 const (
@@ -28,7 +29,7 @@ type sibling struct{ serves atomic.Bool }
 // nothing is left to an edge that nobody sees.
 func (s *sibling) watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer s.serves.Store(false)
-	guard := edge.HealthAt(edge.Socket(runDir, "guard"))
+	guard := edge.HealthAt(wire.Socket(runDir, wire.Failover))
 	tick := time.NewTicker(siblingAgain)
 	defer tick.Stop()
 	for {

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -30,7 +31,7 @@ func TestEdgesShareClients(t *testing.T) {
 		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
 	}
 	for e := range dhcp {
-		g.Eventually(func() error { return edge.Serves(t.Context(), edge.Socket(e.dir, "dhcp")) }, "20s").Should(Succeed())
+		g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }, "20s").Should(Succeed())
 	}
 	// By its identifier, which udhcpc makes of the MAC, this one is edge 1's.
 	machine := netns.New(t)
@@ -42,7 +43,7 @@ func TestEdgesShareClients(t *testing.T) {
 	counts := func(e *guarded, outcome, kind string, times int) {
 		t.Helper()
 		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
-		g.Eventually(func() string { return scraped(t, edge.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
+		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
 	}
 	const shares, all = "shares broadcasts with the other edge", "answers every broadcast"
 	says := func(e *guarded, what string, times int) {
@@ -78,5 +79,5 @@ func TestEdgesShareClients(t *testing.T) {
 	says(two, all, 2)
 	boots()
 	counts(two, "offered", "DISCOVER", 3)
-	g.Expect(scraped(t, edge.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-sibling"), "it is its machine")
+	g.Expect(scraped(t, wire.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-sibling"), "it is its machine")
 }

@@ -41,14 +41,12 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(
-		newAskCommand(),
 		newDHCPCommand(),
 		newDNSCommand(),
-		newGuardCommand(),
+		newEdgeCommand(),
 		newLintCommand(),
 		newManagerCommand(),
 		newPlanCommand(),
-		newProbeCommand(),
 		newProxyCommand(),
 	)
 	return c

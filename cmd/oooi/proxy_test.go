@@ -22,6 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -142,7 +143,7 @@ func TestProxyStartsAnEnvoy(t *testing.T) {
 	v.edge.Address(t, "net1", blueService+"/32")
 	g.Eventually(probe, "30s").Should(BeEmpty())
 
-	g.Expect(scraped(t, edge.Socket(run, "proxy"))).To(ContainSubstring("downstream_cx_total"), "Envoy's counters")
+	g.Expect(scraped(t, wire.Socket(run, "proxy"))).To(ContainSubstring("downstream_cx_total"), "Envoy's counters")
 	g.Expect(v.edge.Run(t, "ss", "-Hlnt")).NotTo(MatchRegexp(`(?m)^LISTEN\s+\d+\s+\d+\s+[^%]+:\d+\s`), "every socket is bound to its device")
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // serverFlags are the flags that every server has.
@@ -37,8 +38,8 @@ func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster, where the file holds more than one")
 	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network, where the plan has more than one")
 	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge, where the network has more than one")
-	c.Flags().StringVar(&f.device, "interface", "net1", "network interface to serve on; nothing is answered on others")
-	c.Flags().StringVar(&f.runDir, "run-dir", "", "directory of the socket for `oooi probe` (default: a temporary one)")
+	c.Flags().StringVar(&f.device, "interface", wire.Device, "network interface to serve on; nothing is answered on others")
+	c.Flags().StringVar(&f.runDir, "run-dir", "", "directory of the socket for `oooi edge probe` (default: a temporary one)")
 	c.Flags().BoolVar(&f.watch, "watch", false, "in a pod of an edge: follow the plan and more by the API server")
 	c.Flags().StringVar(&f.podinfo, "podinfo", "", "directory of the pod's annotations file (with --watch)")
 	_ = c.MarkFlagRequired("plan")
@@ -85,7 +86,7 @@ func (f *serverFlags) may(address netip.Addr) error {
 	return fmt.Errorf("waiting for %s on interface %s", address, f.device)
 }
 
-// health answers `oooi probe`, the guard and GET /metrics until ctx ends. Serves
+// health answers `oooi edge probe`, the guard and GET /metrics until ctx ends. Serves
 // is nil for who serves no machines; see edge.ServeHealth.
 func (f *serverFlags) health(ctx context.Context, name string, ready, serves func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
 	dir := f.runDir
@@ -96,7 +97,7 @@ func (f *serverFlags) health(ctx context.Context, name string, ready, serves fun
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, edge.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
+	return edge.ServeHealth(ctx, wire.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
 }
 
 // A readiness is why a server is not ready, nil where it is. The zero value is

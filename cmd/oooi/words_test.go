@@ -23,18 +23,18 @@ func TestServersSayWhatIsWrong(t *testing.T) {
 		{"proxy --plan " + plan + " --envoy " + missing, "say where it is by --envoy"},
 		{"proxy --plan " + plan + " --envoy " + broken, "Envoy ended: exit status 3"},
 		{"proxy --plan " + plan + " --no-envoy", "--no-envoy needs --run-dir"},
-		{"guard --plan " + plan, "guard needs --run-dir"},
+		{"edge failover --plan " + plan, "failover needs --run-dir"},
 	}
 	// What all of them say.
-	for _, server := range []string{"dhcp", "dns", "proxy", "guard", "ask"} {
-		rest := map[string]string{"proxy": " --no-envoy --run-dir " + dir, "guard": " --run-dir " + dir}[server]
+	for _, server := range []string{"dhcp", "dns", "proxy", "edge failover", "edge acd"} {
+		rest := map[string]string{"proxy": " --no-envoy --run-dir " + dir, "edge failover": " --run-dir " + dir}[server]
 		lines = append(lines,
 			line{server, `"plan" not set`},
 			line{server + rest + " --plan " + missing, "no such file"},
 			line{server + rest + " --plan " + plan + " --network other", "no network other: there is clusters.vlan100"},
 			line{server + rest + " --plan " + plan + " --watch", "--watch is for a pod in a cluster"},
 		)
-		if server != "ask" { // It is of no edge.
+		if server != "edge acd" { // It is of no edge.
 			lines = append(lines, line{server + rest + " --plan " + plan + " --edge 3", "no edge 3: there is 1"})
 		}
 	}

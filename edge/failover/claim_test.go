@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/ipv4"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -205,7 +206,7 @@ func TestHeartbeatsComeFromTheSiblingOnly(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close() })
 		go receive(c, events)
 	})
-	at := func(a string) string { return netip.AddrPortFrom(netip.MustParseAddr(a), Port).String() }
+	at := func(a string) string { return netip.AddrPortFrom(netip.MustParseAddr(a), wire.HeartbeatPort).String() }
 	send := func(from string, ttl int, what string) {
 		machine.Do(t, func() {
 			a := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from))

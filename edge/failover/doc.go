@@ -51,7 +51,7 @@
 // A machine on the network can forge ARP and so take the next hop for itself. No
 // edge without privileges can prevent it, only the network can (OVN's port
 // security does). The guard is made to give it nothing that is easier. Nothing is
-// taken in that did not come by the device, from the sibling's address and Port,
+// taken in that did not come by the device, from the sibling's address and port,
 // and through no router. A message counts only if it names the receiver's
 // instance, which is by chance and told to the sibling alone: so a machine must
 // first receive what is sent to the sibling, that is, forge ARP. One that is

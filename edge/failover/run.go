@@ -18,11 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 )
-
-// Port is the UDP port of both edges' own addresses that heartbeats go from and
-// to.
-const Port = 7788
 
 const (
 	// askAgain is how often it is asked whether this edge serves.
@@ -235,7 +232,7 @@ const onLink = 255
 // connect opens the socket for heartbeats. The kernel drops what does not come
 // by device, or not from the sibling's address and Port.
 func connect(ctx context.Context, device string, own, sibling netip.Addr) (*net.UDPConn, error) {
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, Port)), Control: func(network, address string, c syscall.RawConn) error {
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
 		if err := edge.Control(device)(network, address, c); err != nil {
 			return err
 		}
@@ -245,7 +242,7 @@ func connect(ctx context.Context, device string, own, sibling netip.Addr) (*net.
 		})
 		return errors.Join(err, set)
 	}}
-	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(sibling, Port).String())
+	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(sibling, wire.HeartbeatPort).String())
 	if err != nil {
 		return nil, fmt.Errorf("heartbeats of %s: %w", own, err)
 	}

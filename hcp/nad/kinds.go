@@ -4,6 +4,8 @@ package nad
 
 import (
 	"fmt"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // The CNI types that are served.
@@ -73,7 +75,7 @@ func unfitOVN(d Definition, plugin map[string]any) string {
 // unfitSRIOV says why no edge could get a virtual function, or "".
 func unfitSRIOV(d Definition, nodes Nodes) string {
 	if d.ResourceName == "" {
-		return fmt.Sprintf("is of type sriov without the annotation %s, so no edge could get a virtual function. Name the resource there, or use bridge, cnv-bridge or OVN localnet.", ResourceNameAnnotation)
+		return fmt.Sprintf("is of type sriov without the annotation %s, so no edge could get a virtual function. Name the resource there, or use bridge, cnv-bridge or OVN localnet.", wire.AnnotationResourceName)
 	}
 	if nodes.Resources == nil || nodes.Resources[d.ResourceName] {
 		return ""

@@ -12,10 +12,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// ResourceNameAnnotation names the device plugin resource that a pod on the
-// network needs (Multus).
-const ResourceNameAnnotation = "k8s.v1.cni.cncf.io/resourceName"
-
 // KindsServed are the kinds of NetworkAttachmentDefinitions that work, as
 // messages name them.
 const KindsServed = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
@@ -23,7 +19,7 @@ const KindsServed = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or
 // A Definition is what is read of a NetworkAttachmentDefinition.
 type Definition struct {
 	Namespace, Name string
-	// ResourceName is the value of ResourceNameAnnotation.
+	// ResourceName is the value of wire.AnnotationResourceName.
 	ResourceName string
 	// Config is spec.config: a CNI configuration as JSON.
 	Config string

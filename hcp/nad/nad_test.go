@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 )
@@ -51,7 +52,7 @@ func TestRefusedDefinitions(t *testing.T) {
 		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Make it "ipam": {}`},
 		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, says: "ipam dhcp"},
 		"IPAM of no known form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, says: "ipam static"},
-		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "without the annotation " + nad.ResourceNameAnnotation},
+		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "without the annotation " + wire.AnnotationResourceName},
 		"unreadable":            {config: `{"type":`, says: "not a CNI configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {

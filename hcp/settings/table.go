@@ -7,10 +7,12 @@ package settings
 import (
 	"slices"
 	"strings"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // Prefix begins every annotation key of oooi.
-const Prefix = "hostedcluster.densityops.com/"
+const Prefix = wire.Prefix
 
 // Keys, without the prefix, that other code names.
 const (

@@ -40,7 +40,7 @@ func faults() []fault {
 	all := []fault{{name: "nothing", quick: true, do: func(t *testing.T, _ *stage, m *measure.Measurement, _ edgePod) {
 		quiet(t, m, 5*time.Second, 2*time.Minute)
 	}}}
-	for _, c := range []string{"envoy", "proxy", "dns", "dhcp", "guard"} {
+	for _, c := range []string{"envoy", "proxy", "dns", "dhcp", "failover"} {
 		all = append(all, fault{name: "container killed: " + c, cuts: 1, do: killContainer(c)})
 	}
 	return append(all,

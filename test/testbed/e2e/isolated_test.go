@@ -16,7 +16,7 @@ import (
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/worker"
@@ -57,7 +57,7 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 		open, err := scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(HaveExactElements(anything(expected[address])...), "TCP ports of %s, of all 65535", address)
-		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, failover.Port, 8472})
+		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, wire.HeartbeatPort, 8472})
 		g.Expect(err).NotTo(HaveOccurred())
 		if address == n.ServiceAddress {
 			g.Expect(answered).To(Equal([]uint16{53}), "UDP ports of %s", address)
@@ -111,7 +111,7 @@ func testPodAddresses(t *testing.T, h Hosted, n network.Network, machine station
 		open, err := scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", address)
-		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, failover.Port})
+		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, wire.HeartbeatPort})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(answered).To(BeEmpty(), "UDP ports of the edge's pod address %s", address)
 	}

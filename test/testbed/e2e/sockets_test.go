@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/testbed"
 )
 
@@ -82,7 +83,7 @@ func servers() []string { return []string{"dhcp", "dns", "proxy"} }
 // socket is where a server of the pod answers, for those who are not in the pod.
 func (p edgePod) socket(server string) (string, error) {
 	for _, pid := range testbed.ContainerProcesses(string(p.UID)) {
-		socket := edge.Socket(filepath.Join("/proc", strconv.Itoa(pid), "root", "run", "oooi"), server)
+		socket := wire.Socket(filepath.Join("/proc", strconv.Itoa(pid), "root", "run", "oooi"), server)
 		if _, err := os.Stat(socket); err == nil {
 			return socket, nil
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -44,7 +45,7 @@ func TestGuardReports(t *testing.T) {
 	edged(t, file, 2)
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	k := &keeper{source: source, log: log, report: network.Report{Edge: 2}, reporter: kube.Reporter("oooi-report.x", nil, "report")}
+	k := &keeper{source: source, log: log, report: network.Report{Edge: 2}, reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
 	k.metrics = newGuardMetrics(prometheus.NewRegistry(), k.why)
 	go k.reporter.Run(t.Context())
 

@@ -1,7 +1,7 @@
-// This file holds `oooi guard`: it joins the plan, the servers of one edge, its
+// This file holds `oooi edge failover`: it joins the plan, the servers of one edge, its
 // sibling and what the operator is told. When the next hop is claimed is decided
-// in edge/failover, whether this edge serves in guard_servers.go, and when it
-// is ready in guard_standing.go.
+// in edge/failover, whether this edge serves in edge_failover_servers.go, and when it
+// is ready in edge_failover_standing.go.
 
 package main
 
@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
@@ -32,17 +32,17 @@ import (
 // change the kernel's settings.
 const slowAgain = time.Minute
 
-func newGuardCommand() *cobra.Command {
+func newFailoverCommand() *cobra.Command {
 	var f serverFlags
 	c := &cobra.Command{
-		Use:   "guard --plan FILE --run-dir DIRECTORY",
-		Short: "Keep a network's next hop with an edge that serves",
+		Use:   "failover --plan FILE --run-dir DIRECTORY",
+		Short: "Keep the next-hop VIP of a network on an edge that serves",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.runDir == "" {
-				return errors.New("guard needs --run-dir: the directory that the servers' sockets are in")
+				return errors.New("failover needs --run-dir: the directory that the servers' sockets are in")
 			}
-			return runGuard(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "guard"))
+			return runFailover(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", wire.Failover))
 		},
 	}
 	f.add(c)
@@ -65,8 +65,8 @@ type keeper struct {
 	report   network.Report
 }
 
-// runGuard guards until ctx ends and the sibling has taken over.
-func runGuard(ctx context.Context, f serverFlags, log *slog.Logger) error {
+// runFailover guards until ctx ends and the sibling has taken over.
+func runFailover(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
@@ -87,13 +87,12 @@ func runGuard(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	defer leave()
 	context.AfterFunc(working, leave)
 	if kube != nil {
-		where := controllers.EdgeReport(view.Network, view.Edge)
-		k.reporter = kube.Reporter(where.Name, where.Labels, where.Annotation)
+		k.reporter = kube.Reporter(wire.EdgeReport(view.Network, view.Edge))
 		g.Go(func() error { k.reporter.Run(working); return nil })
 	}
 	g.Go(func() error { return source.Run(working) })
 	g.Go(func() error {
-		return f.health(working, "guard", k.why, nil, registry, edge.Question{Path: edge.SiblingPath, Why: k.sibling})
+		return f.health(working, wire.Failover, k.why, nil, registry, edge.Question{Path: edge.SiblingPath, Why: k.sibling})
 	})
 	g.Go(func() error { k.lookSlow(working); return nil })
 	g.Go(func() error { defer done(); return k.guard(ctx) })

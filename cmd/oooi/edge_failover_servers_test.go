@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
@@ -29,7 +30,7 @@ type tiny struct {
 }
 
 func newTiny(t *testing.T, dir, name string) *tiny {
-	s := &tiny{t: t, socket: edge.Socket(dir, name)}
+	s := &tiny{t: t, socket: wire.Socket(dir, name)}
 	s.begin()
 	t.Cleanup(s.end)
 	return s

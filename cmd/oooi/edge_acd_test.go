@@ -26,10 +26,10 @@ func TestAsk(t *testing.T) {
 	asks.Sysctl(t, "net/ipv4/neigh/net1/base_reachable_time_ms", "1000")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), shortDir(t)
 	edged(t, file, 2)
-	start(t, asks, "ask", "--plan", file, "--edge", "0", "--run-dir", dir)
+	start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	probe := func() string {
-		out, _ := command(t, asks, "probe", "ask", "--run-dir", dir).CombinedOutput()
-		return strings.TrimPrefix(strings.TrimSpace(string(out)), "oooi: ask: not ready: ")
+		out, _ := command(t, asks, "edge", "probe", "acd", "--run-dir", dir).CombinedOutput()
+		return strings.TrimPrefix(strings.TrimSpace(string(out)), "oooi: acd: not ready: ")
 	}
 	g.Eventually(probe, "20s").Should(Equal("waiting for an address of 192.168.100.0/24 on interface net1"))
 	asks.Address(t, "net1", blueTwo+"/24")
@@ -80,7 +80,7 @@ func TestAskWaitsForThePort(t *testing.T) {
 	segment.Pull(t, router, "eth0")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), shortDir(t)
 	edged(t, file, 2)
-	asking := start(t, asks, "ask", "--plan", file, "--edge", "0", "--run-dir", dir)
+	asking := start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	g.Eventually(asking.said, "20s", "20ms").Should(ContainSubstring(errLooking.Error()))
 	segment.Plug(t, router, "eth0")
 	g.Eventually(asking.said, "20s").Should(ContainSubstring("192.168.100.2 by MAC 02:00:00:00:00:aa"))

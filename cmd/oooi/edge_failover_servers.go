@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
@@ -38,7 +39,7 @@ type edgeServers struct {
 func newEdgeServers(runDir string, admin *envoy.Admin) *edgeServers {
 	s := &edgeServers{health: map[network.Service]edge.Health{}, admin: admin, last: map[network.Service]lastWord{}, served: map[network.Service]time.Time{}}
 	for _, x := range []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} {
-		s.health[x] = edge.HealthAt(edge.Socket(runDir, string(x)))
+		s.health[x] = edge.HealthAt(wire.Socket(runDir, string(x)))
 	}
 	return s
 }

@@ -13,7 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -52,7 +52,7 @@ func edged(t *testing.T, file string, edges int) {
 }
 
 // A guarded is one edge on the VLAN: its servers' health, and its guard, which is
-// `oooi guard` itself.
+// `oooi edge failover` itself.
 type guarded struct {
 	*testing.T
 	ns        *netns.Namespace
@@ -75,7 +75,7 @@ func newGuarded(t *testing.T, segment *netns.Segment, number, plan, own string) 
 func (e *guarded) start() {
 	e.Helper()
 	e.program = &program{}
-	e.command = command(e.T, e.ns, "guard", "--plan", e.plan, "--edge", e.number, "--run-dir", e.dir)
+	e.command = command(e.T, e.ns, "edge", "failover", "--plan", e.plan, "--edge", e.number, "--run-dir", e.dir)
 	e.command.Stdout, e.command.Stderr = e.program, e.program
 	if err := e.command.Start(); err != nil {
 		e.Fatal(err)
@@ -94,11 +94,11 @@ func (e *guarded) start() {
 
 // probed is why the edge is not ready, empty where it is.
 func (e *guarded) probed() string {
-	out, _ := command(e.T, e.ns, "probe", "guard", "--run-dir", e.dir).CombinedOutput()
+	out, _ := command(e.T, e.ns, "edge", "probe", "failover", "--run-dir", e.dir).CombinedOutput()
 	return strings.TrimSpace(string(out))
 }
 
-func (e *guarded) metrics() string { return scraped(e.T, edge.Socket(e.dir, "guard")) }
+func (e *guarded) metrics() string { return scraped(e.T, wire.Socket(e.dir, wire.Failover)) }
 
 // TestTwoGuards: from the first that waits for the second, by a server that fails,
 // to one that leaves when the machines have moved.
@@ -116,9 +116,9 @@ func TestTwoGuards(t *testing.T) {
 
 	one.dns.say(errors.New("waiting for 192.168.100.3 on interface net1"))
 	one.start()
-	g.Eventually(one.probed, "20s").Should(Equal("oooi: guard: not ready: dns: does not serve: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(one.probed, "20s").Should(Equal("oooi: failover: not ready: dns: does not serve: waiting for 192.168.100.3 on interface net1"))
 	one.dns.say(nil)
-	g.Eventually(one.probed, "20s").Should(Equal("oooi: guard: not ready: " + errUnseen.Error()))
+	g.Eventually(one.probed, "20s").Should(Equal("oooi: failover: not ready: " + errUnseen.Error()))
 	two.start()
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	g.Eventually(one.probed, "20s").Should(BeEmpty())
@@ -128,7 +128,7 @@ func TestTwoGuards(t *testing.T) {
 	machine.SetNeighbour(t, "eth0", blueNextHop, first, false)
 	one.dns.end()
 	g.Eventually(next, "10s", "50ms").Should(Equal(second), "a server of the first is gone")
-	g.Eventually(one.probed, "10s").Should(HavePrefix("oooi: guard: not ready: dns: "))
+	g.Eventually(one.probed, "10s").Should(HavePrefix("oooi: failover: not ready: dns: "))
 	g.Eventually(two.metrics, "10s").Should(And(ContainSubstring(`oooi_guard_sibling{sight="idle"} 1`), MatchRegexp(`oooi_guard_claims_total\{result="made"\} [1-9]`)))
 	g.Expect(two.probed()).To(BeEmpty())
 	one.dns.begin()
@@ -223,7 +223,7 @@ func TestGuardKeepsWhatItHas(t *testing.T) {
 	}
 	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`))
 	segment.Pull(t, two.ns, "net1")
-	g.Eventually(two.probed, "10s").Should(Equal("oooi: guard: not ready: interface net1 has no carrier"))
+	g.Eventually(two.probed, "10s").Should(Equal("oooi: failover: not ready: interface net1 has no carrier"))
 	segment.Plug(t, two.ns, "net1")
 	g.Eventually(two.probed, "10s").Should(BeEmpty())
 	for _, a := range []string{"192.168.100.7/32", "192.168.100.8/24"} {

@@ -1,4 +1,4 @@
-// This file holds `oooi ask`, the first pod of a network: it asks whether anybody
+// This file holds `oooi edge acd`, the first pod of a network: it asks whether anybody
 // has the addresses that its edges are to hold. It holds none of them but the one
 // it asks by, and what follows is the operator's to decide.
 
@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -69,23 +69,23 @@ func (s search) next(taken []network.TakenAddress, failed error, asked, now time
 	return s, askAgain, nil
 }
 
-func newAskCommand() *cobra.Command {
+func newACDCommand() *cobra.Command {
 	var f serverFlags
 	c := &cobra.Command{
-		Use:   "ask --plan FILE",
-		Short: "Ask whether a network's addresses are free",
+		Use:   "acd --plan FILE",
+		Short: "Check a network's addresses for conflicts before the first edge runs (RFC 5227)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runAsk(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "ask"))
+			return runACD(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", wire.ACD))
 		},
 	}
 	f.add(c)
 	return c
 }
 
-// runAsk asks until ctx ends. It is ready while nobody has the addresses, and says
+// runACD asks until ctx ends. It is ready while nobody has the addresses, and says
 // what it found when it is sure.
-func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
+func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	// It is no edge, and every network has a first one.
 	f.selection.Edge = 1
 	source, kube, err := f.open(log)
@@ -95,14 +95,13 @@ func runAsk(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	g, ctx := errgroup.WithContext(ctx)
 	tell := func(network.Report) {}
 	if kube != nil {
-		where := controllers.AskReport(source.Current().Network)
-		reporter := kube.Reporter(where.Name, where.Labels, where.Annotation)
+		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
 		tell = reporter.Tell
 		g.Go(func() error { reporter.Run(ctx); return nil })
 	}
 	var r readiness
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { return f.health(ctx, "ask", r.why, nil, prometheus.NewRegistry()) })
+	g.Go(func() error { return f.health(ctx, wire.ACD, r.why, nil, prometheus.NewRegistry()) })
 	g.Go(func() error {
 		for s := (search{}); ctx.Err() == nil; {
 			var why error

@@ -1,0 +1,110 @@
+// This file holds the labels and annotations of our objects.
+
+package wire
+
+import (
+	"maps"
+	"strconv"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Keys of labels.
+const (
+	LabelName      = "app.kubernetes.io/name"
+	LabelPartOf    = "app.kubernetes.io/part-of"
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// LabelNetwork is the network's name as NetworkLabel shortens it.
+	LabelNetwork = Prefix + "network"
+	// LabelEdge is the edge's number; "0" for the address conflict detection.
+	LabelEdge = Prefix + "edge"
+)
+
+// Values of LabelName.
+const (
+	// NameEdge is on the objects of an edge.
+	NameEdge = "oooi-edge"
+	// NameACD is on the Deployment and the pod of the address conflict detection.
+	NameACD = "oooi-acd"
+	// NameReport is on the Lease that an edge or the ACD pod writes its report to.
+	NameReport = "oooi-report"
+	// NameDHCP is on the Lease object of a DHCP lease.
+	NameDHCP = "dhcp"
+)
+
+// Keys of annotations.
+const (
+	// AnnotationReport of a report Lease holds a network.Report.
+	AnnotationReport = Prefix + "report"
+	// AnnotationTemplate of a Deployment is a hash of the pod that it was applied with.
+	AnnotationTemplate = Prefix + "template"
+	// AnnotationACDAddresses of an ACD pod lists the addresses that it checks.
+	AnnotationACDAddresses = Prefix + "acd-addresses"
+	// AnnotationMachine and AnnotationMAC of a DHCP lease's object name the VM and its
+	// MAC address.
+	AnnotationMachine = Prefix + "machine"
+	AnnotationMAC     = Prefix + "mac"
+
+	// AnnotationNetworks of a pod is read by Multus: the NADs and the addresses on them.
+	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"
+	// AnnotationNetworkStatus of a pod is written by Multus: the interfaces it got.
+	AnnotationNetworkStatus = "k8s.v1.cni.cncf.io/network-status"
+	// AnnotationResourceName of a NAD names the device plugin resource that a pod on
+	// the network must request.
+	AnnotationResourceName = "k8s.v1.cni.cncf.io/resourceName"
+)
+
+// OwnedLabels are on every object that oooi writes.
+func OwnedLabels() map[string]string {
+	return map[string]string{LabelPartOf: Owner, LabelManagedBy: Owner}
+}
+
+// NamedLabels are OwnedLabels and a value of LabelName.
+func NamedLabels(name string) map[string]string {
+	out := OwnedLabels()
+	out[LabelName] = name
+	return out
+}
+
+// NetworkLabels are NamedLabels of an object that belongs to one network.
+func NetworkLabels(name string, n network.Network) map[string]string {
+	out := NamedLabels(name)
+	out[LabelNetwork] = NetworkLabel(n.Name)
+	return out
+}
+
+// EdgeLabels are on the Deployment and the pod of one edge. They are the
+// Deployment's selector, so they never change for a network.
+func EdgeLabels(n network.Network, e network.Edge) map[string]string {
+	out := NetworkLabels(NameEdge, n)
+	out[LabelEdge] = strconv.Itoa(e.Number)
+	return out
+}
+
+// EdgesOf selects the pods of all edges of n.
+func EdgesOf(n network.Network) map[string]string {
+	return map[string]string{LabelName: NameEdge, LabelNetwork: NetworkLabel(n.Name)}
+}
+
+// NetworkLabel is the name of a network as a label value: at most 63 characters.
+func NetworkLabel(name string) string { return network.Shortened(name, 63) }
+
+// A ReportLease is the Lease object that holds one report. It is no DHCP lease.
+type ReportLease struct {
+	Name   string
+	Labels map[string]string
+}
+
+// EdgeReport is where edge e of n reports.
+func EdgeReport(n network.Network, e network.Edge) ReportLease {
+	return reportLease(EdgeDeploymentName(n, e), n, e.Number)
+}
+
+// ACDReport is where the address conflict detection of n reports.
+func ACDReport(n network.Network) ReportLease { return reportLease(ACDDeploymentName(n), n, 0) }
+
+func reportLease(deployment string, n network.Network, edge int) ReportLease {
+	labels := maps.Clone(NetworkLabels(NameReport, n))
+	labels[LabelEdge] = strconv.Itoa(edge)
+	return ReportLease{Name: NameReport + "." + deployment, Labels: labels}
+}

@@ -1,0 +1,72 @@
+// Package wire holds the names by which the operator and an edge find each other:
+// object names, labels, annotations, container names, sockets and paths. It imports
+// package network and the standard library only. It decides nothing about plans.
+//
+// A name that two programs use stands here once. Changing one changes what an
+// older operator or edge finds, so say in the commit what an upgrade does.
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// Prefix of every annotation and label key that belongs to oooi.
+	Prefix = "hostedcluster.densityops.com/"
+	// Owner is the value of LabelPartOf and LabelManagedBy, and the field manager of
+	// everything that oooi writes.
+	Owner = "oooi"
+
+	// PlanConfigMap holds the plan under PlanKey, in each control plane namespace.
+	PlanConfigMap = "oooi-plan"
+	PlanKey       = "plan.json"
+
+	// ServiceAccount of every edge. Its ClusterRole and RoleBinding have the same name.
+	ServiceAccount = NameEdge
+)
+
+// The longest network names in object names, in characters. A Deployment's name
+// becomes the start of its pods' host names. The edge NAD's name goes into
+// annotations that Multus writes.
+const (
+	longestInDeployment = 34
+	longestInNAD        = 50
+)
+
+// EdgeNADName is the NetworkAttachmentDefinition through which edges join n.
+func EdgeNADName(n network.Network) string { return "oooi-" + dashed(n, longestInNAD) }
+
+// EdgeDeploymentName is the Deployment of edge e. It is a DNS label.
+func EdgeDeploymentName(n network.Network, e network.Edge) string {
+	return BudgetName(n) + "-" + strconv.Itoa(e.Number)
+}
+
+// ACDDeploymentName is the Deployment that checks n's addresses for conflicts.
+func ACDDeploymentName(n network.Network) string {
+	return NameACD + "-" + dashed(n, longestInDeployment)
+}
+
+// BudgetName is the PodDisruptionBudget over the edges of n.
+func BudgetName(n network.Network) string { return NameEdge + "-" + dashed(n, longestInDeployment) }
+
+// dashed is a network's name as a DNS label of at most length characters. It ends
+// with a hash where it is too long, or where another network could have the same
+// label (a.b-c and a-b.c).
+func dashed(n network.Network, length int) string {
+	plain := strings.ReplaceAll(n.Name, ".", "-")
+	a := n.Attachment
+	if len(plain) <= length && !strings.Contains(a.Namespace, "-") && !strings.Contains(a.Name, ".") {
+		return plain
+	}
+	sum := sha256.Sum256([]byte(n.Name))
+	hash := hex.EncodeToString(sum[:4])
+	if limit := length - len(hash) - 1; len(plain) > limit {
+		plain = strings.TrimRight(plain[:limit], "-")
+	}
+	return plain + "-" + hash
+}
