@@ -77,6 +77,12 @@ bench-takeover: test-deps ## what machines notice when an edge fails, is replace
 	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e
 	cat bin/takeover.md
 
+.PHONY: bench-idle
+bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses; BEFORE=path compares with an older oooi (root)
+	rm -f bin/idle.md
+	OOOI_IDLE=60s OOOI_IDLE_TABLE=$(CURDIR)/bin/idle.md OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_BINARY_BEFORE=$(abspath $(BEFORE)) go test -count=1 -v -run TestIdle ./test/idle
+	cat bin/idle.md
+
 .PHONY: soak
 soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, ten minutes without an API server
 	$(MAKE) fuzz FUZZTIME=10m

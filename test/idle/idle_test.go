@@ -1,0 +1,279 @@
+package idle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+const namespace = "clusters-amber"
+
+// What a control plane namespace holds.
+const (
+	slicesThere   = 60
+	machinesThere = 10
+)
+
+// probeEvery is the period of the pods' readiness probes.
+const probeEvery = 10 * time.Second
+
+// TestIdle measures edge 1 of two, for $OOOI_IDLE after as long to settle. It runs
+// $OOOI_BINARY and, at the same time, $OOOI_BINARY_BEFORE on a network of its own.
+// $OOOI_IDLE_TABLE is a file for the table.
+func TestIdle(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv("OOOI_IDLE"))
+	if err != nil {
+		t.Skip("OOOI_IDLE is not set: `make bench-idle` does")
+	}
+	netns.Require(t, "mount")
+	g := NewWithT(t)
+	envoy, config := programs.RequireEnvoy(t), newAPIServer(t)
+	var measured []*build
+	for _, b := range []*build{{title: "before", oooi: os.Getenv("OOOI_BINARY_BEFORE")}, {title: "now", oooi: os.Getenv("OOOI_BINARY")}} {
+		if b.oooi == "" {
+			continue
+		}
+		b.edges(t, config, envoy)
+		measured = append(measured, b)
+	}
+	for _, b := range measured {
+		for _, e := range b.both {
+			g.Eventually(func() error { return e.probe(t.Context()) }, "3m", "1s").Should(Succeed())
+		}
+	}
+	measure(t, measured, length/2)
+	measure(t, measured, length)
+	text := table(measured)
+	t.Log("\n" + text)
+	if file := os.Getenv("OOOI_IDLE_TABLE"); file != "" {
+		g.Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed())
+	}
+}
+
+// A build of oooi, its two edges, and what the first of them cost.
+type build struct {
+	title, oooi string
+	both        []*edge
+	rows        map[string]row
+}
+
+// A row is what one container costs.
+type row struct {
+	cpu    time.Duration // in a second
+	memory int64         // bytes
+}
+
+func (b *build) edges(t *testing.T, config *rest.Config, envoy string) {
+	t.Helper()
+	vlan, pods, api := netns.NewSegment(t), netns.NewSegment(t), netns.New(t)
+	pods.Attach(t, api, "eth0", "", apiHost+"/24")
+	secrets := serveAPI(t, api, config, namespace)
+	for number := 1; number <= 2; number++ {
+		b.both = append(b.both, newEdge(t, vlan, pods, number, secrets, b.oooi, envoy))
+	}
+}
+
+// measure lets time pass as it does in a pod, and sets what it cost.
+func measure(t *testing.T, builds []*build, length time.Duration) {
+	t.Helper()
+	g := NewWithT(t)
+	began, before, probes := time.Now(), map[*build]map[string]row{}, map[*build]time.Duration{}
+	for _, b := range builds {
+		before[b], probes[b] = b.costs(t), b.both[0].probes
+	}
+	probe := time.NewTicker(probeEvery)
+	defer probe.Stop()
+	for end := time.After(length); end != nil; {
+		select {
+		case <-end:
+			end = nil
+		case <-probe.C:
+			for _, b := range builds {
+				g.Expect(b.both[0].probe(t.Context())).To(Succeed(), "%s: an edge that is not ready costs something else", b.title)
+			}
+		}
+	}
+	took := time.Since(began).Seconds()
+	for _, b := range builds {
+		b.rows = map[string]row{}
+		for name, r := range b.costs(t) {
+			b.rows[name] = row{cpu: time.Duration(float64(r.cpu-before[b][name].cpu) / took), memory: r.memory}
+		}
+		b.rows["probes"] = row{cpu: time.Duration(float64(b.both[0].probes-probes[b]) / took)}
+	}
+}
+
+// costs are the CPU time so far and the memory of edge 1's containers.
+func (b *build) costs(t *testing.T) map[string]row {
+	t.Helper()
+	out := map[string]row{}
+	for container, pid := range b.both[0].processes {
+		all, err := descendants(pid)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), container)
+		for pid, name := range all {
+			if name != "envoy" {
+				name = container
+			}
+			cpu, err := cpuTime(pid)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			memory, err := memory(pid)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			out[name] = row{out[name].cpu + cpu, out[name].memory + memory}
+		}
+	}
+	return out
+}
+
+// table is Markdown. The last build is compared with the first.
+func table(builds []*build) string {
+	var out strings.Builder
+	out.WriteString("| container |")
+	for _, b := range builds {
+		fmt.Fprintf(&out, " %s: CPU ms/s | %s: PSS MiB |", b.title, b.title)
+	}
+	out.WriteString("\n| --- |" + strings.Repeat(" --- | --- |", len(builds)) + "\n")
+	var sums []row
+	for _, b := range builds {
+		var sum row
+		for _, r := range b.rows {
+			sum = row{sum.cpu + r.cpu, sum.memory + r.memory}
+		}
+		b.rows["~all"] = sum
+		sums = append(sums, sum)
+	}
+	names := map[string]bool{}
+	for _, b := range builds {
+		for name := range b.rows {
+			names[renamed(name)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(&out, "| %s |", strings.TrimPrefix(name, "~"))
+		for _, b := range builds {
+			r := cmp.Or(b.rows[name], b.rows[map[string]string{"failover": "guard"}[name]])
+			fmt.Fprintf(&out, " %.2f | %.1f |", r.cpu.Seconds()*1000, float64(r.memory)/(1<<20))
+		}
+		out.WriteString("\n")
+	}
+	if last := len(sums) - 1; last > 0 {
+		fmt.Fprintf(&out, "\nnow : before = %.2f of the CPU time, %.2f of the memory\n",
+			float64(sums[last].cpu)/float64(sums[0].cpu), float64(sums[last].memory)/float64(sums[0].memory))
+	}
+	return out.String()
+}
+
+func renamed(container string) string {
+	if container == "guard" {
+		return "failover"
+	}
+	return container
+}
+
+// machineDefinition has the names of KubeVirt's and accepts any content.
+const machineDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualmachineinstances.kubevirt.io}
+spec:
+  group: kubevirt.io
+  scope: Namespaced
+  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
+// newAPIServer is a real one that holds what a control plane namespace does, as an
+// edge's service account sees it.
+func newAPIServer(t *testing.T) *rest.Config {
+	t.Helper()
+	g := NewWithT(t)
+	definition := filepath.Join(t.TempDir(), "vmi.yaml")
+	g.Expect(os.WriteFile(definition, []byte(machineDefinition), 0o600)).To(Succeed())
+	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
+	config, err := env.Start()
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = env.Stop() })
+	admin, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, o := range there(t) {
+		g.Expect(admin.Create(t.Context(), o)).To(Succeed())
+	}
+	out := rest.CopyConfig(config)
+	out.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":oooi-edge"}
+	return out
+}
+
+// there is what the namespace holds.
+func there(t *testing.T) []client.Object {
+	t.Helper()
+	g := NewWithT(t)
+	var role rbacv1.ClusterRole
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "edge.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
+	plan, err := os.ReadFile(filepath.Join("testdata", "plan.json"))
+	g.Expect(err).NotTo(HaveOccurred())
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	out := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, &role,
+		&rbacv1.RoleBinding{
+			ObjectMeta: meta("oooi-edge"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
+		},
+		&corev1.ConfigMap{ObjectMeta: meta("oooi-plan"), Data: map[string]string{"plan.json": string(plan)}},
+	}
+	for i := range slicesThere {
+		out = append(out, slice(meta(fmt.Sprintf("service-%d-abcde", i)), i))
+	}
+	for i := range machinesThere {
+		out = append(out, machine(fmt.Sprintf("amber-%d", i), i), &coordinationv1.Lease{ObjectMeta: meta(fmt.Sprintf("another-%d", i))})
+	}
+	return out
+}
+
+func slice(meta metav1.ObjectMeta, i int) client.Object {
+	service, name, port, ready := fmt.Sprintf("service-%d", i), "https", int32(6443), true
+	if backends := []string{"ignition-server-proxy", "konnectivity-server", "kube-apiserver", "oauth-openshift"}; i < len(backends) {
+		service = backends[i]
+	}
+	if service != "ignition-server-proxy" {
+		name = ""
+	}
+	meta.Labels = map[string]string{discoveryv1.LabelServiceName: service}
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{fmt.Sprintf("10.9.1.%d", i+1)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Ports:     []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+	}
+}
+
+func machine(name string, i int) client.Object {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+		"metadata": map[string]any{"namespace": namespace, "name": name},
+		"spec": map[string]any{"domain": map[string]any{"devices": map[string]any{"interfaces": []any{
+			map[string]any{"name": "vlan", "macAddress": fmt.Sprintf("02:00:00:00:00:%02x", i)},
+		}}}},
+	}}
+}
