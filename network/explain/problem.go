@@ -1,11 +1,12 @@
 // This file renders problems: a Message says what happened, what it means, and
-// what to do.
+// what to do. The texts are in messages_*.go, one for each network.Cause.
 
 // Package explain has the words for people: what network decides is data, and
 // becomes text here, once, for conditions, events, plans and documentation.
 package explain
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
@@ -23,11 +24,67 @@ type Message struct {
 
 // String is the parts in a row.
 func (m Message) String() string {
-	return strings.TrimSpace(strings.Join([]string{m.What, m.Effect, m.Fix}, " "))
+	var parts []string
+	for _, s := range []string{m.What, m.Effect, m.Fix} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // Problem is the message about p.
-func Problem(p network.Problem) Message { return Message{What: p.Detail} }
+func Problem(p network.Problem) Message {
+	t, ok := messages()[p.Cause]
+	if !ok {
+		return Message{What: p.Detail}
+	}
+	return t.with(p)
+}
+
+// Template is the message for a cause, with a {name} for each argument. ok is
+// false for an unknown cause.
+func Template(c network.Cause) (m Message, ok bool) {
+	m, ok = messages()[c]
+	return m, ok
+}
+
+// with is m with p's values in place of {name}: an argument's, {subject}, {keys}
+// (all of them) or {key} (the first).
+func (m Message) with(p network.Problem) Message {
+	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
+	if len(p.Keys) > 0 {
+		pairs = append(pairs, "{key}", p.Keys[0])
+	}
+	for name, value := range p.Args {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	r := strings.NewReplacer(pairs...)
+	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
+}
+
+// messages are the templates of all causes.
+func messages() map[network.Cause]Message {
+	all := map[network.Cause]Message{}
+	for _, some := range []map[network.Cause]Message{
+		addressesMessages(),
+		addressesMessagesMore(),
+		conflictsMessages(),
+		conflictsMessagesMore(),
+		servicesMessages(),
+		annotationsMessages(),
+		annotationsMessagesMore(),
+		nadsMessages(),
+		nadsMessagesMore(),
+		endpointsMessages(),
+		endpointsMessagesMore(),
+		reachMessages(),
+		edgesMessages(),
+	} {
+		maps.Copy(all, some)
+	}
+	return all
+}
 
 // A JSONProblem is a problem as scripts read it: the data, and the message.
 type JSONProblem struct {

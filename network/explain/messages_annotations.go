@@ -1,0 +1,86 @@
+// This file has the messages: annotations whose values cannot be used.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func annotationsMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.AnnotationUnreadable: {
+			What: "Annotation {key} of {subject} has the invalid value \"{value}\".",
+			Fix:  "Set {want}.",
+		},
+		network.CIDRHasHostBits: {
+			What: "Annotation {key} of {subject} is {value}, which is the address of a host in {want}.",
+			Fix:  "Set {want}.",
+		},
+		network.RangeReversed: {
+			What: "Annotation {key} of {subject} has the range {value}, which ends before it begins.",
+			Fix:  "Set the lower address first.",
+		},
+		network.RangeTooLong: {
+			What: "Annotation {key} of {subject} has the range {value}, which is too long.",
+			Fix:  "Set at most {most} addresses.",
+		},
+		network.ListTooLong: {
+			What: "Annotation {key} of {subject} has {count} entries.",
+			Fix:  "Set at most {most}.",
+		},
+		network.ListEntryRepeated: {
+			What: "Annotation {key} of {subject} contains {value} twice.",
+			Fix:  "Remove one of the two entries.",
+		},
+		network.HostInManagementCluster: {
+			What: "Annotation {key} of {subject} names {value}, which is inside the management cluster.",
+			Fix: "Set a host outside of it. A Service of the control plane namespace is published with annotation publish " +
+				"on the Service.",
+		},
+		network.HostInHostedCluster: {
+			What:   "Annotation {key} of {subject} names {value}, which is a name inside the hosted cluster.",
+			Effect: "Clients of its API server send such names.",
+			Fix:    "Set another name, such as git.example.com:443.",
+		},
+		network.HostIsAddress: {
+			What: "Annotation {key} of {subject} has the address {value} in place of a DNS name.",
+			Fix:  "Set a DNS name, such as registry.example.com.",
+		},
+		network.HostHasOneLabel: {
+			What: "Annotation {key} of {subject} has {value}, which is not a full DNS name.",
+			Fix:  "Set a DNS name, such as registry.example.com.",
+		},
+		network.AnnotationRenamed: {
+			What: "Annotation {key} of {subject} was renamed to {newKey}.",
+			Fix:  "Set annotation {newKey} and remove {key}.",
+		},
+		network.AnnotationMisplaced: {
+			What: "Annotation {key} has no effect on {subject}.",
+			Fix:  "Set it on one of: {places}.",
+		},
+		network.AnnotationMisspelled: {
+			What: "Annotation {key} of {subject} does not exist and has no effect.",
+			Fix:  "Did you mean {meant}?",
+		},
+		network.AnnotationNotKnown: {
+			What: "Annotation {key} of {subject} does not exist and has no effect.",
+			Fix:  "Remove it.",
+		},
+		network.NodePoolNotFound: {
+			What: "Annotation {key} has no effect, because the cluster has no NodePool {nodePool}.",
+			Fix:  "Correct or remove it.",
+		},
+	}
+}
+
+func annotationsMessagesMore() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.NodePoolSettingsDiffer: {
+			What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations differ.",
+			Fix:  "Set the annotations on the HostedCluster, or set the same values on both NodePools.",
+		},
+		network.NodePoolValuesDiffer: {
+			What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is " +
+				"{value} and {otherValue}.",
+			Fix: "Set annotation {key} on the HostedCluster, or set the same value on both NodePools.",
+		},
+	}
+}

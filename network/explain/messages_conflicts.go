@@ -1,0 +1,100 @@
+// This file has the messages: conflicts with what is elsewhere, in use, or another cluster's.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func conflictsMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.PublishedInCIDR: {
+			What:   "HyperShift publishes a service at {address}, which lies in CIDR {cidr} of network {network}.",
+			Effect: "VMs would look for it on their own network.",
+			Fix:    "Set another CIDR for the network, or create the cluster with a host name instead.",
+		},
+		network.CIDROverlapsManagement: {
+			What:   "CIDR {cidr} of network {network} overlaps {other} in the management cluster.",
+			Effect: "Edges could not reach it.",
+			Fix:    "Set another CIDR for the network ({where}).",
+		},
+		network.PublishedInManagement: {
+			What:   "HyperShift publishes a service at {address}, which belongs to {other} in the management cluster.",
+			Effect: "Edges would take over the address and lose their connection to it.",
+			Fix:    "Create the cluster with another address, or with a host name.",
+		},
+		network.CIDROverlapsGuest: {
+			What:   "CIDR {cidr} of network {network} overlaps {other} of the hosted cluster.",
+			Effect: "Its nodes could not reach each other.",
+			Fix:    "Set another CIDR for the network ({where}). The networks of the hosted cluster cannot be changed.",
+		},
+		network.PublishedInGuest: {
+			What:   "HyperShift publishes a service at {address}, which lies in {other} of the hosted cluster.",
+			Effect: "Nodes would look for it inside the hosted cluster.",
+			Fix:    "Create the cluster with another address, or with a host name.",
+		},
+		network.NetworksOverlap: {
+			What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}.",
+			Effect: "Network {network} is not served, because two nodes could get the same address.",
+			Fix:    "Set another CIDR for network {network} ({where}).",
+		},
+		network.NetworkOverlapsRemoved: {
+			What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}, which VMs still use.",
+			Effect: "Network {network} is not served until they are gone, because two nodes could get the same address.",
+			Fix:    "Set another CIDR for network {network} ({where}), or wait until the VMs are replaced.",
+		},
+		network.PinnedCIDRRemoved: {
+			What:   "Network {network} is in use, so its addresses cannot change. Its CIDR is no longer set.",
+			Effect: "CIDR {cidr} and edge addresses {addresses} remain until no VM uses the network.",
+			Fix:    "To keep them, set {cidr} again ({where}).",
+		},
+		network.PinnedCIDRChanged: {
+			What: "Network {network} is in use, so its addresses cannot change.",
+			Effect: "The new CIDR {wanted} takes effect when no VM uses the network. Until then, {cidr} with edge addresses " +
+				"{addresses} remains.",
+			Fix: "To cancel the change, set the CIDR back to {cidr} ({where}).",
+		},
+		network.PinnedAddressesChanged: {
+			What:   "Network {network} is in use, so its addresses cannot change.",
+			Effect: "The new edge addresses {wanted} take effect when no VM uses the network.",
+			Fix:    "To cancel the change, set annotation edge-addresses to {addresses}.",
+		},
+		network.PinnedSettingsRefused: {
+			What:   "Network {network} is in use, so its addresses cannot change. Its new settings are invalid.",
+			Effect: "CIDR {cidr} and edge addresses {addresses} remain.",
+			Fix:    "Correct the settings, or restore the previous values.",
+		},
+		network.AddressUsedByOther: {
+			What:   "The {role} {address} of network {network} is already in use by MAC {mac}.",
+			Effect: "Two hosts with one address interrupt each other's connections.",
+			Fix:    "Free the address, or set annotation edge-addresses to four free addresses.",
+		},
+		network.ProxyARP: {
+			What:   "Router {mac} uses proxy ARP on network {network}, so address conflicts cannot be detected.",
+			Effect: "VMs may send their traffic to the router instead of an edge.",
+			Fix:    "Disable proxy ARP on that interface.",
+		},
+		network.SharedAddresses: {
+			What: "Addresses {addresses} of network {network} are already used by hosted cluster {hostedCluster}, which " +
+				"takes precedence.",
+			Fix: "Set {keys} to free addresses. If there are none, first set a smaller dhcp-range on {hostedCluster}.",
+		},
+		network.SharedNetworkPending: {
+			What:   "Hosted cluster {hostedCluster} on network {network} still answers all DHCP clients.",
+			Effect: "It would also answer the VMs of this cluster, so the network is not served yet.",
+			Fix:    "This ends without action, unless {hostedCluster} is paused or has an error. In that case, resume it or fix the error.",
+		},
+	}
+}
+
+func conflictsMessagesMore() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.NADDuplicatesRunning: {
+			What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
+			Effect: "It is served as {other} until no NodePool and no VM uses that one.",
+		},
+		network.NADsOnOneNetwork: {
+			What:   "NetworkAttachmentDefinitions {otherNAD} and {nad} are the same layer-2 network ({layer2}).",
+			Effect: "Only {otherNAD} is served, so that VMs do not get offers for both.",
+			Fix:    "Name {otherNAD} in NodePool {nodePools}.",
+		},
+	}
+}

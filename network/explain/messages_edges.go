@@ -1,0 +1,66 @@
+// This file has the messages: edges, and what the operator applies.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func edgesMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.AddressCheckRunning: {
+			What:   "Network {network} is not ready: oooi is checking for address conflicts (Deployment {deployment}).",
+			Effect: "Edges are created when the check passes.",
+		},
+		network.EdgePodNotReady: {
+			What:   "{subject} is not ready.",
+			Effect: "If its peer also fails, network {network} has no {services}.",
+			Fix:    "Check its pod: {command}",
+		},
+		network.EdgePodRefused: {
+			What:   "The pod of {subject} cannot be created ({error}).",
+			Effect: "If its peer also fails, network {network} has no {services}.",
+			Fix:    "Check its pod: {command}",
+		},
+		network.EdgePodTerminating: {
+			What:   "The previous pod of {subject} has not terminated.",
+			Effect: "If its peer also fails, network {network} has no {services}.",
+			Fix:    "If its node is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute. Check its pod: {command}",
+		},
+		network.NetworkEdgeNotReady: {
+			What:   "{subject} is not ready, and no other edge of network {network} is.",
+			Effect: "VMs on the network have no {services}.",
+			Fix:    "Check its pod: {command}",
+		},
+		network.NetworkEdgeRefused: {
+			What:   "The pod of {subject} cannot be created ({error}), and network {network} has no other ready edge.",
+			Effect: "VMs on the network have no {services}.",
+			Fix:    "Check its pod: {command}",
+		},
+		network.NetworkEdgeTerminating: {
+			What:   "The previous pod of {subject} has not terminated, and network {network} has no other ready edge.",
+			Effect: "VMs on the network have no {services}.",
+			Fix:    "If its node is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute. Check its pod: {command}",
+		},
+		network.EdgeOverdue: {
+			What:   "{subject} has been unavailable for more than {minutes} minutes.",
+			Effect: "Its PodDisruptionBudget was removed, so the node of {peer} can be drained.",
+			Fix:    "If only one node can run edges, set annotation edges to 1. If other nodes can, set annotation edge-node-selector.",
+		},
+		network.EdgeRolloutHeld: {
+			What: "{peer} keeps its previous version until {edge} is ready.",
+			Fix:  "To replace it anyway, delete Deployment {peer}.",
+		},
+		network.PlanTooLarge: {
+			What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",
+			Fix:  "Set fewer dns-records, reservations, published Services or external hosts.",
+		},
+		network.PlanUnreadable: {
+			What: "ConfigMap oooi-plan in namespace {namespace} is unreadable ({error}), so the assigned addresses are unknown.",
+			Fix:  "Restore its previous content. Delete it only if no VM is running.",
+		},
+		network.WriteRefused: {
+			What:   "The API server refused an object of this cluster ({error}).",
+			Effect: "Nothing more is applied.",
+			Fix:    "Fix the cause that the error names, or remove the annotation that needs the object.",
+		},
+	}
+}

@@ -1,0 +1,107 @@
+// This file has the messages: nodePools, and the NetworkAttachmentDefinitions that they name.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func nadsMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.NotKubeVirt: {
+			What:   "The platform of the hosted cluster is {platform}.",
+			Effect: "Only VMs of KubeVirt hosted clusters can be served.",
+			Fix:    "Remove annotation network.",
+		},
+		network.VMsOnOtherCluster: {
+			What:   "spec.platform.kubevirt.credentials places the VMs on another cluster.",
+			Effect: "Edges cannot attach to their networks.",
+			Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network.",
+		},
+		network.NodePoolMissing: {
+			What:   "The cluster has no NodePool yet.",
+			Effect: "There is no network to serve.",
+		},
+		network.NetworkNotNamed: {
+			What: "No NodePool of the cluster names network {network}.",
+			Fix:  "Name it in spec.platform.kubevirt.additionalNetworks of a NodePool, or set annotation network to auto.",
+		},
+		network.NoNetworkNamed: {
+			What:   "No NodePool of the cluster names a network.",
+			Effect: "Its VMs use only the pod network, which needs no edges.",
+			Fix:    "Create NodePools with --attach-default-network=false and --additional-network, or remove annotation network.",
+		},
+		network.NADNameInvalid: {
+			What: "NodePool {nodePools} names network \"{nad}\", which has an invalid {part}.",
+			Fix: "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, " +
+				"digits and dashes.",
+		},
+		network.NADNotFound: {
+			What: "NetworkAttachmentDefinition {nad} does not exist, but NodePool {nodePools} names it.",
+			Fix:  "Create it with a supported type: {types}.",
+		},
+		network.NADNotGiven: {
+			What:   "NetworkAttachmentDefinition {nad} is not in the input.",
+			Effect: "Its type, VLAN and MTU are not known.",
+			Fix:    "Add it with another -f.",
+		},
+		network.NADConfigInvalid: {
+			What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
+			Fix:  "Correct spec.config.",
+		},
+		network.NADTypeUnsupported: {
+			What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
+			Fix:  "Use one of: {types}.",
+		},
+		network.NADHasIPAM: {
+			What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
+			Effect: "KubeVirt would answer the DHCP requests of VMs.",
+			Fix:    "Set \"ipam\": {} in its spec.config.",
+		},
+		network.OVNPrimaryNetwork: {
+			What: "NetworkAttachmentDefinition {nad} is the primary network of its namespace, which all pods there join.",
+			Fix:  "Use a network with the role secondary.",
+		},
+		network.OVNHasSubnets: {
+			What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
+			Fix:  "Remove subnets from its spec.config.",
+		},
+		network.OVNOwnerHasSubnets: {
+			What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
+			Fix:  "Replace {owner} with one without subnets (ipam.mode: Disabled).",
+		},
+		network.OVNTopologyUnsupported: {
+			What: "NetworkAttachmentDefinition {nad} has topology \"{topology}\", which VMs cannot share with an edge.",
+			Fix:  "Use topology localnet or layer2.",
+		},
+	}
+}
+
+func nadsMessagesMore() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.SRIOVResourceMissing: {
+			What:   "NetworkAttachmentDefinition {nad} of type sriov has no annotation {annotation}.",
+			Effect: "Edges cannot get a virtual function.",
+			Fix:    "Set the annotation to the resource, or use type bridge, cnv-bridge or OVN localnet.",
+		},
+		network.SRIOVResourceExhausted: {
+			What:   "No node has a virtual function {resource}, which NetworkAttachmentDefinition {nad} needs.",
+			Effect: "Each edge needs one, as each VM does.",
+			Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet.",
+		},
+		network.VMsHaveOtherRoute: {
+			What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
+			Effect: "They get a second default route and DNS server there.",
+			Fix:    "Use a network of their own for {nodePools}.",
+		},
+		network.NADNamespaceIsolated: {
+			What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
+				"allows the namespaces {allowed}.",
+			Effect: "VMs cannot start.",
+			Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}.",
+		},
+		network.NADNamespaceDiffers: {
+			What:   "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
+			Effect: "Where Multus isolates namespaces, as on OpenShift, VMs cannot start.",
+			Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}.",
+		},
+	}
+}

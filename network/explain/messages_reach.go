@@ -1,0 +1,71 @@
+// This file has the messages: what VMs cannot reach on a network without a gateway.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func reachMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.OAuthBehindGateway: {
+			What:   "OAuth is published at the address {address}, and network {network} has gateway {gateway}.",
+			Effect: "Pods of the hosted cluster send their traffic to the gateway, so logins to the console fail.",
+			Fix: "Publish OAuth with a host name, set routingViaHost in OVN-Kubernetes, or route {address} from the gateway " +
+				"to the next-hop VIP.",
+		},
+		network.TimeServersMissing: {
+			What:   "VMs on networks without a gateway ({networks}) cannot reach public time servers.",
+			Effect: "If clocks drift, TLS fails.",
+			Fix:    "Set annotation ntp-servers to a time server on the network, unless VMs use the time of their hosts.",
+		},
+		network.GuestProxyUnreachable: {
+			What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
+			Effect: "Nodes do not become Ready unless the network reaches the proxy.",
+			Fix:    "Give the proxy an address on the network (annotation dns-records), or set annotation gateway.",
+		},
+		network.ExternalHostsOff: {
+			What:   "Annotation {key} is none, and network {network} has no gateway.",
+			Effect: "Nodes do not become Ready unless another host on the network serves {hosts}.",
+			Fix:    "Set annotation {key} to auto, or set annotation gateway.",
+		},
+		network.ExternalHostsNotServed: {
+			What:   "Annotation services leaves out dns or proxy, and network {network} has no gateway.",
+			Effect: "Nodes do not become Ready unless your own servers serve {hosts}.",
+			Fix:    "Set annotation services to dhcp,dns,proxy, or set annotation gateway.",
+		},
+		network.RegistryIsAddress: {
+			What:   "Images are pulled from an IP address ({hosts}), which clients do not send as TLS server name.",
+			Effect: "Nodes cannot pull these images.",
+			Fix:    "Give the registry a DNS name, or set annotation gateway.",
+		},
+		network.RegistryIsPlainHTTP: {
+			What:   "Images are pulled with plain HTTP ({hosts}), which has no TLS server name.",
+			Effect: "Nodes cannot pull these images.",
+			Fix:    "Serve the registry with HTTPS, or set annotation gateway.",
+		},
+		network.RegistryInManagementCluster: {
+			What:   "Images are pulled from inside the management cluster ({hosts}).",
+			Effect: "Nodes cannot pull these images.",
+			Fix:    "Use a registry outside of the management cluster, or publish its Service with annotation publish.",
+		},
+		network.RegistryNameInvalid: {
+			What:   "Images are pulled from a host that is not a full DNS name ({hosts}).",
+			Effect: "Nodes cannot pull these images.",
+			Fix:    "Give the registry a DNS name, or set annotation gateway.",
+		},
+		network.ManagementProxyUnreadable: {
+			What:   "The operator's HTTPS_PROXY is not a valid URL.",
+			Effect: "Nodes cannot pull images from {hosts}.",
+			Fix:    "Correct HTTPS_PROXY of the operator, or name the hosts in NO_PROXY.",
+		},
+		network.ManagementProxyNeedsPassword: {
+			What:   "The HTTP proxy of the management cluster needs a password, which edges do not have.",
+			Effect: "Nodes cannot pull images from {hosts}.",
+			Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy.",
+		},
+		network.ManagementProxyNotHTTP: {
+			What:   "The proxy of the management cluster is not an http:// proxy.",
+			Effect: "Nodes cannot pull images from {hosts}.",
+			Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy.",
+		},
+	}
+}
