@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // Reasons of the condition that are not a problem's.
@@ -114,7 +115,7 @@ func told(problems network.Problems) network.Problems {
 	}
 	var out network.Problems
 	for _, p := range problems.ByUrgency() {
-		if !slices.ContainsFunc(out, func(x network.Problem) bool { return x.Detail == p.Detail }) {
+		if !slices.ContainsFunc(out, func(x network.Problem) bool { return explain.Problem(x) == explain.Problem(p) }) {
 			out = append(out, p)
 		}
 	}
@@ -133,10 +134,10 @@ func details(problems []network.Problem) string {
 	var all []string
 	for i, p := range problems {
 		if len(problems) > 1 {
-			all = append(all, fmt.Sprintf("(%d) %s", i+1, p.Detail))
+			all = append(all, fmt.Sprintf("(%d) %s", i+1, explain.Problem(p)))
 			continue
 		}
-		all = append(all, p.Detail)
+		all = append(all, explain.Problem(p).String())
 	}
 	return strings.Join(all, " ")
 }

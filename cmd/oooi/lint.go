@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // exitFindings is `oooi lint`'s where it has found something.
@@ -106,8 +107,8 @@ func (a annotated) String() string {
 
 // finds is p as a finding about a.
 func (a annotated) finds(p network.Problem) finding {
-	f := finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: p.Detail}
-	if rest, ok := strings.CutPrefix(p.Detail, p.Field); ok {
+	f := finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: explain.Problem(p).String()}
+	if rest, ok := strings.CutPrefix(f.Detail, p.Field); ok {
 		f.Detail = strings.TrimLeft(rest, ": ")
 	}
 	return f
@@ -133,7 +134,7 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 	said := map[string]bool{}
 	for _, a := range all {
 		for _, p := range settings.Check(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
-			found, said[p.Detail] = append(found, a.finds(p)), true
+			found, said[explain.Problem(p).String()] = append(found, a.finds(p)), true
 		}
 	}
 	clusters := dump.Clusters()
@@ -142,7 +143,7 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 			continue
 		}
 		for _, p := range planFor(o, clusters).Problems {
-			if !said[p.Detail] && keyOf(p) != "" {
+			if !said[explain.Problem(p).String()] && keyOf(p) != "" {
 				found = append(found, toChange(p, o, all).finds(p))
 			}
 		}

@@ -154,7 +154,7 @@ func TestLintStories(t *testing.T) {
 			clusters := dump.Clusters()
 			for _, o := range clusters {
 				for _, p := range planFor(o, clusters).Problems {
-					if p.Blocking || p.Reason == network.AnnotationUnknown {
+					if p.Blocks() || p.Reason == network.AnnotationUnknown {
 						return
 					}
 				}

@@ -37,7 +37,9 @@ type planned struct {
 	// Plan is null where a problem blocks, and holds what is known where
 	// something is waited for.
 	Plan     *network.Plan    `json:"plan"`
-	Problems network.Problems `json:"problems"`
+	Problems network.Problems `json:"-"`
+	// Explained is Problems as scripts read them.
+	Explained []explain.JSONProblem `json:"problems"`
 	// preview is the same for people.
 	preview explain.Preview
 }
@@ -123,7 +125,7 @@ func planFor(o hcp.Objects, all []hcp.Objects) planned {
 		}
 	}
 	intent, decided, problems := hcp.Plan(o, neighbours, network.Plan{})
-	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: append(network.Problems{}, problems...)}
+	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: problems, Explained: explain.JSON(problems)}
 	if !problems.Blocking() {
 		p.Plan = &decided
 	}
