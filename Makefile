@@ -91,11 +91,11 @@ soak: ## the long versions: ten minutes for each fuzz target, every package with
 
 .PHONY: demo
 demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)
-	go -C test/testbed run ./demo up
+	go -C test/testbed run ./cmd/run ./demo up
 
 .PHONY: demo-down
 demo-down: ## remove what make demo left running
-	go -C test/testbed run ./demo down
+	go -C test/testbed run ./cmd/run ./demo down
 
 .PHONY: bundle
 bundle: ## generate bundle/ from config/

@@ -57,7 +57,7 @@ func testbed(t testing.TB, verb string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "-C", module, "run", "./cmd/testbed", verb)
+	cmd := exec.CommandContext(t.Context(), "go", "-C", module, "run", "./cmd/run", "./cmd/testbed", verb)
 	cmd.Stderr = t.Output()
 	out, err := cmd.Output()
 	if err != nil {

@@ -14,15 +14,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/cldmnky/oooi/test/testbed/compile"
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 // Build builds the programs of those names (see programs.go) unless the cache has
 // them, one line when each starts and ends, and gives their paths.
 func Build(ctx context.Context, log io.Writer, names ...string) (map[string]string, error) {
-	return build(ctx, progress(log), names)
+	return build(ctx, progress.New(log), names)
 }
 
 // All are the names of all programs, those first that [Up] needs.
@@ -42,7 +46,7 @@ func All() []string {
 
 // Build is like the function and makes the programs known to [Cluster.Bin].
 func (c *Cluster) Build(ctx context.Context, names ...string) error {
-	paths, err := build(ctx, c.say, names)
+	paths, err := build(ctx, c.log, names)
 	if err != nil {
 		return err
 	}
@@ -77,40 +81,60 @@ func EnvtestAssets(ctx context.Context, log io.Writer) (string, error) {
 	return dir, nil
 }
 
-func build(ctx context.Context, say func(string, ...any), names []string) (map[string]string, error) {
+func build(ctx context.Context, log *progress.Log, names []string) (map[string]string, error) {
+	paths, missing, err := lookUp(ctx, names)
+	if err != nil {
+		return nil, err
+	}
 	root, err := ProjectDir()
 	if err != nil {
 		return nil, err
 	}
+	w := work{missing: missing, cores: runtime.NumCPU()}
+	if len(missing) > 0 {
+		log.Say("%d of %d programs are to be compiled, once: %s with an empty Go cache", len(missing), len(names), progress.About(w.forecast()))
+	}
+	began := time.Now()
+	for i, p := range missing {
+		start := time.Now()
+		err := p.build(ctx, filepath.Join(root, "test/testbed/modules", p.module), paths[p.name], func(now compile.Progress) {
+			left := w.remaining(i, now.Fraction(), time.Since(began))
+			log.Status(fmt.Sprintf("[%d/%d] %s: %s; %s left for all", i+1, len(missing), p.name, now, progress.About(left)))
+		})
+		if err != nil {
+			return nil, err
+		}
+		log.Say("[%d/%d] %s compiled in %.0f s", i+1, len(missing), p.name, time.Since(start).Seconds())
+	}
+	return paths, nil
+}
+
+// lookUp returns where the programs are or will be in the cache, and those that are not there.
+func lookUp(ctx context.Context, names []string) (paths map[string]string, missing []program, err error) {
+	root, err := ProjectDir()
+	if err != nil {
+		return nil, nil, err
+	}
 	version, err := output(exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOARCH"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	paths := map[string]string{}
-	var missing []program
+	paths = map[string]string{}
 	for _, name := range names {
 		p, ok := programNamed(name)
 		if !ok {
-			return nil, fmt.Errorf("no program %q in the testbed's table", name)
+			return nil, nil, fmt.Errorf("no program %q in the testbed's table", name)
 		}
 		key, err := p.key(filepath.Join(root, "test/testbed/modules", p.module), string(version))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		paths[name] = filepath.Join(cacheDir(), name+"-"+key, name)
 		if _, err := os.Stat(paths[name]); err != nil {
 			missing = append(missing, p)
 		}
 	}
-	for i, p := range missing {
-		say("[%d/%d] %s ...", i+1, len(missing), p.name)
-		start := time.Now()
-		if err := p.build(ctx, filepath.Join(root, "test/testbed/modules", p.module), paths[p.name]); err != nil {
-			return nil, err
-		}
-		say("[%d/%d] %s %.0fs", i+1, len(missing), p.name, time.Since(start).Seconds())
-	}
-	return paths, nil
+	return paths, missing, nil
 }
 
 // arguments are those of `go build`, without the output.
@@ -141,8 +165,8 @@ func (p program) key(dir, version string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], err
 }
 
-// build makes the program at path; two who do so at once build it once.
-func (p program) build(ctx context.Context, dir, path string) error {
+// build makes the program at path, and reports how far it is; two that do so at once build it once.
+func (p program) build(ctx context.Context, dir, path string, report func(compile.Progress)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -162,11 +186,9 @@ func (p program) build(ctx context.Context, dir, path string) error {
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(temp)
 	args := p.arguments()
-	cmd := exec.CommandContext(ctx, "go", append([]string{args[0], "-o", temp}, args[1:]...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), p.environment()...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build of %s: %w\n%s", p.name, err, out)
+	err = compile.Run(ctx, compile.Build{Dir: dir, Flags: args[1 : len(args)-1], Env: p.environment(), Package: p.pkg, Output: temp}, report)
+	if err != nil {
+		return fmt.Errorf("build of %s: %w", p.name, err)
 	}
 	return os.Rename(temp, path)
 }

@@ -18,6 +18,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 // The addresses of every cluster: each has a network namespace of its own, so
@@ -47,7 +49,7 @@ type Cluster struct {
 	Name string // as in Options
 	Dir  string // state directory, absolute
 
-	say func(format string, args ...any)
+	log *progress.Log
 }
 
 var clusterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$`)
@@ -72,7 +74,7 @@ func open(o Options) (*Cluster, error) {
 	if len(dir) > 60 {
 		return nil, fmt.Errorf("state directory %s: its Unix sockets would have too long a path; set OOOI_TESTBED_DIR", dir)
 	}
-	return &Cluster{Name: o.Name, Dir: dir, say: progress(o.Log)}, nil
+	return &Cluster{Name: o.Name, Dir: dir, log: progress.New(o.Log)}, nil
 }
 
 func stateRoot() string {
@@ -97,7 +99,9 @@ func Attach(name string) (*Cluster, error) {
 }
 
 // LogTo has the cluster's further steps said on w.
-func (c *Cluster) LogTo(w io.Writer) { c.say = progress(w) }
+func (c *Cluster) LogTo(w io.Writer) { c.log = progress.New(w) }
+
+func (c *Cluster) say(format string, args ...any) { c.log.Say(format, args...) }
 
 // HostName is what belongs to the cluster is called on the host: oooi-<cluster>,
 // or oooi-<cluster>.<part>. Network namespaces and cgroup roots with these names

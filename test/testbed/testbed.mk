@@ -2,7 +2,7 @@
 # TESTBED names the cluster: several run side by side. NODES is how many nodes it has.
 TESTBED ?= tb
 NODES ?= 1
-testbed = go -C test/testbed run ./cmd/testbed --name $(TESTBED)
+testbed = go -C test/testbed run ./cmd/run ./cmd/testbed --name $(TESTBED)
 
 .PHONY: testbed-build testbed-up testbed-down testbed-status
 

@@ -79,7 +79,7 @@ func networkRows(t *tabwriter.Writer, n network.Network) {
 			fmt.Fprintf(t, "FORWARD\t%s\t%s to %s\n", l.Name(), strings.Join(f.ServerNames, ", "), f.Backend)
 		}
 		if l.Default != "" {
-			fmt.Fprintf(t, "FORWARD\t%s\teverything else to %s\n", l.Name(), l.Default)
+			fmt.Fprintf(t, "FORWARD\t%s\tall other names to %s\n", l.Name(), l.Default)
 		}
 	}
 	backends := slices.Clone(n.Backends)
@@ -101,14 +101,14 @@ func (d *demo) whatToTry() {
 	if len(d.workers) > 0 {
 		node = d.workers[0].VM.Name
 	}
-	fmt.Fprintln(d.out, "It stays up. To try:")
+	fmt.Fprintln(d.out, "The cluster stays up. Things to try:")
 	for _, line := range [][2]string{
 		{d.command("kubectl -n clusters get hostedcluster " + d.hosted + " -o yaml"), "the condition on the HostedCluster"},
-		{d.command("kubectl -n " + d.state.Namespace() + " get pods,leases,cm -l app.kubernetes.io/part-of=oooi"), "everything that was made for it"},
-		{d.command("hypershift kubectl " + d.hosted + " -- get --raw /api/v1/nodes/" + node + "/proxy/healthz"), "its API server calls the worker, through konnectivity and the edge"},
-		{d.command("worker run " + d.hosted + " -- ip route"), "what the worker was told by DHCP"},
-		{d.command("kubectl -n clusters annotate --overwrite hostedcluster " + d.hosted + " hostedcluster.densityops.com/network=none"), "all of it goes again"},
-		{"make demo-down", "the whole demo goes"},
+		{d.command("kubectl -n " + d.state.Namespace() + " get pods,leases,cm -l app.kubernetes.io/part-of=oooi"), "all objects that oooi created for it"},
+		{d.command("hypershift kubectl " + d.hosted + " -- get --raw /api/v1/nodes/" + node + "/proxy/healthz"), "the API server reaches the worker through konnectivity and the edge"},
+		{d.command("worker run " + d.hosted + " -- ip route"), "the routes that DHCP gave the worker"},
+		{d.command("kubectl -n clusters annotate --overwrite hostedcluster " + d.hosted + " hostedcluster.densityops.com/network=none"), "opt out: oooi removes all its objects"},
+		{"make demo-down", "remove the demo"},
 	} {
 		fmt.Fprintf(d.out, "  # %s\n  %s\n", line[1], line[0])
 	}

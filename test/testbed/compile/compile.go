@@ -1,0 +1,141 @@
+// Package compile runs `go build` and reports how far it is: modules downloaded, packages compiled out of those that
+// the build cache lacks. It uses the standard library only, so that a machine which has nothing yet compiles it at once.
+package compile
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// A Build is one `go build` of a main package.
+type Build struct {
+	Dir     string   // where go runs: a directory of the module
+	Flags   []string // of `go build`, without -o
+	Env     []string // in addition to this process's environment
+	Package string   // of the program
+	Output  string   // path of the program
+}
+
+// Progress is how far a build is. The zero value is its start.
+type Progress struct {
+	Modules  int // downloaded so far
+	Compiled int // packages, so far
+	Packages int // to compile: those that the build cache lacks; 0 while they are not known
+}
+
+// String says it in a few words.
+func (p Progress) String() string {
+	modules := ""
+	if p.Modules > 0 {
+		modules = fmt.Sprintf("%d modules downloaded", p.Modules)
+	}
+	switch {
+	case p.Packages == 0 && p.Modules == 0:
+		return "looking at the cache"
+	case p.Packages == 0:
+		return modules
+	case p.Compiled >= p.Packages:
+		return fmt.Sprintf("%d packages compiled, linking", p.Packages)
+	case p.Modules == 0:
+		return fmt.Sprintf("%d of %d packages compiled", p.Compiled, p.Packages)
+	}
+	return fmt.Sprintf("%d of %d packages compiled, %s", p.Compiled, p.Packages, modules)
+}
+
+// Fraction is from 0 to 1. Linking is the last twentieth.
+func (p Progress) Fraction() float64 {
+	if p.Packages == 0 {
+		return 0
+	}
+	return 0.95 * min(1, float64(p.Compiled)/float64(p.Packages))
+}
+
+// read takes one line that go writes to its standard error. It returns false for a line that is no progress.
+func (p Progress) read(line string, pending map[string]bool) (Progress, bool) {
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		p.Modules++
+		return p, true
+	case pending[line]: // `go build -v` writes the import path of a package when it compiles it
+		p.Compiled++
+		return p, true
+	}
+	return p, false
+}
+
+// Run builds, and calls report with each change and each second from one goroutine until it returns. An error holds
+// what go wrote.
+func Run(ctx context.Context, b Build, report func(Progress)) error {
+	var now Progress
+	pending := map[string]bool{}
+	arguments := append(append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, b.Flags...), b.Package)
+	list, err := b.watch(ctx, arguments, func(line string) (kept bool) {
+		now, kept = now.read(line, pending)
+		return !kept
+	}, func() { report(now) })
+	if err != nil {
+		return err
+	}
+	for path := range strings.FieldsSeq(list) {
+		pending[path] = true
+	}
+	now.Packages = len(pending)
+	report(now)
+	_, err = b.watch(ctx, append(append([]string{"build", "-v", "-o", b.Output}, b.Flags...), b.Package), func(line string) (kept bool) {
+		now, kept = now.read(line, pending)
+		return !kept
+	}, func() { report(now) })
+	return err
+}
+
+// watch runs go and returns its standard output. It gives each line of standard error to read, which returns whether
+// the line belongs to an error's text; tick is called after each line and each second.
+func (b Build) watch(ctx context.Context, arguments []string, read func(line string) bool, tick func()) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", arguments...)
+	cmd.Dir, cmd.Env = b.Dir, append(os.Environ(), b.Env...)
+	var out strings.Builder
+	cmd.Stdout = &out
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	lines := make(chan string)
+	go scan(pipe, lines)
+	var said []string
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for open := true; open; {
+		select {
+		case line, more := <-lines:
+			if open = more; more && read(line) {
+				said = append(said, line)
+			}
+		case <-second.C:
+		}
+		tick()
+	}
+	if err := cmd.Wait(); err != nil {
+		return "", fmt.Errorf("go %s %s: %w\n%s", arguments[0], b.Package, err, strings.Join(said, "\n"))
+	}
+	return out.String(), nil
+}
+
+// scan sends the lines of r, and closes lines at the end.
+func scan(r io.Reader, lines chan<- string) {
+	defer close(lines)
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		lines <- s.Text()
+	}
+	_, _ = io.Copy(io.Discard, r) // after a line that is too long: go must not block
+}
