@@ -1,4 +1,4 @@
-// This file asks Envoy itself whether it serves. It only reads.
+// This file reads from Envoy itself whether it serves. It changes nothing.
 
 package envoy
 
@@ -19,10 +19,10 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// An Admin is the administration interface of one Envoy, at a Unix socket.
+// An Admin is a client of the admin interface of one Envoy, on a Unix socket.
 type Admin struct{ client *http.Client }
 
-// NewAdmin reaches the Envoy that uses runDir.
+// NewAdmin returns a client for the Envoy that uses runDir.
 func NewAdmin(runDir string) *Admin {
 	socket := AdminSocket(runDir)
 	return &Admin{client: &http.Client{Transport: &http.Transport{
@@ -34,8 +34,7 @@ func NewAdmin(runDir string) *Admin {
 	}}}
 }
 
-// Serves is nil where Envoy is up and has every one of the named listeners, else
-// what is missing, in words.
+// Serves returns nil if Envoy is up and has all named listeners, else what is missing.
 func (a *Admin) Serves(ctx context.Context, listeners []string) error {
 	missing, err := a.missing(ctx, listeners)
 	if err == nil && len(missing) > 0 {
@@ -44,8 +43,8 @@ func (a *Admin) Serves(ctx context.Context, listeners []string) error {
 	return err
 }
 
-// ServesAny is nil where Envoy is up and has at least one of the named listeners,
-// or none is named.
+// ServesAny returns nil if Envoy is up and has at least one of the named listeners,
+// or if none is named.
 func (a *Admin) ServesAny(ctx context.Context, listeners []string) error {
 	missing, err := a.missing(ctx, listeners)
 	if err == nil && len(missing) > 0 && len(missing) == len(listeners) {
@@ -54,7 +53,7 @@ func (a *Admin) ServesAny(ctx context.Context, listeners []string) error {
 	return err
 }
 
-// missing are those of the named listeners that an Envoy which is up has not.
+// missing returns the named listeners that a running Envoy does not have.
 func (a *Admin) missing(ctx context.Context, listeners []string) ([]string, error) {
 	state, err := a.get(ctx, "/ready")
 	if err != nil {
@@ -87,7 +86,7 @@ func (a *Admin) missing(ctx context.Context, listeners []string) ([]string, erro
 	return missing, nil
 }
 
-// Metrics are Envoy's counters, as Prometheus has them.
+// Metrics returns Envoy's counters in the Prometheus format.
 func (a *Admin) Metrics(ctx context.Context) ([]*dto.MetricFamily, error) {
 	b, err := a.get(ctx, "/stats/prometheus")
 	if err != nil {
@@ -101,8 +100,8 @@ func (a *Admin) Metrics(ctx context.Context) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(families)), nil
 }
 
-// get is the body of an answer, whatever its status: /ready says its state with
-// a 503 too.
+// get returns the body of a response with any status: /ready names Envoy's state
+// with a 503, too.
 func (a *Admin) get(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy"+path, nil)
 	if err != nil {

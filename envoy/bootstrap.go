@@ -1,5 +1,5 @@
-// This file decides how an Envoy starts: where it asks for everything else, its
-// limits, and which of its counters are kept. It holds nothing of a plan.
+// This file decides how Envoy starts: its control plane, its limits and which
+// counters it keeps. It depends on no plan.
 
 package envoy
 
@@ -26,31 +26,31 @@ import (
 )
 
 const (
-	// maxConnections is how many connections machines may have open through one
-	// Envoy: some 30 each for 500 machines, and with about 17 KiB for an idle one
-	// within the memory that a pod is given.
+	// maxConnections is how many connections VMs may have open through one Envoy:
+	// about 40 for each of 500 VMs. An idle connection takes about 17 KiB, so all of
+	// them fit into the memory of the pod.
 	maxConnections = 20_000
-	// drainTime in seconds is how long a connection lives on whose listener or
-	// filter chain is gone.
+	// drainTime in seconds is how long a connection survives the removal of its
+	// listener or filter chain.
 	drainTime = "86400"
-	// anyone may open the sockets of Envoy and of its server, since their
-	// containers may run as different users. The directory keeps others out.
+	// anyone may open the sockets of Envoy and of its server: their containers may
+	// run as different users. The permissions of the directory keep others out.
 	anyone = 0o666
 
 	xdsCluster = "xds"
 )
 
-// XDSSocket is where a Server listens for the Envoy that uses runDir.
+// XDSSocket is the socket of the Server for the Envoy that uses runDir.
 func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds.sock") }
 
-// AdminSocket is where the Envoy that uses runDir answers its admin interface.
+// AdminSocket is the socket of the admin interface of the Envoy that uses runDir.
 func AdminSocket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
 
-// Arguments are the command line of an Envoy that asks the Server in runDir for
-// everything, as node. They are equal for equal values, whatever built them.
+// Arguments is the command line of an Envoy named node that gets its resources
+// from the Server in runDir. Equal inputs give equal arguments.
 //
-// A program may read and write the sockets in runDir only if it may enter the
-// directory, so keep that from others.
+// Every process that can enter runDir can use the sockets in it, so restrict
+// access to the directory.
 func Arguments(runDir, node string) []string {
 	return []string{
 		"--config-yaml", string(Bootstrap(runDir, node)),
@@ -61,14 +61,13 @@ func Arguments(runDir, node string) []string {
 	}
 }
 
-// Bootstrap is the configuration that Envoy starts with, as JSON for
-// --config-yaml.
+// Bootstrap is Envoy's initial configuration, as JSON for --config-yaml.
 func Bootstrap(runDir, node string) []byte {
 	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(newBootstrap(runDir, node))
 	if err != nil {
 		panic("envoy: a bootstrap is always JSON: " + err.Error())
 	}
-	// protojson's white space differs from build to build on purpose.
+	// protojson varies its white space between builds on purpose.
 	var out bytes.Buffer
 	if err := json.Compact(&out, b); err != nil {
 		panic("envoy: " + err.Error())
@@ -89,8 +88,8 @@ func newBootstrap(runDir, node string) *bootstrapv3.Bootstrap {
 					EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: xdsCluster, RetryPolicy: reconnecting()},
 				}}},
 			},
-			// Zero: wait for the first answer, however long it takes. An Envoy that
-			// gave up would say that it is ready with nothing to serve.
+			// Zero: wait for the first response without a limit. After a timeout Envoy
+			// would report that it is ready, without a listener.
 			CdsConfig: overADS(durationpb.New(0)),
 			LdsConfig: overADS(durationpb.New(0)),
 		},
@@ -104,8 +103,8 @@ func newBootstrap(runDir, node string) *bootstrapv3.Bootstrap {
 	}
 }
 
-// reconnecting is how soon Envoy asks again for a server that is away: by itself
-// it may wait for half a minute, while new endpoints go unheard.
+// reconnecting limits how long Envoy waits before it connects again. Its default
+// is up to 30 s, in which it would miss new endpoints.
 func reconnecting() *corev3.RetryPolicy {
 	return &corev3.RetryPolicy{RetryBackOff: &corev3.BackoffStrategy{
 		BaseInterval: durationpb.New(100 * time.Millisecond),
@@ -113,7 +112,7 @@ func reconnecting() *corev3.RetryPolicy {
 	}}
 }
 
-// newXDSCluster is the one cluster that Envoy knows from its start: our server.
+// newXDSCluster is the one static cluster: our server.
 func newXDSCluster(runDir string) *clusterv3.Cluster {
 	http2 := &httpv3.HttpProtocolOptions{UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
 		ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
@@ -134,8 +133,8 @@ func newXDSCluster(runDir string) *clusterv3.Cluster {
 	}
 }
 
-// newStatsConfig keeps the counters that say whether connections get through,
-// and why not. Envoy's others are some hundreds for each cluster and listener.
+// newStatsConfig keeps the counters that show whether connections succeed, and why
+// not. Envoy has some hundreds of others for each cluster and listener.
 func newStatsConfig() *metricsv3.StatsConfig {
 	var kept []*matcherv3.StringMatcher
 	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload."} {
@@ -157,8 +156,8 @@ func newStatsConfig() *metricsv3.StatsConfig {
 	}
 }
 
-// overADS asks by the one stream that every type shares. A nil timeout is
-// Envoy's own.
+// overADS requests resources over the stream that all types share. A nil timeout
+// means Envoy's default.
 func overADS(timeout *durationpb.Duration) *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion:    corev3.ApiVersion_V3,
@@ -167,13 +166,12 @@ func overADS(timeout *durationpb.Duration) *corev3.ConfigSource {
 	}
 }
 
-// pipe is a Unix socket; a mode of 0 leaves the process' own.
+// pipe is a Unix socket. A mode of 0 means the default of the process.
 func pipe(path string, mode uint32) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path, Mode: mode}}}
 }
 
-// packed is the same bytes for the same message, so that versions made of them
-// don't change by themselves.
+// packed marshals deterministically, so that versions hashed from it are stable.
 func packed(m proto.Message) *anypb.Any {
 	a := &anypb.Any{}
 	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {

@@ -194,7 +194,7 @@ func TestWithoutUs(t *testing.T) {
 	w.startServer(t)
 	g.Eventually(func() string { return w.counter(t, "control_plane.connected_state") }, patient).Should(Equal("1"))
 	serving("the server has nothing to say yet")
-	g.Expect(w.server.Accepted()).To(MatchError("there is nothing to tell Envoy yet"))
+	g.Expect(w.server.Accepted()).To(MatchError("there is no configuration for Envoy yet"))
 
 	second := netip.MustParseAddrPort("10.128.0.14:7443")
 	w.pod(t, w.pods, second, "second")

@@ -1,7 +1,6 @@
-// This file decides how a backend is dialled: by which device, and whether those
-// behind it are tried before a connection is. A cluster follows from the backend
-// and the place alone, so it never changes while it is there; who stands behind
-// it is decided in endpoint.go.
+// This file decides how Envoy dials a backend: through which device, and whether
+// it checks the health of endpoints. A cluster depends only on the backend and
+// the devices, so it never changes. Its endpoints are in endpoint.go.
 
 package envoy
 
@@ -18,31 +17,31 @@ import (
 )
 
 const (
-	// connectTimeout of one attempt. All attempts together are shorter than the 10 s
-	// that a node's own load balancer waits for its API server.
+	// connectTimeout of one attempt. All attempts together take less than the 10 s
+	// that the load balancer of a node waits for its API server.
 	connectTimeout = 3 * time.Second
-	// clusterConnections is how many connections one backend gets. Envoy's own
-	// limit, 1,024, is less than what a cluster of 500 machines has open.
+	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
+	// less than a cluster of 500 VMs needs.
 	clusterConnections = 16_384
-	// outsideConnections is the same for what is outside: machines that pull images
-	// all at once leave others their part of maxConnections.
-	outsideConnections = 4_096
+	// externalConnections is the limit for one external host. VMs that all pull
+	// images at once must not use up maxConnections.
+	externalConnections = 4_096
 )
 
-// Machines are tried by connecting, since not every one runs what is asked for.
-// A connection that found nobody is tried at others too (connectAttempts), so
-// this need not be fast, and there may be hundreds.
+// VMs are checked by a TCP connection, since not every VM runs the server. A failed
+// connection is retried at other endpoints (connectAttempts), so the checks can be
+// slow. There may be hundreds of VMs.
 const (
 	checkInterval = 10 * time.Second
 	checkTimeout  = 2 * time.Second
-	// checkAgain is the interval while a machine's state is about to change.
+	// checkAgain is the interval while the state of a VM is about to change.
 	checkAgain      = 2 * time.Second
 	checksToFail    = 2
 	checksToSucceed = 1
 )
 
-// clusterName is the backend's, and for one behind an HTTP proxy that too: it is
-// dialled in another way, so it is another cluster, made before the first breaks.
+// clusterName is the backend's name, and its HTTP proxy if it has one. With another
+// proxy it is another cluster, so the change is make-before-break.
 func clusterName(b network.Backend) string {
 	if b.HTTPProxy == "" {
 		return b.Name
@@ -50,18 +49,18 @@ func clusterName(b network.Backend) string {
 	return b.Name + "@" + b.HTTPProxy
 }
 
-// newCluster dials b: machines by the device that they are on, everything else by
+// newCluster dials VMs through the network's device, and everything else through
 // the upstream device.
 //
-// Connections go to endpoints in turn and never by who asks: a konnectivity
-// agent dials until it has met every replica of the API server.
+// It uses round robin and no affinity to a client: a konnectivity agent dials
+// until it has reached every replica of the API server.
 func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {
 	case network.BackendMachines:
 		device = o.Device
 	case network.BackendOutside:
-		connections = outsideConnections
+		connections = externalConnections
 	}
 	out := &clusterv3.Cluster{
 		Name:                          clusterName(b),
@@ -84,13 +83,13 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 		out.UpstreamBindConfig = &corev3.BindConfig{SocketOptions: boundTo(device)}
 	}
 	if b.Kind == network.BackendMachines {
-		onlyThoseThatAnswer(out)
+		checkHealth(out)
 	}
 	return out
 }
 
-// onlyThoseThatAnswer sends no connection to endpoints that don't accept one.
-func onlyThoseThatAnswer(c *clusterv3.Cluster) {
+// checkHealth excludes endpoints that do not accept connections.
+func checkHealth(c *clusterv3.Cluster) {
 	c.HealthChecks = []*corev3.HealthCheck{{
 		Timeout:            durationpb.New(checkTimeout),
 		Interval:           durationpb.New(checkInterval),
@@ -103,9 +102,8 @@ func onlyThoseThatAnswer(c *clusterv3.Cluster) {
 		UnhealthyEdgeInterval: durationpb.New(checkAgain),
 		HealthChecker:         &corev3.HealthCheck_TcpHealthCheck_{TcpHealthCheck: &corev3.HealthCheck_TcpHealthCheck{}},
 	}}
-	// Otherwise Envoy sends to all where many are dead, and many always are.
+	// By default Envoy dials all endpoints if many are unhealthy. Many always are.
 	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 0}}
-	// An address that is not a machine's any more is not dialled, though somebody
-	// answers there.
+	// Envoy must not dial an address that no VM has any more, even if it responds.
 	c.IgnoreHealthOnHostRemoval = true
 }

@@ -172,7 +172,7 @@ func TestARefusalIsSaid(t *testing.T) {
 	w := newWorld(t)
 	w.pod(t, w.edge, netip.MustParseAddrPort(onVLAN+":6443"), "somebody else")
 	w.server.Serve(NewResources(blue(), options(), pods()))
-	g.Eventually(w.server.Accepted, patient).Should(MatchError(And(ContainSubstring("Envoy refused listeners"), ContainSubstring(onVLAN+":6443"))))
+	g.Eventually(w.server.Accepted, patient).Should(MatchError(And(ContainSubstring("Envoy rejected listeners"), ContainSubstring(onVLAN+":6443"))))
 	names := []string{onVLAN + ":443", onVLAN + ":6443"}
 	g.Expect(w.admin.Serves(t.Context(), names)).To(MatchError("Envoy does not listen on " + onVLAN + ":6443"))
 	g.Expect(w.openssl(t, w.machine, onVLAN+":443", "oauth.blue.example.com")).To(HavePrefix("oauth"))

@@ -1,31 +1,30 @@
-// Package envoy makes what an Envoy needs to carry one network's connections to
-// the control plane, passing TLS through unread but for the server name: the
-// xDS resources of a plan, and the server that gives them to an Envoy beside it
-// over a Unix socket.
+// Package envoy makes the xDS resources for the connections of one network, and
+// serves them to an Envoy over a Unix socket. Envoy passes TLS through; it reads
+// only the server name.
 //
-// # What stays when something changes
+// # Open connections survive changes
 //
-// A connection that was made stays, whatever the plan does to others:
+// An open connection survives every change of the plan for other connections:
 //
-//   - A listener's own fields follow from its address, port and whether server
-//     names are looked at. All else is in filter chains, one per server name, and
-//     Envoy exchanges chains without touching those that are equal.
-//   - Chains name a cluster, which follows from the backend's name and HTTP proxy
-//     alone. Who stands behind it is said by endpoints (EDS) only.
-//   - What is taken away is drained for a day (see Arguments).
+//   - The fields of a listener depend only on its address, its port and whether
+//     server names are read. Everything else is in filter chains, one for each
+//     server name. Envoy keeps equal chains when it replaces others.
+//   - A chain names a cluster. A cluster depends only on the backend's name and
+//     its HTTP proxy. Only endpoints (EDS) hold the destinations.
+//   - Removed listeners and chains drain for one day (see Arguments).
 //
-// Changes are made before broken: a listener names a new cluster only after
-// Envoy has taken that cluster and its endpoints, and a cluster goes only after
-// no listener names it.
+// Changes are make-before-break. A listener names a new cluster only after
+// Envoy has accepted that cluster and its endpoints. A cluster is removed only
+// after no listener names it.
 //
-// # What gets out
+// # External hosts
 //
-// What is outside of the management cluster is opened by its own server name
-// only, and dialled at its own port only. What a host serves behind one name is
-// not looked into, so a name of a content network opens that host, no other.
+// An external host is reachable only by its own server name and at its own port.
+// Envoy does not inspect what the host serves. So the name of a content delivery
+// network allows that host and no other.
 //
-// # Without us
+// # Restarts of the server
 //
-// Envoy keeps what it took last while the server is away, and is told only the
-// difference when it is back: a resource's version is a hash of its content.
+// While the server is away, Envoy keeps its last configuration. Afterwards it
+// receives only the difference: the version of a resource is a hash of its content.
 package envoy

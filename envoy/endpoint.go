@@ -1,4 +1,4 @@
-// This file decides which addresses stand behind a backend.
+// This file decides which addresses Envoy dials for a backend.
 
 package envoy
 
@@ -12,19 +12,18 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Endpoints knows who stands behind backends.
+// Endpoints knows the current addresses of backends.
 type Endpoints interface {
-	// Endpoints are the addresses to dial for b, which are the HTTP proxy's where it
-	// has one: nil where nothing is known of it, empty and not nil where nobody is
-	// ready.
+	// Endpoints returns the addresses to dial for b; those of the HTTP proxy if b has
+	// one. Nil: not known. Empty but not nil: no endpoint is ready.
 	Endpoints(b network.Backend) []netip.AddrPort
-	// Changed is closed when Endpoints may have changed since it was asked.
+	// Changed returns a channel that is closed when Endpoints may have changed.
 	Changed() <-chan struct{}
 }
 
-// Behind are the addresses of each of n's backends, by the backend's name, as
-// Resources are made from. A nil e knows nothing.
-func Behind(n network.Network, e Endpoints) map[string][]netip.AddrPort {
+// EndpointsOf returns the addresses of each backend of n, by the backend's name.
+// A nil e knows none.
+func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	if e == nil {
 		return out
@@ -35,19 +34,18 @@ func Behind(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	return out
 }
 
-// dialled is what Envoy dials for b: who is behind it where that is known, also
-// where that is nobody, else, for pods, the Service's own address, which works as
-// long as the node does. A backend with neither has nobody behind it.
-func dialled(b network.Backend, behind []netip.AddrPort) []netip.AddrPort {
-	if behind == nil && b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
+// dialed returns what Envoy dials for b. These are the known endpoints, even if
+// there are none. Without knowledge it is the Service's cluster IP, for pods.
+func dialed(b network.Backend, known []netip.AddrPort) []netip.AddrPort {
+	if known == nil && b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
 		return []netip.AddrPort{netip.AddrPortFrom(b.ClusterIP, b.Port)}
 	}
-	out := slices.Clone(behind)
+	out := slices.Clone(known)
 	slices.SortFunc(out, netip.AddrPort.Compare)
 	return slices.Compact(out)
 }
 
-// newLoadAssignment is who stands behind a cluster.
+// newLoadAssignment holds the endpoints of a cluster.
 func newLoadAssignment(cluster string, at []netip.AddrPort) *endpointv3.ClusterLoadAssignment {
 	out := &endpointv3.ClusterLoadAssignment{ClusterName: cluster}
 	if len(at) == 0 {

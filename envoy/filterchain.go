@@ -1,5 +1,5 @@
-// This file decides which cluster a connection goes to, by its TLS server name.
-// It never looks at anything else of a connection.
+// This file decides the cluster of a connection from its TLS server name, and from
+// nothing else.
 
 package envoy
 
@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// idleTimeout is how long a connection may be without a byte: quiet watches and
-	// tunnels last, and keepalive finds those that are dead.
+	// idleTimeout is how long a connection may be silent. Quiet watches and tunnels
+	// survive; keepalive detects dead ones.
 	idleTimeout = 24 * time.Hour
-	// connectAttempts to different endpoints before a connection is given up.
+	// connectAttempts at different endpoints before a connection fails.
 	connectAttempts = 3
 )
 
-// serverNameChains is one chain for each server name, in the names' order, and
-// not one for each forward: Envoy drains the connections of a chain that
-// changes, so a new name of a backend must not touch the chains of its others.
-// Where a name is there twice, the first forward has it; Envoy would refuse the
-// whole listener. An exact name goes before a wildcard, by Envoy itself.
+// serverNameChains makes one chain for each server name, sorted by name. One chain
+// for each forward would be wrong: Envoy drains the connections of a changed chain,
+// so a new name of a backend must not change the chains of its other names.
+// The first forward wins a duplicate name, since Envoy would reject the listener.
+// Envoy itself prefers an exact name to a wildcard.
 func serverNameChains(forwards []network.Forward, backends map[string]network.Backend) []*listenerv3.FilterChain {
 	var out []*listenerv3.FilterChain
 	taken := map[string]bool{}
@@ -52,15 +52,14 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 	return out
 }
 
-// opens says whether connections with a server name may go to b. What is outside
-// is opened by its own name only, whatever a plan says: never by another, by a
-// wildcard, or without one.
+// opens reports whether connections with a server name may go to b. An external
+// host is reachable by its own name only, whatever the plan says: not by another
+// name, a wildcard, or without a name.
 func opens(serverName string, b network.Backend) bool {
 	return b.Kind != network.BackendOutside || serverName != "" && serverName == strings.ToLower(b.Host)
 }
 
-// newFilterChain carries bytes to b as they are, by way of its HTTP proxy where it
-// has one.
+// newFilterChain forwards bytes unchanged to b, through its HTTP proxy if it has one.
 func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
 	p := &tcpproxyv3.TcpProxy{
 		StatPrefix:         b.Name,
@@ -69,8 +68,7 @@ func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
 		MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
 	}
 	if b.HTTPProxy != "" {
-		// CONNECT (RFC 9110, section 9.3.6), in HTTP/1.1, as the cluster speaks by
-		// itself.
+		// CONNECT (RFC 9110, section 9.3.6) with HTTP/1.1, the cluster's default.
 		p.TunnelingConfig = &tcpproxyv3.TcpProxy_TunnelingConfig{Hostname: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}
 	}
 	return &listenerv3.FilterChain{

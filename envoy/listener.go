@@ -1,6 +1,5 @@
-// This file decides the part of a listener that stays the same for as long as
-// it is there: where it accepts connections, and by which device. Which backend
-// a connection goes to is decided in filterchain.go.
+// This file decides the fixed part of a listener: where it accepts connections, and
+// on which device. The backend of a connection is decided in filterchain.go.
 
 package envoy
 
@@ -18,24 +17,23 @@ import (
 )
 
 const (
-	// bufferLimit in bytes, for each direction of a connection: what a slow reader
-	// can make Envoy hold.
+	// bufferLimit in bytes for each direction of a connection. It bounds the memory
+	// that a slow reader can use.
 	bufferLimit = 64 << 10
-	// helloTimeout is how long a machine may take to say its server name.
+	// helloTimeout is how long a client may take to send its server name.
 	helloTimeout = 5 * time.Second
 )
 
-// keepalive finds machines and backends that went without a word, and keeps
-// connection tracking on the way from forgetting quiet tunnels.
+// keepalive detects peers that are gone, and keeps idle tunnels alive in the
+// connection tracking of routers.
 const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
 )
 
-// newListener accepts l's connections, for backends by their names, on device. It
-// binds the address whether the device holds it already or not: it may be given
-// to it later.
+// newListener accepts the connections of l on device, for backends by name. It binds
+// the address even if the device does not have it yet.
 func newListener(l network.Listener, backends map[string]network.Backend, device string) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),
@@ -46,9 +44,9 @@ func newListener(l network.Listener, backends map[string]network.Backend, device
 		Freebind:                      wrapperspb.Bool(true),
 		SocketOptions:                 append(boundTo(device), keptAlive()...),
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
-		// One socket that the workers share, so that whoever has the port already
-		// is an error and does not silently get half of the connections; and each
-		// worker gets as many, since a few connections last for days.
+		// The workers share one socket. So a second process on the port is an error
+		// and does not get half of the connections silently. Exact balance gives each
+		// worker the same number, since some connections last for days.
 		EnableReusePort: wrapperspb.Bool(false),
 		ConnectionBalanceConfig: &listenerv3.Listener_ConnectionBalanceConfig{
 			BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
@@ -59,7 +57,7 @@ func newListener(l network.Listener, backends map[string]network.Backend, device
 		out.DefaultFilterChain = newFilterChain("any", b)
 	}
 	if len(l.Forwards) > 0 {
-		// Clients that wait for the server's first word would wait for the timeout.
+		// A client that waits for the server to speak first would wait for the timeout.
 		out.ListenerFilters = []*listenerv3.ListenerFilter{{
 			Name:       "envoy.filters.listener.tls_inspector",
 			ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: packed(&inspectorv3.TlsInspector{})},
@@ -69,8 +67,8 @@ func newListener(l network.Listener, backends map[string]network.Backend, device
 	return out
 }
 
-// boundTo binds a socket to device before anything else, so that nothing by
-// another device gets in or out. An empty device binds to none.
+// boundTo binds a socket to device, so that no packet uses another device. An empty
+// device means no restriction.
 func boundTo(device string) []*corev3.SocketOption {
 	if device == "" {
 		return nil
@@ -83,8 +81,7 @@ func boundTo(device string) []*corev3.SocketOption {
 	}}
 }
 
-// keptAlive is keepalive for a listener's socket, from which accepted ones
-// inherit it.
+// keptAlive is keepalive for a listener's socket. Accepted sockets inherit it.
 func keptAlive() []*corev3.SocketOption {
 	option := func(level, name int64, value int64) *corev3.SocketOption {
 		return &corev3.SocketOption{Level: level, Name: name, Value: &corev3.SocketOption_IntValue{IntValue: value}, State: corev3.SocketOption_STATE_PREBIND}

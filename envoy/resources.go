@@ -1,4 +1,4 @@
-// This file decides everything that Envoy is told about one network.
+// This file decides all resources of one network, and the order of a change.
 
 package envoy
 
@@ -14,28 +14,26 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Options are what resources need to know about the place that Envoy runs in.
+// Options describe where Envoy runs.
 type Options struct {
-	// Device machines are on; connections by others are not accepted, and machines
-	// that are backends are dialled by it only. Empty: every device.
+	// Device is the device of the network. Envoy accepts connections on it only, and
+	// dials VMs through it only. Empty: every device.
 	Device string
-	// UpstreamDevice leads to every other backend, dialled by it only. Empty: as
-	// routes say.
+	// UpstreamDevice is the device for all other backends. Empty: the routes decide.
 	UpstreamDevice string
 }
 
-// Resources are everything that Envoy is told, by name. Listeners and clusters
-// refer to each other by name; each cluster has its endpoints. Don't change what
-// they hold.
+// Resources is the whole configuration, by name. Listeners refer to clusters by
+// name; each cluster has its endpoints. Do not modify them.
 type Resources struct {
 	Listeners map[string]*listenerv3.Listener
 	Clusters  map[string]*clusterv3.Cluster
 	Endpoints map[string]*endpointv3.ClusterLoadAssignment
 }
 
-// NewResources are the resources for n. Behind are the addresses of each backend,
-// by its name: nil or not there where they are not known.
-func NewResources(n network.Network, o Options, behind map[string][]netip.AddrPort) Resources {
+// NewResources returns the resources of n. Endpoints are the addresses of each
+// backend by name; nil or missing if they are not known.
+func NewResources(n network.Network, o Options, endpoints map[string][]netip.AddrPort) Resources {
 	out := Resources{
 		Listeners: map[string]*listenerv3.Listener{},
 		Clusters:  map[string]*clusterv3.Cluster{},
@@ -46,7 +44,7 @@ func NewResources(n network.Network, o Options, behind map[string][]netip.AddrPo
 		backends[b.Name] = b
 		name := clusterName(b)
 		out.Clusters[name] = newCluster(b, o)
-		out.Endpoints[name] = newLoadAssignment(name, dialled(b, behind[b.Name]))
+		out.Endpoints[name] = newLoadAssignment(name, dialed(b, endpoints[b.Name]))
 	}
 	for _, l := range n.Listeners {
 		out.Listeners[l.Name()] = newListener(l, backends, o.Device)
@@ -54,7 +52,7 @@ func NewResources(n network.Network, o Options, behind map[string][]netip.AddrPo
 	return out
 }
 
-// equal says whether Envoy would see no difference.
+// equal reports whether Envoy would see no difference.
 func (r Resources) equal(o Resources) bool {
 	return same(r.Listeners, o.Listeners) && same(r.Clusters, o.Clusters) && same(r.Endpoints, o.Endpoints)
 }
@@ -63,13 +61,12 @@ func same[M proto.Message](a, b map[string]M) bool {
 	return maps.EqualFunc(a, b, func(x, y M) bool { return proto.Equal(x, y) })
 }
 
-// next is the first step on the way from what Envoy has to what it should have,
-// to where no step is left. In no step does a listener name a cluster that is
-// not there:
+// next returns the next step from what Envoy has to the target. After every step
+// each cluster that a listener names exists:
 //
-//	make   new clusters and endpoints come beside the old ones
-//	move   listeners change
-//	break  clusters that no listener names any more go
+//	make   add new clusters and endpoints
+//	move   change listeners
+//	break  remove clusters that no listener names
 func next(from, to Resources) Resources {
 	made := Resources{Listeners: from.Listeners, Clusters: over(from.Clusters, to.Clusters), Endpoints: over(from.Endpoints, to.Endpoints)}
 	if !made.equal(from) {
@@ -82,7 +79,7 @@ func next(from, to Resources) Resources {
 	return to
 }
 
-// over is a with b's entries, which win.
+// over returns a with the entries of b, which win.
 func over[M any](a, b map[string]M) map[string]M {
 	out := maps.Clone(a)
 	if out == nil {

@@ -1,6 +1,6 @@
-// This file gives an Envoy its resources over a Unix socket (ADS, incremental
-// xDS) and decides when the next step of a change is due. It never decides what
-// the resources are.
+// This file serves Envoy its resources over a Unix socket (ADS, incremental
+// xDS). It decides when to send the next step of a change, not what the
+// resources are.
 
 package envoy
 
@@ -23,37 +23,36 @@ import (
 	"google.golang.org/grpc"
 )
 
-// patience is how long a step waits for Envoy's answer to the one before.
-const patience = 5 * time.Second
+// stepTimeout bounds how long a step waits for Envoy's answer to the previous one.
+const stepTimeout = 5 * time.Second
 
-// A Server is told resources and tells them to the Envoy that connects. It says
-// nothing until it was told something, so an Envoy that serves goes on with what
-// it has.
+// A Server sends resources to the Envoy that connects. Before the first call of
+// Serve it sends nothing, so a running Envoy keeps its configuration.
 type Server struct {
 	log   *slog.Logger
 	cache cachev3.SnapshotCache
-	held  *held
+	acks  *acks
 
 	mu sync.Mutex
-	// wanted is where to go, nil before the first Serve; told is how far Envoy was
-	// told.
-	wanted, told *Resources
-	toldVersions versions
+	// wanted is the target, nil before the first Serve. sent is the last step that
+	// Envoy was sent.
+	wanted, sent *Resources
+	sentVersions versions
 	change       chan struct{}
 }
 
-// everyNode answers every Envoy alike: whoever may open the socket is ours.
+// everyNode serves each Envoy the same: only our Envoy can open the socket.
 type everyNode struct{}
 
 // ID implements cachev3.NodeHash.
 func (everyNode) ID(*corev3.Node) string { return "" }
 
-// NewServer makes a server that has nothing to say yet.
+// NewServer returns a server without resources.
 func NewServer(log *slog.Logger) *Server {
-	return &Server{log: log, cache: cachev3.NewSnapshotCache(true, everyNode{}, nil), held: newHeld(), change: make(chan struct{})}
+	return &Server{log: log, cache: cachev3.NewSnapshotCache(true, everyNode{}, nil), acks: newAcks(), change: make(chan struct{})}
 }
 
-// Serve replaces what Envoy should have. What is equal is left alone.
+// Serve replaces the target configuration. Equal resources change nothing.
 func (s *Server) Serve(r Resources) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,25 +64,25 @@ func (s *Server) Serve(r Resources) {
 	s.change = make(chan struct{})
 }
 
-// Accepted is nil where the Envoy that is connected took everything it should
-// have, else why not, in words.
+// Accepted returns nil if the connected Envoy has accepted the whole target
+// configuration, else the reason.
 func (s *Server) Accepted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told == nil {
-		return errors.New("there is nothing to tell Envoy yet")
+	if s.sent == nil {
+		return errors.New("there is no configuration for Envoy yet")
 	}
-	if err := s.held.accepted(s.toldVersions); err != nil {
+	if err := s.acks.accepted(s.sentVersions); err != nil {
 		return err
 	}
-	if !s.told.equal(*s.wanted) {
+	if !s.sent.equal(*s.wanted) {
 		return errNotYet
 	}
 	return nil
 }
 
-// Run answers on a Unix socket until ctx ends. A socket that a dead process left
-// is replaced; whoever may enter its directory may ask.
+// Run serves on a Unix socket until ctx ends. It replaces the socket of a dead
+// process. Every process that can enter the directory can connect.
 func (s *Server) Run(ctx context.Context, socket string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -113,44 +112,44 @@ func (s *Server) callbacks() serverv3.Callbacks {
 	return serverv3.CallbackFuncs{
 		DeltaStreamOpenFunc: func(_ context.Context, id int64, _ string) error {
 			s.log.Info("Envoy connected", "stream", id)
-			s.held.opened(id)
+			s.acks.opened(id)
 			return nil
 		},
 		DeltaStreamClosedFunc: func(id int64, _ *corev3.Node) {
 			s.log.Info("Envoy disconnected", "stream", id)
-			s.held.closed(id)
+			s.acks.closed(id)
 		},
 		StreamDeltaRequestFunc: func(id int64, r *discoveryv3.DeltaDiscoveryRequest) error {
 			if e := r.GetErrorDetail(); e != nil {
-				s.log.Error("Envoy refused "+plural(r.GetTypeUrl()), "error", e.GetMessage())
+				s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", e.GetMessage())
 			}
-			s.held.asked(id, r)
+			s.acks.requested(id, r)
 			return nil
 		},
 		StreamDeltaResponseFunc: func(id int64, _ *discoveryv3.DeltaDiscoveryRequest, r *discoveryv3.DeltaDiscoveryResponse) {
-			s.log.Debug("telling Envoy", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())
-			s.held.sent(id, r)
+			s.log.Debug("resources sent", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())
+			s.acks.sent(id, r)
 		},
 	}
 }
 
-// walk goes step by step to what is wanted, until ctx ends.
+// walk sends step after step towards the target, until ctx ends.
 func (s *Server) walk(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		changed, wanted, told, v := s.change, s.wanted, s.told, s.toldVersions
+		changed, wanted, sent, v := s.change, s.wanted, s.sent, s.sentVersions
 		s.mu.Unlock()
 		switch {
-		case wanted == nil || told != nil && told.equal(*wanted):
+		case wanted == nil || sent != nil && sent.equal(*wanted):
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-changed:
 			}
 			continue
-		case told == nil:
-			// Envoy asks for types in their order, so a first configuration needs no steps.
-			if err := s.tell(ctx, *wanted); err != nil {
+		case sent == nil:
+			// Envoy requests types in order, so the first configuration needs no steps.
+			if err := s.send(ctx, *wanted); err != nil {
 				return err
 			}
 			continue
@@ -159,31 +158,31 @@ func (s *Server) walk(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := s.tell(ctx, next(*told, *wanted)); err != nil {
+		if err := s.send(ctx, next(*sent, *wanted)); err != nil {
 			return err
 		}
 	}
 }
 
-// tell makes r what Envoy is told from now on.
-func (s *Server) tell(ctx context.Context, r Resources) error {
+// send makes r the configuration that Envoy is sent from now on.
+func (s *Server) send(ctx context.Context, r Resources) error {
 	snapshot, v, err := newSnapshot(r)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told, s.toldVersions = &r, v
+	s.sent, s.sentVersions = &r, v
 	return s.cache.SetSnapshot(ctx, "", snapshot)
 }
 
-// await waits until Envoy has answered all that it was told, or patience ends.
+// await waits until Envoy has answered all that it was sent, or stepTimeout.
 func (s *Server) await(ctx context.Context, v versions) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	for {
-		changed := s.held.changed()
-		if s.held.answered(v) {
+		changed := s.acks.changed()
+		if s.acks.answered(v) {
 			return
 		}
 		select {

@@ -130,7 +130,7 @@ func TestMadeBeforeBroken(t *testing.T) {
 	e.ack(e.next(is(eds, nil, api.Name)))
 	e.ack(gone)
 	g.Eventually(s.Accepted, "10s").Should(Succeed())
-	g.Expect(slices.Collect(maps.Keys(s.told.Clusters))).To(HaveExactElements(oauth.Name))
+	g.Expect(slices.Collect(maps.Keys(s.sent.Clusters))).To(HaveExactElements(oauth.Name))
 
 	s.Serve(NewResources(to(oauth), Options{}, nil))
 	g.Consistently(e.got, "100ms").ShouldNot(Receive(), "nothing changed")

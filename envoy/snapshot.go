@@ -1,5 +1,5 @@
-// This file gives resources their versions, which are hashes of what they hold:
-// equal resources have equal versions, whoever made them and when.
+// This file gives resources their versions, which are hashes of their content.
+// Equal resources have equal versions.
 
 package envoy
 
@@ -15,15 +15,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A versions is, by type URL, the version of each resource by its name.
+// versions holds the version of each resource, by type URL and name.
 type versions map[string]map[string]string
 
-// served are the types that Envoy is told, in the order in which it needs them.
+// served lists the types in the order in which Envoy needs them.
 func served() []string {
 	return []string{resourcev3.ClusterType, resourcev3.EndpointType, resourcev3.ListenerType}
 }
 
-// newSnapshot is r as go-control-plane serves it, and the versions in it.
+// newSnapshot returns r as go-control-plane serves it, and its versions.
 func newSnapshot(r Resources) (*cachev3.Snapshot, versions, error) {
 	s := &cachev3.Snapshot{}
 	put(s, resourcev3.ClusterType, r.Clusters)

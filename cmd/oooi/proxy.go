@@ -156,7 +156,7 @@ func (p *proxy) follow(ctx context.Context, r *readiness) error {
 		p.backends.Follow(ctx, p.source.Current().Network)
 		n, cut, _ := p.may()
 		p.warn(cut)
-		p.server.Serve(envoy.NewResources(n, p.options, cut.but(envoy.Behind(n, p.backends))))
+		p.server.Serve(envoy.NewResources(n, p.options, cut.but(envoy.EndpointsOf(n, p.backends))))
 		p.wait(ctx, r, n, cut, plan, behind, tick.C)
 	}
 	return nil

@@ -142,7 +142,7 @@ func TestAServiceThatIsCutOff(t *testing.T) {
 	v.edge.Do(t, func() { n, cut, err = p.may() })
 	g.Expect(err).NotTo(HaveOccurred(), "a user's Service does not make the edge unready")
 	g.Expect(n.Listeners).To(HaveExactElements(plan.Networks[0].Listeners[1]), "and one that leads to it alone is closed")
-	behind := cut.but(envoy.Behind(n, p.backends))
+	behind := cut.but(envoy.EndpointsOf(n, p.backends))
 	g.Expect(behind).To(And(HaveKeyWithValue("git:80", BeEmpty()), HaveKeyWithValue("oauth:6443", BeNil())))
 	g.Expect(behind["git:80"]).NotTo(BeNil(), "else its Service's own address would be dialled")
 	g.Expect(cut.String()).To(ContainSubstring("192.168.100.20 (Service git)"))

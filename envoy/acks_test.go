@@ -16,7 +16,7 @@ const (
 	eds = resourcev3.EndpointType
 )
 
-func told(h *held, typeURL, nonce string, names map[string]string, removed ...string) {
+func told(h *acks, typeURL, nonce string, names map[string]string, removed ...string) {
 	r := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: typeURL, Nonce: nonce, RemovedResources: removed}
 	for n, v := range names {
 		r.Resources = append(r.Resources, &discoveryv3.Resource{Name: n, Version: v})
@@ -24,30 +24,30 @@ func told(h *held, typeURL, nonce string, names map[string]string, removed ...st
 	h.sent(1, r)
 }
 
-func answer(h *held, typeURL, nonce, refused string) {
+func answer(h *acks, typeURL, nonce, refused string) {
 	r := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, ResponseNonce: nonce}
 	if refused != "" {
 		r.ErrorDetail = status.New(codes.Internal, refused).Proto()
 	}
-	h.asked(1, r)
+	h.requested(1, r)
 }
 
 func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 	g := NewWithT(t)
 	want := versions{cds: {"api": "1"}, eds: {"api": "e1"}, lds: {"443": "l1"}}
-	h := newHeld()
+	h := newAcks()
 	g.Expect(h.answered(want)).To(BeTrue(), "nobody to wait for")
 	g.Expect(h.accepted(want)).To(MatchError(errNoEnvoy))
 
 	h.opened(1)
 	g.Expect(h.answered(want)).To(BeFalse())
-	h.asked(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds})
+	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds})
 	told(h, cds, "1", map[string]string{"api": "1"})
 	answer(h, cds, "1", "")
-	h.asked(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{"api"}})
+	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{"api"}})
 	told(h, eds, "2", map[string]string{"api": "e1"})
 	answer(h, eds, "2", "")
-	h.asked(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds})
+	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds})
 	told(h, lds, "3", map[string]string{"443": "l1"})
 	g.Expect(h.answered(want)).To(BeFalse(), "sent, and not answered")
 	g.Expect(h.accepted(want)).To(MatchError(errNotYet))
@@ -59,7 +59,7 @@ func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 	answer(h, lds, "4", "443: no such device")
 	want = versions{cds: {"api": "1"}, eds: {"api": "e1"}, lds: {"443": "l2"}}
 	g.Expect(h.answered(want)).To(BeTrue(), "refused is an answer: the next step need not wait")
-	g.Expect(h.accepted(want)).To(MatchError("Envoy refused listeners: 443: no such device"))
+	g.Expect(h.accepted(want)).To(MatchError("Envoy rejected listeners: 443: no such device"))
 
 	told(h, lds, "5", nil, "443")
 	answer(h, lds, "5", "")
@@ -67,7 +67,7 @@ func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 
 	told(h, cds, "6", nil, "api")
 	answer(h, cds, "6", "")
-	h.asked(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesUnsubscribe: []string{"api"}})
+	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesUnsubscribe: []string{"api"}})
 	g.Expect(h.accepted(versions{cds: {}, eds: {}, lds: {}})).To(Succeed())
 
 	h.closed(1)
@@ -78,10 +78,10 @@ func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 func TestAnEnvoyThatComesAgainSaysWhatItHas(t *testing.T) {
 	g := NewWithT(t)
 	want := versions{cds: {"api": "1"}, eds: {"api": "e1"}, lds: {"443": "l1"}}
-	h := newHeld()
+	h := newAcks()
 	h.opened(1)
 	for typeURL, v := range want {
-		h.asked(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, InitialResourceVersions: v})
+		h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, InitialResourceVersions: v})
 	}
 	g.Expect(h.accepted(want)).To(Succeed())
 	g.Expect(h.accepted(versions{cds: {"api": "2"}, eds: {"api": "e1"}, lds: {"443": "l1"}})).To(MatchError(errNotYet))
