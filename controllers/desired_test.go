@@ -24,9 +24,7 @@ import (
 // plan.
 func served(t *testing.T, name string) (world, network.Plan) {
 	t.Helper()
-	stories := golden.Stories(t)
-	i := slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == name })
-	w := worldOf(t, stories[i])
+	w := worldOf(t, golden.Find(t, name))
 	d := decide(w, testOptions, testNow)
 	if d.action != serve {
 		t.Fatalf("%s is not served: %v", name, d.problems)

@@ -65,8 +65,7 @@ func everyStory(t *testing.T, test func(t *testing.T, w world, plan network.Plan
 
 func storyThere(t *testing.T, name string, change func(*world)) (world, network.Plan) {
 	t.Helper()
-	stories := golden.Stories(t)
-	w := surrounded(worldOf(t, stories[slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == name })]))
+	w := surrounded(worldOf(t, golden.Find(t, name)))
 	change(&w)
 	d := decide(w, testOptions, testNow)
 	if d.action != serve {

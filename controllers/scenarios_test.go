@@ -73,7 +73,7 @@ func TestStories(t *testing.T) {
 			plan, shared := plan.Beside(w.neighbours, network.Plan{})
 			plan, taken := plan.Free(hcp.Holders(w.Objects), network.Plan{})
 			if !servable(slices.Concat(problems, shared, taken)) {
-				golden.Check(t, story.Path("applied.yaml"), nil)
+				story.Check(t, "applied.yaml", nil)
 				g.Expect(d.action).To(Equal(leave))
 				g.Expect(d.desired).To(BeEmpty())
 				return
@@ -81,7 +81,7 @@ func TestStories(t *testing.T) {
 			plan = plan.AnsweringItsOwn(w.neighbours)
 			g.Expect(d.action).To(Equal(serve))
 			g.Expect(d.desired).To(Equal(desired(w, plan, testOptions)), "what is decided from the objects is what the story's plan asks for")
-			golden.Check(t, story.Path("applied.yaml"), manifest(t, append(
+			story.Check(t, "applied.yaml", manifest(t, append(
 				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, testOptions)...)))
 		})
 	}

@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 		t.Run(story.Name, func(t *testing.T) {
 			b := story.Read(t, "plan.json")
 			if b == nil {
-				golden.Check(t, story.Path("envoy.json"), nil)
+				story.Check(t, "envoy.json", nil)
 				return
 			}
 			var p network.Plan
@@ -37,7 +37,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, story.Path("envoy.json"), append(out, '\n'))
+			story.Check(t, "envoy.json", append(out, '\n'))
 		})
 	}
 }

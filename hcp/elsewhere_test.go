@@ -18,8 +18,7 @@ import (
 // order, and nothing from what can't be read.
 func TestElsewhere(t *testing.T) {
 	g := NewWithT(t)
-	stories := golden.Stories(t)
-	story := stories[slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == "lb-ip" })]
+	story := golden.Find(t, "lb-ip")
 	dump := &hcp.Dump{}
 	g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 	o := dump.Clusters()[0]

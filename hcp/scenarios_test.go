@@ -23,11 +23,11 @@ func TestStories(t *testing.T) {
 			o := dump.Clusters()[0]
 			o.Partial, o.Management.PriorityClass = false, "hypershift-api-critical" // a story is a whole world
 			intent, problems := hcp.Intent(o)
-			golden.Check(t, story.Path("intent.json"), indented(t, intent))
+			story.Check(t, "intent.json", indented(t, intent))
 			if problems == nil {
 				problems = network.Problems{}
 			}
-			golden.Check(t, story.Path("problems.json"), indented(t, problems))
+			story.Check(t, "problems.json", indented(t, problems))
 		})
 	}
 }

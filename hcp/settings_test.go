@@ -18,10 +18,8 @@ import (
 // served is the world of the story lb-ip, to be changed by a test.
 func served(t *testing.T) hcp.Objects {
 	t.Helper()
-	stories := golden.Stories(t)
-	i := slices.IndexFunc(stories, func(s golden.Story) bool { return s.Name == "lb-ip" })
 	dump := &hcp.Dump{}
-	if err := dump.Add(stories[i].Read(t, "objects.yaml")); err != nil {
+	if err := dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	o := dump.Clusters()[0]

@@ -21,13 +21,13 @@ func TestStories(t *testing.T) {
 			var found network.Problems
 			g.Expect(json.Unmarshal(story.Read(t, "problems.json"), &found)).To(Succeed())
 			plan, problems := network.NewPlan(intent)
-			golden.Check(t, story.Path("plan-problems.json"), indented(t, problems))
+			story.Check(t, "plan-problems.json", indented(t, problems))
 			if found.Blocking() || problems.Blocking() {
-				golden.Check(t, story.Path("plan.json"), nil)
+				story.Check(t, "plan.json", nil)
 				return
 			}
 			g.Expect(plan.Validate()).To(Succeed())
-			golden.Check(t, story.Path("plan.json"), plan.JSON())
+			story.Check(t, "plan.json", plan.JSON())
 		})
 	}
 }

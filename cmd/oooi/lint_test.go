@@ -146,7 +146,7 @@ func TestLintStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			files := []string{story.Path("objects.yaml")}
+			files := []string{story.File(t, "objects.yaml")}
 			found, err := lint(nil, files)
 			g.Expect(err).NotTo(HaveOccurred())
 			dump, err := readDump(nil, files)

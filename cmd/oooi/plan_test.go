@@ -41,13 +41,7 @@ func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, co
 
 func objects(t *testing.T, story string) string {
 	t.Helper()
-	for _, s := range golden.Stories(t) {
-		if s.Name == story {
-			return s.Path("objects.yaml")
-		}
-	}
-	t.Fatalf("no story %s", story)
-	return ""
+	return golden.Find(t, story).File(t, "objects.yaml")
 }
 
 // TestPlanStories: what the command says of each story, in words and as JSON.
@@ -55,10 +49,10 @@ func TestPlanStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			text, _, code := oooiPlan(t, "", "-f", story.Path("objects.yaml"))
-			golden.Check(t, story.Path("plan.txt"), []byte(text))
+			text, _, code := oooiPlan(t, "", "-f", story.File(t, "objects.yaml"))
+			story.Check(t, "plan.txt", []byte(text))
 
-			lines, _, jsonCode := oooiPlan(t, "", "-o", "json", "-f", story.Path("objects.yaml"))
+			lines, _, jsonCode := oooiPlan(t, "", "-o", "json", "-f", story.File(t, "objects.yaml"))
 			g.Expect(jsonCode).To(Equal(code))
 			want := 0
 			for line := range strings.Lines(lines) {

@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 		t.Run(story.Name, func(t *testing.T) {
 			text := story.Read(t, "plan.json")
 			if text == nil {
-				golden.Check(t, story.Path("dhcp.txt"), nil)
+				story.Check(t, "dhcp.txt", nil)
 				return
 			}
 			var plan network.Plan
@@ -41,7 +41,7 @@ func TestStories(t *testing.T) {
 					dhcpv4.WithOption(dhcpv4.OptServerIdentifier(n.DHCP.ServerID.AsSlice())), dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(first.Address.AsSlice())))))
 				say(&out, "REQUEST (INIT-REBOOT) for 10.255.255.1", w.says(message(dhcpv4.MessageTypeRequest, mac1, asks("10.255.255.1"))))
 			}
-			golden.Check(t, story.Path("dhcp.txt"), []byte(out.String()))
+			story.Check(t, "dhcp.txt", []byte(out.String()))
 		})
 	}
 }

@@ -49,7 +49,7 @@ func TestStories(t *testing.T) {
 		t.Run(story.Name, func(t *testing.T) {
 			b := story.Read(t, "plan.json")
 			if b == nil {
-				golden.Check(t, story.Path("dns.txt"), nil)
+				story.Check(t, "dns.txt", nil)
 				return
 			}
 			var p network.Plan
@@ -80,7 +80,7 @@ func TestStories(t *testing.T) {
 					fmt.Fprintln(&out, "   ", strings.ReplaceAll(text(r, true), "\n", "\n    "))
 				}
 			}
-			golden.Check(t, story.Path("dns.txt"), []byte(out.String()))
+			story.Check(t, "dns.txt", []byte(out.String()))
 		})
 	}
 }

@@ -1,6 +1,10 @@
 // Package golden compares what a test got with the file that says what it
-// should be, and finds the stories under test/scenarios. UPDATE_GOLDEN=1 writes
-// the files instead of comparing: read the difference before you commit it.
+// should be, and reads the stories below test/scenarios. A story is a world and
+// every translation of it. What a story has in common with its base stands once,
+// with the base; the story's own files hold the differences.
+//
+// UPDATE_GOLDEN=1 writes the files instead of comparing: read the difference
+// before you commit it.
 package golden
 
 import (
@@ -11,28 +15,50 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A Story is one folder of test/scenarios: the same world as each package of
-// the chain sees it.
-type Story struct {
-	Name, Dir string
-}
-
-// Stories are all of them, or a failure where there is none.
-func Stories(t testing.TB) []Story {
+// Check that got is what the file at path says. A nil got says that there must
+// be no such file.
+func Check(t testing.TB, path string, got []byte) {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(root(t), "test", "scenarios", "*", "objects.yaml"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no stories: %v", err)
+	if updating() {
+		update(t, path, got)
+		return
 	}
-	var out []Story
-	for _, d := range dirs {
-		out = append(out, Story{Name: filepath.Base(filepath.Dir(d)), Dir: filepath.Dir(d)})
-	}
-	return out
+	compare(t, path, read(t, path), got)
 }
 
-// root is the module's: a test runs in its package's folder.
-func root(t testing.TB) string {
+func updating() bool { return os.Getenv("UPDATE_GOLDEN") != "" }
+
+func compare(t testing.TB, path string, want, got []byte) {
+	t.Helper()
+	if diff := cmp.Diff(string(want), string(got)); diff != "" || (want == nil) != (got == nil) {
+		t.Errorf("%s differs (-want +got); `make golden` accepts it:\n%s", path, diff)
+	}
+}
+
+// update writes got, or removes the file where got is nil.
+func update(t testing.TB, path string, got []byte) {
+	t.Helper()
+	err := os.Remove(path)
+	if got != nil {
+		err = os.WriteFile(path, got, 0o644)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}
+
+// read is nil where there is no file.
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Root is the module's folder: a test runs in its package's.
+func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -46,47 +72,5 @@ func root(t testing.TB) string {
 			t.Fatal("no go.mod above this test")
 		}
 		dir = filepath.Dir(dir)
-	}
-}
-
-// Path of a file of the story.
-func (s Story) Path(name string) string { return filepath.Join(s.Dir, name) }
-
-// Read a file of the story. A file that is not there is nil: the story ends
-// before that step.
-func (s Story) Read(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(s.Path(name))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// Check that got is what the file at path says. A nil got says that there must
-// be no such file.
-func Check(t testing.TB, path string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		update(t, path, got)
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); `make golden` accepts it:\n%s", path, diff)
-	}
-}
-
-func update(t testing.TB, path string, got []byte) {
-	t.Helper()
-	err := os.Remove(path)
-	if got != nil {
-		err = os.WriteFile(path, got, 0o644)
-	}
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
 	}
 }
