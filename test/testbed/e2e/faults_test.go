@@ -24,7 +24,7 @@ type fault struct {
 	name string
 	// quick: it is in every run.
 	quick bool
-	// planned: somebody wanted it, and the edge can say so before.
+	// planned: somebody asked for it, so the edge can drain first.
 	planned bool
 	// cuts of each long connection there may be, with two edges.
 	cuts int
@@ -36,10 +36,15 @@ type fault struct {
 	do func(t *testing.T, s *stage, m *measure.Measurement, edge edgePod)
 }
 
-func faults() []fault {
-	all := []fault{{name: "nothing", quick: true, do: func(t *testing.T, _ *stage, m *measure.Measurement, _ edgePod) {
+// nothing is what the others are compared with.
+func nothing() fault {
+	return fault{name: "nothing", do: func(t *testing.T, _ *stage, m *measure.Measurement, _ edgePod) {
 		quiet(t, m, 5*time.Second, 2*time.Minute)
-	}}}
+	}}
+}
+
+func faults() []fault {
+	var all []fault
 	for _, c := range []string{"envoy", "proxy", "dns", "dhcp", "failover"} {
 		all = append(all, fault{name: "container killed: " + c, cuts: 1, do: killContainer(c)})
 	}

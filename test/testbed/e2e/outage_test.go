@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/measure"
 )
 
 // outageVariable says for how long the API server is away: `make soak`.
@@ -34,6 +35,7 @@ func outage(t *testing.T) time.Duration {
 func testOutage(t *testing.T, s *stage, long time.Duration) {
 	g := NewWithT(t)
 	s.whole(t, 2*time.Minute)
+	calm := s.quietRow(t)
 	before, err := s.holds(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	pods := s.pods(t)
@@ -74,9 +76,7 @@ func testOutage(t *testing.T, s *stage, long time.Duration) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(after).To(Equal(before), "the worker's address, its DHCP server, and since when its node is Ready")
 	if len(pods) > 1 {
-		g.Expect(time.Duration(report.TLS.LongestGap)).To(BeNumerically("<", tooLong))
-		for _, l := range report.Long {
-			g.Expect(len(l.Cuts)).To(BeNumerically("<=", 2), "one for each edge that was lost: %+v", l.Cuts)
-		}
+		verdict := measure.Judge(calm, report.Row(), measure.Bounds{Over: overUnplanned, Cuts: 2}) // one for each edge that was lost
+		g.Expect(verdict.Exceeds).To(BeEmpty(), "beside the quiet row of this run, %+v", calm)
 	}
 }

@@ -40,7 +40,8 @@ type stage struct {
 	api      string // address and port that the worker dials
 	name     string // that it asks for
 	client   *measure.Client
-	stations []station // the worker's and the renewing machine's
+	stations []station    // the worker's and the renewing machine's
+	quiet    *measure.Row // see quietRow; nil until it is measured
 }
 
 // newStage lets a worker join a hosted cluster with so many edges. Its control plane

@@ -1,6 +1,5 @@
-// This file shows what a machine notices when an edge fails, is replaced or is
-// changed: for how long, and how often its connections are cut. The figures are a
-// table; what is asserted is what must hold on the slowest machine.
+// This file shows what a VM notices when an edge fails, is replaced or is changed: for how long, and how often its
+// connections are cut. Each row of the table is held against the row of the same run in which nothing happens.
 
 package e2e
 
@@ -23,9 +22,14 @@ import (
 // bench-takeover`.
 const takeoverVariable = "OOOI_TAKEOVER"
 
-// tooLong is what no machine may be without the API of its cluster, however busy the
-// one is that the test runs on.
-const tooLong = 15 * time.Second
+// What a fault may add to the gaps of the quiet row, with two edges.
+const (
+	overPlanned   = time.Second     // the edge knows before
+	overUnplanned = 4 * time.Second // the other edge must notice
+)
+
+// overBusy is the longest gap of a quiet row, after one more try: with more the machine can't be measured on.
+const overBusy = 2 * time.Second
 
 func TestTakeOver(t *testing.T) {
 	b := newBed(t, 2)
@@ -56,9 +60,10 @@ func testFaults(t *testing.T, s *stage, all bool) {
 	w := tabwriter.NewWriter(&table, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(w, "| %s\t| TLS ms\t| DNS ms\t| DHCP ms\t| cuts\t| connected again ms\t|\n", map[int]string{1: "one edge", 2: "two edges"}[len(s.network.Edges)])
 	fmt.Fprintf(w, "| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")
+	row(w, nothing().name, s.quietRow(t))
 	for _, f := range faults() {
 		if f.quick || all {
-			t.Run(f.name, func(t *testing.T) { row(w, f.name, testFault(t, s, f)) })
+			t.Run(f.name, func(t *testing.T) { row(w, f.name, judged(t, s, f)) })
 		}
 	}
 	_ = w.Flush() // into memory
@@ -77,7 +82,54 @@ func appendTo(t *testing.T, path, text string) {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
-// testFault measures one fault and asserts what must hold.
+// quietRow is what the busy machine itself adds: the yardstick of all other rows. It is measured once for a stage, and
+// again when it is bad.
+func (s *stage) quietRow(t *testing.T) measure.Row {
+	t.Helper()
+	if s.quiet != nil {
+		return *s.quiet
+	}
+	row := testFault(t, s, nothing()).Row()
+	if row.Bad() {
+		t.Logf("nothing happens, and yet %+v: measured once more", row)
+		if again := testFault(t, s, nothing()).Row(); !again.Bad() || again.TLS < row.TLS {
+			row = again
+		}
+	}
+	NewWithT(t).Expect(row.Cuts).To(BeZero(), "cuts while nothing happens")
+	NewWithT(t).Expect(max(row.TLS, row.DNS, row.DHCP)).To(BeNumerically("<", overBusy), "gaps while nothing happens")
+	s.quiet = &row
+	return row
+}
+
+// judged measures one fault and holds it against the quiet row. A row that is out of bounds is measured again, once, if
+// the quiet row was bad.
+func judged(t *testing.T, s *stage, f fault) measure.Row {
+	t.Helper()
+	quiet, row := s.quietRow(t), testFault(t, s, f).Row()
+	if len(s.network.Edges) == 1 { // nothing takes over
+		return row
+	}
+	verdict := measure.Judge(quiet, row, f.bounds())
+	if verdict.Again {
+		t.Logf("the quiet row was bad (%+v), so the fault is measured again: %v", quiet, verdict.Exceeds)
+		s.quiet = nil
+		quiet, row = s.quietRow(t), testFault(t, s, f).Row()
+		verdict = measure.Judge(quiet, row, f.bounds())
+	}
+	NewWithT(t).Expect(verdict.Exceeds).To(BeEmpty(), "beside the quiet row of this run, %+v", quiet)
+	return row
+}
+
+// bounds are what the fault may cost with two edges.
+func (f fault) bounds() measure.Bounds {
+	if f.planned {
+		return measure.Bounds{Over: overPlanned, Cuts: f.cuts}
+	}
+	return measure.Bounds{Over: overUnplanned, Cuts: f.cuts}
+}
+
+// testFault measures one fault and asserts what must hold in every row.
 func testFault(t *testing.T, s *stage, f fault) measure.Report {
 	g := NewWithT(t)
 	s.whole(t, 2*time.Minute)
@@ -99,13 +151,6 @@ func testFault(t *testing.T, s *stage, f fault) measure.Report {
 		after.ready = before.ready // a node may be given up while its one edge is away
 	}
 	g.Expect(after).To(Equal(before), "the worker's address, its DHCP server, and since when its node is Ready")
-	if len(s.network.Edges) > 1 {
-		g.Expect(time.Duration(report.TLS.LongestGap)).To(BeNumerically("<", tooLong), "new TLS connections")
-		g.Expect(time.Duration(report.DNS.LongestGap)).To(BeNumerically("<", tooLong), "answers of DNS")
-		for _, l := range report.Long {
-			g.Expect(len(l.Cuts)).To(BeNumerically("<=", f.cuts), "cuts of a long connection: %+v", l.Cuts)
-		}
-	}
 	return report
 }
 
@@ -152,15 +197,8 @@ func (s *stage) moveToSecond(t *testing.T) {
 	s.replaced(t, edge, 2*time.Minute)
 }
 
-// row is one line of the table.
-func row(w io.Writer, name string, r measure.Report) {
-	cuts, back := 0, measure.Milliseconds(0)
-	for _, l := range r.Long {
-		cuts = max(cuts, len(l.Cuts))
-		for _, c := range l.Cuts {
-			back = max(back, c.Back)
-		}
-	}
-	ms := func(d measure.Milliseconds) int64 { return time.Duration(d).Milliseconds() }
-	fmt.Fprintf(w, "| %s\t| %d\t| %d\t| %d\t| %d\t| %d\t|\n", name, ms(r.TLS.LongestGap), ms(r.DNS.LongestGap), ms(r.DHCP.LongestGap), cuts, ms(back))
+// row writes one line of the table.
+func row(w io.Writer, name string, r measure.Row) {
+	fmt.Fprintf(w, "| %s\t| %d\t| %d\t| %d\t| %d\t| %d\t|\n", name,
+		r.TLS.Milliseconds(), r.DNS.Milliseconds(), r.DHCP.Milliseconds(), r.Cuts, r.Back.Milliseconds())
 }

@@ -1,0 +1,75 @@
+// What a row of the failover table may show. A decision over values: nothing is measured here.
+
+package measure
+
+import (
+	"fmt"
+	"time"
+)
+
+// Row is one line of the failover table: what VMs notice of one fault.
+type Row struct {
+	// TLS, DNS and DHCP are the longest times without a new connection, an answer and a renewal.
+	TLS, DNS, DHCP time.Duration
+	// Cuts of the long connection that had most.
+	Cuts int
+	// Back is the longest time that a cut connection took to have another.
+	Back time.Duration
+}
+
+// Row sums up a report.
+func (r Report) Row() Row {
+	row := Row{TLS: time.Duration(r.TLS.LongestGap), DNS: time.Duration(r.DNS.LongestGap), DHCP: time.Duration(r.DHCP.LongestGap)}
+	for _, l := range r.Long {
+		row.Cuts = max(row.Cuts, len(l.Cuts))
+		for _, c := range l.Cuts {
+			row.Back = max(row.Back, time.Duration(c.Back))
+		}
+	}
+	return row
+}
+
+// busy is the longest gap of a quiet row on a machine that can be measured on.
+const busy = 500 * time.Millisecond
+
+// Bad reports whether a quiet row, one without any fault, shows that the machine is too busy to measure on: a gap of
+// more than 500 ms, or a cut.
+func (r Row) Bad() bool { return max(r.TLS, r.DNS, r.DHCP) > busy || r.Cuts > 0 }
+
+// Bounds is what a fault may cost.
+type Bounds struct {
+	// Over is how much longer each gap may be than the quiet row's, and how long a cut connection may take to have another.
+	Over time.Duration
+	// Cuts of each long connection.
+	Cuts int
+}
+
+// A Verdict is what a row shows. The zero value is a pass.
+type Verdict struct {
+	// Exceeds says which figures are out of bounds.
+	Exceeds []string
+	// Again: the quiet row was bad, so the row says nothing. Measure both once more.
+	Again bool
+}
+
+// Judge compares a row with the quiet row of the same run.
+func Judge(quiet, row Row, b Bounds) Verdict {
+	var v Verdict
+	for _, gap := range []struct {
+		what            string
+		quiet, measured time.Duration
+	}{
+		{"new TLS connections", quiet.TLS, row.TLS}, {"DNS answers", quiet.DNS, row.DNS}, {"DHCP renewals", quiet.DHCP, row.DHCP},
+		{"reconnecting", 0, row.Back},
+	} {
+		if most := gap.quiet + b.Over; gap.measured > most {
+			v.Exceeds = append(v.Exceeds, fmt.Sprintf("%s: a gap of %d ms, more than %d ms (quiet row %d ms + %s)",
+				gap.what, gap.measured.Milliseconds(), most.Milliseconds(), gap.quiet.Milliseconds(), b.Over))
+		}
+	}
+	if row.Cuts > b.Cuts {
+		v.Exceeds = append(v.Exceeds, fmt.Sprintf("a connection was cut %d times, more than %d", row.Cuts, b.Cuts))
+	}
+	v.Again = len(v.Exceeds) > 0 && quiet.Bad()
+	return v
+}

@@ -1,0 +1,59 @@
+// A row of the failover table is out of bounds when it should be, and only then.
+
+package measure
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestJudge(t *testing.T) {
+	const ms = time.Millisecond
+	quiet := Row{TLS: 100 * ms, DNS: 90 * ms, DHCP: 95 * ms}
+	busy := Row{TLS: 1500 * ms, DNS: 90 * ms, DHCP: 95 * ms}
+	unplanned, planned := Bounds{Over: 4 * time.Second, Cuts: 1}, Bounds{Over: time.Second, Cuts: 1}
+	for name, tc := range map[string]struct {
+		quiet, row Row
+		bounds     Bounds
+		exceeds    string // "" is a pass
+		again      bool
+	}{
+		"as quiet":                   {quiet, quiet, planned, "", false},
+		"failover in 1.6 s":          {quiet, Row{TLS: 1568 * ms, DNS: 1555 * ms, DHCP: 1550 * ms, Cuts: 1, Back: 9 * ms}, unplanned, "", false},
+		"the last that passes":       {quiet, Row{TLS: 4100 * ms, DNS: 4090 * ms, DHCP: 4095 * ms, Cuts: 1, Back: 4 * time.Second}, unplanned, "", false},
+		"TLS":                        {quiet, Row{TLS: 4101 * ms}, unplanned, "new TLS connections: a gap of 4101 ms, more than 4100 ms (quiet row 100 ms + 4s)", false},
+		"DNS":                        {quiet, Row{DNS: 14 * time.Second}, unplanned, "DNS answers: ", false},
+		"DHCP":                       {quiet, Row{DHCP: 14 * time.Second}, unplanned, "DHCP renewals: ", false},
+		"1.6 s, planned":             {quiet, Row{TLS: 1568 * ms}, planned, "more than 1100 ms", false},
+		"slow to reconnect":          {quiet, Row{Cuts: 1, Back: 5 * time.Second}, unplanned, "reconnecting: ", false},
+		"cut twice":                  {quiet, Row{Cuts: 2}, unplanned, "cut 2 times, more than 1", false},
+		"busy, and within":           {busy, Row{TLS: 2464 * ms}, planned, "", false},
+		"busy, and out of bounds":    {busy, Row{TLS: 2501 * ms}, planned, "more than 2500 ms", true},
+		"a cut without any fault":    {Row{TLS: 100 * ms, Cuts: 1}, Row{Cuts: 2}, planned, "cut 2 times", true},
+		"500 ms is not yet too busy": {Row{TLS: 500 * ms}, Row{TLS: 1501 * ms}, planned, "more than 1500 ms", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			v := Judge(tc.quiet, tc.row, tc.bounds)
+			g.Expect(v.Again).To(Equal(tc.again))
+			if tc.exceeds == "" {
+				g.Expect(v.Exceeds).To(BeEmpty())
+				return
+			}
+			g.Expect(strings.Join(v.Exceeds, "\n")).To(ContainSubstring(tc.exceeds))
+		})
+	}
+}
+
+func TestRowIsTheWorstOfAReport(t *testing.T) {
+	g := NewWithT(t)
+	ms := func(n int) Milliseconds { return Milliseconds(time.Duration(n) * time.Millisecond) }
+	r := Report{
+		TLS: Summary{LongestGap: ms(3)}, DNS: Summary{LongestGap: ms(2)}, DHCP: Renewals{Summary: Summary{LongestGap: ms(1)}},
+		Long: []LongConnection{{Cuts: []Cut{{Back: ms(9)}}}, {Cuts: []Cut{{Back: ms(4)}, {Back: ms(5)}}}, {}},
+	}
+	g.Expect(r.Row()).To(Equal(Row{TLS: 3 * time.Millisecond, DNS: 2 * time.Millisecond, DHCP: time.Millisecond, Cuts: 2, Back: 9 * time.Millisecond}))
+}
