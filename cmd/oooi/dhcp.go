@@ -27,14 +27,17 @@ func newDHCPCommand() *cobra.Command {
 	var leaseDir string
 	c := &cobra.Command{
 		Use:   "dhcp --plan FILE",
-		Short: "Give a plan's addresses on one network",
-		Args:  cobra.NoArgs,
+		Short: "Run the DHCP server of a plan on one network",
+		Long: `Serves DHCP on one network of a plan, as an edge does. Without --watch it needs no cluster:
+the plan is read from the file and followed, and leases are stored in --lease-dir.
+It must run in a network namespace that has the service VIP on --interface.`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runDHCP(c.Context(), f, leaseDir, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "dhcp"))
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&leaseDir, "lease-dir", "", "`directory` to keep leases in (default: they last as long as the process; with --watch they are Lease objects)")
+	c.Flags().StringVar(&leaseDir, "lease-dir", "", "`directory` to store leases in (default: in memory; with --watch, in Lease objects)")
 	return c
 }
 

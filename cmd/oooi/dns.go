@@ -30,8 +30,11 @@ func newDNSCommand() *cobra.Command {
 	var listen string
 	c := &cobra.Command{
 		Use:   "dns --plan FILE",
-		Short: "Answer a plan's names on one network",
-		Args:  cobra.NoArgs,
+		Short: "Run the DNS server of a plan on one network",
+		Long: `Answers the DNS names of one network of a plan, as an edge does. Without --watch it needs no
+cluster: the plan is read from the file and followed. Names that the plan does not have are
+refused, or forwarded to the upstream servers of the plan.`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := parseListen(listen)
 			if err != nil {
@@ -41,7 +44,7 @@ func newDNSCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&listen, "listen", "", "`address:port` to answer at (default: the network's service address, port 53)")
+	c.Flags().StringVar(&listen, "listen", "", "`address:port` to listen on (default: the service VIP of the network, port 53)")
 	return c
 }
 

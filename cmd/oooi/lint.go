@@ -45,13 +45,16 @@ func newLintCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "lint -f FILE|DIR...",
-		Short: "Check annotations in YAML files: which would be refused or ignored",
-		Long: `Checks the annotations ` + settings.Prefix + `* on HostedClusters, NodePools,
-NetworkAttachmentDefinitions and Services, each alone and, for hosted clusters that opted in,
-together: NodePools that disagree, addresses that meet. It prints one line a finding.
+		Short: "Check annotations in YAML files",
+		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters, NodePools,
+NetworkAttachmentDefinitions and Services. Each object is checked alone. Hosted clusters
+that opted in are also checked as a whole, such as for addresses that overlap.
+Each finding is one line: an annotation that would be refused or ignored.
 
-Exit code 0: nothing was found. 2: something would be refused or ignored.
-1: the input can't be read, or holds none of these objects.`,
+Exit codes:
+  0  no findings
+  1  the input cannot be read, or has none of these objects
+  2  findings`,
 		Example: `  oooi lint -f clusters/
   hypershift create cluster kubevirt ... --render | oooi lint -f -
   oooi lint -f clusters/ -o json`,
@@ -81,8 +84,8 @@ Exit code 0: nothing was found. 2: something would be refused or ignored.
 			return nil
 		},
 	}
-	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or directory to read; - is standard input; may be repeated")
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json (one object a line)")
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
+	c.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, or json (one object a line)")
 	return c
 }
 

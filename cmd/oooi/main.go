@@ -35,7 +35,7 @@ func main() {
 func newRootCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "oooi",
-		Short:         "DHCP, DNS and a way to the control plane for hosted clusters on isolated VLANs",
+		Short:         "DHCP, DNS and control plane access for hosted clusters on isolated VLANs",
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

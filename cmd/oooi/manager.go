@@ -49,13 +49,14 @@ func newManagerCommand() *cobra.Command {
 	o := managerOptions{controllers: environment()}
 	c := &cobra.Command{
 		Use:   "manager",
-		Short: "Run the operator: serve the networks of HostedClusters as their annotations ask",
-		Long: `Watches HostedClusters and, for each that opted in, keeps what serves its networks in its
-control plane namespace. Starts on any cluster, and begins when HyperShift is installed.
+		Short: "Run the operator",
+		Long: `Watches HostedClusters. For each one that opted in, the operator runs edges in its control
+plane namespace. The operator starts on any cluster, and waits until HyperShift is installed.
 
-The images of what it makes come from the environment: ` + envImage + ` (this program's own, required)
-and ` + envEnvoyImage + ` (default ` + defaultEnvoyImage + `). HTTPS_PROXY and NO_PROXY there say how edges
-reach registries outside of the cluster.`,
+Environment variables:
+  ` + envImage + `        image of edges: the image of this program (required)
+  ` + envEnvoyImage + `       image of Envoy (default ` + defaultEnvoyImage + `)
+  HTTPS_PROXY, NO_PROXY     HTTP proxy through which edges reach external hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()
@@ -75,9 +76,9 @@ reach registries outside of the cluster.`,
 			return mgr.Start(c.Context())
 		},
 	}
-	c.Flags().StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0: none")
-	c.Flags().StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0: none")
-	c.Flags().BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a Lease in the operator's namespace")
+	c.Flags().StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 disables them")
+	c.Flags().StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
+	c.Flags().BoolVar(&o.leaderElect, "leader-elect", false, "run only one active operator, elected with a Lease in its namespace")
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+envNamespace+")")
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+envServiceAccount+")")
 	return c

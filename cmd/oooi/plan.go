@@ -49,12 +49,18 @@ func newPlanCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "plan -f FILE|DIR...",
-		Short: "Show what would be served, from YAML files alone",
-		Long: `Reads Kubernetes objects (the render of a HyperShift CLI, a must-gather, kubectl get -o yaml)
-and shows what each hosted cluster that opted in would get on its networks.
+		Short: "Show what VMs get and reach, from YAML files alone",
+		Long: `Reads Kubernetes objects from files and prints a plan for each hosted cluster that opted in.
+The files can be the output of a HyperShift command line with --render, a must-gather,
+or the output of kubectl get -o yaml. No cluster is contacted.
 
-Exit code 0: all would be served. 2: one is refused or waits, as its problems say,
-or no cluster opted in. 1: the input can't be read.`,
+The text says first whether nodes will become Ready. For each network it then lists what
+a VM gets, what a VM reaches, which addresses to reserve, and what runs.
+
+Exit codes:
+  0  everything would be served
+  1  the input cannot be read
+  2  a hosted cluster has an error or waits for something, or none opted in`,
 		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
   oooi plan -f must-gather/ -o json
   oooi plan -f cluster.yaml --set network=auto`,
@@ -66,9 +72,9 @@ or no cluster opted in. 1: the input can't be read.`,
 			return plan(c, append(files, args...), set, output)
 		},
 	}
-	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or directory to read; - is standard input; may be repeated")
-	c.Flags().StringVarP(&output, "output", "o", "text", "text or json (one object a line)")
-	c.Flags().StringArrayVar(&set, "set", nil, "annotation KEY=VALUE to set for the sake of the plan, without its prefix (network: only where a cluster has not opted in); may be repeated")
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
+	c.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, or json (one object a line)")
+	c.Flags().StringArrayVar(&set, "set", nil, "annotation `KEY=VALUE` to set before planning, without prefix; network is set only where it is missing; can be repeated")
 	return c
 }
 

@@ -41,8 +41,11 @@ func newProxyCommand() *cobra.Command {
 	var noEnvoy bool
 	c := &cobra.Command{
 		Use:   "proxy --plan FILE",
-		Short: "Carry a plan's connections on one network to the control plane",
-		Args:  cobra.NoArgs,
+		Short: "Run the proxy of a plan on one network",
+		Long: `Carries TCP connections on one network of a plan, as an edge does. Without --watch it needs
+no cluster: the plan is read from the file and followed. It starts Envoy and configures it.
+Connections go to Services of the control plane namespace or to allowed external hosts.`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "proxy")
 			if noEnvoy {
@@ -65,8 +68,8 @@ func newProxyCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&program, "envoy", "", "`path` of Envoy (default: $ENVOY, else envoy on PATH)")
-	c.Flags().BoolVar(&noEnvoy, "no-envoy", false, "start no Envoy: one that shares --run-dir runs beside this")
+	c.Flags().StringVar(&program, "envoy", "", "`path` of the Envoy binary (default: $ENVOY, then envoy in PATH)")
+	c.Flags().BoolVar(&noEnvoy, "no-envoy", false, "do not start Envoy: another container runs it with the same --run-dir")
 	return c
 }
 

@@ -34,14 +34,14 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.plan, "plan", "", "file with the plan, bare or as `oooi plan -o json` prints it")
-	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster, where the file holds more than one")
-	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network, where the plan has more than one")
-	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge, where the network has more than one")
-	c.Flags().StringVar(&f.device, "interface", wire.Device, "network interface to serve on; nothing is answered on others")
-	c.Flags().StringVar(&f.runDir, "run-dir", "", "directory of the socket for `oooi edge probe` (default: a temporary one)")
-	c.Flags().BoolVar(&f.watch, "watch", false, "in a pod of an edge: follow the plan and more by the API server")
-	c.Flags().StringVar(&f.podinfo, "podinfo", "", "directory of the pod's annotations file (with --watch)")
+	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; needed if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
+	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; needed if the network has several")
+	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to serve on; other interfaces are not served")
+	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the health sockets (default: a temporary one)")
+	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
+	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (with --watch)")
 	_ = c.MarkFlagRequired("plan")
 }
 
