@@ -8,7 +8,7 @@ import "github.com/spf13/cobra"
 func newEdgeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "edge",
-		Short:  "What runs in an edge's pod, beside dhcp, dns and proxy",
+		Short:  "Commands that only the containers of an edge run",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE:   func(c *cobra.Command, _ []string) error { return c.Help() },

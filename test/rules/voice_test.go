@@ -1,0 +1,243 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// The longest sentences, in words: of what operators read at 3 a.m., and of
+// documents and comments, whose average is also held.
+const (
+	longestInMessages = 25
+	longestInDocs     = 30
+	averageInDocs     = 20
+)
+
+// A word is one that is not used, and the one to use.
+type word struct{ not, use string }
+
+// words are not used anywhere.
+func words() []word {
+	return []word{
+		{"nobody", "no one acts here: name the subject"}, {"somebody", "another host, another user"}, {"anybody", "any client"}, {"whoever", "the client that"},
+		{"anew", "again, recreated"}, {"thereby", "so"}, {"whose each", "each of which"}, {"by which", "through which"}, {"made out", "found"},
+		{"mend(?:s|ed|ing)?", "fix"}, {"it is looked", "checks"}, {"beside", "next to, in addition to"}, {"let through", "allowed"},
+		{"siblings?", "peer"}, {"take-?overs?", "failover"}, {"strangers?", "unknown clients"}, {"lame", "unavailable"},
+	}
+}
+
+// wordsOfMessages are not used in what operators read.
+func wordsOfMessages() []word {
+	return append(words(),
+		word{"machines?", "VM"}, word{"segments?", "network"}, word{"said", "set"}, word{"told", "configured"}, word{"of ours", "of oooi"},
+		word{"guard", "failover agent"}, word{"own address", "edge address"}, word{"next hop", "next-hop VIP"}, word{"service address", "service VIP"},
+		word{"no more", "no longer"}, word{"elsewhere", "say where"})
+}
+
+// What does not keep the rules of this file yet: directories of Go files, and documents.
+// The lists only get shorter: an entry without a finding is an error.
+func stringsNotYet() map[string]bool {
+	return set("cmd/oooi", "controllers", "edge", "edge/failover", "envoy", "hcp", "hcp/nad", "hcp/settings", "network", "network/dhcp")
+}
+
+func commentsNotYet() map[string]bool {
+	return set("cmd/oooi", "config/bundle", "controllers", "edge", "edge/failover", "edge/wire", "envoy", "hcp", "hcp/nad", "hcp/settings",
+		"network", "network/dhcp", "network/dns", "test/idle", "test/netns", "test/testbed", "test/testbed/e2e", "test/testbed/hypershift",
+		"test/testbed/measure", "test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim", "test/testbed/worker")
+}
+
+func storiesNotYet() map[string]bool { return set("plan.txt") }
+
+func documentsNotYet() map[string]bool {
+	return set("README.md", "docs/ARCHITECTURE.md", "docs/DEVELOPMENT.md", "docs/annotations.md", "docs/performance.md", "docs/problems.md", "docs/testbed.md")
+}
+
+func set(all ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range all {
+		out[x] = true
+	}
+	return out
+}
+
+// A finding is one text that breaks a rule.
+type finding struct{ where, text string }
+
+// breaks are what is wrong with text, whose sentences have at most longest words.
+// 0: any.
+func breaks(where, text string, not []word, longest int) []finding {
+	var out []finding
+	for _, w := range not {
+		if found := regexp.MustCompile(`(?i)\b` + w.not + `\b`).FindString(text); found != "" {
+			out = append(out, finding{where, strconv.Quote(found) + ": use " + w.use + ": " + text})
+		}
+	}
+	for _, s := range sentences(text) {
+		if n := len(strings.Fields(s)); longest > 0 && n > longest {
+			out = append(out, finding{where, strconv.Itoa(n) + " words, more than " + strconv.Itoa(longest) + ": " + s})
+		}
+	}
+	return out
+}
+
+var ends = regexp.MustCompile(`[.!?]["')]*(?:\s+|$)|\n\s*\n|:\n|\n {2,}`)
+
+// sentences of a text, without empty ones.
+func sentences(text string) []string {
+	var out []string
+	for _, s := range ends.Split(text, -1) {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// report fails for findings in places that keep the rules, and for places that are
+// listed and keep them.
+func report(t *testing.T, listed map[string]bool, place func(where string) string, all []finding) {
+	t.Helper()
+	found := map[string]int{}
+	for _, f := range all {
+		p := place(f.where)
+		found[p]++
+		if !listed[p] {
+			t.Errorf("%s: %s", f.where, f.text)
+		}
+	}
+	for p := range listed {
+		if found[p] == 0 {
+			t.Errorf("%s keeps the rules now: remove it from the list", p)
+		}
+	}
+}
+
+func itself(where string) string { return where }
+
+// TestVoiceOfMessages: what explain says of each cause is plain, short and standard.
+func TestVoiceOfMessages(t *testing.T) {
+	for _, fact := range network.Facts() {
+		m, ok := explain.Template(fact.Cause)
+		if !ok {
+			t.Errorf("no message for %s", fact.Cause)
+		}
+		for _, part := range []string{m.What, m.Effect, m.Fix} {
+			report(t, nil, itself, breaks(string(fact.Cause), part, wordsOfMessages(), longestInMessages))
+		}
+	}
+}
+
+// TestVoiceOfStrings: errors, logs, flags and other text in product code.
+func TestVoiceOfStrings(t *testing.T) {
+	var all []finding
+	for _, s := range sources(t) {
+		if !s.isProduct() {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err == nil && strings.Contains(text, " ") {
+				all = append(all, breaks(s.path, text, wordsOfMessages(), longestInMessages)...)
+			}
+			return true
+		})
+	}
+	report(t, stringsNotYet(), filepath.Dir, all)
+}
+
+// TestVoiceOfComments: every comment of a Go file.
+func TestVoiceOfComments(t *testing.T) {
+	var all []finding
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.path, "voice_test.go") {
+			continue
+		}
+		for _, c := range s.ast.Comments {
+			all = append(all, breaks(s.path, c.Text(), words(), 0)...)
+		}
+	}
+	report(t, commentsNotYet(), filepath.Dir, all)
+}
+
+// TestVoiceOfStories: what operators see of each story.
+func TestVoiceOfStories(t *testing.T) {
+	var all []finding
+	for _, name := range []string{"plan.txt", "condition.txt"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "test", "scenarios", "*", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(b)) {
+				all = append(all, breaks(f, strings.TrimSpace(line), wordsOfMessages(), 0)...)
+			}
+		}
+	}
+	report(t, storiesNotYet(), filepath.Base, all)
+}
+
+// TestVoiceOfDocuments: README and docs, without code.
+func TestVoiceOfDocuments(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []finding
+	for _, f := range append(files, filepath.Join("..", "..", "README.md")) {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(filepath.Join("..", ".."), f)
+		text := prose(string(b))
+		all = append(all, breaks(rel, text, words(), longestInDocs)...)
+		if count := len(sentences(text)); count > 0 && len(strings.Fields(text))/count > averageInDocs {
+			all = append(all, finding{rel, "sentences have more than " + strconv.Itoa(averageInDocs) + " words on average"})
+		}
+	}
+	report(t, documentsNotYet(), itself, all)
+}
+
+var inlineCode = regexp.MustCompile("`[^`]*`")
+
+// prose is a document without code, headings and the frames of tables; each cell and
+// each item of a list is a paragraph.
+func prose(text string) string {
+	var out []string
+	fenced := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(trimmed, "```"):
+			fenced = !fenced
+		case fenced, strings.HasPrefix(line, "    ") && !strings.HasPrefix(trimmed, "-"), strings.HasPrefix(trimmed, "#"):
+			out = append(out, "")
+		case strings.HasPrefix(trimmed, "|"):
+			out = append(out, "", strings.Join(slices.DeleteFunc(strings.Split(trimmed, "|"), func(c string) bool { return strings.Trim(c, " -") == "" }), "\n\n"), "")
+		case strings.HasPrefix(trimmed, "- "), strings.HasPrefix(trimmed, "* "):
+			out = append(out, "", trimmed[2:])
+		default:
+			out = append(out, line)
+		}
+	}
+	return inlineCode.ReplaceAllString(strings.Join(out, "\n"), "code")
+}
