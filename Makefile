@@ -65,7 +65,11 @@ test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuz
 	@echo "== fuzzing, for seconds"
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
-	go -C test/testbed test -count=1 -v -timeout 50m -p 1 ./...
+	@mkdir -p bin; set -o pipefail; failed=0; \
+	go -C test/testbed test -count=1 -v -timeout 50m -p 1 -parallel 2 ./... 2>&1 | tee bin/e2e.log || failed=1; \
+	echo "== how long each took, from 5 s (bin/e2e.log)"; \
+	sed -nE 's/^( *)--- (PASS|FAIL): (.*) \(([0-9.]+)s\)$$/\4 \2 \1\3/p' bin/e2e.log | awk '$$1 >= 5 { t = $$1; $$1 = ""; printf "%8.1f s %s\n", t, $$0 }'; \
+	exit $$failed
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal and a DNS answer cost

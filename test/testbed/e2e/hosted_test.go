@@ -19,14 +19,28 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
+// TestHostedClusters shares one testbed. Its hosted clusters are on VLANs of their own and live side by side, as many
+// as `go test -parallel` allows: a control plane that starts mostly waits. What takes longest begins first.
 func TestHostedClusters(t *testing.T) {
 	b := newBed(t, 1)
-	for i, strategy := range hypershift.Strategies() {
-		t.Run(string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
-	}
-	t.Run("networks", func(t *testing.T) { testNetworks(t, b) })
-	t.Run("refused", func(t *testing.T) { testRefused(t, b) })
+	t.Run("clusters", func(t *testing.T) {
+		sideBySide(t, "networks", func(t *testing.T) { testNetworks(t, b) })
+		for i, strategy := range hypershift.Strategies() {
+			sideBySide(t, string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
+		}
+		for _, r := range refusals(b) {
+			sideBySide(t, r.name, func(t *testing.T) { testRefused(t, b, r) })
+		}
+	})
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
+}
+
+// sideBySide runs a subtest beside others of t.
+func sideBySide(t *testing.T, name string, do func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		do(t)
+	})
 }
 
 func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {

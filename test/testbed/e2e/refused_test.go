@@ -14,44 +14,47 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
-func testRefused(t *testing.T, b bed) {
-	for name, test := range map[string]struct {
-		options hypershift.HostedClusterOptions
-		reason  string
-		says    []string // what the message must name for its reader to act
-	}{
-		"wrong-annotation": {
-			hypershift.HostedClusterOptions{VLAN: 221, Annotations: map[string]string{Annotation: "yes please"}},
+// A refusal is a hosted cluster that oooi can't serve.
+type refusal struct {
+	name    string
+	options hypershift.HostedClusterOptions
+	reason  string
+	says    []string // what the message must name for its reader to act
+}
+
+func refusals(b bed) []refusal {
+	return []refusal{
+		{
+			"wrong-annotation", hypershift.HostedClusterOptions{VLAN: 221, Annotations: map[string]string{Annotation: "yes please"}},
 			"AnnotationInvalid", []string{Annotation, "yes please", "auto"},
 		},
-		"missing-nad": {
-			hypershift.HostedClusterOptions{Networks: []string{"clusters/not-there"}, Annotations: map[string]string{Annotation: "auto"}},
+		{
+			"missing-nad", hypershift.HostedClusterOptions{Networks: []string{"clusters/not-there"}, Annotations: map[string]string{Annotation: "auto"}},
 			"NetworkMissing", []string{"clusters/not-there"},
 		},
-		"elsewhere": {
-			hypershift.HostedClusterOptions{VLAN: 222, Annotations: map[string]string{Annotation: "auto"},
+		{
+			"elsewhere", hypershift.HostedClusterOptions{VLAN: 222, Annotations: map[string]string{Annotation: "auto"},
 				Flags: []string{"--infra-kubeconfig-file=" + b.cluster.Kubeconfig(), "--infra-namespace=elsewhere"}},
 			"ExternalInfrastructure", []string{"another cluster", "remove the annotation " + Annotation},
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := test.options
-			o.Name, o.Strategy, o.Mini, o.Replicas, o.BaseDomain = name, hypershift.NodePort, true, 0, "example.com"
-			o.MachineCIDR = netip.MustParsePrefix("192.168.100.0/24")
-			h, _ := b.create(t, o)
-			said := Condition + ": "
-			g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).
-				WithTimeout(90*time.Second).WithPolling(time.Second).
-				Should(And(HaveField("Status", meta.ConditionFalse), HaveField("Reason", test.reason)), said)
-			c, err := h.Condition(t.Context())
-			g.Expect(err).NotTo(HaveOccurred())
-			for _, word := range test.says {
-				g.Expect(c.Message).To(ContainSubstring(word))
-			}
-			t.Log(c.Message)
-			g.Expect(h.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
-			b.destroy(h)
-		})
 	}
+}
+
+func testRefused(t *testing.T, b bed, r refusal) {
+	g := NewWithT(t)
+	o := r.options
+	o.Name, o.Strategy, o.Mini, o.Replicas, o.BaseDomain = r.name, hypershift.NodePort, true, 0, "example.com"
+	o.MachineCIDR = netip.MustParsePrefix("192.168.100.0/24")
+	h, _ := b.create(t, o)
+	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).
+		WithTimeout(90*time.Second).WithPolling(time.Second).
+		Should(And(HaveField("Status", meta.ConditionFalse), HaveField("Reason", r.reason)), Condition)
+	c, err := h.Condition(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, word := range r.says {
+		g.Expect(c.Message).To(ContainSubstring(word))
+	}
+	t.Log(c.Message)
+	g.Expect(h.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
+	b.destroy(h)
 }

@@ -31,6 +31,8 @@ const (
 // overBusy is the longest gap of a quiet row, after one more try: with more the machine can't be measured on.
 const overBusy = 2 * time.Second
 
+// TestTakeOver has a testbed of its own: it needs a second node to lose, an operator to change, an API server to stop,
+// and nothing else on the machine while gaps are measured. All its faults share one hosted cluster.
 func TestTakeOver(t *testing.T) {
 	b := newBed(t, 2)
 	all := os.Getenv(takeoverVariable) == "all"

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -29,8 +30,14 @@ type bed struct {
 	hypershift *hypershift.HyperShift
 	// deletions run beside the tests that follow: HyperShift's takes two minutes,
 	// most of which the API server's pod spends on ending gracefully.
-	deletions *[]deletion
+	deletions *deletions
 	ctx       context.Context
+}
+
+// deletions are those that began. Tests that run side by side add to them.
+type deletions struct {
+	lock sync.Mutex
+	all  []deletion
 }
 
 // A deletion of one hosted cluster, and how it ended.
@@ -66,7 +73,7 @@ func newBed(t *testing.T, nodes int) bed {
 	g.Expect(InstallOperator(t.Context(), c)).To(Succeed())
 	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: nodes, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	return bed{c, h, &[]deletion{}, t.Context()}
+	return bed{c, h, &deletions{}, t.Context()}
 }
 
 // hosted looks at a hosted cluster of the testbed.
@@ -95,7 +102,9 @@ func (b bed) destroy(h Hosted) {
 		return
 	}
 	d := deletion{name: h.Name, done: make(chan error, 1)}
-	*b.deletions = append(*b.deletions, d)
+	b.deletions.lock.Lock()
+	defer b.deletions.lock.Unlock()
+	b.deletions.all = append(b.deletions.all, d)
 	go func() {
 		d.done <- errors.Join(b.hypershift.Destroy(b.ctx, h.Name), worker.Down(b.ctx, b.cluster, h.Namespace()))
 	}()
@@ -104,7 +113,7 @@ func (b bed) destroy(h Hosted) {
 // testDeletions expects that HyperShift's own deletion ran to its end for every
 // hosted cluster, edges or not.
 func testDeletions(t *testing.T, b bed) {
-	for _, d := range *b.deletions {
+	for _, d := range b.deletions.all {
 		t.Run(d.name, func(t *testing.T) {
 			NewWithT(t).Expect(<-d.done).To(Succeed(), "HyperShift's own deletion")
 		})

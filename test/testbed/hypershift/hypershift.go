@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
 // Namespace is where HostedClusters and NodePools are made.
@@ -121,13 +122,7 @@ func open(c *testbed.Cluster, log io.Writer) (*HyperShift, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &HyperShift{cluster: c, client: cl, dir: filepath.Join(c.Dir, "hypershift"), say: func(string, ...any) {}}
-	if log != nil {
-		start := time.Now()
-		h.say = func(format string, args ...any) {
-			fmt.Fprintf(log, "%6.1fs %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
-		}
-	}
+	h := &HyperShift{cluster: c, client: cl, dir: filepath.Join(c.Dir, "hypershift"), say: progress.New(log).Say}
 	h.pki, err = loadPKI(h.path("pki"))
 	return h, err
 }
