@@ -69,8 +69,8 @@ type Question struct {
 	Why  func() error
 }
 
-// SiblingPath is where a guard says whether it sees its sibling serve.
-const SiblingPath = "/sibling"
+// PeerPath is where the failover agent says whether the other edge serves.
+const PeerPath = "/peer"
 
 // A Health asks one server, again and again. It keeps no connection open, so that
 // who ended is away at once.
@@ -95,10 +95,10 @@ func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", 
 // See Away and Unanswered.
 func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, "/servez", "does not serve") }
 
-// SiblingServes is nil where the server, a guard, sees the network's other edge
+// PeerServes is nil where the server, a failover agent, sees the network's other edge
 // serve now, else why not.
-func (h Health) SiblingServes(ctx context.Context) error {
-	return h.ask(ctx, SiblingPath, "the other edge")
+func (h Health) PeerServes(ctx context.Context) error {
+	return h.ask(ctx, PeerPath, "the other edge")
 }
 
 // Probe is Health.Ready, asked once.

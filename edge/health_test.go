@@ -60,8 +60,8 @@ func TestHealth(t *testing.T) {
 	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue())
 }
 
-// TestSiblingServes: who can't say it does not see it.
-func TestSiblingServes(t *testing.T) {
+// TestPeerServes: who can't say it does not see it.
+func TestPeerServes(t *testing.T) {
 	g := NewWithT(t)
 	var lost atomic.Bool
 	lost.Store(true)
@@ -72,16 +72,16 @@ func TestSiblingServes(t *testing.T) {
 		return nil
 	}
 	guard, dns := wire.Socket(t.TempDir(), wire.Failover), wire.Socket(t.TempDir(), "dns")
-	g.Expect(edge.Away(edge.HealthAt(guard).SiblingServes(t.Context()))).To(BeTrue())
+	g.Expect(edge.Away(edge.HealthAt(guard).PeerServes(t.Context()))).To(BeTrue())
 	go func() {
-		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.SiblingPath, Why: why})
+		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.PeerPath, Why: why})
 	}()
 	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil, nil) }()
-	g.Eventually(func() error { return edge.HealthAt(guard).SiblingServes(t.Context()) }).Should(MatchError("the other edge: lost"))
+	g.Eventually(func() error { return edge.HealthAt(guard).PeerServes(t.Context()) }).Should(MatchError("the other edge: lost"))
 	lost.Store(false)
-	g.Expect(edge.HealthAt(guard).SiblingServes(t.Context())).To(Succeed())
+	g.Expect(edge.HealthAt(guard).PeerServes(t.Context())).To(Succeed())
 	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }).Should(Succeed())
-	g.Expect(edge.HealthAt(dns).SiblingServes(t.Context())).NotTo(Succeed())
+	g.Expect(edge.HealthAt(dns).PeerServes(t.Context())).NotTo(Succeed())
 }
 
 // TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 )
@@ -33,7 +34,7 @@ the plan is read from the file and followed, and leases are stored in --lease-di
 It must run in a network namespace that has the service VIP on --interface.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runDHCP(c.Context(), f, leaseDir, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "dhcp"))
+			return runDHCP(c.Context(), f, leaseDir, f.log(c, string(network.ServiceDHCP)))
 		},
 	}
 	f.add(c)
@@ -70,30 +71,31 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if kube != nil {
 		server.Strangers = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
 	}
-	var r readiness
+	var status agent.Status
+	on := f.on()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { remember(ctx); return nil })
 	if f.runDir != "" {
-		var other sibling
-		server.Sibling = other.serves.Load
-		g.Go(func() error { other.watch(ctx, f.runDir, log); return nil })
+		var peer agent.Peer
+		server.Sibling = peer.Serves
+		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
-	// Until every lease and every machine that there was is known it is not ready,
-	// but known leases are renewed: without the API server that is what there is,
-	// and a sibling must not take an edge that was started anew for idle.
-	ready := func() error { return cmp.Or(r.why(), server.Ready()) }
-	g.Go(func() error { return f.health(ctx, "dhcp", ready, r.why, registry) })
+	// It is ready once all leases and VMs are known. Until then it renews known leases:
+	// without the API server that is all there is, and a peer must not take a restarted
+	// edge for one that does not serve.
+	ready := func() error { return cmp.Or(status.Err(), server.Ready()) }
+	g.Go(func() error { return f.health(ctx, string(network.ServiceDHCP), ready, status.Err, registry) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
 		may := func() error {
 			n := source.Current().Network
-			if err := f.reaches(n, apiServer()...); err != nil {
+			if err := on.Reaches(n, apiServer()...); err != nil {
 				return err
 			}
-			return f.may(n.DHCP.ServerID)
+			return on.May(n.DHCP.ServerID)
 		}
-		return serveWhile(ctx, &r, log, may, func(ctx context.Context, ready func()) error {
+		return agent.ServeWhile(ctx, &status, log, may, func(ctx context.Context, ready func()) error {
 			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 			if err != nil {
 				return err
@@ -119,7 +121,7 @@ func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Ku
 	}
 	file := filepath.Join(f.runDir, "leases.json")
 	if err := objects.Recall(file); err != nil {
-		log.Warn("begins without what was known", "error", err)
+		log.Warn("starting without cached leases", "err", err)
 	}
 	return objects, machines, func(ctx context.Context) { objects.Remember(ctx, file, log) }, nil
 }

@@ -23,7 +23,7 @@ func TestDHCPStandAlone(t *testing.T) {
 	plan := filepath.Join("..", "..", "test", "scenarios", "lb-ip", "plan.json")
 	dir, leases := t.TempDir(), filepath.Join(t.TempDir(), "leases")
 	probe := func() string {
-		out, _ := command(t, v.edge, "probe", "dhcp", "--run-dir", dir).CombinedOutput()
+		out, _ := command(t, v.edge, "edge", "probe", "dhcp", "--run-dir", dir).CombinedOutput()
 		return string(out)
 	}
 	obtained := regexp.MustCompile(`lease of (\S+) obtained from (\S+),`)

@@ -15,15 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
 
-const (
-	dnsPort = 53
-	// resolvConf is the pod's, as the kubelet wrote it.
-	resolvConf = "/etc/resolv.conf"
-)
+const dnsPort = 53
 
 func newDNSCommand() *cobra.Command {
 	var f serverFlags
@@ -40,7 +37,7 @@ refused, or forwarded to the upstream servers of the plan.`,
 			if err != nil {
 				return err
 			}
-			return runDNS(c.Context(), f, at, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "dns"))
+			return runDNS(c.Context(), f, at, f.log(c, string(network.ServiceDNS)))
 		},
 	}
 	f.add(c)
@@ -68,7 +65,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	o := dns.Options{Log: log}
 	// A host that has none serves what the plan knows.
 	if b, err := os.ReadFile(resolvConf); err != nil {
-		log.Warn("no resolver to ask", "error", err)
+		log.Warn("no resolver to ask", "err", err)
 	} else {
 		o.Resolver = dns.ParseResolver(string(b))
 	}
@@ -84,12 +81,12 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		}
 		return netip.AddrPortFrom(source.Current().Network.ServiceAddress, dnsPort)
 	}
-	var r readiness
+	var status agent.Status
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	// What CoreDNS counts is in the process' registry.
 	g.Go(func() error {
-		return f.health(ctx, "dns", r.why, r.why, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
+		return f.health(ctx, string(network.ServiceDNS), status.Err, status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
 	})
 	changed := source.Changed()
 	h.Serve(source.Current().Network)
@@ -105,7 +102,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		}
 	})
 	g.Go(func() error {
-		return serveWhile(ctx, &r, log, func() error { return mayDNS(f, source.Current().Network, at().Addr()) }, func(ctx context.Context, ready func()) error {
+		return agent.ServeWhile(ctx, &status, log, func() error { return mayDNS(f.on(), source.Current().Network, at().Addr()) }, func(ctx context.Context, ready func()) error {
 			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
 				ready()
 				log.Info("serving", "address", here, "interface", f.device)
@@ -116,13 +113,13 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 }
 
 // mayDNS is nil where DNS may be served: the resolver is needed where it is asked.
-func mayDNS(f serverFlags, n network.Network, at netip.Addr) error {
+func mayDNS(on agent.Interface, n network.Network, at netip.Addr) error {
 	if n.DNS.Upstreams.Mode == network.UpstreamManagement {
-		if err := f.reaches(n, resolvers()...); err != nil {
+		if err := on.Reaches(n, resolvers()...); err != nil {
 			return err
 		}
 	}
-	return f.may(at)
+	return on.May(at)
 }
 
 // serveDNS answers at one address, until ctx ends or the plan names another.

@@ -132,7 +132,7 @@ func TestDNSAnswersOnItsDeviceOnly(t *testing.T) {
 	file := filepath.Join(dir, "plan.json")
 	bluePlan(t, file, netip.MustParseAddr(blueService), "api.blue.example.com")
 	start(t, v.edge, "dns", "--plan", file, "--run-dir", dir)
-	g.Eventually(func() error { return command(t, v.edge, "probe", "dns", "--run-dir", dir).Run() }, "20s").Should(Succeed())
+	g.Eventually(func() error { return command(t, v.edge, "edge", "probe", "dns", "--run-dir", dir).Run() }, "20s").Should(Succeed())
 
 	for _, transport := range []string{"+notcp", "+tcp"} {
 		out := v.machine.Run(t, "dig", transport, "+short", "@"+blueService, "api.blue.example.com")
@@ -159,7 +159,7 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 	bluePlan(t, file, netip.MustParseAddr(blueService), "api.blue.example.com")
 	p := start(t, v.edge, "dns", "--plan", file, "--run-dir", dir)
 	probe := func() string {
-		out, _ := command(t, v.edge, "probe", "dns", "--run-dir", dir).CombinedOutput()
+		out, _ := command(t, v.edge, "edge", "probe", "dns", "--run-dir", dir).CombinedOutput()
 		return strings.TrimSpace(string(out))
 	}
 	ask := func(at, name string) func() string {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -56,7 +56,7 @@ type search struct {
 func (s search) next(taken []network.TakenAddress, failed error, asked, now time.Time) (search, time.Duration, error) {
 	switch {
 	case failed != nil:
-		return search{}, lookAgain, failed
+		return search{}, agent.CheckInterval, failed
 	case len(taken) > 0:
 		return search{}, askAgain, inWords(taken)
 	case s.free == 0:
@@ -76,7 +76,7 @@ func newACDCommand() *cobra.Command {
 		Short: "Check a network's addresses for conflicts before the first edge runs (RFC 5227)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runACD(c.Context(), f, slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", wire.ACD))
+			return runACD(c.Context(), f, f.log(c, wire.ACD))
 		},
 	}
 	f.add(c)
@@ -99,9 +99,9 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 		tell = reporter.Tell
 		g.Go(func() error { reporter.Run(ctx); return nil })
 	}
-	var r readiness
+	var status agent.Status
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { return f.health(ctx, wire.ACD, r.why, nil, prometheus.NewRegistry()) })
+	g.Go(func() error { return f.health(ctx, wire.ACD, status.Err, nil, prometheus.NewRegistry()) })
 	g.Go(func() error {
 		for s := (search{}); ctx.Err() == nil; {
 			var why error
@@ -117,7 +117,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 			if why == nil || len(inTheWay) > 0 {
 				tell(network.Report{Taken: taken})
 			}
-			if r.set(why) {
+			if status.Set(why) {
 				if why != nil {
 					log.Warn("the addresses do not count as free", "why", why)
 				} else {
@@ -139,7 +139,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 // askOnce is who answers for addresses that n asks for, and for controls, by which
 // one is known who answers for any. It is an error where nobody could be asked.
 func askOnce(ctx context.Context, device string, n network.Network) ([]network.TakenAddress, error) {
-	held, err := addressesOn(device)
+	held, err := (agent.Interface{Name: device}).Addresses()
 	if err != nil {
 		return nil, err
 	}
@@ -153,28 +153,6 @@ func askOnce(ctx context.Context, device string, n network.Network) ([]network.T
 	var out []network.TakenAddress
 	for _, o := range owners {
 		out = append(out, network.TakenAddress{Address: o.Address, MAC: o.MAC})
-	}
-	return out, nil
-}
-
-// addressesOn are those of a device that carries.
-func addressesOn(device string) ([]netip.Addr, error) {
-	i, err := net.InterfaceByName(device)
-	if err != nil {
-		return nil, fmt.Errorf("interface %s: %w", device, err)
-	}
-	if i.Flags&net.FlagRunning == 0 {
-		return nil, fmt.Errorf("interface %s has no carrier", device)
-	}
-	all, err := i.Addrs()
-	if err != nil {
-		return nil, fmt.Errorf("addresses of %s: %w", device, err)
-	}
-	var out []netip.Addr
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			out = append(out, p.Addr())
-		}
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -24,7 +25,7 @@ func TestAsk(t *testing.T) {
 	segment.Attach(t, router, "eth0", "02:00:00:00:00:aa", blueNextHop+"/24", blueOne+"/32", "192.168.100.77/32")
 	// Else the kernel believes for up to 45 s that who answered is there.
 	asks.Sysctl(t, "net/ipv4/neigh/net1/base_reachable_time_ms", "1000")
-	file, dir := filepath.Join(t.TempDir(), "plan.json"), shortDir(t)
+	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
 	edged(t, file, 2)
 	start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	probe := func() string {
@@ -78,7 +79,7 @@ func TestAskWaitsForThePort(t *testing.T) {
 	segment.Attach(t, router, "eth0", "02:00:00:00:00:aa", blueNextHop+"/24")
 	// As behind a port that does not forward yet.
 	segment.Pull(t, router, "eth0")
-	file, dir := filepath.Join(t.TempDir(), "plan.json"), shortDir(t)
+	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
 	edged(t, file, 2)
 	asking := start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	g.Eventually(asking.said, "20s", "20ms").Should(ContainSubstring(errLooking.Error()))

@@ -13,8 +13,10 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -58,7 +60,7 @@ type guarded struct {
 	ns        *netns.Namespace
 	number    string
 	plan, dir string
-	dhcp, dns *tiny
+	dhcp, dns *fakes.Server
 	program   *program
 	command   *exec.Cmd
 	ended     chan error
@@ -66,9 +68,9 @@ type guarded struct {
 
 func newGuarded(t *testing.T, segment *netns.Segment, number, plan, own string) *guarded {
 	t.Helper()
-	e := &guarded{T: t, ns: netns.New(t), number: number, plan: plan, dir: shortDir(t)}
+	e := &guarded{T: t, ns: netns.New(t), number: number, plan: plan, dir: fakes.RunDir(t)}
 	segment.Attach(t, e.ns, "net1", "", own+"/24", blueNextHop+"/32", blueService+"/32")
-	e.dhcp, e.dns = newTiny(t, e.dir, "dhcp"), newTiny(t, e.dir, "dns")
+	e.dhcp, e.dns = fakes.NewServer(t, e.dir, "dhcp"), fakes.NewServer(t, e.dir, "dns")
 	return e
 }
 
@@ -114,27 +116,27 @@ func TestTwoGuards(t *testing.T) {
 	next := func() string { return machine.Neighbour(t, "eth0", blueNextHop) }
 	first, second := one.ns.MAC(t, "net1"), two.ns.MAC(t, "net1")
 
-	one.dns.say(errors.New("waiting for 192.168.100.3 on interface net1"))
+	one.dns.Say(errors.New("waiting for 192.168.100.3 on interface net1"))
 	one.start()
 	g.Eventually(one.probed, "20s").Should(Equal("oooi: failover: not ready: dns: does not serve: waiting for 192.168.100.3 on interface net1"))
-	one.dns.say(nil)
-	g.Eventually(one.probed, "20s").Should(Equal("oooi: failover: not ready: " + errUnseen.Error()))
+	one.dns.Say(nil)
+	g.Eventually(one.probed, "20s").Should(Equal("oooi: failover: not ready: " + agent.ErrUnseen.Error()))
 	two.start()
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	g.Eventually(one.probed, "20s").Should(BeEmpty())
-	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`), ContainSubstring(`oooi_guard_phase{phase="serving"} 1`),
-		ContainSubstring("oooi_guard_ready 1"), ContainSubstring("oooi_guard_takeover_slow 0")))
+	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="serves"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
+		ContainSubstring("oooi_failover_ready 1"), ContainSubstring("oooi_failover_degraded 0")))
 
 	machine.SetNeighbour(t, "eth0", blueNextHop, first, false)
-	one.dns.end()
+	one.dns.End()
 	g.Eventually(next, "10s", "50ms").Should(Equal(second), "a server of the first is gone")
 	g.Eventually(one.probed, "10s").Should(HavePrefix("oooi: failover: not ready: dns: "))
-	g.Eventually(two.metrics, "10s").Should(And(ContainSubstring(`oooi_guard_sibling{sight="idle"} 1`), MatchRegexp(`oooi_guard_claims_total\{result="made"\} [1-9]`)))
+	g.Eventually(two.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), MatchRegexp(`oooi_failover_announcements_total\{result="sent"\} [1-9]`)))
 	g.Expect(two.probed()).To(BeEmpty())
-	one.dns.begin()
+	one.dns.Start()
 	g.Eventually(one.probed, "10s").Should(BeEmpty())
 
-	g.Eventually(two.metrics, "10s").Should(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`))
+	g.Eventually(two.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
 	g.Eventually(func() string {
 		return two.ns.Run(t, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
 	}, "10s", "50ms").Should(BeEmpty(), "its last claim is done with")
@@ -156,15 +158,15 @@ func TestGuardFollowsThePlan(t *testing.T) {
 	one, two := newGuarded(t, segment, "1", plan, blueOne), newGuarded(t, segment, "2", both, blueTwo)
 	one.start()
 	g.Eventually(one.probed, "20s").Should(BeEmpty(), "there is nobody to be seen by")
-	g.Eventually(one.metrics, "10s").Should(ContainSubstring(`oooi_guard_sibling{sight="alone"} 1`))
+	g.Eventually(one.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
 	two.start()
 	edged(t, plan, 2)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`))
+	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	g.Expect(one.probed()).To(BeEmpty())
 	edged(t, plan, 1)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="alone"} 1`))
-	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="idle"} 1`), "its kernel refuses what is not listened for")
+	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
+	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), "its kernel refuses what is not listened for")
 	g.Expect(one.program.said()).NotTo(ContainSubstring("phase=leaving"))
 	g.Expect(one.command.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Eventually(one.ended, "5s").Should(Receive(Not(HaveOccurred())))
@@ -186,9 +188,9 @@ func TestTheEdgeThatGoes(t *testing.T) {
 	two.start()
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	edged(t, plan, 1)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="alone"} 1`))
+	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
 	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("has this edge no more"), ContainSubstring(`"left out"=true`)))
-	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_guard_sibling{sight="idle"} 1`))
+	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
 	g.Eventually(two.probed, "20s").Should(BeEmpty(), "it serves on")
 	machine.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
 	claims := regexp.MustCompile(`claims_total\{result="made"\} \d+`)
@@ -221,7 +223,7 @@ func TestGuardKeepsWhatItHas(t *testing.T) {
 	for _, e := range []*guarded{one, two} {
 		g.Eventually(e.program.said, "10s").Should(ContainSubstring("plan changed"))
 	}
-	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_guard_sibling{sight="serves"} 1`))
+	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
 	segment.Pull(t, two.ns, "net1")
 	g.Eventually(two.probed, "10s").Should(Equal("oooi: failover: not ready: interface net1 has no carrier"))
 	segment.Plug(t, two.ns, "net1")
@@ -229,5 +231,5 @@ func TestGuardKeepsWhatItHas(t *testing.T) {
 	for _, a := range []string{"192.168.100.7/32", "192.168.100.8/24"} {
 		one.ns.Address(t, "net1", a)
 	}
-	g.Eventually(one.program.said, "10s").Should(And(ContainSubstring("the plan changed what is guarded"), ContainSubstring("own=192.168.100.8")))
+	g.Eventually(one.program.said, "10s").Should(And(ContainSubstring("failover assignment changed"), ContainSubstring("address=192.168.100.8")))
 }

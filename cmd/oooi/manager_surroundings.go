@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 
 	"github.com/cldmnky/oooi/hcp"
@@ -23,7 +24,7 @@ func surroundings(file string) (hcp.Management, error) {
 	for _, s := range dns.ParseResolver(string(text)).Servers {
 		m.Resolvers = append(m.Resolvers, s.Addr().Unmap())
 	}
-	if a, err := apiAddress(); err == nil {
+	if a, err := netip.ParseAddr(os.Getenv(envAPI)); err == nil {
 		m.APIServers = append(m.APIServers, a.Unmap())
 	}
 	return m, nil

@@ -1,6 +1,6 @@
-// This file holds `oooi proxy`: it joins the plan, who stands behind it and the
-// Envoy of one edge. When Envoy may serve is decided in proxy_may.go, and where
-// connections go in the plan.
+// This file holds `oooi proxy`: it joins the plan, the backends and an Envoy of one
+// edge. Which listeners it serves is decided in edge/agent, where connections go in
+// package envoy.
 
 package main
 
@@ -10,9 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -21,18 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
-)
-
-const (
-	// firstLook is how long the start waits to see who is behind backends. Then
-	// Services' own addresses are dialled, and what is recalled: the API server is
-	// away.
-	firstLook = 5 * time.Second
-	// settled is how long changes behind backends are gathered for, since an update
-	// of many slices comes in pieces.
-	settled = 20 * time.Millisecond
 )
 
 func newProxyCommand() *cobra.Command {
@@ -47,10 +35,10 @@ no cluster: the plan is read from the file and followed. It starts Envoy and con
 Connections go to Services of the control plane namespace or to allowed external hosts.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)).With("server", "proxy")
+			log := f.log(c, string(network.ServiceProxy))
 			if noEnvoy {
 				if f.runDir == "" {
-					return errors.New("--no-envoy needs --run-dir: the directory that Envoy's sockets are in")
+					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
 				}
 				return runProxy(c.Context(), f, f.runDir, nil, log)
 			}
@@ -58,7 +46,7 @@ Connections go to Services of the control plane namespace or to allowed external
 			if err != nil {
 				return err
 			}
-			// Whoever may open these sockets rules Envoy, so nobody else gets near.
+			// Whoever may open these sockets controls Envoy.
 			dir, err := os.MkdirTemp("", "oooi-envoy-")
 			if err != nil {
 				return err
@@ -73,169 +61,79 @@ Connections go to Services of the control plane namespace or to allowed external
 	return c
 }
 
-// A proxy is what runs.
-type proxy struct {
-	flags    serverFlags
-	source   *edge.Source
-	backends *edge.Backends
-	options  envoy.Options
-	server   *envoy.Server
-	admin    *envoy.Admin
-	log      *slog.Logger
-	// closed counts backends that are cut off, of which warned was said last.
-	closed prometheus.Gauge
-	warned string
-
-	mu sync.Mutex
-	// envoy is what Envoy answered last where it was asked whether it serves.
-	envoy lastWord
-}
-
-// runProxy serves until ctx ends. Dir has Envoy's sockets; run runs an Envoy that
-// asks there, nil where somebody else does.
+// runProxy serves until ctx ends. Dir has Envoy's sockets. Run runs an Envoy that asks
+// there, nil where one runs elsewhere.
 func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	p := proxy{
-		flags: f, source: source, log: log,
-		options: envoy.Options{Device: f.device},
-		server:  envoy.NewServer(log), admin: envoy.NewAdmin(dir),
-		closed: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "oooi", Subsystem: "proxy", Name: "backends_cut_off", Help: "Backends that the pod network does not lead to from here; connections to them are closed.",
-		}),
+	p := agent.Proxy{
+		Interface: f.on(), Source: source, Options: envoy.Options{Device: f.device},
+		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
 	}
 	remembered := ""
 	if kube != nil {
-		p.options.UpstreamDevice = kube.Device()
+		p.Options.UpstreamDevice = kube.Device()
 		if f.runDir != "" {
 			remembered = filepath.Join(f.runDir, "backends.json")
 		}
 	}
-	if p.backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.options.UpstreamDevice), remembered, log); err != nil {
-		log.Warn("begins without what was known", "error", err)
+	if p.Backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
+		log.Warn("starting without cached endpoints", "err", err)
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.closed, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	var r readiness
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "oooi", Subsystem: "proxy", Name: "ready", Help: "1 where every listener of the plan accepts connections.",
-	}, func() float64 {
-		if r.why() != nil {
-			return 0
-		}
-		return 1
-	}))
-	fromEnvoy := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		families, err := p.admin.Metrics(ctx)
-		if err != nil {
-			// Ours are worth having without Envoy's; oooi_proxy_ready says that it is away.
-			return nil, nil
-		}
-		return families, nil
-	})
+	registry := proxyMetrics(&p)
 	g.Go(func() error { return source.Run(ctx) })
-	serves := func() error { return p.serves(ctx) }
-	g.Go(func() error { return f.health(ctx, "proxy", r.why, serves, prometheus.Gatherers{registry, fromEnvoy}) })
-	g.Go(func() error { return p.server.Run(ctx, envoy.XDSSocket(dir)) })
-	g.Go(func() error { return p.follow(ctx, &r) })
+	serves := func() error { return p.Serves(ctx) }
+	g.Go(func() error {
+		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, serves, prometheus.Gatherers{registry, envoyMetrics(ctx, p.Admin)})
+	})
+	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
+	g.Go(func() error { return p.Run(ctx) })
 	if run != nil {
 		g.Go(func() error { return run(ctx, dir) })
 	}
 	return g.Wait()
 }
 
-// follow tells Envoy what to serve, from the start and at each change, and says
-// whether it does.
-func (p *proxy) follow(ctx context.Context, r *readiness) error {
-	p.backends.Follow(ctx, p.source.Current().Network)
-	p.look(ctx)
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		plan, behind := p.source.Changed(), p.backends.Changed()
-		p.backends.Follow(ctx, p.source.Current().Network)
-		n, cut, _ := p.may()
-		p.warn(cut)
-		p.server.Serve(envoy.NewResources(n, p.options, cut.but(envoy.EndpointsOf(n, p.backends))))
-		p.wait(ctx, r, n, cut, plan, behind, tick.C)
-	}
-	return nil
-}
-
-// wait says how it goes until there is something to tell Envoy. It says nothing
-// at first: Envoy takes what it was told in less than a tick.
-func (p *proxy) wait(ctx context.Context, r *readiness, n network.Network, cut cutOff, plan, behind <-chan struct{}, tick <-chan time.Time) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-plan:
-			return
-		case <-behind:
-			settle(ctx)
-			return
-		case <-tick:
-		}
-		now, cutNow, missing := p.may()
-		if !cutNow.same(cut) || !slices.EqualFunc(now.Listeners, n.Listeners, sameAddress) {
-			return
-		}
-		p.say(r, p.why(ctx, n, missing))
-	}
-}
-
-// warn says who is cut off, at each change.
-func (p *proxy) warn(cut cutOff) {
-	p.closed.Set(float64(len(cut)))
-	if why := cut.String(); why != p.warned {
-		p.warned = why
-		if why != "" {
-			p.log.Warn("connections to backends that are cut off are closed", "why", why)
+// proxyNeeds are the API server, which lists the endpoints, and the resolver where
+// there are external hosts.
+func proxyNeeds(n network.Network) []network.Place {
+	out := apiServer()
+	for _, b := range n.Backends {
+		if b.Kind == network.BackendOutside {
+			return append(out, resolvers()...)
 		}
 	}
+	return out
 }
 
-func sameAddress(a, b network.Listener) bool { return a.Name() == b.Name() }
-
-// look waits until it has been seen who is behind backends, and not for ever: an
-// edge starts without the API server.
-func (p *proxy) look(ctx context.Context) {
-	looking, cancel := context.WithTimeout(ctx, firstLook)
-	defer cancel()
-	if !p.backends.Seen(looking) && ctx.Err() == nil {
-		p.log.Warn("not all backends seen yet, dialling Services and what is recalled")
+// proxyMetrics registers the metrics of p.
+func proxyMetrics(p *agent.Proxy) *prometheus.Registry {
+	opts := func(name, help string) prometheus.GaugeOpts {
+		return prometheus.GaugeOpts{Namespace: "oooi", Subsystem: "proxy", Name: name, Help: help}
 	}
+	p.CutOffBackends = prometheus.NewGauge(opts("backends_cut_off", "Backends that the pod network does not lead to from here; connections to them are closed."))
+	ready := prometheus.NewGaugeFunc(opts("ready", "1 where every listener of the plan accepts connections."), func() float64 {
+		if p.Status.Err() != nil {
+			return 0
+		}
+		return 1
+	})
+	r := prometheus.NewRegistry()
+	r.MustRegister(p.CutOffBackends, ready, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
 }
 
-func settle(ctx context.Context) {
-	select {
-	case <-time.After(settled):
-	case <-ctx.Done():
-	}
-}
-
-// why is nil where every listener of the plan accepts connections.
-func (p *proxy) why(ctx context.Context, n network.Network, missing error) error {
-	if missing != nil {
-		return missing
-	}
-	if err := p.server.Accepted(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
-	defer cancel()
-	return p.admin.Serves(ctx, listenerNames(n))
-}
-
-func (p *proxy) say(r *readiness, err error) {
-	switch changed := r.set(err); {
-	case !changed:
-	case err == nil:
-		p.log.Info("serving", "listeners", len(p.source.Current().Network.Listeners), "interface", p.flags.device)
-	default:
-		p.log.Warn("not serving", "why", err)
-	}
+// envoyMetrics are Envoy's. There are none while it is away, which oooi_proxy_ready
+// shows.
+func envoyMetrics(ctx context.Context, admin *envoy.Admin) prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := admin.Metrics(ctx)
+		if err != nil {
+			return nil, nil
+		}
+		return families, nil
+	})
 }

@@ -22,6 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
@@ -117,7 +118,7 @@ func TestProxyStartsAnEnvoy(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	start(t, v.edge, "proxy", "--plan", file, "--run-dir", run, "--envoy", program)
 	probe := func() string {
-		out, _ := command(t, v.edge, "probe", "proxy", "--run-dir", run).CombinedOutput()
+		out, _ := command(t, v.edge, "edge", "probe", "proxy", "--run-dir", run).CombinedOutput()
 		return strings.TrimSpace(string(out))
 	}
 	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: waiting for 192.168.100.3 on interface net1"))
@@ -179,7 +180,7 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	file := filepath.Join(run, "plan.json")
 	proxied(t, file, 6443)
 	probe := func() string {
-		out, _ := command(t, v.edge, "probe", "proxy", "--run-dir", run).CombinedOutput()
+		out, _ := command(t, v.edge, "edge", "probe", "proxy", "--run-dir", run).CombinedOutput()
 		return strings.TrimSpace(string(out))
 	}
 	args := []string{"proxy", "--plan", file, "--run-dir", run, "--no-envoy"}
@@ -189,8 +190,8 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy is not connected"))
 	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
-	n, asked := source.Current().Network, newEdgeServers(run, envoy.NewAdmin(run))
-	serves := func() error { return asked.ask(n, network.ServiceProxy) }
+	n, asked := source.Current().Network, agent.NewServers(run)
+	serves := func() error { return asked.Err(n) }
 	g.Expect(serves()).To(MatchError(ContainSubstring("Envoy does not answer")))
 
 	startEnvoy := func() *exec.Cmd {

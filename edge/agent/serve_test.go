@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -34,35 +34,35 @@ func TestServeWhile(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}
-	var r readiness
-	g.Expect(r.why()).To(MatchError("starting"))
+	var r Status
+	g.Expect(r.Err()).To(MatchError("starting"))
 	forbidden.Store(true)
 	ended := make(chan error)
-	go func() { ended <- serveWhile(ctx, &r, slog.New(slog.DiscardHandler), may, serve) }()
-	g.Eventually(r.why).Should(MatchError("the kernel would forward"))
+	go func() { ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), may, serve) }()
+	g.Eventually(r.Err).Should(MatchError("the kernel would forward"))
 	g.Expect(running.Load()).To(BeZero())
 	forbidden.Store(false)
-	g.Eventually(r.why, "5s").Should(Succeed())
+	g.Eventually(r.Err, "5s").Should(Succeed())
 	g.Expect(running.Load()).To(BeEquivalentTo(1))
 	failing.Store(true)
 	forbidden.Store(true)
-	g.Eventually(r.why, "5s").Should(MatchError("the kernel would forward"))
+	g.Eventually(r.Err, "5s").Should(MatchError("the kernel would forward"))
 	g.Eventually(running.Load, "5s").Should(BeZero())
 	forbidden.Store(false)
-	g.Eventually(r.why, "5s").Should(MatchError("no such device"))
+	g.Eventually(r.Err, "5s").Should(MatchError("no such device"))
 	failing.Store(false)
-	g.Eventually(r.why, "5s").Should(Succeed())
+	g.Eventually(r.Err, "5s").Should(Succeed())
 	cancel()
 	g.Expect(<-ended).To(Succeed())
 }
 
 func TestMayServe(t *testing.T) {
 	g := NewWithT(t)
-	f := serverFlags{device: "lo"}
-	g.Expect(f.may(netip.MustParseAddr("127.0.0.1"))).To(Succeed())
-	g.Expect(f.may(netip.MustParseAddr("127.0.0.53"))).To(Succeed(), "all of 127/8 is lo's")
-	g.Expect(f.may(netip.MustParseAddr("0.0.0.0"))).To(Succeed())
-	g.Expect(f.may(netip.MustParseAddr("192.0.2.1"))).To(MatchError("waiting for 192.0.2.1 on interface lo"))
-	f.device = "no-such-device"
-	g.Expect(f.may(netip.MustParseAddr("192.0.2.1"))).To(MatchError(ContainSubstring("interface no-such-device")))
+	f := Interface{Name: "lo"}
+	g.Expect(f.May(netip.MustParseAddr("127.0.0.1"))).To(Succeed())
+	g.Expect(f.May(netip.MustParseAddr("127.0.0.53"))).To(Succeed(), "all of 127/8 is lo's")
+	g.Expect(f.May(netip.MustParseAddr("0.0.0.0"))).To(Succeed())
+	g.Expect(f.May(netip.MustParseAddr("192.0.2.1"))).To(MatchError("waiting for 192.0.2.1 on interface lo"))
+	f.Name = "no-such-device"
+	g.Expect(f.May(netip.MustParseAddr("192.0.2.1"))).To(MatchError(ContainSubstring("interface no-such-device")))
 }

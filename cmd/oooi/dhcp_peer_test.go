@@ -27,7 +27,7 @@ func TestEdgesShareClients(t *testing.T) {
 	one, two := newGuarded(t, segment, "1", plan, blueOne), newGuarded(t, segment, "2", plan, blueTwo)
 	dhcp := map[*guarded]*program{}
 	for _, e := range []*guarded{one, two} {
-		e.dhcp.end()
+		e.dhcp.End()
 		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
 	}
 	for e := range dhcp {
@@ -45,7 +45,7 @@ func TestEdgesShareClients(t *testing.T) {
 		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
 		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
 	}
-	const shares, all = "shares broadcasts with the other edge", "answers every broadcast"
+	const shares, all = "peer serves, sharing broadcasts", "peer does not serve, answering all broadcasts"
 	says := func(e *guarded, what string, times int) {
 		t.Helper()
 		g.Eventually(func() int { return strings.Count(dhcp[e].said(), what) }, "20s").Should(Equal(times), "edge %s: %s", e.number, what)
@@ -66,11 +66,11 @@ func TestEdgesShareClients(t *testing.T) {
 	counts(two, "left-to-sibling", "REQUEST", 1)
 	counts(two, "offered", "DISCOVER", 1)
 
-	one.dns.end()
-	says(two, all+`" server=dhcp why="the other edge: idle"`, 1)
+	one.dns.End()
+	says(two, all+`" server=dhcp err="the other edge: idle"`, 1)
 	boots()
 	counts(two, "offered", "DISCOVER", 2)
-	one.dns.begin()
+	one.dns.Start()
 	says(two, shares, 2)
 	boots()
 	counts(two, "left-to-sibling", "DISCOVER", 2)

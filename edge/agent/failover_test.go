@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestGuardReports what it makes of its sibling, as soon as it makes anything of
-// it, and whether claims work.
-func TestGuardReports(t *testing.T) {
+// TestFailoverReports the state of its peer as soon as that is known, and
+// whether announcements work.
+func TestFailoverReports(t *testing.T) {
 	g := NewWithT(t)
 	written := make(chan string, 10)
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,18 +42,18 @@ func TestGuardReports(t *testing.T) {
 	kube, err := edge.NewKube(&rest.Config{Host: api.URL}, "clusters-blue", "", log)
 	g.Expect(err).NotTo(HaveOccurred())
 	file := filepath.Join(t.TempDir(), "plan.json")
-	edged(t, file, 2)
+	planned(t, file, blue())
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	k := &keeper{source: source, log: log, report: network.Report{Edge: 2}, reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
-	k.metrics = newGuardMetrics(prometheus.NewRegistry(), k.why)
-	go k.reporter.Run(t.Context())
+	k := &Failover{Source: source, Log: log, report: network.Report{Edge: 2}, Reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
+	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
+	go k.Reporter.Run(t.Context())
 
-	k.slow(errors.New("take-over is slow"))
+	k.degraded(errors.New("arp_announce is 2"))
 	k.changed(failover.State{Sight: failover.Unknown})
-	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its sibling yet")
+	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its peer yet")
 	k.changed(failover.State{Sight: failover.Lost})
-	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"sibling":"lost"`), ContainSubstring(`"slowTakeover":"take-over is slow"`))))
-	k.slow(nil)
+	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"sibling":"lost"`), ContainSubstring(`"slowTakeover":"arp_announce is 2"`))))
+	k.degraded(nil)
 	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("slowTakeover"))))
 }

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 )
 
 // TestSilence: what was answered last holds for three seconds of it; an answer
@@ -21,12 +22,12 @@ func TestSilence(t *testing.T) {
 	g := NewWithT(t)
 	late, no := &url.Error{Op: "Get", Err: context.DeadlineExceeded}, errors.New("draining")
 	now := time.Unix(1000, 0)
-	var w lastWord
+	var w Debounce
 	// Ask takes a second.
 	ask := func(answer error) (err error) {
 		asked := now
 		now = now.Add(time.Second)
-		w, err = w.next(answer, asked, now)
+		w, err = w.Next(answer, asked, now)
 		return err
 	}
 	g.Expect(ask(late)).To(MatchError(late), "it has never answered")
@@ -52,17 +53,17 @@ func TestASlowServerServes(t *testing.T) {
 		service network.Service
 		begin   func(t *testing.T, dir string) *sync.Mutex
 	}{
-		"DHCP":  {network.ServiceDHCP, func(t *testing.T, dir string) *sync.Mutex { return &newTiny(t, dir, "dhcp").mu }},
-		"proxy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return &newTiny(t, dir, "proxy").mu }},
+		"DHCP":  {network.ServiceDHCP, func(t *testing.T, dir string) *sync.Mutex { return &fakes.NewServer(t, dir, "dhcp").Answers }},
+		"proxy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return &fakes.NewServer(t, dir, "proxy").Answers }},
 		"Envoy": {network.ServiceProxy, func(t *testing.T, dir string) *sync.Mutex { return slowEnvoy(t, dir, "") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			dir := shortDir(t)
+			dir := fakes.RunDir(t)
 			answers := c.begin(t, dir)
-			s := newEdgeServers(dir, envoy.NewAdmin(dir))
-			why := func() error { return s.why(network.Network{Services: []network.Service{c.service}}) }
+			s := NewServers(dir)
+			why := func() error { return s.Err(network.Network{Services: []network.Service{c.service}}) }
 			g.Expect(why()).To(Succeed())
 			began := time.Now()
 			answers.Lock()
@@ -79,11 +80,11 @@ func TestASlowServerServes(t *testing.T) {
 func TestProxyBearsASlowEnvoy(t *testing.T) {
 	g := NewWithT(t)
 	v, p, _ := anEdge(t)
-	run := shortDir(t)
-	p.admin = envoy.NewAdmin(run)
+	run := fakes.RunDir(t)
+	p.Admin = envoy.NewAdmin(run)
 	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
 	serves := func() (err error) {
-		v.edge.Do(t, func() { err = p.serves(t.Context()) })
+		v.Do(t, func() { err = p.Serves(t.Context()) })
 		return err
 	}
 	g.Expect(serves()).To(Succeed())

@@ -1,0 +1,63 @@
+// This file counts what the failover agent does. It decides nothing.
+
+package agent
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/cldmnky/oooi/edge/failover"
+)
+
+// FailoverMetrics are those of one failover agent.
+type FailoverMetrics struct {
+	peer, phase   *prometheus.GaugeVec
+	announcements *prometheus.CounterVec
+	isDegraded    prometheus.Gauge
+}
+
+// NewFailoverMetrics registers with r. Ready says why the edge is not ready.
+func NewFailoverMetrics(r *prometheus.Registry, ready func() error) *FailoverMetrics {
+	name := func(name, help string) prometheus.Opts {
+		return prometheus.Opts{Namespace: "oooi", Subsystem: "failover", Name: name, Help: help}
+	}
+	m := &FailoverMetrics{
+		peer:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("peer", "1 for the state in which this edge sees the other one.")), []string{"state"}),
+		phase:         prometheus.NewGaugeVec(prometheus.GaugeOpts(name("phase", "1 for the phase of this edge.")), []string{"phase"}),
+		announcements: prometheus.NewCounterVec(prometheus.CounterOpts(name("announcements_total", "Announcements of the next-hop VIP, by result.")), []string{"result"}),
+		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 where an announcement of the next-hop VIP does nothing, so that VMs notice a failover late."))),
+	}
+	isReady := prometheus.NewGaugeFunc(prometheus.GaugeOpts(name("ready", "1 where this edge serves and the other one has seen it.")), func() float64 {
+		return gauge(ready() == nil)
+	})
+	r.MustRegister(m.peer, m.phase, m.announcements, m.isDegraded, isReady,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *FailoverMetrics) changed(s failover.State) {
+	for _, x := range []failover.Sight{failover.Alone, failover.Unknown, failover.Serves, failover.Idle, failover.Lost} {
+		m.peer.WithLabelValues(string(x)).Set(gauge(x == s.Sight))
+	}
+	for _, x := range []failover.Phase{failover.Starting, failover.Serving, failover.Leaving} {
+		m.phase.WithLabelValues(string(x)).Set(gauge(x == s.Self.Phase))
+	}
+}
+
+func (m *FailoverMetrics) announced(err error) {
+	result := "sent"
+	if err != nil {
+		result = "failed"
+	}
+	m.announcements.WithLabelValues(result).Inc()
+}
+
+func (m *FailoverMetrics) setDegraded(err error) { m.isDegraded.Set(gauge(err != nil)) }
+
+// gauge is a yes or no as Prometheus has it.
+func gauge(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,175 @@
+// This file keeps Envoy at what it may serve: it feeds changes of the plan, the
+// backends and the interface to Admit, and says whether Envoy follows. Which
+// listeners are admissible is decided in admissible.go.
+
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// firstBackends is how long the start waits until the backends' endpoints are
+	// seen. After that Services' cluster IPs and remembered endpoints are dialed: the
+	// API server is away.
+	firstBackends = 5 * time.Second
+	// settled is how long changes of endpoints are gathered for: an update of many
+	// slices comes in pieces.
+	settled = 20 * time.Millisecond
+	// envoyAnswersWithin is how long Envoy may take to list its listeners.
+	envoyAnswersWithin = time.Second
+)
+
+// A Proxy tells one Envoy what to serve.
+type Proxy struct {
+	Interface Interface
+	Source    *edge.Source
+	Backends  *edge.Backends
+	Options   envoy.Options
+	Server    *envoy.Server
+	Admin     *envoy.Admin
+	Log       *slog.Logger
+	// Needs are the places without which nothing is served.
+	Needs func(network.Network) []network.Place
+	// Status is what Run keeps: whether every listener of the plan accepts connections.
+	Status Status
+	// CutOffBackends counts the backends that are cut off.
+	CutOffBackends prometheus.Gauge
+
+	mu sync.Mutex
+	// envoy is Envoy's last answer whether it serves.
+	envoy Debounce
+}
+
+// admit is what may be served now.
+func (p *Proxy) admit() Admission {
+	v := p.Source.Current()
+	routes, err := p.Interface.Routes()
+	if err == nil && p.Needs != nil {
+		err = routes.CutOff(v.Network, p.Interface.Name, p.Needs(v.Network)...)
+	}
+	if err != nil {
+		return Refuse(v, err)
+	}
+	return Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), p.Interface.May)
+}
+
+// Serves is nil where Envoy accepts connections. It asks for less than Status does. A
+// plan that changes, a listener that Envoy refused, or an address that only the next
+// pod will hold must not make two edges say that they do not serve: then neither
+// takes over for the other. For the same reason Envoy may be slow for a moment.
+func (p *Proxy) Serves(ctx context.Context) error {
+	a := p.admit()
+	if a.Missing != nil && len(a.Network.Listeners) == 0 {
+		return a.Missing
+	}
+	asked := time.Now()
+	err := listens(ctx, p.Admin, a.Network)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.envoy, err = p.envoy.Next(err, asked, time.Now())
+	return err
+}
+
+// listens is nil where Envoy is up and has one of n's listeners, if n has any.
+func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
+	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
+	defer cancel()
+	return admin.ServesAny(ctx, listenerNames(n))
+}
+
+// Run tells Envoy what to serve, at the start and at each change, until ctx ends.
+func (p *Proxy) Run(ctx context.Context) error {
+	p.Backends.Follow(ctx, p.Source.Current().Network)
+	p.waitForBackends(ctx)
+	tick := time.NewTicker(CheckInterval)
+	defer tick.Stop()
+	cutOff := ""
+	for ctx.Err() == nil {
+		plan, endpoints := p.Source.Changed(), p.Backends.Changed()
+		p.Backends.Follow(ctx, p.Source.Current().Network)
+		a := p.admit()
+		if p.CutOffBackends.Set(float64(len(a.CutOff))); a.CutOff.String() != cutOff {
+			if cutOff = a.CutOff.String(); cutOff != "" {
+				p.Log.Warn("backends are cut off, their connections are closed", "err", cutOff)
+			}
+		}
+		p.Server.Serve(envoy.NewResources(a.Network, p.Options, a.CutOff.Close(envoy.EndpointsOf(a.Network, p.Backends))))
+		p.wait(ctx, a, plan, endpoints, tick.C)
+	}
+	return nil
+}
+
+// wait keeps Status until there is something to tell Envoy. It leaves Status as it is
+// at first: Envoy follows in less than a tick.
+func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}, tick <-chan time.Time) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-plan:
+			return
+		case <-endpoints:
+			sleep(ctx, settled)
+			return
+		case <-tick:
+		}
+		now := p.admit()
+		if !now.Same(a) {
+			return
+		}
+		p.keep(p.follows(ctx, now))
+	}
+}
+
+// waitForBackends waits until the endpoints of all backends were seen, five seconds at
+// most: an edge starts without the API server.
+func (p *Proxy) waitForBackends(ctx context.Context) {
+	waiting, cancel := context.WithTimeout(ctx, firstBackends)
+	defer cancel()
+	if !p.Backends.Seen(waiting) && ctx.Err() == nil {
+		p.Log.Warn("endpoints are not known yet, using cluster IPs and cached endpoints")
+	}
+}
+
+// follows is nil where every listener of the plan accepts connections.
+func (p *Proxy) follows(ctx context.Context, a Admission) error {
+	if a.Missing != nil {
+		return a.Missing
+	}
+	if err := p.Server.Accepted(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
+	defer cancel()
+	return p.Admin.Serves(ctx, listenerNames(a.Network))
+}
+
+func (p *Proxy) keep(err error) {
+	switch changed := p.Status.Set(err); {
+	case !changed:
+	case err == nil:
+		p.Log.Info("serving", "listeners", len(p.Source.Current().Network.Listeners), "interface", p.Interface.Name)
+	default:
+		p.Log.Warn("not serving", "err", err)
+	}
+}
+
+// sleep returns after d, or when ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,122 @@
+// This file decides whether a server may serve on the network's interface, and whether
+// the edge reaches what it needs through the pod network. It sends nothing.
+
+package agent
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dns"
+)
+
+// An Interface is the network interface that an edge serves on.
+type Interface struct {
+	Name string
+	// InPod: the edge runs in a pod. Elsewhere forwarding and routes belong to the
+	// owner of the host, and are not checked.
+	InPod bool
+}
+
+// May is nil where a server may serve at address: the interface has it, and the
+// kernel does not forward what comes in. The unspecified address is always there.
+func (i Interface) May(address netip.Addr) error {
+	if i.InPod {
+		if err := edge.Isolates("/", i.Name); err != nil {
+			return err
+		}
+	}
+	if address.IsUnspecified() {
+		return nil
+	}
+	all, err := i.addresses()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Addr() == address || p.Addr().IsLoopback() && p.Contains(address) {
+			return nil
+		}
+	}
+	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
+}
+
+// Addresses of the interface. It is an error where there is no carrier.
+func (i Interface) Addresses() ([]netip.Addr, error) {
+	link, err := net.InterfaceByName(i.Name)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: %w", i.Name, err)
+	}
+	if link.Flags&net.FlagRunning == 0 {
+		return nil, fmt.Errorf("interface %s has no carrier", i.Name)
+	}
+	all, err := i.addresses()
+	var out []netip.Addr
+	for _, p := range all {
+		out = append(out, p.Addr())
+	}
+	return out, err
+}
+
+func (i Interface) addresses() ([]netip.Prefix, error) {
+	link, err := net.InterfaceByName(i.Name)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: %w", i.Name, err)
+	}
+	all, err := link.Addrs()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of %s: %w", i.Name, err)
+	}
+	var out []netip.Prefix
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// Routes are the kernel's. Outside of a pod there are none that cut anything off.
+func (i Interface) Routes() (edge.Routes, error) {
+	if !i.InPod {
+		return edge.Routes{}, nil
+	}
+	return edge.ReadRoutes("/", i.Name)
+}
+
+// Reaches is nil where the kernel's routes lead to all places without passing
+// through n's interface, else it says which do not.
+func (i Interface) Reaches(n network.Network, places ...network.Place) error {
+	r, err := i.Routes()
+	if err != nil {
+		return err
+	}
+	return r.CutOff(n, i.Name, places...)
+}
+
+// APIServer is the place at address, which Kubernetes gives to pods in
+// KUBERNETES_SERVICE_HOST. None where that is no IP address.
+func APIServer(address string) []network.Place {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil
+	}
+	return []network.Place{placeOf("the API server", a)}
+}
+
+// Resolvers are the places that resolv.conf's text names.
+func Resolvers(text string) []network.Place {
+	var out []network.Place
+	for _, s := range dns.ParseResolver(text).Servers {
+		out = append(out, placeOf("the resolver", s.Addr()))
+	}
+	return out
+}
+
+// placeOf is a place of one address.
+func placeOf(what string, a netip.Addr) network.Place {
+	return network.Place{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
+}

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+const blueService = "192.168.100.3"
+
+// blue is a network with two edges that serves DHCP and DNS.
+func blue() network.Network {
+	return network.Network{
+		Name: "clusters.vlan100", Primary: true,
+		Services: []network.Service{network.ServiceDHCP, network.ServiceDNS},
+		CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
+		NextHop:  netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
+		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
+		DHCP: network.DHCP{
+			Range:    network.Range{First: netip.MustParseAddr("192.168.100.10"), Last: netip.MustParseAddr("192.168.100.253")},
+			ServerID: netip.MustParseAddr(blueService),
+		},
+	}
+}
+
+// proxied is n with the API server of the pod at 10.128.0.1 on these ports, and one
+// edge.
+func proxied(n network.Network, ports ...uint16) network.Network {
+	api := network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443, ClusterIP: netip.MustParseAddr("10.128.0.1")}
+	n.Services, n.Edges, n.Backends, n.DHCP = []network.Service{network.ServiceProxy}, n.Edges[:1], []network.Backend{api}, network.DHCP{}
+	for _, port := range ports {
+		n.Listeners = append(n.Listeners, network.Listener{Address: netip.MustParseAddr(blueService), Port: port, Default: api.Name})
+	}
+	return n
+}
+
+// planned writes a plan of one network.
+func planned(t *testing.T, file string, n network.Network) {
+	t.Helper()
+	p := network.Plan{Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Networks: []network.Network{n}}
+	if err := os.WriteFile(file, p.JSON(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newEdge is an edge between its network and the pod network.
+func newEdge(t *testing.T) *netns.Namespace {
+	t.Helper()
+	n := netns.New(t)
+	netns.NewSegment(t).Attach(t, n, "net1", "", "192.168.100.4/24", blueService+"/32")
+	netns.NewSegment(t).Attach(t, n, "eth0", "", "10.128.0.2/24")
+	n.Route(t, "0.0.0.0/0", "10.128.0.1")
+	for _, device := range []string{"net1", "eth0"} {
+		n.Sysctl(t, "net/ipv4/conf/"+device+"/forwarding", "0")
+	}
+	return n
+}
+
+// needsAPIServer is what every proxy needs.
+func needsAPIServer(network.Network) []network.Place {
+	return APIServer(os.Getenv("KUBERNETES_SERVICE_HOST"))
+}
