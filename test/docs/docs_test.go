@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,48 @@ func TestGoldenAnnotations(t *testing.T) {
 	}
 	golden.Check(t, filepath.Join(root, "docs", "annotations.md"), []byte(b.String()))
 }
+
+// TestGoldenStories: the index of stories is written from the comment at the top
+// of each.
+func TestGoldenStories(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(storiesIntroduction, "~", "`") + "| story | world | what it shows |\n| --- | --- | --- |\n")
+	stories := golden.Stories(t)
+	slices.SortFunc(stories, func(a, b golden.Story) int { return strings.Compare(a.Name, b.Name) })
+	for _, s := range stories {
+		if s.Shows() == "" {
+			t.Errorf("story %s: say at the top of its world what it shows", s.Name)
+		}
+		world := fmt.Sprintf("[objects](%s/objects.yaml)", s.Name)
+		if s.Base() != "" {
+			world = fmt.Sprintf("[patch](%s/patch.yaml) of %s", s.Name, s.Base())
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", s.Name, world, s.Shows())
+	}
+	golden.Check(t, filepath.Join(root, "test", "scenarios", "README.md"), []byte(b.String()))
+}
+
+const storiesIntroduction = `# Stories
+
+Each folder is a story: a world of Kubernetes objects, and what each package makes of it. Tests of every package read them, and fail
+when a result changes. Accept a change with ~make golden~, after you read the difference.
+
+- ~objects.yaml~ is the world. Most stories have ~patch.yaml~ instead: changes to another story's world. An object of the base is
+  merged as by ~kubectl patch --type merge~, ~$patch: delete~ removes it, and any other object is added.
+- ~condition.txt~ and ~plan.txt~ are what a user reads. They are always whole.
+- ~NAME.diff~ holds a result as differences to the same file of the base. Its hunks have no line numbers: a hunk belongs where its
+  lines are found first. In ~applied.yaml.diff~ every applied object has a line that begins with ~===~; an object without a hunk is
+  the base's. Tests compare the whole result, not the difference.
+- A file that is missing says that the story ends before that step: its plan is refused.
+
+To see a whole file, or to try a story:
+
+    go run ./test/golden/show two-edges plan.json
+    go run ./test/golden/show two-edges | bin/oooi plan -f -
+
+To add a story, make a folder with a ~patch.yaml~. Begin it with a comment that says what the story shows, and run ~make golden~.
+
+`
 
 // TestEveryReasonIsExplained: docs/problems.md has a heading for each reason in
 // the code, and none for another.

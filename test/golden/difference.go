@@ -6,8 +6,9 @@
 // are found first, after the hunk before; it has as much context as that needs.
 //
 // In a stream of YAML documents each document has a line of its own, "=== Kind
-// name", also where nothing in it differs. "like" names the document before it
-// that it is compared with, where the base has none of its name.
+// name", also where nothing in it differs. Where the base has none of its name,
+// "like" names the document that it is compared with: one before it, or the
+// base's.
 
 package golden
 
@@ -32,17 +33,18 @@ func difference(of, name string, base, got []byte) []byte {
 		out.WriteString(hunks(lines(base), lines(got)))
 		return out.Bytes()
 	}
-	old, before := documents(base), []document{}
+	old := documents(base)
+	known := slices.Clone(old)
 	for _, d := range documents(got) {
 		like, found := find(old, d.name)
 		head := documentHead + d.name
 		if !found {
-			if like, found = lastOfKind(before, d.kind); found {
+			if like, found = closest(known, d); found {
 				head += likeInfix + like.name
 			}
 		}
 		out.WriteString(head + "\n" + hunks(lines([]byte(like.text)), lines([]byte(d.text))))
-		before = append(before, d)
+		known = with(known, d)
 	}
 	return out.Bytes()
 }
@@ -59,18 +61,20 @@ func apply(base, d []byte) ([]byte, error) {
 		return []byte(strings.Join(out, "")), err
 	}
 	old, done := documents(base), []document{}
+	known := slices.Clone(old)
 	for len(all) > 0 {
 		name, likeName, isLike := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(all[0], documentHead), "\n"), likeInfix)
 		like, _ := find(old, name)
 		if isLike {
-			like, _ = find(done, likeName)
+			like, _ = find(known, likeName)
 		}
 		end := 1 + slices.IndexFunc(append(slices.Clone(all[1:]), documentHead), func(l string) bool { return strings.HasPrefix(l, documentHead) })
 		text, err := applyHunks(lines([]byte(like.text)), all[1:end])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		done = append(done, newDocument(strings.Join(text, "")))
+		d := newDocument(strings.Join(text, ""))
+		done, known = append(done, d), with(known, d)
 		all = all[end:]
 	}
 	out := &bytes.Buffer{}

@@ -48,13 +48,25 @@ func find(all []document, name string) (document, bool) {
 	return all[i], true
 }
 
-func lastOfKind(all []document, kind string) (document, bool) {
-	for _, d := range slices.Backward(all) {
-		if d.kind == kind {
-			return d, true
+// closest is the document of d's kind that differs least from it, the first of
+// several; of no use is one that differs in more lines than d has.
+func closest(all []document, d document) (out document, found bool) {
+	least := strings.Count(d.text, "\n")
+	for _, o := range all {
+		if o.kind != d.kind {
+			continue
+		}
+		if n := strings.Count(hunks(lines([]byte(o.text)), lines([]byte(d.text))), "\n"); n < least {
+			out, least, found = o, n, true
 		}
 	}
-	return document{}, false
+	return out, found
+}
+
+// with is all with d first, in place of another of its name.
+func with(all []document, d document) []document {
+	others := slices.DeleteFunc(slices.Clone(all), func(o document) bool { return o.name == d.name })
+	return append([]document{d}, others...)
 }
 
 // path names where line i of a JSON or YAML text stands: the keys above it, from

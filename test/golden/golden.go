@@ -15,6 +15,71 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Stories are all of them, each after its base. It fails where there is none.
+func Stories(t testing.TB) []Story {
+	t.Helper()
+	out, err := All(Root(t))
+	if err != nil || len(out) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	return out
+}
+
+// Find is the story with this name.
+func Find(t testing.TB, name string) Story {
+	t.Helper()
+	stories := Stories(t)
+	i := index(stories, name)
+	if i < 0 {
+		t.Fatalf("no story %s", name)
+	}
+	return stories[i]
+}
+
+// Read is Whole, for a test.
+func (s Story) Read(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := s.Whole(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// File is the path of a file that holds what Read gives.
+func (s Story) File(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(s.Dir, name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, s.Read(t, name), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Check that got is what the story's file says, from its first byte to its last.
+// A nil got says that the story ends before that step.
+func (s Story) Check(t testing.TB, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join(s.Dir, name)
+	if !updating() {
+		compare(t, path, s.Read(t, name), got)
+		return
+	}
+	d, err := s.difference(name, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d != nil {
+		got = nil
+	}
+	update(t, path, got)
+	update(t, path+differenceSuffix, d)
+}
+
 // Check that got is what the file at path says. A nil got says that there must
 // be no such file.
 func Check(t testing.TB, path string, got []byte) {
@@ -23,7 +88,11 @@ func Check(t testing.TB, path string, got []byte) {
 		update(t, path, got)
 		return
 	}
-	compare(t, path, read(t, path), got)
+	want, err := optional(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, path, want, got)
 }
 
 func updating() bool { return os.Getenv("UPDATE_GOLDEN") != "" }
@@ -45,16 +114,6 @@ func update(t testing.TB, path string, got []byte) {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-}
-
-// read is nil where there is no file.
-func read(t testing.TB, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // Root is the module's folder: a test runs in its package's.

@@ -5,11 +5,13 @@ package golden
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 )
 
 const (
@@ -18,74 +20,94 @@ const (
 	// differenceSuffix follows the name of a golden file that is stored as a
 	// difference.
 	differenceSuffix = ".diff"
+	// first is the story whose files are all stored whole.
+	first = "lb-ip"
 )
 
 // A Story is one folder of test/scenarios: the same world as each package of
 // the chain sees it.
 type Story struct {
 	Name, Dir string
-	// Base is the name of the story that this one is patched onto. Empty: its
-	// objects.yaml is whole.
-	Base string
+	// base is the story that this one's files are compared with; nil for the first.
 	base *Story
+	// top is the text of objects.yaml, or of patch.yaml where the world is patched
+	// onto base's.
+	top     []byte
+	patched bool
 }
 
-// Stories are all of them, those that are whole first, else by name. It fails
-// where there is none.
-func Stories(t testing.TB) []Story {
-	t.Helper()
-	all := filepath.Join(Root(t), "test", "scenarios")
-	dirs, err := os.ReadDir(all)
+// All are the stories below the module's root, each after its base, else by
+// name. A base that is none, and no story at all, are errors.
+func All(root string) ([]Story, error) {
+	folder := filepath.Join(root, "test", "scenarios")
+	dirs, err := os.ReadDir(folder)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	whole := map[string]*Story{}
-	var out []Story
+	var out, left []Story
 	for _, d := range dirs {
-		s := Story{Name: d.Name(), Dir: filepath.Join(all, d.Name())}
-		if _, err := os.Stat(filepath.Join(s.Dir, objectsFile)); err == nil {
-			whole[s.Name] = &s
-			out = append(out, s)
-		}
-	}
-	if len(out) == 0 {
-		t.Fatal("no stories")
-	}
-	for _, d := range dirs {
-		s := Story{Name: d.Name(), Dir: filepath.Join(all, d.Name())}
-		text := read(t, filepath.Join(s.Dir, patchFile))
-		if text == nil {
+		if !d.IsDir() {
 			continue
 		}
-		if s.Base = baseOf(text); whole[s.Base] == nil {
-			t.Fatalf("story %s is patched onto %q, which is no story with %s", s.Name, s.Base, objectsFile)
+		s, err := open(filepath.Join(folder, d.Name()))
+		switch {
+		case err != nil:
+			return nil, err
+		case s.top != nil && s.Name == first:
+			out = append(out, s)
+		case s.top != nil:
+			left = append(left, s)
 		}
-		s.base = whole[s.Base]
-		out = append(out, s)
 	}
-	return out
+	for len(left) > 0 {
+		i := slices.IndexFunc(left, func(s Story) bool { return index(out, s.baseName()) >= 0 })
+		if i < 0 {
+			return nil, fmt.Errorf("story %s is patched onto %q, which is no story, or is patched onto it", left[0].Name, left[0].baseName())
+		}
+		base := out[index(out, left[i].baseName())]
+		left[i].base = &base
+		out, left = append(out, left[i]), slices.Delete(left, i, i+1)
+	}
+	return out, nil
 }
 
-// Find is the story with this name.
-func Find(t testing.TB, name string) Story {
-	t.Helper()
-	stories := Stories(t)
-	i := slices.IndexFunc(stories, func(s Story) bool { return s.Name == name })
-	if i < 0 {
-		t.Fatalf("no story %s", name)
+// open reads the story in a folder; its top is nil where that holds none.
+func open(dir string) (Story, error) {
+	s := Story{Name: filepath.Base(dir), Dir: dir}
+	var err error
+	if s.top, err = optional(filepath.Join(dir, patchFile)); s.top != nil || err != nil {
+		s.patched = true
+		return s, err
 	}
-	return stories[i]
+	s.top, err = optional(filepath.Join(dir, objectsFile))
+	return s, err
+}
+
+// baseName is what the patch says, or the first story.
+func (s Story) baseName() string {
+	if s.patched {
+		return baseOf(s.top)
+	}
+	return first
+}
+
+func index(stories []Story, name string) int {
+	return slices.IndexFunc(stories, func(s Story) bool { return s.Name == name })
+}
+
+// Base is the story that this one's world is patched onto. Empty: its
+// objects.yaml is whole.
+func (s Story) Base() string {
+	if s.patched {
+		return s.base.Name
+	}
+	return ""
 }
 
 // Shows is what the story shows: the comment at the top of its world, in one line.
-func (s Story) Shows(t testing.TB) string {
-	t.Helper()
-	text := read(t, filepath.Join(s.Dir, objectsFile))
-	if s.base != nil {
-		text = read(t, filepath.Join(s.Dir, patchFile))
-	}
+func (s Story) Shows() string {
 	var words []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(s.top)) {
 		comment, ok := strings.CutPrefix(line, "#")
 		if !ok {
 			break
@@ -95,78 +117,64 @@ func (s Story) Shows(t testing.TB) string {
 	return strings.Join(words, " ")
 }
 
-// Read is a whole file of the story. Nil: the story ends before that step.
-func (s Story) Read(t testing.TB, name string) []byte {
-	t.Helper()
-	if s.base == nil {
-		return read(t, filepath.Join(s.Dir, name))
-	}
-	if name == objectsFile {
-		text, err := patched(s.base.Read(t, objectsFile), read(t, filepath.Join(s.Dir, patchFile)))
+// Whole is a file of the story from its first byte to its last. Nil: the story
+// ends before that step.
+func (s Story) Whole(name string) ([]byte, error) {
+	if name == objectsFile && s.patched {
+		base, err := s.base.Whole(objectsFile)
 		if err != nil {
-			t.Fatalf("story %s: %v", s.Name, err)
+			return nil, err
 		}
-		return text
+		text, err := patched(base, s.top)
+		return text, s.wrap(name, err)
 	}
-	difference := read(t, filepath.Join(s.Dir, name+differenceSuffix))
-	if difference == nil {
-		return read(t, filepath.Join(s.Dir, name))
+	d, err := optional(filepath.Join(s.Dir, name+differenceSuffix))
+	if err != nil || d == nil || s.base == nil {
+		whole, err2 := optional(filepath.Join(s.Dir, name))
+		return whole, errors.Join(err, err2)
 	}
-	whole, err := apply(s.base.Read(t, name), difference)
+	base, err := s.base.Whole(name)
 	if err != nil {
-		t.Fatalf("story %s: %s: %v", s.Name, name, err)
+		return nil, err
 	}
-	return whole
+	whole, err := apply(base, d)
+	return whole, s.wrap(name+differenceSuffix, err)
 }
 
-// File is the path of a file that holds what Read gives.
-func (s Story) File(t testing.TB, name string) string {
-	t.Helper()
-	path := filepath.Join(s.Dir, name)
-	if _, err := os.Stat(path); err == nil {
-		return path
+func (s Story) wrap(name string, err error) error {
+	if err == nil {
+		return nil
 	}
-	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, s.Read(t, name), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return fmt.Errorf("story %s: %s: %w", s.Name, name, err)
 }
 
-// Check that got is what the story's file says, from its first byte to its last.
-// A nil got says that the story ends before that step.
-func (s Story) Check(t testing.TB, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join(s.Dir, name)
-	if !updating() {
-		compare(t, path, s.Read(t, name), got)
-		return
-	}
-	stored := s.stored(t, name, got)
-	if stored != nil {
-		got = nil
-	}
-	update(t, path, got)
-	update(t, path+differenceSuffix, stored)
-}
-
-// stored is got as difference to the base's file. Nil where got is to be stored
-// whole: what a user reads, and what has more differences than lines.
-func (s Story) stored(t testing.TB, name string, got []byte) []byte {
-	t.Helper()
+// difference is got, the story's file of that name, as differences to its base's.
+// Nil where got is to be stored whole: what a user reads, and what has more
+// differences than lines.
+func (s Story) difference(name string, got []byte) ([]byte, error) {
 	if s.base == nil || got == nil || slices.Contains([]string{"plan.txt", "condition.txt"}, name) {
-		return nil
+		return nil, nil
 	}
-	base := s.base.Read(t, name)
-	if base == nil {
-		return nil
+	base, err := s.base.Whole(name)
+	if err != nil || base == nil {
+		return nil, err
 	}
-	d := difference(s.Base, name, base, got)
+	d := difference(s.base.Name, name, base, got)
 	if bytes.Count(d, []byte("\n")) >= bytes.Count(got, []byte("\n")) {
-		return nil
+		return nil, nil
 	}
-	if again, err := apply(base, d); err != nil || !bytes.Equal(again, got) {
-		t.Fatalf("story %s: the difference of %s does not give the whole: %v", s.Name, name, err)
+	again, err := apply(base, d)
+	if err == nil && !bytes.Equal(again, got) {
+		err = errors.New("the difference does not give the whole")
 	}
-	return d
+	return d, s.wrap(name, err)
+}
+
+// optional is nil where there is no file.
+func optional(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
 }
