@@ -1,5 +1,5 @@
 // The LAN and the nodes' way to it: bridges, cables, addresses, routes between the
-// nodes' pods. Who else is plugged into the LAN is decided elsewhere.
+// nodes' pods. Callers decide what else is plugged into the LAN.
 
 package testbed
 
@@ -26,8 +26,8 @@ const (
 // LAN itself.
 func (c *Cluster) makeNetwork(n Node) error {
 	err := InNetNS(n.Runtime.NetNS, func() error {
-		// The node routes between its pods and the LAN. What its bridges pass on concerns
-		// netfilter on the pods' bridge only: nobody's on the LAN.
+		// The node routes between its pods and the LAN. Netfilter sees what the
+		// pods' bridge forwards, and nothing of the LAN's.
 		for key, value := range map[string]string{"net/ipv4/ip_forward": "1", "net/bridge/bridge-nf-call-iptables": "0"} {
 			err := os.WriteFile("/proc/sys/"+key, []byte(value), 0o644)
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -69,7 +69,7 @@ func (c *Cluster) makeNetwork(n Node) error {
 		if err := h.AddrAdd(nic, address); err != nil {
 			return fmt.Errorf("%s on %s: %w", n.IP, nodeNIC, err)
 		}
-		// nobody is there: but kubelet wants a default route to know its address
+		// no host has this address, but kubelet needs a default route to know its own
 		return h.RouteAdd(&netlink.Route{LinkIndex: nic.Attrs().Index, Gw: net.ParseIP(LANGateway)})
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *Cluster) connect(n Node, others []Node) error {
 	return nil
 }
 
-// trunk puts an interface on the LAN bridge beside it as a port of all VLANs.
+// trunk adds an interface to the LAN bridge as a port of all VLANs.
 func (c *Cluster) trunk(h *netlink.Handle, name string) error {
 	if err := enslave(h, name); err != nil {
 		return err

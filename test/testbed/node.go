@@ -78,7 +78,7 @@ func (n Node) cniConfig() []byte {
 	return config
 }
 
-// startAgents starts kubelet and kube-proxy beside a running containerd.
+// startAgents starts kubelet and kube-proxy. containerd runs already.
 func (n Node) startAgents() error {
 	if err := MakeCgroup(n.Cgroup); err != nil {
 		return err

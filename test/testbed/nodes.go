@@ -129,7 +129,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	in.Close()
 	if err == nil {
 		_, err = output(load)
-		out.Close() // an export that nobody reads any more ends
+		out.Close() // ends an export that has no reader any more
 		if failed := export.Wait(); failed != nil {
 			err = errors.Join(err, fmt.Errorf("export: %w: %s", failed, complaint.String()))
 		}
@@ -138,7 +138,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 }
 
 // NodeDown pulls the network cable of the node of that number, 2 or higher: what runs
-// on it goes on and nobody hears of it. Down already is no error.
+// on it continues, but is unreachable. A node that is down already is no error.
 func (c *Cluster) NodeDown(number int) error { return c.plug(number, false) }
 
 // NodeUp plugs the cable in again. It does not wait until the node is Ready, which

@@ -125,7 +125,7 @@ func writePEM(path, kind string, der []byte, mode os.FileMode) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode)
 }
 
-// user is one who has a client certificate and a kubeconfig.
+// user has a client certificate and a kubeconfig.
 type user struct {
 	file    string
 	subject pkix.Name

@@ -1,5 +1,5 @@
 // One containerd: its configuration and its mount namespace. Which network it
-// serves and who uses it is the caller's.
+// serves and its clients are the caller's.
 
 package testbed
 

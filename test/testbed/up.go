@@ -205,7 +205,7 @@ func (c *Cluster) healthy(ctx context.Context) error {
 		return err
 	}
 	for _, n := range c.Nodes() {
-		if c.pulled(n) { // somebody wanted it lost
+		if c.pulled(n) { // lost on purpose
 			continue
 		}
 		if err := n.ready(client)(ctx); err != nil {

@@ -1,8 +1,7 @@
-// Demo is the product's main job on one machine: it brings up a real Kubernetes and
-// a real HyperShift, installs the operator, creates an annotated hosted cluster and
-// boots a worker on an isolated VLAN that joins it.
+// Demo shows the operator's main job on one host. It starts a real Kubernetes and a real HyperShift, installs the
+// operator, creates an annotated hosted cluster, and boots a worker on an isolated VLAN that joins the cluster.
 //
-// This file decides what is asked for; steps.go decides in which order it happens.
+// This file reads the arguments; steps.go decides the order of the steps.
 package main
 
 import (

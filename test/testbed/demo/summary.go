@@ -1,5 +1,4 @@
-// This file decides what the demo shows at its end: the plan that was derived, what
-// is served by it, and what to try.
+// This file decides what the demo shows at its end: the plan, what the edge serves, and what to try.
 
 package main
 
@@ -13,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// summary prints the table. It fails where what it shows cannot be read.
+// summary prints the table. An error means that something in it cannot be read.
 func (d *demo) summary(ctx context.Context) error {
 	plan, err := d.state.Plan(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func (d *demo) summary(ctx context.Context) error {
 
 func networkRows(t *tabwriter.Writer, n network.Network) {
 	fmt.Fprintf(t, "NETWORK\t%s\tVLAN %d, %s\n", n.Attachment, n.Attachment.VLAN, n.CIDR)
-	fmt.Fprintf(t, "\taddresses\tnext hop %s, service %s", n.NextHop, n.ServiceAddress)
+	fmt.Fprintf(t, "\taddresses\tnext-hop VIP %s, service VIP %s", n.NextHop, n.ServiceAddress)
 	for _, e := range n.Edges {
 		fmt.Fprintf(t, ", edge %d %s", e.Number, e.Address)
 	}

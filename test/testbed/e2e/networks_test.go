@@ -181,7 +181,7 @@ func testSteady(t *testing.T, younger Hosted) {
 		c, err := younger.Condition(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(c.Status).To(Equal(meta.ConditionTrue))
-		for _, word := range []string{"so its addresses stay", "edge-addresses", "192.168.110.200"} {
+		for _, word := range []string{"its addresses cannot change", "edge-addresses", "192.168.110.200"} {
 			g.Expect(c.Message).To(ContainSubstring(word))
 		}
 	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed())

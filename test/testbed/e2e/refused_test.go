@@ -26,7 +26,7 @@ func refusals(b bed) []refusal {
 	return []refusal{
 		{
 			"wrong-annotation", hypershift.HostedClusterOptions{VLAN: 221, Annotations: map[string]string{Annotation: "yes please"}},
-			"AnnotationInvalid", []string{Annotation, "yes please", "auto"},
+			"AnnotationInvalid", []string{"network", "yes please", "auto"},
 		},
 		{
 			"missing-nad", hypershift.HostedClusterOptions{Networks: []string{"clusters/not-there"}, Annotations: map[string]string{Annotation: "auto"}},
@@ -35,7 +35,7 @@ func refusals(b bed) []refusal {
 		{
 			"elsewhere", hypershift.HostedClusterOptions{VLAN: 222, Annotations: map[string]string{Annotation: "auto"},
 				Flags: []string{"--infra-kubeconfig-file=" + b.cluster.Kubeconfig(), "--infra-namespace=elsewhere"}},
-			"ExternalInfrastructure", []string{"another cluster", "remove the annotation " + Annotation},
+			"ExternalInfrastructure", []string{"another cluster", "network"},
 		},
 	}
 }

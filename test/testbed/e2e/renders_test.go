@@ -45,7 +45,7 @@ func choices() [][]choice {
 			{"one network", []string{network, "--attach-default-network=false"}, vlan},
 			{"two networks", []string{network, further, "--attach-default-network=false"}, both},
 			{besidePods, []string{network, "--attach-default-network=true"}, vlan},
-			{"pod network", nil, []string{"NetworkMissing", "additionalNetworks"}},
+			{"pod network", nil, []string{"NetworkMissing", "--additional-network"}},
 		},
 		{
 			{"machine CIDR", []string{"--machine-cidr=192.168.100.0/24"}, nil},
