@@ -59,7 +59,7 @@ func (*admission) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable. Without the policy everything is served, so
 // a failure is said and tried again.
 func (a *admission) Start(ctx context.Context) error {
-	tick := time.NewTicker(whileServed)
+	tick := time.NewTicker(resyncReady)
 	defer tick.Stop()
 	for {
 		if err := a.keep(ctx); err != nil && ctx.Err() == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // machineOn is a machine on a network of w, by its definition.
@@ -101,7 +102,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 	g.Expect(refused(err)).To(BeTrue())
 	g.Expect(refused(apierrors.NewConflict(schema.GroupResource{}, "edge", nil))).To(BeFalse(), "that is tried again")
 	d := decide(w, testOptions, testNow).refusedBy(err)
-	c, ok := condition(w, d, outcome{}, testNow)
+	c, ok := condition(w, d, verdictOf(w, d, outcome{}), testNow)
 	g.Expect(ok).To(BeTrue())
 	g.Expect(c.Reason).To(Equal(string(network.NotApplied)))
 	g.Expect(c.Message).To(ContainSubstring("refuses"))
@@ -130,7 +131,7 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 
 	put(good)
 	again(t, r, h)
-	g.Expect(h.reason(t)()).To(Equal(ReadyWithWarnings))
+	g.Expect(h.reason(t)()).To(Equal(string(explain.ReadyWithWarnings)))
 }
 
 // TestOneMoreNodePoolRollsNoEdge: one that selects the same nodes changes

@@ -20,9 +20,9 @@ import (
 )
 
 // desired are the objects that plan needs now, in the order in which they are
-// applied: what an edge needs before the edge, and first of all somebody who asks
-// whether its addresses are free.
-func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured {
+// applied: what an edge needs before the edge. rollouts begin with those of plan's
+// networks, in their order.
+func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
 		object(w, corev1ac.ServiceAccount(wire.ServiceAccount, ns).
@@ -36,20 +36,11 @@ func desired(w world, plan network.Plan, o Options) []*unstructured.Unstructured
 	if policy := networkPolicy(w, plan); policy != nil {
 		out = append(out, object(w, policy))
 	}
-	for _, n := range plan.Networks {
+	for i, n := range plan.Networks {
 		if n.Attachment.SiblingConfig != "" {
 			out = append(out, sibling(w, n, ns))
 		}
-		if w.asking(n, o) {
-			out = append(out, object(w, askDeployment(w, n, o, ns)))
-			continue
-		}
-		if len(n.Edges) > 1 {
-			out = append(out, object(w, budget(n, ns)))
-		}
-		for _, e := range n.Edges {
-			out = append(out, object(w, edgeDeployment(w, n, e, o, ns)))
-		}
+		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
 	return out
 }

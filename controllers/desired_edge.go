@@ -59,8 +59,8 @@ type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 // else changes.
 func deploymentOf(w world, n network.Network, name, ns string, labels map[string]string, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash, away := hashOf(template(nil)), publishedNodes(w, n)
-	if live, there := w.deployment(name); there && live.Annotations[wire.AnnotationTemplate] == hash {
-		away = avoided(live)
+	if live, exists := w.edge(name); exists && live.Seen.Version == hash {
+		away = live.avoided
 	}
 	return appsv1ac.Deployment(name, ns).
 		WithLabels(labels).

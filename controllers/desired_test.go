@@ -29,7 +29,7 @@ func served(t *testing.T, name string) (world, network.Plan) {
 	if d.action != serve {
 		t.Fatalf("%s is not served: %v", name, d.problems)
 	}
-	w.edges = askedFor(t, w, d.plan)
+	w.edges = edgesOf(askedFor(t, w, d.plan)...)
 	return w, d.plan
 }
 
@@ -38,7 +38,7 @@ func askedFor(t *testing.T, w world, p network.Plan) []appsv1.Deployment {
 	t.Helper()
 	var out []appsv1.Deployment
 	for _, n := range p.Networks {
-		out = append(out, running(made(t, object(w, askDeployment(w, n, testOptions, p.Cluster.ControlPlaneNamespace)))))
+		out = append(out, running(made(t, object(w, acdDeployment(w, n, testOptions, p.Cluster.ControlPlaneNamespace)))))
 	}
 	return out
 }
@@ -63,9 +63,9 @@ func running(d appsv1.Deployment) appsv1.Deployment {
 // edges are those among the objects for plan, once it was asked for its addresses.
 func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
 	t.Helper()
-	w.edges = askedFor(t, w, plan)
+	w.edges = edgesOf(askedFor(t, w, plan)...)
 	var found []appsv1.Deployment
-	for _, u := range desired(w, plan, testOptions) {
+	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == "Deployment" {
 			found = append(found, made(t, u))
 		}
@@ -77,7 +77,7 @@ func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
 func edge(t *testing.T, w world, plan network.Plan) appsv1.Deployment {
 	t.Helper()
 	found := edges(t, w, plan)
-	if len(found) == 0 || !isEdge(found[0]) {
+	if len(found) == 0 || roleOf(found[0]) != roleEdge {
 		t.Fatalf("no edge, but %d others", len(found))
 	}
 	return found[0]
@@ -137,7 +137,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		plan.Networks[0].Attachment.SiblingConfig = ""
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
-		g.Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement("NetworkAttachmentDefinition"))
+		g.Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement("NetworkAttachmentDefinition"))
 	})
 }
 
@@ -320,9 +320,9 @@ func TestBudget(t *testing.T) {
 	g := NewWithT(t)
 	for story, want := range map[string]int{"two-edges": 2, "one-edge": 0} {
 		w, plan := served(t, story)
-		w.edges = askedFor(t, w, plan)
+		w.edges = edgesOf(askedFor(t, w, plan)...)
 		found := 0
-		for _, u := range desired(w, plan, testOptions) {
+		for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
 			if u.GroupVersionKind() != budgetKind {
 				continue
 			}
@@ -343,7 +343,7 @@ func TestBudget(t *testing.T) {
 // TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.
 func TestEverythingGoesWithTheControlPlane(t *testing.T) {
 	w, plan := served(t, "lb-ip")
-	for _, u := range append(desired(w, plan, testOptions), controlPlaneBinding(w, testOptions)) {
+	for _, u := range append(desired(w, plan, w.roll(plan, testOptions, testNow)), controlPlaneBinding(w, testOptions)) {
 		g := NewWithT(t)
 		g.Expect(u.GetFinalizers()).To(BeEmpty())
 		g.Expect(u.GetNamespace()).To(Equal("clusters-blue"))

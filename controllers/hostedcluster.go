@@ -14,21 +14,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/net/http/httpproxy"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/cldmnky/oooi/hcp"
 )
 
 // How long until a cluster is looked at again though nothing was heard of it.
 const (
-	// whileServed heals what is not watched: the objects of ours of which the
+	// resyncReady restores what is not watched: the objects of ours of which the
 	// operator may not read all others of their kind.
-	whileServed = 5 * time.Minute
+	resyncReady = 5 * time.Minute
+	// resyncManualEndpoints is how soon endpoints are read again that someone writes
+	// by hand, and that no watch covers.
+	resyncManualEndpoints = 30 * time.Second
 	// whilePaused is how late the end of a pause may be seen.
 	whilePaused = time.Minute
 	// whileRemoving is how often it is looked for what a stopping edge still
@@ -65,11 +70,15 @@ type Reconciler struct {
 	Options Options
 	// Now is the clock.
 	Now func() time.Time
+
+	// plans tells of HostedClusters whose plan in force changed. Nil: nobody is told.
+	plans chan event.GenericEvent
 }
 
 // Reconcile brings one hosted cluster to what it asks for. An error is the API
 // server's, to be tried again; what a user can mend is said in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues("cluster", req.String()))
 	w, err := r.gather(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.Metrics.forget(req.NamespacedName)

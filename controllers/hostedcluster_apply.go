@@ -11,19 +11,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // An outcome is how things are after a decision was carried out.
 type outcome struct {
-	// edges, and who asks before there are any, as the API server has them now.
-	edges []appsv1.Deployment
+	// edges are all Deployments of ours that stay, as the API server has them now.
+	edges []Edge
 	// unfinished says that the decision is not carried out to its end.
 	unfinished bool
 	again      time.Duration
@@ -42,53 +44,66 @@ func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, e
 // serve first binds the operator's own rights in the namespace; until they hold,
 // nothing else can be written.
 func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, error) {
-	if err := r.write(ctx, w, controlPlaneBinding(w, r.Options)); err != nil {
+	if _, err := r.write(ctx, w, controlPlaneBinding(w, r.Options)); err != nil {
 		return outcome{}, err
 	}
 	if w.binding == nil {
 		return outcome{unfinished: true, again: whileBinding}, nil
 	}
-	done := map[cut]bool{}
-	defer r.warn(w, d, func(c cut) bool { return done[cut{by: c.by, name: c.name}] })
+	done := map[disruption]bool{}
+	defer r.announceDisruptions(w, d, func(x disruption) bool { return done[disruption{kind: x.kind, name: x.name}] })
 	o := outcome{again: d.again}
+	log := logr.FromContextOrDiscard(ctx)
 	for _, want := range d.desired {
-		if d.held[want.GetName()] && want.GroupVersionKind() == deploymentKind {
-			if as, there := w.deployment(want.GetName()); there {
-				o.edges = append(o.edges, as)
+		if want.GroupVersionKind() == deploymentKind && d.does(want.GetName(), rollout.Hold) {
+			if live, exists := w.edge(want.GetName()); exists {
+				o.edges = append(o.edges, live)
 			}
 			continue
 		}
 		u := want.DeepCopy()
-		if err := r.write(ctx, w, u); err != nil {
+		changed, err := r.write(ctx, w, u)
+		if err != nil {
 			return outcome{}, err
 		}
-		done[cut{by: u.GroupVersionKind(), name: u.GetName()}] = true
+		if changed {
+			logApplied(log, d, u, w.holds(u))
+		}
+		if changed && u.GroupVersionKind() == configMapKind {
+			r.planChanged(ctx, w.HostedCluster)
+		}
+		done[disruption{kind: u.GroupVersionKind(), name: u.GetName()}] = true
 		if u.GroupVersionKind() == deploymentKind {
 			edge := appsv1.Deployment{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
 				return outcome{}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
 			}
-			o.edges = append(o.edges, edge)
+			o.edges = append(o.edges, edgeOf(edge))
 		}
 	}
 	for _, live := range w.edges {
-		if d.staying[live.Name] {
+		if d.does(live.Name, rollout.Keep) {
 			o.edges = append(o.edges, live)
 		}
 	}
-	return o, r.prune(ctx, obsolete(w, d), func(o metav1.PartialObjectMetadata) { done[cut{by: o.GroupVersionKind(), name: o.Name}] = true })
+	return o, r.prune(ctx, obsolete(w, d), func(o metav1.PartialObjectMetadata) {
+		logRemoved(log, d, o)
+		done[disruption{kind: o.GroupVersionKind(), name: o.Name}] = true
+	})
 }
 
-// write applies u and leaves in it what the API server made of it.
-func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstructured) error {
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+// write applies u and leaves in it what the API server made of it. changed says
+// whether that differs from what was read.
+func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstructured) (changed bool, err error) {
+	err = r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("applying %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
+		return false, fmt.Errorf("applying %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
 	}
-	if !w.has(u) {
-		r.Metrics.wrote(u.GetKind())
+	if w.has(u) {
+		return false, nil
 	}
-	return nil
+	r.Metrics.wrote(u.GetKind())
+	return true, nil
 }
 
 // has says whether w holds u in this very version.
@@ -97,6 +112,13 @@ func (w world) has(u *unstructured.Unstructured) bool {
 		return o.UID == u.GetUID() && o.ResourceVersion == u.GetResourceVersion()
 	}
 	return w.binding != nil && same(*w.binding) || slices.ContainsFunc(w.owned, same)
+}
+
+// holds says whether w holds an object of u's kind and name.
+func (w world) holds(u *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(w.owned, func(o metav1.PartialObjectMetadata) bool {
+		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
+	})
 }
 
 // obsolete are the objects of ours that d does not ask for. Leases are asked for
@@ -118,7 +140,7 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 		case o.GroupVersionKind() == leaseKind:
 			return networks[o.Labels[wire.LabelNetwork]]
 		}
-		return o.GroupVersionKind() == deploymentKind && d.staying[o.Name] || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		return o.GroupVersionKind() == deploymentKind && d.does(o.Name, rollout.Keep) || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
 		})
 	})
@@ -136,7 +158,7 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 		return outcome{}, nil
 	}
 	if len(w.owned) > 0 {
-		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned, func(metav1.PartialObjectMetadata) {})
+		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned, func(o metav1.PartialObjectMetadata) { logRemoved(logr.FromContextOrDiscard(ctx), decision{}, o) })
 	}
 	return outcome{}, r.delete(ctx, *w.binding)
 }

@@ -40,10 +40,11 @@ type decision struct {
 	neighbours []network.Neighbour
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
-	roll
-	// cuts say which connections end by what is applied.
-	cuts  []cut
-	again time.Duration
+	// rollouts say what happens to the edges of each network.
+	rollouts []rolled
+	// disruptions are announced with the write that makes them.
+	disruptions []disruption
+	again       time.Duration
 	// err is a mistake of ours: the plan is not one that may be served.
 	err error
 }
@@ -73,7 +74,7 @@ func decide(w world, o Options, now time.Time) decision {
 			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."})
 	}
 	problems = append(problems, tooLarge(plan)...)
-	d := decision{action: serve, plan: plan, problems: problems, neighbours: w.neighbours, again: whileServed}
+	d := decision{action: serve, plan: plan, problems: problems, neighbours: w.neighbours, again: resyncReady}
 	if !servable(problems) {
 		d.action = leave
 		return d
@@ -83,12 +84,11 @@ func decide(w world, o Options, now time.Time) decision {
 		return d
 	}
 	// What is seen where edges run is said, and changes nothing of the plan.
-	d.problems = slices.Concat(d.problems, w.seenByEdges(plan, now))
-	d.desired = desired(w, plan, o)
-	d.roll = rolling(w, d.desired, now)
-	d.desired = drainable(d.desired, d.late)
-	d.cuts = cuts(w, d)
-	d.again = w.lookAgain(plan, o, now)
+	d.rollouts = w.roll(plan, o, now)
+	d.problems = slices.Concat(d.problems, w.reportedProblems(d, now))
+	d.desired = desired(w, plan, d.rollouts)
+	d.disruptions = disruptions(w, d)
+	d.again = w.resync(d)
 	return d
 }
 

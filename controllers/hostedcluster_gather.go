@@ -65,7 +65,7 @@ type world struct {
 	// owned is everything else of ours in the control plane namespace.
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
-	edges []appsv1.Deployment
+	edges []Edge
 	// reports are what edges told, of any network and edge: stale ones too.
 	reports []reported
 	// last is the plan in force. Zero where there is none.
@@ -145,7 +145,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	if err := r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels())); err != nil {
 		return err
 	}
-	w.edges = list.Items
+	w.edges = edgesOf(list.Items...)
 	for _, d := range list.Items {
 		o := metav1.PartialObjectMetadata{ObjectMeta: d.ObjectMeta}
 		o.SetGroupVersionKind(deploymentKind)

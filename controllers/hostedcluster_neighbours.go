@@ -13,7 +13,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -84,7 +84,7 @@ func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Requ
 	}
 	changed := hcp.Attached(o)
 	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
-		if c := meta.FindStatusCondition(hc.Status.Conditions, ConditionType); c != nil && c.Reason == string(network.NetworkShared) {
+		if c := conditionOf(hc); c != nil && c.Reason == string(network.NetworkShared) {
 			return true
 		}
 		other := hcp.Objects{HostedCluster: hc}
@@ -116,26 +116,45 @@ func (r *Reconciler) besideNodePool(ctx context.Context, o client.Object) []reco
 	return r.beside(ctx, hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np}})
 }
 
-// concernsNeighbours passes what may change which addresses a cluster wants, or
-// has. What there is when we begin is looked at anyway.
+// concernsNeighbours passes what may change which addresses a cluster wants or has. A
+// changed plan is told by planChanged. What exists when the operator starts is
+// reconciled anyway.
 var concernsNeighbours = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
 		return before.GetGeneration() != after.GetGeneration() || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
-			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || said(before) != said(after)
+			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || neighbourStatusOf(before) != neighbourStatusOf(after)
 	},
 }
 
-// said is what HyperShift and we say in o's status that neighbours go by.
-func said(o client.Object) string {
+// A neighbourStatus is what the status of a HostedCluster says that its neighbours go by.
+type neighbourStatus struct {
+	api        hyperv1.APIEndpoint
+	ready      metav1.ConditionStatus
+	reason     string
+	generation int64
+}
+
+func neighbourStatusOf(o client.Object) neighbourStatus {
 	hc, ok := o.(*hyperv1.HostedCluster)
 	if !ok {
-		return ""
+		return neighbourStatus{}
 	}
-	at := fmt.Sprintf("%s:%d", hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port)
-	if c := meta.FindStatusCondition(hc.Status.Conditions, ConditionType); c != nil {
-		return at + " " + c.Reason + " " + c.Message
+	s := neighbourStatus{api: hc.Status.ControlPlaneEndpoint}
+	if c := conditionOf(hc); c != nil {
+		s.ready, s.reason, s.generation = c.Status, c.Reason, c.ObservedGeneration
 	}
-	return at
+	return s
+}
+
+// planChanged makes neighbours of hc look again: its plan in force is another one.
+func (r *Reconciler) planChanged(ctx context.Context, hc *hyperv1.HostedCluster) {
+	if r.plans == nil {
+		return
+	}
+	select {
+	case r.plans <- event.GenericEvent{Object: hc}:
+	case <-ctx.Done():
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // A hosted is one hosted cluster whose HyperShift is played by the test.
@@ -177,7 +178,7 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 			return err
 		}
 		for _, n := range plan.Networks {
-			if n.Name == h.network(definition).Name && (len(all) != len(n.Edges) || slices.ContainsFunc(all, isAsk)) {
+			if n.Name == h.network(definition).Name && (len(all) != len(n.Edges) || slices.ContainsFunc(all, func(d appsv1.Deployment) bool { return roleOf(d) == roleACD })) {
 				return fmt.Errorf("on %s there are %d of %d edges", definition, len(all), len(n.Edges))
 			}
 		}
@@ -188,7 +189,7 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 // wellServed waits until all edges are said to serve.
 func (h hosted) wellServed(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ReadyWithWarnings), Not(ContainSubstring("does not serve"))))
+	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), Not(ContainSubstring("is not ready"))))
 }
 
 // serves plays the Deployment's controller: the pod is there as it is wished, and

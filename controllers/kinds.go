@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
@@ -33,6 +34,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	c, err := controller.New(name, mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 4})
 	if err != nil {
+		return err
+	}
+	r.plans = make(chan event.GenericEvent, 1)
+	if err := c.Watch(source.Channel(r.plans, handler.EnqueueRequestsFromMapFunc(r.besideHostedCluster))); err != nil {
 		return err
 	}
 	if err := mgr.Add(&admission{client: r.Client, live: r.Live, log: mgr.GetLogger().WithName("admission")}); err != nil {

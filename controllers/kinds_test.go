@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestBeginsWhenHyperShiftAppears: the operator may be there first.
@@ -29,5 +31,5 @@ func TestBeginsWhenHyperShiftAppears(t *testing.T) {
 	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 1.), HaveKeyWithValue("VirtualMachineInstance", 1.)))
 	h := s.newHosted(t, "late", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
 }

@@ -22,7 +22,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_hosted_cluster_ready", Help: "1 where the condition NetworkReady of a hosted cluster that opted in is True, else 0."}, []string{"namespace", "name"}),
 		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_problems", Help: "How many problems of a reason a hosted cluster has."}, []string{"namespace", "name", "reason"}),
+			Name: "oooi_hosted_cluster_problems", Help: "How many problems of a reason and a severity (Error, Waiting, Warning, Info) a hosted cluster has."},
+			[]string{"namespace", "name", "reason", "severity"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_object_writes_total", Help: "Objects that were created, or changed since they were not as desired."}, []string{"kind"}),
 		kinds: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -42,18 +43,18 @@ func (m *Metrics) watched(kind string, yes bool) {
 }
 
 // observe replaces what is said of one cluster.
-func (m *Metrics) observe(w world, d decision, o outcome) {
+func (m *Metrics) observe(w world, d decision, v verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
 	m.forget(key)
 	if d.action == remove {
 		return
 	}
-	for _, p := range d.problems {
-		m.problem.WithLabelValues(key.Namespace, key.Name, string(p.Reason)).Inc()
+	for _, p := range v.problems {
+		m.problem.WithLabelValues(key.Namespace, key.Name, string(p.Reason), string(p.Level())).Inc()
 	}
 	ready := m.ready.WithLabelValues(key.Namespace, key.Name)
 	ready.Set(0)
-	if reason, _ := verdict(d, o); reason == Ready || reason == ReadyWithWarnings {
+	if v.Ready {
 		ready.Set(1)
 	}
 }

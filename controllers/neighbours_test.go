@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // joins moves h's definition onto other's segment: the same bridge and VLAN by
@@ -69,12 +70,12 @@ func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
 			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied.")))
 			first.publish(t)
 			first.edgeServes(t)
-			g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings))
+			g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(first.plan(t)).To(ContainSubstring(`"ignoreUnknownClients": true`), "the other's machines are not its own")
 			g.Expect(second.snapshot(t)).To(BeEmpty())
 			mend(t, first, second)
 			second.edgeServes(t)
-			g.Eventually(second.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings))
+			g.Eventually(second.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
 		})
 	}
 }
@@ -104,7 +105,7 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 	first := s.newHosted(t, "apart1", map[string]string{"dhcp-range": "192.168.100.10-192.168.100.99"})
 	first.publish(t)
 	first.edgeServes(t)
-	g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings))
+	g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
 	before := first.edgeVersion(t)
 	second := s.newHosted(t, "apart2", map[string]string{
 		"edge-addresses": "192.168.100.102-192.168.100.105", "dhcp-range": "192.168.100.110-192.168.100.199"})
@@ -112,7 +113,7 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 	second.publish(t)
 	second.edgeServes(t)
 	for _, h := range []hosted{first, second} {
-		g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(ReadyWithWarnings))
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(explain.ReadyWithWarnings)))
 		g.Eventually(func() string { return h.plan(t) }).WithTimeout(patience).Should(ContainSubstring(`"ignoreUnknownClients": true`), h.key.Name)
 	}
 	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
@@ -150,7 +151,7 @@ func testBrownfield(t *testing.T, s *apiServer, _ *Reconciler) {
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.77", []string{"192.168.100.77"}
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
 	h.edgeServes(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
 	vm.Status.Interfaces[0].IP = "192.168.100.3"
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
 	h.annotate(t, "lease-time", "30m")

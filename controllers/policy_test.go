@@ -149,7 +149,7 @@ func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPo
 	for _, u := range objectsOf(t, []byte(theirs)) {
 		add(u.Object)
 	}
-	for _, u := range desired(w, plan, testOptions) {
+	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == networkPolicyKind.Kind {
 			add(u.Object)
 		}
@@ -351,7 +351,7 @@ func TestEgressToWhoIsWrittenByHand(t *testing.T) {
 // worse than one that may dial too much.
 func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
 	w, plan := storyThere(t, "lb-ip", func(w *world) { w.apiServers = nil })
-	NewWithT(t).Expect(kindsOf(desired(w, plan, testOptions))).NotTo(ContainElement(networkPolicyKind.Kind))
+	NewWithT(t).Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement(networkPolicyKind.Kind))
 }
 
 func TestMerged(t *testing.T) {

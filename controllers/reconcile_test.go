@@ -27,6 +27,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // patience is how long a test waits for what should happen at once.
@@ -104,7 +105,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "optin", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
 	always := []string{"ServiceAccount oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan",
 		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
@@ -168,7 +169,7 @@ func testOptOut(t *testing.T, s *apiServer, _ *Reconciler) {
 			g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: "theirs"}, &coordinationv1.Lease{})).To(Succeed())
 			h.annotate(t, "network", "auto")
 			h.edgeServes(t)
-			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(ReadyWithWarnings), "and back again")
+			g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)), "and back again")
 		})
 	}
 }
@@ -179,7 +180,7 @@ func testWaits(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
 }
 
 func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
@@ -190,7 +191,7 @@ func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied.")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.annotate(t, "cidr", "192.168.101.0/24")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(EdgeNotReady))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
 	g.Expect(h.plan(t)).To(ContainSubstring("192.168.101.0/24"))
 }
 
@@ -390,6 +391,6 @@ func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return slices.Compact(out)
 	}
-	g.Eventually(reasons).WithTimeout(patience).Should(And(ContainElements(EdgeNotReady, ReadyWithWarnings), ContainElement(optedOut)))
+	g.Eventually(reasons).WithTimeout(patience).Should(And(ContainElements(string(network.EdgeNotReady), string(explain.ReadyWithWarnings)), ContainElement(optedOut)))
 	again(t, r, h)
 }

@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/events"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
@@ -28,65 +31,74 @@ func deployment(change func(*appsv1.Deployment)) appsv1.Deployment {
 	return d
 }
 
+// A lone is an edge of vlan100 with no peer, as it is known.
+func lone(change func(*appsv1.Deployment)) outcome {
+	return outcome{edges: edgesOf(deployment(change))}
+}
+
+// TestVerdict: which reason stands for what is known, and what users read first.
 func TestVerdict(t *testing.T) {
-	serving := []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}
+	serving := edgesOf(deployment(func(*appsv1.Deployment) {}))
 	blocking := network.Problem{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}
-	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}
+	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is missing."}
 	early := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
-	taken := network.Problem{Reason: network.AddressInUse, Detail: "By MAC x.", Blocking: true}
-	starting := deployment(func(d *appsv1.Deployment) { d.Name, d.Status.AvailableReplicas = "two", 0 })
-	asking := deployment(func(d *appsv1.Deployment) {
-		d.Name, d.Labels[wire.LabelName], d.Status.AvailableReplicas = "oooi-acd-clusters-vlan100", wire.NameACD, 0
-	})
+	inUse := network.Problem{Reason: network.AddressInUse, Detail: "By MAC x.", Blocking: true}
 	note := network.Problem{Reason: network.ImagesUnreachable, Detail: "no images."}
+	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
+	starting := edgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
+	lost := edgeOf(drained(time.Minute)(starting.live))
+	checking := edgeOf(deployment(func(d *appsv1.Deployment) {
+		d.Name, d.Labels[wire.LabelName] = "oooi-acd-clusters-vlan100", wire.NameACD
+		starts(d)
+	}))
+	refused := func(d *appsv1.Deployment) {
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
+	}
+	other := edgeOf(deployment(func(d *appsv1.Deployment) {
+		d.Name, d.Labels = "storage", map[string]string{wire.LabelName: wire.NameEdge, wire.LabelNetwork: "clusters.storage"}
+		starts(d)
+	}))
 	for name, c := range map[string]struct {
 		action   action
 		problems network.Problems
 		outcome  outcome
-		reason   string
+		reason   network.Reason
+		severity network.Severity
 		text     string
 	}{
-		"well":     {serve, nil, outcome{edges: serving}, Ready, "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3."},
-		"well but": {serve, network.Problems{note}, outcome{edges: serving}, ReadyWithWarnings, "192.168.100.3. No host outside is let through by an edge. But no images."},
-		"well but, five times, gravest first, each once": {serve, network.Problems{{Reason: network.NTPMissing, Detail: "no time."}, {Reason: network.AnnotationUnknown, Detail: "no such key."}, note, {Reason: network.AppsUnreachable, Detail: "no apps."}, note},
-			outcome{edges: serving}, ReadyWithWarnings, "let through by an edge. But (1) no images. (2) no apps. (3) no such key. (4) no time. (settings"},
-		"a part is waited for": {serve, network.Problems{note, waiting}, outcome{edges: serving}, "WaitingForEndpoint", "(1) OAuth is not there. (2) no images. The rest is served. No host outside is let through by an edge. (settings"},
-		"a part is waited for, and the pod starts": {serve, network.Problems{waiting}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}},
-			"WaitingForEndpoint", "OAuth is not there. Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
-		"a network has no CIDR yet": {serve, network.Problems{{Reason: network.WaitingForNetwork, Detail: "network default/storage is not served: nobody said its CIDR."}}, outcome{edges: serving},
-			"WaitingForNetwork", "network default/storage is not served: nobody said its CIDR. The rest is served."},
-		"refused, and only that":  {leave, network.Problems{note, waiting, blocking}, outcome{}, "CIDRMissing", "No CIDR. Nothing is applied."},
-		"refused while it runs":   {leave, network.Problems{blocking}, outcome{edges: serving}, "CIDRMissing", "No CIDR. What runs goes on with the last good plan."},
-		"no control plane":        {leave, network.Problems{early}, outcome{}, "WaitingForControlPlane", "No API yet. Nothing is applied."},
-		"pod starts":              {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}, EdgeNotReady, "Edge oooi-edge-clusters-vlan100-1 does not serve: its pod is not ready."},
-		"old pod still there":     {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 })}}, EdgeNotReady, "not ready"},
-		"status of an older wish": {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Generation = 3 })}}, EdgeNotReady, "not ready"},
-		"just created":            {serve, nil, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} })}}, EdgeNotReady, "not ready"},
-		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, ReadyWithWarnings,
-			"But (1) edge two does not serve: its pod is not ready; if the other fails, machines lose DHCP, DNS and the control plane. Its pods: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100. (2) no images."},
-		"one of two edges, and a part is waited for": {serve, network.Problems{waiting}, outcome{edges: append(serving, starting)}, "WaitingForEndpoint",
-			"(1) OAuth is not there. (2) edge two does not serve: its pod is not ready; if the other fails"},
-		"neither of two edges": {serve, nil, outcome{edges: []appsv1.Deployment{starting, starting}}, EdgeNotReady, "Edge two does not serve: its pod is not ready. "},
-		"an edge of another network": {serve, nil, outcome{edges: append(serving, deployment(func(d *appsv1.Deployment) {
-			d.Name, d.Labels, d.Status.AvailableReplicas = "storage", map[string]string{wire.LabelName: wire.NameEdge, wire.LabelNetwork: "clusters.storage"}, 0
-		}))}, EdgeNotReady, "Edge storage does not serve: its pod is not ready."},
-		"addresses asked for": {serve, nil, outcome{edges: []appsv1.Deployment{asking}}, EdgeNotReady,
-			"Network clusters/vlan100 is not served yet: Deployment oooi-acd-clusters-vlan100 looks whether the addresses are free, and edges are made then; its pod is not ready."},
-		"addresses asked for, and taken": {serve, network.Problems{waiting, taken}, outcome{edges: []appsv1.Deployment{asking}}, "AddressInUse", "By MAC x. (settings"},
-		"taken on another network":       {serve, network.Problems{taken}, outcome{edges: append(serving, asking)}, "AddressInUse", "By MAC x. The rest is served. (settings"},
-		"refused while it asks":          {leave, network.Problems{blocking}, outcome{edges: []appsv1.Deployment{asking}}, "CIDRMissing", "No CIDR. Nothing is applied."},
-		"pod refused, and why": {serve, network.Problems{note}, outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) {
-			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "violates PodSecurity"}}}
-		})}}, EdgeNotReady, "its pod is refused: violates PodSecurity."},
+		"well":                   {serve, nil, outcome{edges: serving}, explain.Ready, network.SeverityInfo, ""},
+		"well but":               {serve, network.Problems{note}, outcome{edges: serving}, explain.ReadyWithWarnings, network.SeverityWarning, "No images."},
+		"a part is waited for":   {serve, network.Problems{note, waiting}, outcome{edges: serving}, network.WaitingForEndpoint, network.SeverityWaiting, "OAuth is missing."},
+		"both wait":              {serve, network.Problems{waiting}, lone(starts), network.WaitingForEndpoint, network.SeverityWaiting, "is not ready"},
+		"refused, and only that": {leave, network.Problems{note, waiting, blocking}, outcome{}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"refused while it runs":  {leave, network.Problems{blocking}, outcome{edges: serving}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"no control plane":       {leave, network.Problems{early}, outcome{}, network.WaitingForControlPlane, network.SeverityWaiting, "No API yet."},
+		"the first pod starts":   {serve, nil, lone(starts), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"old pod still exists":   {serve, nil, lone(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"not observed yet":       {serve, nil, lone(func(d *appsv1.Deployment) { d.Generation = 3 }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"just created":           {serve, nil, lone(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), network.EdgeNotReady, network.SeverityWaiting, "is not ready"},
+		"one of two edges": {serve, network.Problems{note}, outcome{edges: append(serving, starting)}, explain.ReadyWithWarnings, network.SeverityWarning,
+			"Edge clusters-blue/two is not ready. If its peer also fails, network clusters/vlan100 has no DHCP, DNS, access to the control plane. Check its pod: kubectl -n clusters-blue describe pod -l hostedcluster.densityops.com/network=clusters.vlan100"},
+		"one of two, and a part is waited for": {serve, network.Problems{waiting}, outcome{edges: append(serving, lost)}, network.WaitingForEndpoint, network.SeverityWaiting, "two is not ready"},
+		"neither of two edges":                 {serve, nil, outcome{edges: []Edge{starting, lost}}, network.EdgeNotReady, network.SeverityError, "no other edge"},
+		"an edge of another network":           {serve, nil, outcome{edges: append(serving, other)}, network.EdgeNotReady, network.SeverityWaiting, "storage"},
+		"addresses are checked":                {serve, nil, outcome{edges: []Edge{checking}}, network.AddressCheckPending, network.SeverityWaiting, "checking for address conflicts (Deployment oooi-acd-clusters-vlan100)"},
+		"addresses are in use":                 {serve, network.Problems{waiting, inUse}, outcome{edges: []Edge{checking}}, network.AddressInUse, network.SeverityError, "By MAC x."},
+		"refused while addresses are checked":  {leave, network.Problems{blocking}, outcome{edges: []Edge{checking}}, network.CIDRMissing, network.SeverityError, "No CIDR."},
+		"pod refused, and why":                 {serve, network.Problems{note}, lone(refused), network.EdgeNotReady, network.SeverityError, "violates PodSecurity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, plan := served(t, "lb-ip")
 			w.HostedCluster.Generation = 7
-			got, ok := condition(w, decision{action: c.action, plan: plan, problems: c.problems}, c.outcome, testNow)
+			d := decision{action: c.action, plan: plan, problems: c.problems}
+			v := verdictOf(w, d, c.outcome)
+			got, ok := condition(w, d, v, testNow)
 			g.Expect(ok).To(BeTrue())
-			g.Expect(got.Reason).To(Equal(c.reason))
-			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == Ready || c.reason == ReadyWithWarnings))
+			g.Expect(got.Reason).To(Equal(string(c.reason)))
+			g.Expect(v.Severity).To(Equal(c.severity), got.Message)
+			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == explain.Ready || c.reason == explain.ReadyWithWarnings))
 			g.Expect(got.Message).To(ContainSubstring(c.text))
 			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
 			g.Expect(got.ObservedGeneration).To(BeEquivalentTo(7))
@@ -94,45 +106,64 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWhatIsServedIsSaid: which servers.
-func TestWhatIsServedIsSaid(t *testing.T) {
-	for story, text := range map[string]string{
-		"registries":     "Network clusters/vlan100 (192.168.100.0/24) is served: DHCP, DNS and the control plane at 192.168.100.3.",
-		"dhcp-by-others": "DNS and the control plane at",
-	} {
-		t.Run(story, func(t *testing.T) {
-			_, plan := served(t, story)
-			NewWithT(t).Expect(serves(plan)).To(ContainSubstring(text))
-		})
-	}
-}
-
-// TestHostsLetThroughAreSaid: plainly, once, and whatever else there is to say while
-// something is applied.
-func TestHostsLetThroughAreSaid(t *testing.T) {
-	const hosts = " Let through to the outside: cdn.quay.io:443, cdn01.quay.io:443, cdn02.quay.io:443, cdn03.quay.io:443, cdn04.quay.io:443, cdn05.quay.io:443, cdn06.quay.io:443, git.example.com:443, mirror.example.com:8443, quay.io:443, and nothing else."
-	_, plan := served(t, "registries")
-	plan.Networks = append(plan.Networks, plan.Networks[0])
-	serving := outcome{edges: []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}}
-	starting := outcome{edges: []appsv1.Deployment{deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })}}
-	waits := network.Problems{{Reason: network.WaitingForEndpoint, Detail: "OAuth is not there."}}
+// TestLostEdges: a lost edge has a metric and a Warning Event, one of two as well as
+// the last one, however the cluster was before. A planned recreation is no loss.
+func TestLostEdges(t *testing.T) {
+	up := deployment(func(*appsv1.Deployment) {})
+	two := deployment(func(d *appsv1.Deployment) { d.Name = "two" })
+	lost := func(d appsv1.Deployment) appsv1.Deployment { return drained(time.Minute)(d) }
+	rolling := func(d appsv1.Deployment) appsv1.Deployment { return broken(time.Minute, time.Minute)(d) }
 	for name, c := range map[string]struct {
-		problems network.Problems
-		outcome  outcome
+		before  string
+		edges   []Edge
+		events  []string
+		metrics map[string]string
 	}{
-		"served":            {nil, serving},
-		"with limits":       {network.Problems{{Reason: network.NTPMissing, Detail: "no time."}}, serving},
-		"waiting":           {waits, serving},
-		"starting":          {nil, starting},
-		"waiting, starting": {waits, starting},
+		"both serve":                        {"Ready", edgesOf(up, two), nil, nil},
+		"one is lost":                       {"Ready", edgesOf(up, lost(two)), []string{"Normal ReadyWithWarnings", "Warning EdgeUnavailable Edge clusters-blue/two is not ready."}, map[string]string{"EdgeUnavailable": "Warning"}},
+		"one is lost, with warnings before": {"ReadyWithWarnings", edgesOf(up, lost(two)), []string{"Warning EdgeUnavailable"}, map[string]string{"EdgeUnavailable": "Warning"}},
+		"one is recreated":                  {"Ready", edgesOf(up, rolling(two)), []string{"Normal ReadyWithWarnings"}, map[string]string{"EdgeUnavailable": "Warning"}},
+		"all are lost":                      {"Ready", edgesOf(lost(up), lost(two)), []string{"Warning EdgeNotReady"}, map[string]string{"EdgeNotReady": "Error"}},
+		"the only one is recreated":         {"Ready", edgesOf(rolling(up)), []string{"Warning EdgeNotReady"}, map[string]string{"EdgeNotReady": "Waiting"}},
+		"the first one starts":              {"AddressCheckPending", edgesOf(rolling(up)), []string{"Normal EdgeNotReady"}, map[string]string{"EdgeNotReady": "Waiting"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, text := verdict(decision{action: serve, plan: plan, problems: c.problems}, c.outcome)
-			NewWithT(t).Expect(strings.Count(text, hosts)).To(Equal(1), text)
+			g := NewWithT(t)
+			w, plan := served(t, "lb-ip")
+			plan.Networks = slices.Clone(plan.Networks)
+			before := metav1.Condition{Type: ConditionType, Status: metav1.ConditionFalse, Reason: c.before}
+			if strings.HasPrefix(c.before, "Ready") {
+				before.Status = metav1.ConditionTrue
+			}
+			w.HostedCluster.Status.Conditions = []metav1.Condition{before}
+			recorder, registry := events.NewFakeRecorder(10), prometheus.NewRegistry()
+			r := &Reconciler{Client: &takes{left: 9}, Events: recorder, Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
+			g.Expect(r.report(t.Context(), w, decision{action: serve, plan: plan}, outcome{edges: c.edges})).To(Succeed())
+			close(recorder.Events)
+			var got []string
+			for e := range recorder.Events {
+				got = append(got, e)
+			}
+			g.Expect(got).To(HaveLen(len(c.events)), "%v", got)
+			for i, e := range c.events {
+				g.Expect(got[i]).To(HavePrefix(e))
+			}
+			counted := map[string]string{}
+			families, err := registry.Gather()
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, f := range families {
+				for _, m := range f.Metric {
+					if f.GetName() == "oooi_hosted_cluster_problems" {
+						counted[m.Label[2].GetValue()] = m.Label[3].GetValue()
+					}
+				}
+			}
+			g.Expect(counted).To(HaveLen(len(c.metrics)))
+			for reason, severity := range c.metrics {
+				g.Expect(counted).To(HaveKeyWithValue(reason, severity))
+			}
 		})
 	}
-	_, text := verdict(decision{action: leave, plan: plan, problems: network.Problems{{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}}}, outcome{})
-	NewWithT(t).Expect(text).NotTo(ContainSubstring("Let through"), "nothing is applied")
 }
 
 func TestTransitionTimeIsTheStatuss(t *testing.T) {
@@ -141,24 +172,17 @@ func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	earlier := metav1.NewTime(testNow.Add(-time.Hour))
 	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
 	waits := decision{action: serve, plan: plan, problems: network.Problems{{Reason: network.WaitingForEndpoint}}}
-	c, _ := condition(w, waits, outcome{}, testNow)
+	c, _ := condition(w, waits, verdictOf(w, waits, outcome{}), testNow)
 	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
-	c, _ = condition(w, decision{action: serve, plan: plan}, outcome{edges: []appsv1.Deployment{deployment(func(*appsv1.Deployment) {})}}, testNow)
+	ready := decision{action: serve, plan: plan}
+	c, _ = condition(w, ready, verdictOf(w, ready, lone(func(*appsv1.Deployment) {})), testNow)
 	g.Expect(c.LastTransitionTime.Time).To(Equal(testNow))
 }
 
 func TestOptedOutSaysNothing(t *testing.T) {
 	w, _ := served(t, "lb-ip")
-	_, ok := condition(w, decision{action: remove}, outcome{}, testNow)
+	_, ok := condition(w, decision{action: remove}, verdict{}, testNow)
 	NewWithT(t).Expect(ok).To(BeFalse())
-}
-
-func TestMessageHasALimit(t *testing.T) {
-	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
-	c, _ := condition(w, decision{action: leave, plan: plan, problems: network.Problems{{Reason: network.CIDRMissing, Blocking: true, Detail: strings.Repeat("ä", 40000)}}}, outcome{}, testNow)
-	g.Expect(len(c.Message)).To(BeNumerically("<", 32768))
-	g.Expect(c.Message).To(And(ContainSubstring("... (settings "), Not(ContainSubstring("\ufffd"))))
 }
 
 // TestSettings: every annotation of ours counts, on whatever it stands, and no

@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			// Who asks whether the addresses are free comes first, and is no part of the story.
 			if d.action == serve {
-				w.edges = askedFor(t, w, d.plan)
+				w.edges = edgesOf(askedFor(t, w, d.plan)...)
 				d = decide(w, testOptions, testNow)
 			}
 			if servable(problems) {
@@ -80,9 +80,9 @@ func TestStories(t *testing.T) {
 			}
 			plan = plan.AnsweringItsOwn(w.neighbours)
 			g.Expect(d.action).To(Equal(serve))
-			g.Expect(d.desired).To(Equal(desired(w, plan, testOptions)), "what is decided from the objects is what the story's plan asks for")
+			g.Expect(d.desired).To(Equal(desired(w, plan, w.roll(plan, testOptions, testNow))), "what is decided from the objects is what the story's plan asks for")
 			story.Check(t, "applied.yaml", manifest(t, append(
-				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, testOptions)...)))
+				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, w.roll(plan, testOptions, testNow))...)))
 		})
 	}
 }

@@ -29,7 +29,7 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hcp.ControlPlaneNamespace(w.HostedCluster), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 			g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 			asks := d.desired
-			w.edges = askedFor(t, w, d.plan)
+			w.edges = edgesOf(askedFor(t, w, d.plan)...)
 			d = decide(w, testOptions, testNow)
 			for _, u := range slices.Concat(asks, d.desired, []*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}) {
 				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
@@ -41,7 +41,7 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 					pod.Spec = podOf(t, w, edgeDeployment(w, n, e, testOptions, ns.Name))
 					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.EdgeDeploymentName(n, e))
 				}
-				pod.Spec = podOf(t, w, askDeployment(w, n, testOptions, ns.Name))
+				pod.Spec = podOf(t, w, acdDeployment(w, n, testOptions, ns.Name))
 				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.ACDDeploymentName(n))
 			}
 		})

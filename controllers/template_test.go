@@ -35,7 +35,7 @@ func TestNodesMakeNoEdgeAnew(t *testing.T) {
 		"it has gone": nil, "another has its address": owner("b", at), "it has another address": owner("a", netip.MustParseAddr("172.16.0.9")),
 	} {
 		w.Nodes = nodes
-		w.edges = []appsv1.Deployment{before}
+		w.edges = edgesOf(before)
 		as := now()
 		g.Expect(as.Annotations).To(Equal(before.Annotations), what)
 		g.Expect(as.Spec.Template).To(Equal(before.Spec.Template), what)
@@ -84,12 +84,12 @@ func TestEdgesThatWereEdited(t *testing.T) {
 			}
 			d := decide(w, testOptions, testNow)
 			if !c.held {
-				g.Expect(d.held).To(BeEmpty())
-				g.Expect(d.cuts).To(BeEmpty())
+				g.Expect(heldOf(d)).To(BeEmpty())
+				g.Expect(d.disruptions).To(BeEmpty())
 				return
 			}
 			g.Expect(heldOf(d)).To(HaveLen(1))
-			g.Expect(sentences(d)).To(ContainSubstring("is made anew: each connection by it is cut once"))
+			g.Expect(sentences(d)).To(ContainSubstring("open connections through"))
 		})
 	}
 }

@@ -48,8 +48,11 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 	}{
 		"HyperShift's condition": {func(hc *hyperv1.HostedCluster) { hc.Status.Conditions = []metav1.Condition{{Type: "Available"}} }, false},
 		"our condition": {func(hc *hyperv1.HostedCluster) {
-			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Reason: Ready}}
+			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Reason: "Ready"}}
 		}, true},
+		"only our condition's words": {func(hc *hyperv1.HostedCluster) {
+			hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Message: "other words"}}
+		}, false},
 		"an annotation":           {func(hc *hyperv1.HostedCluster) { hc.Annotations = map[string]string{"x": "y"} }, true},
 		"the spec":                {func(hc *hyperv1.HostedCluster) { hc.Generation++ }, true},
 		"it is being deleted":     {func(hc *hyperv1.HostedCluster) { hc.DeletionTimestamp = &metav1.Time{Time: testNow} }, true},

@@ -160,6 +160,7 @@ const (
 // Edges, and what the operator applies.
 const (
 	AddressCheckRunning    Cause = "AddressCheckRunning"
+	AddressCheckRefused    Cause = "AddressCheckRefused"
 	EdgePodNotReady        Cause = "EdgePodNotReady"
 	EdgePodRefused         Cause = "EdgePodRefused"
 	EdgePodTerminating     Cause = "EdgePodTerminating"

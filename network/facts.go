@@ -204,13 +204,14 @@ func reachFacts() []Fact {
 
 func edgesFacts() []Fact {
 	return []Fact{
-		{AddressCheckRunning, AddressCheckPending, SeverityWaiting, "network deployment"},
+		{AddressCheckRunning, AddressCheckPending, SeverityWaiting, "network deployment command"},
+		{AddressCheckRefused, AddressCheckPending, SeverityWaiting, "network deployment command error"},
 		{EdgePodNotReady, EdgeUnavailable, SeverityWarning, "network services command"},
 		{EdgePodRefused, EdgeUnavailable, SeverityWarning, "network services command error"},
 		{EdgePodTerminating, EdgeUnavailable, SeverityWarning, "network services command"},
-		{NetworkEdgeNotReady, EdgeUnavailable, SeverityError, "network services command"},
-		{NetworkEdgeRefused, EdgeUnavailable, SeverityError, "network services command error"},
-		{NetworkEdgeTerminating, EdgeUnavailable, SeverityError, "network services command"},
+		{NetworkEdgeNotReady, EdgeNotReady, SeverityError, "network services command"},
+		{NetworkEdgeRefused, EdgeNotReady, SeverityError, "network services command error"},
+		{NetworkEdgeTerminating, EdgeNotReady, SeverityError, "network services command"},
 		{EdgeOverdue, EdgeUnavailable, SeverityWarning, "peer minutes"},
 		{EdgeRolloutHeld, EdgeUnavailable, SeverityWarning, "edge peer"},
 		{PlanTooLarge, NotApplied, SeverityError, "size most"},

@@ -39,6 +39,7 @@ const (
 	FailoverDegraded       Reason = "FailoverDegraded"
 	NotApplied             Reason = "NotApplied"
 	EdgeUnavailable        Reason = "EdgeUnavailable"
+	EdgeNotReady           Reason = "EdgeNotReady"
 	AddressCheckPending    Reason = "AddressCheckPending"
 	WaitingForControlPlane Reason = "WaitingForControlPlane"
 	WaitingForEndpoint     Reason = "WaitingForEndpoint"

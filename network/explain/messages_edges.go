@@ -9,6 +9,12 @@ func edgesMessages() map[network.Cause]Message {
 		network.AddressCheckRunning: {
 			What:   "Network {network} is not ready: oooi is checking for address conflicts (Deployment {deployment}).",
 			Effect: "Edges are created when the check passes.",
+			Fix:    "If this takes longer than a minute, check its pod: {command}",
+		},
+		network.AddressCheckRefused: {
+			What:   "Network {network} is not ready: the pod of Deployment {deployment} cannot be created ({error}).",
+			Effect: "Edges are created after that pod has checked for address conflicts.",
+			Fix:    "Check its pod: {command}",
 		},
 		network.EdgePodNotReady: {
 			What:   "{subject} is not ready.",

@@ -15,10 +15,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// askDeployment holds one address only, by which it asks for the others. They stand
+// acdDeployment holds one address only, by which it asks for the others. They stand
 // in an annotation, so that other addresses are another pod's, and an answer is never
 // taken for another question's.
-func askDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
+func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.Asked() {

@@ -12,8 +12,10 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // askFirst is a story's world in which nothing of ours runs, and who asks was just
@@ -23,10 +25,18 @@ func askFirst(t *testing.T, story string) world {
 	w, _ := served(t, story)
 	w.edges, w.Machines = nil, nil
 	w = w.change(t, decide(w, testOptions, testNow))
-	for i := range w.edges {
-		w.edges[i].CreationTimestamp = metav1.NewTime(testNow)
-	}
+	w.created(0)
 	return w
+}
+
+// created is w whose Deployments were created that long ago.
+func (w *world) created(ago time.Duration) {
+	for _, e := range w.edges {
+		w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+			d.CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
+			return d
+		})
+	}
 }
 
 // deploys says how many Deployments of each name d asks for.
@@ -49,21 +59,21 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1}))
 	g.Expect(kindsOf(d.desired)).To(ContainElements("ConfigMap", "ServiceAccount", "NetworkAttachmentDefinition"), "who asks needs them")
 	g.Expect(kindsOf(d.desired)).NotTo(ContainElement("PodDisruptionBudget"))
-	g.Expect(d.again).To(Equal(whileAsking))
+	g.Expect(d.again).To(Equal(rollout.CheckInterval))
 	ask := w.edges[0].Name
 
 	w.set(ask, running)
 	d = decide(w, testOptions, testNow)
 	g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameEdge: 1}))
-	g.Expect(d.cuts).To(BeEmpty())
+	g.Expect(d.disruptions).To(BeEmpty())
 	w = w.change(t, d)
 	_, there := w.deployment(ask)
 	g.Expect(there).To(BeFalse(), "its address is an edge's now")
 	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 1}), "whether they serve or not")
-	g.Expect(decide(w, testOptions, testNow).again).To(Equal(whileServed))
+	g.Expect(decide(w, testOptions, testNow).again).To(Equal(resyncReady))
 
 	two, _ := twoEdges(t)
-	two.edges = slices.DeleteFunc(two.edges, func(d appsv1.Deployment) bool { return d.Name == first })
+	two.edges = slices.DeleteFunc(two.edges, func(d Edge) bool { return d.Name == first })
 	g.Expect(deploys(decide(two, testOptions, testNow))).To(Equal(map[string]int{wire.NameEdge: 4}), "the other edge would answer")
 }
 
@@ -98,9 +108,11 @@ func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 		"only the next hop": {func(w *world) {
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.7,192.168.100.3,192.168.100.4,192.168.100.5")
 		}, true},
-		"two edges instead":     {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "edges", "2") }, false},
-		"another lease time":    {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, false},
-		"a second definition's": {func(w *world) { w.edges[0].Labels = nil; w.edges[0].Name = "x" }, true},
+		"two edges instead":  {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "edges", "2") }, false},
+		"another lease time": {func(w *world) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, false},
+		"a second definition's": {func(w *world) {
+			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment { d.Labels, d.Name = nil, "x"; return d })
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := askFirst(t, "lb-ip")
@@ -117,7 +129,7 @@ func TestWhoAsks(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	n := plan.Networks[0]
 	at := func(n network.Network) map[string]string {
-		return made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Annotations
+		return made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Annotations
 	}
 	for _, two := range []bool{false, true} {
 		if two {
@@ -126,7 +138,7 @@ func TestWhoAsks(t *testing.T) {
 		g.Expect(at(n)[wire.AnnotationNetworks]).To(Equal(`[{"name":"oooi-clusters-vlan100","namespace":"x","ips":["192.168.100.5/24"],"interface":"net1"}]`))
 		g.Expect(at(n)[wire.AnnotationACDAddresses]).To(Equal("192.168.100.2,192.168.100.3,192.168.100.4"), "10.240.0.200 is not on the segment")
 	}
-	ask := made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
+	ask := made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
 	as := edge(t, w, plan).Spec.Template.Spec
 	g.Expect(ask.Containers).To(HaveLen(1))
 	g.Expect(ask.Containers[0].Args).To(ContainElements("edge", "acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
@@ -138,7 +150,7 @@ func TestWhoAsks(t *testing.T) {
 	}
 	g.Expect(ask.Containers[0].SecurityContext).To(Equal(as.Containers[0].SecurityContext))
 	n.Attachment.ResourceName = "bridge.network.kubevirt.io/br1"
-	limits := made(t, object(w, askDeployment(w, n, testOptions, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
+	limits := made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Spec.Containers[0].Resources.Limits
 	g.Expect(limits).To(HaveKey(HaveSuffix("br1")))
 }
 
@@ -162,9 +174,7 @@ func TestTakenAddress(t *testing.T) {
 	said := func(d decision) bool { return d.problems.Has(network.AddressInUse) }
 	taken := func(t *testing.T) world {
 		w := askFirst(t, "two-edges")
-		for i := range w.edges {
-			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-2 * time.Minute))
-		}
+		w.created(2 * time.Minute)
 		w.reports = []reported{{"clusters.vlan100", network.Report{Taken: []network.TakenAddress{router}}}}
 		return w
 	}
@@ -178,16 +188,15 @@ func TestTakenAddress(t *testing.T) {
 		w.set("oooi-acd-clusters-storage", running)
 		d = decide(w, testOptions, testNow)
 		g.Expect(deploys(d)).To(Equal(map[string]int{wire.NameACD: 1, wire.NameEdge: 2}), "the other network is served")
-		c, _ := condition(w, d, outcome{edges: w.change(t, d).edges}, testNow)
+		c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.change(t, d).edges}), testNow)
 		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
 	t.Run("edges of ours that still end are nobody", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
-		for i := range w.edges { // They end within 15 s, and who asks believes in them for a minute.
-			w.edges[i].CreationTimestamp = metav1.NewTime(testNow.Add(-74 * time.Second))
-		}
+		// They end within 15 s, and who asks believes in them for a minute.
+		w.created(74 * time.Second)
 		g.Expect(said(decide(w, testOptions, testNow))).To(BeFalse())
 		g.Expect(said(decide(w, testOptions, testNow.Add(time.Second)))).To(BeTrue())
 	})
@@ -229,8 +238,8 @@ func TestSlowTakeoverIsSaid(t *testing.T) {
 	}
 	g.Expect(slow).To(HaveLen(1))
 	g.Expect(slow[0].Detail).To(ContainSubstring("arp_announce is 2"))
-	c, _ := condition(w, d, outcome{edges: w.edges}, testNow)
-	g.Expect(c.Reason).To(Equal(ReadyWithWarnings))
+	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+	g.Expect(c.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 }
 
 // TestStaleReports go, and DHCP leases and what edges that there are told do not.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // names of the Deployments on vlan100.
@@ -51,7 +52,7 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 
 	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Eventually(func() int64 { return h.deployments(t, "vlan100")[0].Generation }).WithTimeout(patience).Should(BeNumerically(">", asked.Generation))
-	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(EdgeNotReady), ContainSubstring("looks whether the addresses are free")))
+	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressCheckPending)), ContainSubstring("checking for address conflicts")))
 	h.edgeServes(t)
 	h.wellServed(t)
 	g.Expect(h.names(t)()).To(Equal([]string{wire.EdgeDeploymentName(n, network.Edge{Number: 1}), wire.EdgeDeploymentName(n, network.Edge{Number: 2})}))
@@ -71,7 +72,7 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	h.annotate(t, "edge-node-selector", "rack=7")
 	g.Eventually(moved(2)).WithTimeout(patience).Should(BeTrue())
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(ReadyWithWarnings), ContainSubstring("edge "+edge(2).Name+" does not serve"), ContainSubstring("if the other fails, machines lose DHCP, DNS and the control plane")))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(explain.ReadyWithWarnings)), ContainSubstring(edge(2).Name+" is not ready"), ContainSubstring("If its peer also fails, network")))
 	again(t, r, h)
 	g.Expect(moved(1)()).To(BeFalse())
 	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionTrue))
@@ -82,7 +83,7 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	one := edge(1)
 	g.Expect(h.serves(t, &one)).To(Succeed())
 	h.wellServed(t)
-	g.Eventually(h.told(t, changeCuts)).WithTimeout(patience).Should(ConsistOf(ContainSubstring(one.Name+" is made anew"), ContainSubstring(two.Name+" is made anew")))
+	g.Eventually(h.told(t, reasonDisruption)).WithTimeout(patience).Should(ConsistOf(ContainSubstring("Recreating edge "+one.Name), ContainSubstring("Recreating edge "+two.Name)))
 }
 
 // told are the notes of Events with this reason.

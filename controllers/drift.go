@@ -1,6 +1,5 @@
-// This file decides whether somebody else changed what an edge runs, so that it is
-// known of two that were edited by hand that to put both back makes both anew. It is
-// pure.
+// This file decides whether someone else changed what an edge runs (drift). Such an
+// edge is restored like one of an older version: one of two at a time. It is pure.
 
 package controllers
 
@@ -18,11 +17,12 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// isEdited says whether somebody else wrote to live's template, and it differs from
-// u's in what he wrote. What an admission webhook makes of our own writes is ours: to
-// write it again changes nothing.
-func isEdited(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	if !slices.ContainsFunc(live.ManagedFields, isOthers) {
+// drifted says whether someone else wrote to live's pod template, and it differs from
+// u's in what they wrote. What an admission webhook makes of our own writes is not
+// drift: to apply it again changes nothing.
+func drifted(e Edge, u *unstructured.Unstructured) bool {
+	live := e.live
+	if !slices.ContainsFunc(live.ManagedFields, isForeign) {
 		return false
 	}
 	want := appsv1.Deployment{}
@@ -37,8 +37,8 @@ func isEdited(live appsv1.Deployment, u *unstructured.Unstructured) bool {
 	})
 }
 
-// isOthers says whether m has fields of a template that we write, and is not ours.
-func isOthers(m metav1.ManagedFieldsEntry) bool {
+// isForeign says whether m has fields of a template that we write, and is not ours.
+func isForeign(m metav1.ManagedFieldsEntry) bool {
 	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc([]string{"image", "args", "resources", wire.AnnotationNetworks}, func(field string) bool {
 		return bytes.Contains(m.FieldsV1.Raw, []byte(`"f:`+field+`"`))
 	})

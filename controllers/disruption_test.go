@@ -33,34 +33,34 @@ func TestCuts(t *testing.T) {
 		"nothing changes":    {func(*world, *Options) {}, nil},
 		"another lease time": {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "lease-time", "5m") }, nil},
 		"another image": {func(_ *world, o *Options) { o.Image += "2" }, []string{
-			"Edge " + second + " is made anew: each connection by it is cut once, as edge " + first + " takes its machines over first.",
-			"Edge " + second2 + " is made anew: each connection by it is cut once, as edge " + first2 + " takes its machines over first."}},
-		"the second's turn":           {func(w *world, _ *Options) { old(w, second) }, []string{"Edge " + second + " is made anew: each connection by it is cut once, as edge " + first + " takes"}},
+			"Recreating edge " + second + ". Edge " + first + " takes over its traffic first; open connections through " + second + " are reset once.",
+			"Recreating edge " + second2 + ". Edge " + first2 + " takes over its traffic first"}},
+		"the second's turn":           {func(w *world, _ *Options) { old(w, second) }, []string{"Recreating edge " + second + ". Edge " + first + " takes over"}},
 		"one that does not serve":     {func(w *world, _ *Options) { old(w, second); w.set(second, stopped) }, nil},
 		"one that waits for its turn": {func(w *world, _ *Options) { old(w, first); w.set(second, stopped) }, nil},
-		"one edge instead of two":     {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Edge " + second + " goes", "Edge " + second2 + " goes"}},
+		"one edge instead of two":     {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Removing edge " + second, "Removing edge " + second2}},
 		"other addresses": {func(w *world, _ *Options) {
 			w.Machines = nil
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6,192.168.100.3,192.168.100.8,192.168.100.9")
-		}, []string{"On network clusters/vlan100 next hop 192.168.100.2 becomes 192.168.100.6: all connections by its edges end, and machines learn the new addresses when they renew their lease, after half of 1h0m0s or sooner."}},
+		}, []string{"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed."}},
 		"a port is published no more": {func(w *world, _ *Options) {
 			n := &w.last.Networks[0]
 			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: n.ServiceAddress, Port: 8443, Default: "git:443"})
-		}, []string{"On network clusters/vlan100 nothing answers any more at 192.168.100.3:8443: connections to there end."}},
+		}, []string{"Network clusters/vlan100 no longer answers at 192.168.100.3:8443."}},
 		"an address is published no more": {func(w *world, _ *Options) {
 			n := &w.last.Networks[0]
 			gone := netip.MustParseAddr("10.240.0.201")
 			n.PublishedAddresses = append(n.PublishedAddresses[:len(n.PublishedAddresses):len(n.PublishedAddresses)], gone)
 			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: gone, Port: 6443, Default: "kube-apiserver:6443"})
-		}, []string{"nothing answers any more at 10.240.0.201:6443"}},
+		}, []string{"no longer answers at 10.240.0.201:6443"}},
 		"a network is retired": {func(w *world, _ *Options) {
 			gone := w.last.Networks[1]
 			gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
 			w.last.Networks = append(w.last.Networks[:2:2], gone)
 			live, _ := w.deployment(first2)
 			live.Name, live.Labels = wire.EdgeDeploymentName(gone, network.Edge{Number: 1}), wire.EdgeLabels(gone, network.Edge{Number: 1})
-			w.edges = append(w.edges, live)
-		}, []string{"Network clusters/backup is served no longer"}},
+			w.edges = append(w.edges, edgeOf(live))
+		}, []string{"Network clusters/backup is removed."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -81,13 +81,13 @@ func TestCuts(t *testing.T) {
 			for _, e := range w.edges {
 				w.set(e.Name, running)
 			}
-			for strings.Contains(sentences(decide(w, o, testNow)), "made anew") {
+			for strings.Contains(sentences(decide(w, o, testNow)), "Recreating") {
 				w = w.change(t, decide(w, o, testNow)) // The sibling's turn.
 				for _, e := range w.edges {
 					w.set(e.Name, running)
 				}
 			}
-			g.Expect(decide(w, o, testNow).cuts).To(BeEmpty(), "once")
+			g.Expect(decide(w, o, testNow).disruptions).To(BeEmpty(), "once")
 		})
 	}
 }
@@ -98,17 +98,17 @@ func TestTheOnlyEdgeIsMadeAnew(t *testing.T) {
 	w, plan := served(t, "one-edge")
 	w.edges, w.last = nil, plan
 	for _, e := range edges(t, w, plan) {
-		w.edges = append(w.edges, older(running(e)))
+		w.edges = append(w.edges, edgeOf(older(running(e))))
 	}
 	d := decide(w, testOptions, testNow)
-	g.Expect(d.cuts).To(HaveLen(1))
-	g.Expect(sentences(d)).To(ContainSubstring("as it is the only one, machines get no answer until it serves again"))
-	g.Expect(d.held).To(BeEmpty())
+	g.Expect(d.disruptions).To(HaveLen(1))
+	g.Expect(sentences(d)).To(ContainSubstring("the only available edge of its network. VMs get no answer until it is ready again"))
+	g.Expect(heldOf(d)).To(BeEmpty())
 }
 
 func sentences(d decision) string {
 	var all []string
-	for _, c := range d.cuts {
+	for _, c := range d.disruptions {
 		all = append(all, c.text)
 	}
 	return strings.Join(all, "\n")
@@ -127,6 +127,18 @@ func (c *takes) Apply(context.Context, runtime.ApplyConfiguration, ...client.App
 	return nil
 }
 
+func (c *takes) Status() client.SubResourceWriter { return &takesStatus{takes: c} }
+
+// takesStatus takes writes of a status.
+type takesStatus struct {
+	client.SubResourceWriter
+	takes *takes
+}
+
+func (c *takesStatus) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
+	return c.takes.Apply(ctx, o)
+}
+
 func (c *takes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
 	return c.Apply(nil, nil)
 }
@@ -142,11 +154,11 @@ func TestCutsAreSaidOnce(t *testing.T) {
 	gone.Name, gone.Attachment.Name = "clusters.backup", "backup"
 	w.last.Networks = append(w.last.Networks, gone)
 	goes := made(t, object(w, edgeDeployment(w, gone, gone.Edges[0], testOptions, w.controlPlane.Namespace)))
-	w.edges = append(w.edges, goes)
+	w.edges = append(w.edges, edgeOf(goes))
 	o := testOptions
 	o.Image += "2"
 	d := decide(w, o, testNow)
-	g.Expect(d.cuts).To(HaveLen(3))
+	g.Expect(d.disruptions).To(HaveLen(3))
 	says := func(writes int) (said string, err error) {
 		events := events.NewFakeRecorder(10)
 		r := &Reconciler{Client: &takes{left: writes}, Events: events, Metrics: NewMetrics(prometheus.NewRegistry()), Options: o}
@@ -159,16 +171,16 @@ func TestCutsAreSaidOnce(t *testing.T) {
 	}
 	said, err := says(100)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(strings.Count(said, "This change is applied now.")).To(Equal(1))
+	g.Expect(strings.Count(said, "A change is being applied.")).To(Equal(1))
 	// at is after how many writes of a pass c is said.
-	at := func(c cut) (writes int) {
+	at := func(c disruption) (writes int) {
 		for said := ""; writes < 100 && !strings.Contains(said, c.text); writes++ {
 			said, _ = says(writes)
 		}
 		return writes - 1
 	}
-	g.Expect(d.cuts[0].text).To(ContainSubstring("backup"))
-	g.Expect(at(d.cuts[0])).To(Equal(4), "the operator's rights, an account, its rights, the plan")
-	g.Expect(at(d.cuts[1])).To(BeNumerically(">", 4))
-	g.Expect(at(d.cuts[2])).To(BeNumerically(">", at(d.cuts[1])))
+	g.Expect(d.disruptions[0].text).To(ContainSubstring("backup"))
+	g.Expect(at(d.disruptions[0])).To(Equal(4), "the operator's rights, an account, its rights, the plan")
+	g.Expect(at(d.disruptions[1])).To(BeNumerically(">", 4))
+	g.Expect(at(d.disruptions[2])).To(BeNumerically(">", at(d.disruptions[1])))
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -19,9 +20,9 @@ func twoEdges(t *testing.T) (world, network.Plan) {
 	t.Helper()
 	w, plan := served(t, "two-edges")
 	for _, d := range edges(t, w, plan) {
-		w.edges = append(w.edges, running(d))
+		w.edges = append(w.edges, edgeOf(running(d)))
 	}
-	w.edges = slices.DeleteFunc(w.edges, isAsk)
+	w.edges = slices.DeleteFunc(w.edges, func(e Edge) bool { return e.Role == roleACD })
 	w.last = plan
 	return w, plan
 }
@@ -31,20 +32,20 @@ func twoEdges(t *testing.T) (world, network.Plan) {
 func (w world) change(t *testing.T, d decision) world {
 	t.Helper()
 	var out []appsv1.Deployment
-	for _, live := range w.edges {
-		o := metav1.PartialObjectMetadata{ObjectMeta: live.ObjectMeta}
+	for _, e := range w.edges {
+		o := metav1.PartialObjectMetadata{ObjectMeta: e.live.ObjectMeta}
 		o.SetGroupVersionKind(deploymentKind)
 		w.owned = append(w.owned, o)
 	}
 	gone := obsolete(w, d)
 	w.owned = nil
-	for _, live := range w.edges {
-		if !slices.ContainsFunc(gone, func(o metav1.PartialObjectMetadata) bool { return o.Name == live.Name }) {
-			out = append(out, live)
+	for _, e := range w.edges {
+		if !slices.ContainsFunc(gone, func(o metav1.PartialObjectMetadata) bool { return o.Name == e.Name }) {
+			out = append(out, e.live)
 		}
 	}
 	for _, u := range d.desired {
-		if u.GroupVersionKind() != deploymentKind || d.held[u.GetName()] {
+		if u.GroupVersionKind() != deploymentKind || d.does(u.GetName(), rollout.Hold) {
 			continue
 		}
 		i := slices.IndexFunc(out, func(x appsv1.Deployment) bool { return x.Name == u.GetName() })
@@ -57,18 +58,40 @@ func (w world) change(t *testing.T, d decision) world {
 			out[i].Generation, out[i].Status = was.Generation+1, was.Status
 		}
 	}
-	w.edges, w.last = out, d.plan
+	w.edges, w.last = edgesOf(out...), d.plan
 	return w
 }
 
 // set replaces what is known of one Deployment.
 func (w *world) set(name string, to func(appsv1.Deployment) appsv1.Deployment) {
 	w.edges = slices.Clone(w.edges)
-	for i, d := range w.edges {
-		if d.Name == name {
-			w.edges[i] = to(d)
+	for i, e := range w.edges {
+		if e.Name == name {
+			w.edges[i] = edgeOf(to(e.live))
 		}
 	}
+}
+
+// deployment is the Deployment of this name that exists.
+func (w world) deployment(name string) (appsv1.Deployment, bool) {
+	e, exists := w.edge(name)
+	return e.live, exists
+}
+
+// hasTemplate says whether live runs what u wants.
+func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
+	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !drifted(edgeOf(live), u)
+}
+
+// isDesiredEdge says whether u is the Deployment of an edge.
+func isDesiredEdge(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind() == deploymentKind && u.GetLabels()[wire.LabelName] == wire.NameEdge
+}
+
+// rolls says whether applying u ends a pod that serves.
+func rolls(w world, u *unstructured.Unstructured) bool {
+	live, exists := w.deployment(u.GetName())
+	return exists && edgeOf(live).Seen.Available && !hasTemplate(live, u)
 }
 
 func stopped(d appsv1.Deployment) appsv1.Deployment {
@@ -87,7 +110,7 @@ func unguarded(d appsv1.Deployment) appsv1.Deployment {
 }
 
 // ending is d while its former pod ends, before it has another one.
-func ending(d appsv1.Deployment) appsv1.Deployment {
+func terminating(d appsv1.Deployment) appsv1.Deployment {
 	one := int32(1)
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, TerminatingReplicas: &one}
 	return d
@@ -95,8 +118,10 @@ func ending(d appsv1.Deployment) appsv1.Deployment {
 
 func heldOf(d decision) []string {
 	var out []string
-	for name := range d.held {
-		out = append(out, name)
+	for _, s := range d.steps() {
+		if s.Action == rollout.Hold && s.Peer != "" {
+			out = append(out, s.Name)
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -113,7 +138,7 @@ func TestOneEdgeAtATime(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	o := testOptions
-	g.Expect(decide(w, o, testNow).held).To(BeEmpty(), "nothing changes")
+	g.Expect(heldOf(decide(w, o, testNow))).To(BeEmpty(), "nothing changes")
 	o.Image += "2"
 	d := decide(w, o, testNow)
 	g.Expect(heldOf(d)).To(Equal([]string{first2, first}))
@@ -129,7 +154,7 @@ func TestOneEdgeAtATime(t *testing.T) {
 	w = w.change(t, decide(w, o, testNow))
 	w.set(first2, running)
 	d = decide(w, o, testNow)
-	g.Expect(d.held).To(BeEmpty())
+	g.Expect(heldOf(d)).To(BeEmpty())
 	for _, u := range d.desired {
 		if isDesiredEdge(u) {
 			live, _ := w.deployment(u.GetName())
@@ -140,7 +165,7 @@ func TestOneEdgeAtATime(t *testing.T) {
 
 func TestRoll(t *testing.T) {
 	without := func(w *world, name string) {
-		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool { return d.Name == name })
+		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d Edge) bool { return d.Name == name })
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -170,7 +195,7 @@ func TestRoll(t *testing.T) {
 		}, []string{first}},
 		"the second's old pod still goes": {func(w *world) {
 			w.set(first, older)
-			w.set(second, ending)
+			w.set(second, terminating)
 		}, []string{first}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +216,7 @@ func TestSomeEdgeServes(t *testing.T) {
 		names := []string{first, second}
 		serving := func() (n int) {
 			for _, name := range names {
-				if d, there := w.deployment(name); there && available(d) {
+				if d, there := w.deployment(name); there && edgeOf(d).Seen.Available {
 					n++
 				}
 			}
@@ -210,7 +235,7 @@ func TestSomeEdgeServes(t *testing.T) {
 			case 1:
 				w.set(name, stopped)
 			case 2:
-				w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d appsv1.Deployment) bool { return d.Name == name })
+				w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(d Edge) bool { return d.Name == name })
 				if serving() == 0 { // Who takes both has taken the network.
 					w = plain
 				}
@@ -225,10 +250,10 @@ func TestSomeEdgeServes(t *testing.T) {
 				w.set(name, running)
 			}
 		}
-		if d := decide(w, o, testNow); len(d.held) > 0 || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		if d := decide(w, o, testNow); len(heldOf(d)) > 0 || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return isDesiredEdge(u) && rolls(w, u)
 		}) {
-			t.Fatalf("seed %d: not at its end: %v", seed, d.held)
+			t.Fatalf("seed %d: not at its end: %v", seed, heldOf(d))
 		}
 	}
 }
@@ -270,14 +295,14 @@ func TestASecondEdgeIsWishedNow(t *testing.T) {
 	d := decide(w, testOptions, testNow)
 	for range 2 {
 		w = w.change(t, d)
-		w.edges = []appsv1.Deployment{running(w.edges[0])}
+		w.edges = edgesOf(running(w.edges[0].live))
 		d = decide(w, testOptions, testNow)
 	}
 	g.Expect(w.edges[0].Name).To(HaveSuffix("-1"))
 	w.HostedCluster.Annotations = annotated(w, "edges", "2")
 	d = decide(w, testOptions, testNow)
-	g.Expect(d.held).To(BeEmpty())
-	g.Expect(d.cuts).To(BeEmpty())
+	g.Expect(heldOf(d)).To(BeEmpty())
+	g.Expect(d.disruptions).To(BeEmpty())
 	after := w.change(t, d)
 	g.Expect(after.edges).To(HaveLen(2))
 	g.Expect(after.edges[0]).To(Equal(w.edges[0]))

@@ -9,7 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // readySince is d, whose pod became ready that long ago.
@@ -33,21 +35,21 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 		edge   string
 		again  time.Duration
 	}{
-		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "serves")} }, "", whileServed},
-		"neither does":              {func(w *world) { w.reports = []reported{tells(1, "lost"), tells(2, "lost")} }, "edge 1", whileApart},
-		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "lost")} }, "edge 2", whileApart},
-		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Sibling: "lost"}}} }, "", whileServed},
-		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, stopped) }, "", whileServed},
-		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, readySince(time.Second)) }, "", whileApart},
+		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "serves")} }, "", resyncReady},
+		"neither does":              {func(w *world) { w.reports = []reported{tells(1, "lost"), tells(2, "lost")} }, "edge 1", rollout.PartitionInterval},
+		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "lost")} }, "edge 2", rollout.PartitionInterval},
+		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Sibling: "lost"}}} }, "", resyncReady},
+		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, stopped) }, "", resyncReady},
+		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, readySince(time.Second)) }, "", rollout.PartitionInterval},
 		"both serve for long": {func(w *world) {
 			w.reports = []reported{tells(1, "lost")}
 			w.set(first, readySince(time.Hour))
-			w.set(second, readySince(settled))
-		}, "edge 1", whileApart},
+			w.set(second, readySince(rollout.Settled))
+		}, "edge 1", rollout.PartitionInterval},
 		"the other edge is to go": {func(w *world) {
 			w.reports = []reported{tells(1, "lost")}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
-		}, "", whileServed},
+		}, "", resyncReady},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -62,8 +64,8 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 			}
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(d.problems[i].Detail).To(ContainSubstring(c.edge + " does not hear"))
-			verdict, _ := condition(w, d, outcome{edges: w.edges}, testNow)
-			g.Expect(verdict.Reason).To(Equal(ReadyWithWarnings))
+			verdict, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+			g.Expect(verdict.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))
 		})
 	}
@@ -73,28 +75,31 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 func TestHowSoonItIsLookedAgain(t *testing.T) {
 	asks := func(ago time.Duration) func(*world) {
 		return func(w *world) {
-			w.edges[0].CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
+			w.created(ago)
 		}
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
 		again  time.Duration
 	}{
-		"who asks was just made":    {asks(time.Second), whileAsking},
-		"who asks is to be made":    {func(w *world) { w.edges = nil }, whileAsking},
-		"long asked, and no answer": {asks(askedLong), whileAskingOn},
+		"who asks was just made":    {asks(time.Second), rollout.CheckInterval},
+		"who asks is to be made":    {func(w *world) { w.edges = nil }, rollout.CheckInterval},
+		"long asked, and no answer": {asks(2 * time.Minute), rollout.SlowCheckInterval},
 		"long asked, now by another pod": {func(w *world) {
 			asks(time.Hour)(w)
-			w.edges[0].Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, LastUpdateTime: metav1.NewTime(testNow.Add(-time.Second))}}
-		}, whileAsking},
-		"nobody has the addresses": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, whileServed},
+			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment {
+				d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, LastUpdateTime: metav1.NewTime(testNow.Add(-time.Second))}}
+				return d
+			})
+		}, rollout.CheckInterval},
+		"nobody has the addresses": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
 		"endpoints are written by hand": {func(w *world) {
 			w.set(w.edges[0].Name, running)
 			w.Services = slices.Clone(w.Services)
 			for i := range w.Services {
 				w.Services[i].Spec.Selector = nil
 			}
-		}, whileByHand},
+		}, resyncManualEndpoints},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := askFirst(t, "lb-ip")

@@ -9,6 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
 )
 
 // The states of a Deployment as the API server's controllers tell of them.
@@ -28,7 +30,7 @@ func drained(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 }
 
 // pending is d that was made then, and never ran.
-func pending(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
+func pterminating(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 	return func(d appsv1.Deployment) appsv1.Deployment {
 		d.CreationTimestamp = metav1.NewTime(testNow.Add(-ago))
 		return broken(ago, ago)(d)
@@ -39,10 +41,10 @@ func pending(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 func broken(ago, given time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 	return func(d appsv1.Deployment) appsv1.Deployment {
 		d = stopped(running(d))
-		if given < waitedFor {
+		if given < rollout.Deadline {
 			return withConditions(d, corev1.ConditionFalse, ago, corev1.ConditionTrue, "ReplicaSetUpdated", given)
 		}
-		return withConditions(d, corev1.ConditionFalse, ago, corev1.ConditionFalse, "ProgressDeadlineExceeded", given-waitedFor)
+		return withConditions(d, corev1.ConditionFalse, ago, corev1.ConditionFalse, "ProgressDeadlineExceeded", given-rollout.Deadline)
 	}
 }
 
@@ -74,8 +76,8 @@ func TestWhoIsWaitedFor(t *testing.T) {
 	}{
 		"serves":                               {upSince(minutes(60)), false, false},
 		"nothing is known":                     {stopped, false, false},
-		"just made":                            {pending(minutes(1)), false, false},
-		"pending since it was made":            {pending(minutes(11)), true, true},
+		"just made":                            {pterminating(minutes(1)), false, false},
+		"pending since it was made":            {pterminating(minutes(11)), true, true},
 		"drained":                              {drained(minutes(5)), false, false},
 		"drained for long":                     {drained(minutes(11)), true, true},
 		"drained for long, and not looked at":  {both(drained(minutes(11)), func(d appsv1.Deployment) appsv1.Deployment { d.Generation++; return d }), false, false},
@@ -87,8 +89,10 @@ func TestWhoIsWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			d := deployment(func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour)) })
-			g.Expect(isLate(c.of(d), testNow)).To(Equal(c.late))
-			g.Expect(isLame(c.of(d), testNow)).To(Equal(c.lame))
+			e := edgeOf(c.of(d))
+			health := rollout.Next(rollout.Network{Edges: []rollout.Edge{{Name: "e", Wanted: "v", Seen: e.Seen}}}, testNow).Steps[0].Health
+			g.Expect(health == rollout.Failed || health == rollout.Stuck).To(Equal(c.late))
+			g.Expect(health == rollout.Stuck).To(Equal(c.lame))
 		})
 	}
 }
@@ -106,8 +110,8 @@ func TestWhoGoesFirst(t *testing.T) {
 		"since the same moment":        {long, long, []string{first}},
 		"one does not serve":           {both(drained(time.Minute), older), long, []string{second}},
 		"neither, one for longer":      {both(drained(5*time.Minute), older), both(drained(time.Minute), older), []string{second}},
-		"neither, and one is late":     {both(pending(time.Hour), older), both(drained(time.Minute), older), nil},
-		"one is late, the other serve": {both(pending(time.Hour), older), long, []string{second}},
+		"neither, and one is late":     {both(pterminating(time.Hour), older), both(drained(time.Minute), older), nil},
+		"one is late, the other serve": {both(pterminating(time.Hour), older), long, []string{second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
@@ -160,11 +164,11 @@ func TestASiblingUnderWay(t *testing.T) {
 	}{
 		"comes, the other serves":                     {broken(minutes(5), minutes(5)), both(upSince(minutes(60)), older), []string{second}},
 		"comes, the other is not ready":               {broken(minutes(5), minutes(5)), both(drained(minutes(1)), older), []string{second}},
-		"can't be placed, the other serves":           {pending(minutes(11)), both(upSince(minutes(60)), older), nil},
+		"can't be placed, the other serves":           {pterminating(minutes(11)), both(upSince(minutes(60)), older), nil},
 		"was drained for long, the other serves":      {drained(minutes(11)), both(upSince(minutes(60)), older), nil},
 		"failed by what it is, the other serves":      {broken(minutes(60), minutes(60)), both(upSince(minutes(90)), older), []string{second}},
 		"failed by what it is, the other not either":  {broken(minutes(60), minutes(60)), both(drained(minutes(1)), older), nil},
-		"its former pod ends, the other is not ready": {ending, both(drained(minutes(1)), older), []string{second}},
+		"its former pod ends, the other is not ready": {terminating, both(drained(minutes(1)), older), []string{second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := twoEdges(t)
@@ -188,7 +192,7 @@ func TestAnEdgeWithoutAGuardIsMadeAnewFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
-			w.edges = slices.DeleteFunc(w.edges, func(d appsv1.Deployment) bool { return d.Name == second || d.Name == second2 })
+			w.edges = slices.DeleteFunc(w.edges, func(d Edge) bool { return d.Name == second || d.Name == second2 })
 			w.set(first, both(state, unguarded))
 			d := decide(w, testOptions, testNow)
 			g.Expect(heldOf(d)).To(Equal([]string{second}), "and not of another network, whose edge has a guard")
@@ -196,7 +200,7 @@ func TestAnEdgeWithoutAGuardIsMadeAnewFirst(t *testing.T) {
 			_, there := w.deployment(second)
 			g.Expect(there).To(BeFalse())
 			d = decide(w, testOptions, testNow)
-			g.Expect(d.held).To(BeEmpty())
+			g.Expect(heldOf(d)).To(BeEmpty())
 			_, there = w.change(t, d).deployment(second)
 			g.Expect(there).To(BeTrue())
 		})
@@ -229,8 +233,8 @@ func TestAnHeirThatCantCome(t *testing.T) {
 		heir  func(appsv1.Deployment) appsv1.Deployment
 		stays bool
 	}{
-		"starts":               {pending(time.Minute), true},
-		"can't be placed":      {pending(time.Hour), false},
+		"starts":               {pterminating(time.Minute), true},
+		"can't be placed":      {pterminating(time.Hour), false},
 		"fails by what it is":  {broken(time.Hour, time.Hour), true},
 		"drained for a moment": {drained(time.Minute), true},
 		"serves":               {upSince(time.Hour), false},
@@ -253,32 +257,31 @@ func TestLateIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	says := func(w world) string {
 		d := decide(w, testOptions, testNow)
-		_, text := verdict(d, outcome{edges: w.edges})
-		return text
+		return verdictOf(w, d, outcome{edges: w.edges}).Message
 	}
 	w, _ := twoEdges(t)
 	w.set(second, drained(time.Minute))
-	g.Expect(says(w)).To(And(ContainSubstring("edge "+second+" does not serve: its pod is not ready; if the other fails"), Not(ContainSubstring("annotation edges"))))
+	g.Expect(says(w)).To(And(ContainSubstring("/"+second+" is not ready. If its peer also fails"), Not(ContainSubstring("annotation edges"))))
 	w.set(second, drained(time.Hour))
-	g.Expect(says(w)).To(And(ContainSubstring("for more than 10 minutes"), ContainSubstring("set the annotation edges to 1, or edge-node-selector"), Not(ContainSubstring("former version"))))
+	g.Expect(says(w)).To(And(ContainSubstring("for more than 10 minutes"), ContainSubstring("set annotation edges to 1"), ContainSubstring("set annotation edge-node-selector"), Not(ContainSubstring("previous version"))))
 	w.set(second, broken(time.Hour, time.Hour))
 	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
 		d.CreationTimestamp = metav1.NewTime(testNow.Add(-48 * time.Hour))
 		return d
 	})
 	w.set(first, both(upSince(48*time.Hour), older))
-	g.Expect(says(w)).To(ContainSubstring("Edge " + first + " keeps its former version until this one serves"))
+	g.Expect(says(w)).To(ContainSubstring(first + " keeps its previous version until " + second + " is ready. To replace it anyway, delete Deployment " + first))
 
-	w.set(second, ending)
-	g.Expect(says(w)).To(ContainSubstring("its former pod has not ended yet (where its node is lost"))
+	w.set(second, terminating)
+	g.Expect(says(w)).To(ContainSubstring("If its node is lost, delete the Node"))
 	w.set(second, func(d appsv1.Deployment) appsv1.Deployment {
 		d.Status.TerminatingReplicas = nil
 		return d
 	})
-	g.Expect(says(w)).To(ContainSubstring("its pod is not ready"), "nothing is known")
+	g.Expect(says(w)).To(ContainSubstring("is not ready"), "nothing is known")
 	w.set(second, both(drained(time.Minute), func(d appsv1.Deployment) appsv1.Deployment {
 		d.Status.Replicas, d.Status.UpdatedReplicas = 0, 0
 		return d
 	}))
-	g.Expect(says(w)).To(ContainSubstring("its former pod has not ended yet"), "a cluster that doesn't count them")
+	g.Expect(says(w)).To(ContainSubstring("has not terminated"), "a cluster that doesn't count them")
 }

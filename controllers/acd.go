@@ -1,0 +1,59 @@
+// This file decides what follows from the reports of the address conflict detection
+// (ACD). It is pure, and probes nothing itself: a pod does (desired_acd.go). When that
+// pod runs is decided in package rollout.
+//
+// Before the first edge of a network exists, a router or another cluster may use the
+// addresses that the edges are to hold. A pod that holds one of them probes for the
+// others, and edges are created once it is ready. Where edges exist no pod can probe:
+// they answer for the addresses. Where someone deleted all edges a moment ago, no
+// check is needed.
+
+package controllers
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// edgesEnd is how long edges of ours that were removed may still seem to answer:
+// until they have ended, and the kernel of the probing pod, which believes an answer
+// for up to a minute, has probed again.
+const edgesEnd = (graceSeconds + 60) * time.Second
+
+// ownedUntilNow says whether edges of ours held n's addresses until now: one has
+// reported, and reports are removed when an address conflict detection begins. A
+// check would find these edges, which may answer for some seconds more.
+func (w world) ownedUntilNow(n network.Network) bool {
+	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
+		return was.Name == n.Name && was.Asker() == n.Asker() && slices.Equal(was.Asked(), n.Asked())
+	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
+}
+
+// inUse are the addresses that the address conflict detection of n found in use, now
+// or when it probed for others. Edges of ours that are still ending do not count.
+func (w world) inUse(n network.Network, now time.Time) []network.TakenAddress {
+	acd, exists := w.edge(wire.ACDDeploymentName(n))
+	if !exists || len(w.edgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {
+		return nil
+	}
+	var out []network.TakenAddress
+	for _, r := range w.reports {
+		if r.network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
+			out = append(out, r.Taken...)
+		}
+	}
+	return out
+}
+
+// inForce is the last plan without the networks of which an address is in use by
+// others. No VM was ever served there by our edges, so the user may change them.
+func (w world) inForce(now time.Time) network.Plan {
+	p := w.last
+	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
+		return len(n.InTheWay(w.inUse(n, now))) > 0
+	})
+	return p
+}

@@ -1,0 +1,138 @@
+// This file holds Edge: what is known of one Deployment of ours, made once from the
+// Deployment. Nothing else reads its labels, its conditions or its status.
+
+package controllers
+
+import (
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// A role is what a Deployment of ours is for.
+type role string
+
+const (
+	// roleEdge serves a network.
+	roleEdge role = "edge"
+	// roleACD detects address conflicts before the first edge of a network exists.
+	roleACD role = "acd"
+	// roleOther was created by another version of the operator, and is removed.
+	roleOther role = "other"
+)
+
+// An Edge is one Deployment of ours as it exists: an edge, or the address conflict
+// detection (ACD) of a network.
+type Edge struct {
+	Name, Namespace string
+	Role            role
+	// Network is the value of the network's label (wire.NetworkLabel).
+	Network string
+	// Number of the edge on its network, from 1. 0 for another role.
+	Number int
+	// Seen is its state as package rollout knows it, without Drifted and PeerLost,
+	// which depend on what is wanted and on reports.
+	Seen rollout.Seen
+	// Refused is the API server's message where it refuses the pod. Empty: it does not.
+	Refused string
+	// Ending says that there is no pod because the former one has not ended yet.
+	Ending bool
+	// avoided are the nodes that its pod prefers not to run on.
+	avoided []string
+	// live is the Deployment, for the detection of drift.
+	live appsv1.Deployment
+}
+
+// edgeOf is the only reader of a Deployment's labels, conditions and status.
+func edgeOf(d appsv1.Deployment) Edge {
+	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])
+	if err != nil {
+		number = 0
+	}
+	return Edge{
+		Name: d.Name, Namespace: d.Namespace, Network: d.Labels[wire.LabelNetwork], Number: number, Role: roleOf(d),
+		Seen: seenOf(d), Refused: refusedOf(d), Ending: ending(d), avoided: avoided(d), live: d,
+	}
+}
+
+func edgesOf(ds ...appsv1.Deployment) []Edge {
+	var out []Edge
+	for _, d := range ds {
+		out = append(out, edgeOf(d))
+	}
+	return out
+}
+
+func roleOf(d appsv1.Deployment) role {
+	switch d.Labels[wire.LabelName] {
+	case wire.NameEdge:
+		return roleEdge
+	case wire.NameACD:
+		return roleACD
+	}
+	return roleOther
+}
+
+func seenOf(d appsv1.Deployment) rollout.Seen {
+	s, up := d.Status, deploymentCondition(d, appsv1.DeploymentAvailable)
+	progress, progressed := progressOf(d)
+	return rollout.Seen{
+		Exists:   true,
+		Version:  d.Annotations[wire.AnnotationTemplate],
+		Unproven: d.Annotations[unprovenAnnotation] != "",
+		// The pod is the one that is wanted now, and is ready.
+		Available:   s.ObservedGeneration >= d.Generation && s.UpdatedReplicas > 0 && s.Replicas == s.UpdatedReplicas && s.AvailableReplicas > 0,
+		Observed:    s.ObservedGeneration >= d.Generation,
+		Unavailable: up.Status == corev1.ConditionFalse,
+		Since:       up.LastTransitionTime.Time,
+		Created:     d.CreationTimestamp.Time,
+		Progress:    progress,
+		Progressed:  progressed.LastUpdateTime.Time,
+	}
+}
+
+func progressOf(d appsv1.Deployment) (rollout.Progress, appsv1.DeploymentCondition) {
+	c := deploymentCondition(d, appsv1.DeploymentProgressing)
+	switch {
+	case c.Status == corev1.ConditionTrue && c.Reason == "NewReplicaSetAvailable":
+		return rollout.Complete, c
+	case c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
+		return rollout.Exceeded, c
+	}
+	return rollout.Unknown, c
+}
+
+func refusedOf(d appsv1.Deployment) string {
+	if c := deploymentCondition(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
+		return c.Message
+	}
+	return ""
+}
+
+// ending says whether d has no pod because a former one must end first. Not every
+// cluster counts pods that terminate.
+func ending(d appsv1.Deployment) bool {
+	s := d.Status
+	if s.ObservedGeneration < d.Generation || s.Replicas > 0 {
+		return false
+	}
+	if s.TerminatingReplicas != nil {
+		return *s.TerminatingReplicas > 0
+	}
+	progress, _ := progressOf(d)
+	return progress == rollout.Complete
+}
+
+// deploymentCondition is d's condition of a type, zero where it has none.
+func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
+	if i < 0 {
+		return appsv1.DeploymentCondition{}
+	}
+	return d.Status.Conditions[i]
+}

@@ -1,0 +1,137 @@
+// This file decides which problems follow from Deployments of ours that are not
+// ready. A network is served while one of its edges is. It is pure.
+
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// edgeProblems are those of all Deployments of ours that exist after d was carried out.
+func edgeProblems(d decision, edges []Edge) network.Problems {
+	var out network.Problems
+	for _, e := range edges {
+		switch {
+		case e.Role == roleACD:
+			out = append(out, checkProblem(d.plan, e))
+		case e.Role == roleEdge && !e.Seen.Available:
+			out = append(out, unavailable(d, e, edges))
+			out = append(out, overdue(d, e, edges)...)
+		}
+	}
+	return out
+}
+
+// checkProblem says that the network of acd has no edge yet.
+func checkProblem(p network.Plan, acd Edge) network.Problem {
+	name := networkName(p, acd.Network)
+	args := network.Args{"network": name, "deployment": acd.Name, "command": acd.command()}
+	cause := network.AddressCheckRunning
+	if acd.Refused != "" {
+		cause, args["error"] = network.AddressCheckRefused, acd.Refused
+	}
+	return network.NewProblem(cause, network.Subject{Kind: "Network", Name: name}, args)
+}
+
+// unavailable is why e is. Where its network has no other edge, VMs are served
+// nothing: an error, or Waiting while a first pod starts.
+func unavailable(d decision, e Edge, edges []Edge) network.Problem {
+	type causes struct{ one, all network.Cause }
+	c, args := causes{network.EdgePodNotReady, network.NetworkEdgeNotReady}, network.Args{
+		"network": networkName(d.plan, e.Network), "services": servicesOf(d.plan, e.Network), "command": e.command()}
+	switch {
+	case e.Refused != "":
+		c = causes{network.EdgePodRefused, network.NetworkEdgeRefused}
+		args["error"] = e.Refused
+	case e.Ending:
+		c = causes{network.EdgePodTerminating, network.NetworkEdgeTerminating}
+	}
+	if len(available(edges, e.Network)) > 0 {
+		return network.NewProblem(c.one, e.subject(), args)
+	}
+	p := network.NewProblem(c.all, e.subject(), args)
+	if e.starting() {
+		p.Severity = network.SeverityWaiting
+	}
+	return p
+}
+
+// overdue says what follows where e is not waited for any more: nothing protects its
+// peer's node from a drain, and its peer may be on hold for it.
+func overdue(d decision, e Edge, edges []Edge) network.Problems {
+	s, ok := d.stepOf(e.Name)
+	peer := slices.IndexFunc(edges, func(x Edge) bool { return x.Role == roleEdge && x.Network == e.Network && x.Name != e.Name })
+	if !ok || peer < 0 || s.Health != rollout.Failed && s.Health != rollout.Stuck {
+		return nil
+	}
+	args := network.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
+	out := network.Problems{network.NewProblem(network.EdgeOverdue, e.subject(), args, "edges", "edge-node-selector")}
+	if d.does(edges[peer].Name, rollout.Hold) {
+		held := network.Args{"edge": e.Name, "peer": edges[peer].Name}
+		out = append(out, network.NewProblem(network.EdgeRolloutHeld, edges[peer].subject(), held))
+	}
+	return out
+}
+
+// available are the edges on a network, by its label, that serve.
+func available(edges []Edge, label string) []Edge {
+	return slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Role != roleEdge || e.Network != label || !e.Seen.Available })
+}
+
+func (e Edge) subject() network.Subject {
+	return network.Subject{Kind: "Edge", Namespace: e.Namespace, Name: e.Name}
+}
+
+// command shows its pods.
+func (e Edge) command() string {
+	return fmt.Sprintf("kubectl -n %s describe pod -l %s=%s", e.Namespace, wire.LabelNetwork, e.Network)
+}
+
+// starting says whether e was given what it is to run a short while ago, and nothing
+// is known to be wrong.
+func (e Edge) starting() bool {
+	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
+}
+
+// lost says whether e was available with what it is to run, or could not become so in
+// time: no act of the operator is why it is unavailable now.
+func (e Edge) lost() bool {
+	return e.Role == roleEdge && !e.Seen.Available && e.Seen.Observed && !e.starting()
+}
+
+// networkName is what users call the network with this label.
+func networkName(p network.Plan, label string) string {
+	if n, ok := networkLabelled(p, label); ok {
+		return n.Attachment.String()
+	}
+	return label
+}
+
+// servicesOf are the servers of the network with this label.
+func servicesOf(p network.Plan, label string) string {
+	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "access to the control plane"}
+	n, ok := networkLabelled(p, label)
+	if !ok {
+		return "service"
+	}
+	var all []string
+	for _, s := range n.Services {
+		all = append(all, words[s])
+	}
+	return strings.Join(all, ", ")
+}
+
+func networkLabelled(p network.Plan, label string) (network.Network, bool) {
+	i := slices.IndexFunc(p.Networks, func(n network.Network) bool { return wire.NetworkLabel(n.Name) == label })
+	if i < 0 {
+		return network.Network{}, false
+	}
+	return p.Networks[i], true
+}

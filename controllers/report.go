@@ -1,0 +1,182 @@
+// This file writes the HostedCluster's condition, its Events and its log lines, all
+// only when they change. package explain has the words. It touches no other field,
+// and never updates: what HyperShift writes beside it stays.
+
+package controllers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// Reasons of Events that are not a condition's.
+const (
+	// optedOut: everything was removed.
+	optedOut = "OptedOut"
+	// actionServe and actionRemove are the actions that Events are about.
+	actionServe  = "Serve"
+	actionRemove = "Remove"
+)
+
+// A verdict is what is known of one hosted cluster after a decision was carried out:
+// all its problems, and what people are told. What is counted, reported and logged is
+// made from it alone.
+type verdict struct {
+	problems network.Problems
+	explain.Condition
+	// lost are edges that became unavailable by no act of the operator.
+	lost []Edge
+}
+
+func verdictOf(w world, d decision, o outcome) verdict {
+	problems := slices.Concat(d.problems, edgeProblems(d, o.edges))
+	s := explain.Status{
+		Plan: d.plan, Problems: problems, Applied: d.action == serve, Running: slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge }),
+		ReadyEdges: map[string]int{}, Neighbours: d.neighbours, Settings: Settings(w.Objects),
+	}
+	for _, n := range d.plan.Networks {
+		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))
+	}
+	return verdict{problems: problems, Condition: s.Condition(), lost: slices.DeleteFunc(slices.Clone(o.edges), func(e Edge) bool { return !e.lost() })}
+}
+
+// condition is what the HostedCluster should say. ok is false where it should say
+// nothing.
+func condition(w world, d decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
+	if d.action == remove {
+		return c, false
+	}
+	c = metav1.Condition{
+		Type:               ConditionType,
+		Status:             metav1.ConditionFalse,
+		ObservedGeneration: w.HostedCluster.Generation,
+		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
+		Reason:             string(v.Reason),
+		Message:            v.Message,
+	}
+	if v.Ready {
+		c.Status = metav1.ConditionTrue
+	}
+	if before := conditionOf(w.HostedCluster); before != nil && before.Status == c.Status {
+		c.LastTransitionTime = before.LastTransitionTime
+	}
+	return c, true
+}
+
+// conditionOf is our condition on hc, nil where it has none.
+func conditionOf(hc *hyperv1.HostedCluster) *metav1.Condition {
+	return meta.FindStatusCondition(hc.Status.Conditions, ConditionType)
+}
+
+// Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's
+// HostedCluster, NodePools, Services and NADs. The condition's message ends with it,
+// because annotations do not raise a generation: after a change a script can wait for
+// the new hash.
+func Settings(o hcp.Objects) string {
+	var all []string
+	add := func(kind string, of metav1.Object) {
+		for key, value := range of.GetAnnotations() {
+			if strings.HasPrefix(key, settings.Prefix) {
+				all = append(all, fmt.Sprintf("%q %q %q %q %q", kind, of.GetNamespace(), of.GetName(), key, value))
+			}
+		}
+	}
+	add("HostedCluster", o.HostedCluster)
+	for i := range o.NodePools {
+		add("NodePool", &o.NodePools[i])
+	}
+	for i := range o.Services {
+		add("Service", &o.Services[i])
+	}
+	for i := range o.NetworkAttachmentDefinitions {
+		add("NetworkAttachmentDefinition", &o.NetworkAttachmentDefinitions[i])
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// report writes the condition where it differs from what exists, once the decision is
+// carried out.
+func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome) error {
+	hc := w.HostedCluster
+	if d.action == ignore || o.unfinished {
+		return nil
+	}
+	v := verdictOf(w, d, o)
+	r.Metrics.observe(w, d, v)
+	before := conditionOf(hc)
+	want, ok := condition(w, d, v, r.Now())
+	switch {
+	case !ok && before == nil:
+		return nil
+	case ok && before != nil && *before == want:
+		return nil
+	}
+	status := map[string]any{}
+	if ok {
+		c, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want)
+		if err != nil {
+			return err
+		}
+		status["conditions"] = []any{c}
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
+	u.SetNamespace(hc.Namespace)
+	u.SetName(hc.Name)
+	err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the condition of HostedCluster %s: %w", clusterName(hc), err)
+	}
+	logCondition(logr.FromContextOrDiscard(ctx), d, v, ok)
+	r.announce(hc, before, v, ok)
+	return nil
+}
+
+// announce emits an Event where the condition's status or reason changed, not where
+// only words did, and one for each edge that was lost.
+func (r *Reconciler) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) {
+	if !exists {
+		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, actionRemove, "%s", explain.OptedOut)
+		return
+	}
+	if before == nil || (before.Status == metav1.ConditionTrue) != v.Ready || before.Reason != string(v.Reason) {
+		kind := corev1.EventTypeNormal
+		wasReady := before != nil && before.Status == metav1.ConditionTrue
+		if v.Severity == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
+			kind = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(hc, nil, kind, string(v.Reason), actionServe, "%s", v.Event())
+	}
+	for _, p := range v.problems {
+		lost := slices.ContainsFunc(v.lost, func(e Edge) bool { return p.Subject == e.subject() })
+		if lost && p.Reason == network.EdgeUnavailable && p.Cause != network.EdgeOverdue {
+			r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", explain.Problem(p).String())
+		}
+	}
+}
