@@ -236,13 +236,13 @@ func testMachines(t *testing.T, c cluster) {
 		}},
 	}
 	c.apply(t, vmi)
-	g.Eventually(func() string { n, _, _ := m.Machine("02:00:00:00:00:01"); return n }, "10s").Should(Equal("blue-1"))
-	_, address, _ := m.Machine("02:00:00:00:00:01")
+	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:01"); return n }, "10s").Should(Equal("blue-1"))
+	_, address, _ := m.VM("02:00:00:00:00:01")
 	g.Expect(address.String()).To(Equal("192.168.100.66"))
 	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"))
-	name, _, _ := m.Machine("02:00:00:00:00:aa")
+	name, _, _ := m.VM("02:00:00:00:00:aa")
 	g.Expect(name).To(Equal("blue-1"), "by its spec, before it runs")
-	_, _, ok := m.Machine("02:00:00:00:00:bb")
+	_, _, ok := m.VM("02:00:00:00:00:bb")
 	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
 	g.Expect(m.Gone("blue-1")).To(BeFalse())
 	g.Expect(m.Gone("blue-0")).To(BeTrue())
@@ -257,8 +257,8 @@ func testMachines(t *testing.T, c cluster) {
 			map[string]any{"name": "", "mac": "02:00:00:00:00:cc", "ipAddress": "192.168.100.4"}, map[string]any{"ipAddresses": "none"},
 		}},
 	}})
-	g.Eventually(func() string { n, _, _ := m.Machine("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "what can be read of it is")
-	_, _, ok = m.Machine("02:00:00:00:00:cc")
+	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "what can be read of it is")
+	_, _, ok = m.VM("02:00:00:00:00:cc")
 	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
 
 	// A younger one, by name as in the second it was made.
@@ -266,9 +266,9 @@ func testMachines(t *testing.T, c cluster) {
 	second.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "blue-2"}
 	second.Status.Interfaces[0].MAC = "02:00:00:00:00:02"
 	c.apply(t, second)
-	g.Eventually(func() netip.Addr { _, a, _ := m.Machine("02:00:00:00:00:02"); return a }, "10s").Should(Equal(address))
+	g.Eventually(func() netip.Addr { _, a, _ := m.VM("02:00:00:00:00:02"); return a }, "10s").Should(Equal(address))
 	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"), "who was first")
-	name, _, _ = m.Machine("02:00:00:00:00:aa")
+	name, _, _ = m.VM("02:00:00:00:00:aa")
 	g.Expect(name).To(Equal("blue-1"))
 	g.Expect(c.admin.Delete(t.Context(), second)).To(Succeed())
 	g.Expect(c.admin.Delete(t.Context(), vmi)).To(Succeed())

@@ -182,7 +182,7 @@ func inUse(leases []network.Lease, machines *Machines, now time.Time) []netip.Ad
 			continue
 		}
 		holder[l.Address] = l.MAC
-		if _, _, ok := machines.Machine(l.MAC); ok {
+		if _, _, ok := machines.VM(l.MAC); ok {
 			out = append(out, l.Address)
 		}
 	}

@@ -203,9 +203,9 @@ func (m *Machines) Ready() error {
 	return nil
 }
 
-// Machine is the name of the machine that has this MAC (lower case, colons), and
+// VM is the name of the machine that has this MAC (lower case, colons), and
 // the address it is reported to have, zero where none.
-func (m *Machines) Machine(mac string) (name string, address netip.Addr, ok bool) {
+func (m *Machines) VM(mac string) (name string, address netip.Addr, ok bool) {
 	n, ok := m.index.Load().byMAC[mac]
 	return n.machine, n.address, ok
 }

@@ -65,11 +65,11 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	}
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
-		Store:   store, Machines: machines, Metrics: metrics, Log: log,
+		Store:   store, VMs: machines, Metrics: metrics, Log: log,
 		Edge: source.Current().Edge.Number,
 	}
 	if kube != nil {
-		server.Strangers = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
+		server.UnknownClients = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
 	}
 	var status agent.Status
 	on := f.on()
@@ -78,7 +78,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { remember(ctx); return nil })
 	if f.runDir != "" {
 		var peer agent.Peer
-		server.Sibling = peer.Serves
+		server.PeerServes = peer.Serves
 		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
 	// It is ready once all leases and VMs are known. Until then it renews known leases:
@@ -110,10 +110,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 
 // leases are objects in a cluster, remembered in the run directory, else files.
 // The function remembers until its context ends.
-func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.Machines, func(context.Context), error) {
+func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := dhcp.OpenFiles(dir)
-		return files, dhcp.NoMachines{}, func(context.Context) {}, err
+		return files, dhcp.NoVMs{}, func(context.Context) {}, err
 	}
 	objects, machines := kube.Leases(ctx, n.Name), kube.Machines(ctx, n.CIDR)
 	if f.runDir == "" {

@@ -62,8 +62,8 @@ func TestEdgesShareClients(t *testing.T) {
 	}
 	boots()
 	counts(one, "offered", "DISCOVER", 2)
-	counts(two, "left-to-sibling", "DISCOVER", 1)
-	counts(two, "left-to-sibling", "REQUEST", 1)
+	counts(two, "left-to-peer", "DISCOVER", 1)
+	counts(two, "left-to-peer", "REQUEST", 1)
 	counts(two, "offered", "DISCOVER", 1)
 
 	one.dns.End()
@@ -73,11 +73,11 @@ func TestEdgesShareClients(t *testing.T) {
 	one.dns.Start()
 	says(two, shares, 2)
 	boots()
-	counts(two, "left-to-sibling", "DISCOVER", 2)
+	counts(two, "left-to-peer", "DISCOVER", 2)
 
 	g.Expect(two.command.Process.Signal(syscall.SIGKILL)).To(Succeed())
 	says(two, all, 2)
 	boots()
 	counts(two, "offered", "DISCOVER", 3)
-	g.Expect(scraped(t, wire.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-sibling"), "it is its machine")
+	g.Expect(scraped(t, wire.Socket(one.dir, "dhcp"))).NotTo(ContainSubstring("left-to-peer"), "it is its machine")
 }

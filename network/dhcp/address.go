@@ -1,5 +1,5 @@
-// This file decides which address a client gets. It decides the same for the
-// same MAC, plan and leases wherever it runs; it never reads a clock or writes.
+// This file decides which address a client gets. Equal MAC, plan and leases give the
+// same address on every edge. It reads no clock and writes nothing.
 
 package dhcp
 
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxProbes is how many addresses of a range are looked at for one client. A
-// larger range is never full of leases that we could keep.
+// maxProbes is how many addresses of a range are checked for one client. No larger
+// range is ever full.
 const maxProbes = 1 << 16
 
 // A client is one MAC on one network at one time.
@@ -23,20 +23,20 @@ type client struct {
 	known Known
 	now   time.Time
 	mac   string
-	// machine is the name of the cluster's machine with this MAC. Empty: none.
-	machine string
-	// reported is the address its machine is reported to have.
+	// vm is the name of the VM with this MAC. Empty: an unknown client.
+	vm string
+	// reported is the address that KubeVirt reports for the VM.
 	reported netip.Addr
 }
 
 func newClient(n network.Network, k Known, mac string, now time.Time) client {
 	c := client{n: n, known: k, now: now, mac: mac}
-	name, reported, ok := k.Machines.Machine(mac)
+	name, reported, ok := k.VMs.VM(mac)
 	if ok {
-		c.machine, c.reported = name, reported
-	} else if l, ok := k.Leases.Of(mac); ok && !k.Machines.Gone(l.Machine) {
-		// Machines may not have been seen yet; the lease remembers.
-		c.machine = l.Machine
+		c.vm, c.reported = name, reported
+	} else if l, ok := k.Leases.Of(mac); ok && !k.VMs.Gone(l.Machine) {
+		// VMs may not have been read yet; the lease has the name.
+		c.vm = l.Machine
 	}
 	return c
 }
@@ -53,10 +53,9 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address is the one for this client: what it has, as long as the plan lets it
-// keep that; else its reservation; else the hint (option 50, or what it says it
-// has); else a place in the range that follows from its MAC. False: there is none
-// for it now.
+// address returns the address for this client: the one it has if the plan permits it,
+// else its reservation, else the hint (option 50 or ciaddr), else a place in the range
+// that depends on its MAC. False: there is none.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if a := c.own(); a.IsValid() && (c.holds(a) || c.room()) {
 		return a, true
@@ -73,9 +72,8 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	return c.probe()
 }
 
-// own is the address the client has already, by lease or by what its machine is
-// reported to have; a lease that has run out says less than a report. Zero: none
-// that it may keep.
+// own returns the address that the client has, from a lease or from KubeVirt's report.
+// A report wins over an expired lease. Zero: none that it may keep.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -89,14 +87,13 @@ func (c client) own() netip.Addr {
 	return netip.Addr{}
 }
 
-// holds says whether a is the client's by a lease that lasts, so that nobody else
-// could get it.
+// holds reports whether the client has a lease on a that prevents its reassignment.
 func (c client) holds(a netip.Addr) bool {
 	l, ok := c.known.Leases.At(a)
 	return ok && l.MAC == c.mac && !l.Free(c.now, c.leaseTime(), false)
 }
 
-// permitted says whether the plan lets this client begin to use a.
+// permitted reports whether the plan permits this client to start using a.
 func (c client) permitted(a netip.Addr) bool {
 	if r := c.reservation(); r.IsValid() {
 		return a == r
@@ -104,21 +101,21 @@ func (c client) permitted(a netip.Addr) bool {
 	return c.n.DHCP.Range.Contains(a) && c.allowed(a)
 }
 
-// keeps says whether the plan lets this client keep a, which it has. A machine
-// that runs keeps an address outside of the range, too: it was there before us, or
-// the range was moved since, and a node whose address changes is lost to its
-// cluster until somebody mends it. Its own word is not enough: that address may be
-// in what another server gives. What is ours, excluded, or reserved for another it
-// does not keep, and its own reservation moves it as soon as that is free.
+// keeps reports whether the plan permits this client to keep its address a. A running
+// VM keeps an address outside the range, too: it may be older than oooi, or the range
+// has changed. A node whose address changes is lost to its cluster. The client's own
+// word is not enough, since the address may belong to another server's pool. A client
+// does not keep an address of an edge, an excluded one, or another's reservation. Its
+// own reservation replaces its address when that one is free.
 func (c client) keeps(a netip.Addr) bool {
 	r := c.reservation()
 	if r.IsValid() && (a == r || c.available(r)) {
 		return a == r
 	}
-	return (c.n.DHCP.Range.Contains(a) || c.machine != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
+	return (c.n.DHCP.Range.Contains(a) || c.vm != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
 }
 
-// allowed says whether a is neither ours nor excluded nor another's reservation.
+// allowed reports whether a is not an edge's, not excluded and not another's reservation.
 func (c client) allowed(a netip.Addr) bool {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.Address == a {
@@ -132,35 +129,34 @@ func (c client) excluded(a netip.Addr) bool {
 	return slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
 }
 
-// ours says whether a is an edge's, the router's, or published: never given,
-// whatever the plan's range says.
+// ours reports whether a belongs to an edge, to the router, or is published. Such an
+// address is never assigned, even inside the range.
 func (c client) ours(a netip.Addr) bool {
 	return a == c.n.NextHop || a == c.n.ServiceAddress || a == c.n.DHCP.Router ||
 		slices.Contains(c.n.ReservedAddresses, a) || slices.Contains(c.n.PublishedAddresses, a) ||
 		slices.ContainsFunc(c.n.Edges, func(e network.Edge) bool { return e.Address == a })
 }
 
-// available says whether nobody else has a.
+// available reports whether no other client has a.
 func (c client) available(a netip.Addr) bool {
 	if l, ok := c.known.Leases.At(a); ok {
 		if l.MAC == c.mac {
 			return true
 		}
-		gone := l.Machine != "" && c.known.Machines.Gone(l.Machine)
-		// What was declined is left alone but by the machine that is reported to use
-		// it all the same: whoever declined it was not that machine, or was mistaken.
-		mistaken := l.MAC == "" && c.machine != "" && c.reported == a
+		gone := l.Machine != "" && c.known.VMs.Gone(l.Machine)
+		// A declined address is in quarantine for all but the VM that KubeVirt reports to
+		// use it: another client declined it, or the VM was mistaken.
+		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
 		if !mistaken && !l.Free(c.now, c.leaseTime(), gone) {
 			return false
 		}
 	}
-	by := c.known.Machines.Reporter(a)
+	by := c.known.VMs.Reporter(a)
 	return by == "" || by == c.mac
 }
 
-// probe looks at the range from the MAC's place on. Addresses that nobody ever
-// had come first, then those whose lease is long over, then those that were only
-// offered.
+// probe searches the range from the place of the MAC. It prefers addresses that were
+// never assigned, then those with an expired lease, then those that were offered.
 func (c client) probe() (netip.Addr, bool) {
 	size, ok := rangeSize(c.n.DHCP.Range)
 	if !ok {
@@ -188,7 +184,7 @@ func (c client) probe() (netip.Addr, bool) {
 	return a, a.IsValid()
 }
 
-// rangeSize is how many addresses r has; false where it has none.
+// rangeSize returns the number of addresses of r; false if it has none.
 func rangeSize(r network.Range) (uint64, bool) {
 	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
 		return 0, false
@@ -203,19 +199,19 @@ func either(a, b netip.Addr) netip.Addr {
 	return b
 }
 
-// place is the same for the same MAC on every edge and in every version.
+// place is stable for a MAC, on every edge and in every version.
 func place(mac string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(mac))
 	x := h.Sum64()
-	// FNV leaves neighbouring MACs near each other; mix as MurmurHash3 ends.
+	// FNV maps similar MACs to similar values; this is MurmurHash3's finalizer.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	return x ^ x>>33
 }
 
-// isHost says whether a is one that a host of p may have: not its first (the
-// network's) or its last (everybody's).
+// isHost reports whether a is a host address of p: not its network or broadcast
+// address.
 func isHost(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && a != p.Masked().Addr() && a != broadcast(p)
 }

@@ -1,7 +1,6 @@
-// This file decides which of a network's edges answers a message that all of them
-// hear (RFC 3074), so that a client hears one answer. It never decides what is
-// answered, and nothing but the number of answers depends on it: two clients are
-// kept from one address by the write that precedes an ACK.
+// This file decides which edge replies to a message that both receive (RFC 3074), so
+// that a client gets one reply. It affects only the number of replies. The write
+// before an ACK prevents that two clients get one address.
 
 package dhcp
 
@@ -15,48 +14,48 @@ import (
 )
 
 const (
-	// delayed is the value of secs from which on a message is answered by every edge
-	// (RFC 3074's service delay): some clients make a new transaction of each try.
-	// Most ask again after three or four seconds.
+	// delayed is the value of secs from which on both edges reply (RFC 3074's service
+	// delay). Some clients use a new transaction for each try. Most retry after three or
+	// four seconds.
 	delayed = 3
-	// heardFor is how long it is remembered that a message was heard, at least.
+	// heardFor is the minimum time for which a received message is remembered.
 	heardFor = 30 * time.Second
-	// maxHeard messages are remembered of each such time.
+	// maxHeard messages are remembered for each such period.
 	maxHeard = 4096
 )
 
-// Sent is what is known of a message beside what it says.
+// Sent is what the server knows about a message besides its content.
 type Sent struct {
-	// Direct: it was sent to the service address, so no other edge has heard it.
+	// Direct: it was sent to the service VIP, so the peer has not received it.
 	Direct bool
-	// Again: it was heard before, or the DISCOVER of its transaction twice, so the edge
-	// that should have answered did not.
+	// Again: it was received before, or the DISCOVER of its transaction was received
+	// twice. So the selected edge did not reply.
 	Again bool
-	// SiblingServes: the network's other edge serves now.
-	SiblingServes bool
+	// PeerServes: the peer serves now.
+	PeerServes bool
 }
 
-// Leaves says whether edge leaves request to the other edge of n.
+// Defers reports whether edge leaves request to its peer.
 //
-// An INFORM is shared as what is answered, though it changes nothing: its client
-// asks again. A DECLINE and a RELEASE are every edge's: nobody answers them, so
-// nothing is heard twice, and their client does not send them again, so what is
-// left to an edge that has just gone would be lost. Who comes second finds it done.
-func Leaves(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
+// DISCOVER, REQUEST and INFORM are shared, since their client retries. Both edges
+// process a DECLINE and a RELEASE. They get no reply, and the client does not repeat
+// them, so a message that only a failed edge processed would be lost. The second edge
+// finds the work done.
+func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
 	default:
 		return false
 	}
 	isOne := slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Number == edge })
-	return isOne && len(n.Edges) > 1 && s.SiblingServes && !s.Direct && !s.Again &&
-		request.NumSeconds < delayed && answers(n, request) != edge
+	return isOne && len(n.Edges) > 1 && s.PeerServes && !s.Direct && !s.Again &&
+		request.NumSeconds < delayed && selected(n, request) != edge
 }
 
-// answers is the number of the edge that a client is assigned to, by its identifier,
-// else by its MAC (RFC 3074). A node's initrd and its root may so be answered by
-// different edges, which know of the same leases.
-func answers(n network.Network, request *dhcpv4.DHCPv4) int {
+// selected returns the number of the edge for a client, by its identifier or else by
+// its MAC (RFC 3074). Different edges may reply to a node's initrd and its root; both
+// know the same leases.
+func selected(n network.Network, request *dhcpv4.DHCPv4) int {
 	key := request.Options.Get(dhcpv4.OptionClientIdentifier)
 	if len(key) == 0 {
 		key = request.ClientHWAddr
@@ -64,7 +63,7 @@ func answers(n network.Network, request *dhcpv4.DHCPv4) int {
 	return n.Edges[int(bucket(key))%len(n.Edges)].Number
 }
 
-// bucket is Pearson's hash of a key, as RFC 3074 section 6 has it.
+// bucket is Pearson's hash of a key (RFC 3074 section 6).
 func bucket(key []byte) uint8 {
 	hash := uint8(len(key))
 	for _, b := range slices.Backward(key) {
@@ -93,23 +92,23 @@ var mixing = [256]uint8{
 	216, 131, 89, 21, 28, 133, 37, 153, 149, 80, 170, 68, 6, 169, 234, 151,
 }
 
-// A transmission is what the tries of one message have in common.
+// A transmission identifies all tries of one message.
 type transmission struct {
 	mac  [6]byte
 	xid  dhcpv4.TransactionID
 	kind dhcpv4.MessageType
 }
 
-// heard are the messages of the last heardFor, and of the time before that. True:
-// more than once.
+// heard holds the messages of the last heardFor, and of the period before. True: the
+// message was received more than once.
 type heard struct {
 	recent, older map[transmission]bool
 	since         time.Time // Of recent
 }
 
-// again remembers m, and says whether it was heard before, or follows an offer that
-// had to be asked for twice. What there is no room for counts as heard: rather two
-// answers than none.
+// again records m and reports whether it was received before, or follows an offer
+// that the client requested twice. If the table is full, it reports true: two replies
+// are better than none.
 func (h *heard) again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	if age := now.Sub(h.since); age < 0 || age >= heardFor {
 		h.older, h.recent, h.since = h.recent, map[transmission]bool{}, now

@@ -46,7 +46,7 @@ func TestBucket(t *testing.T) {
 	bucket := func(m *dhcpv4.DHCPv4) int {
 		found := -1
 		for _, e := range n.Edges {
-			if !dhcp.Leaves(n, e.Number, m, dhcp.Sent{SiblingServes: true}) {
+			if !dhcp.Defers(n, e.Number, m, dhcp.Sent{PeerServes: true}) {
 				g.Expect(found).To(Equal(-1), "one edge answers")
 				found = e.Number - 1
 			}
@@ -68,8 +68,8 @@ func TestBucket(t *testing.T) {
 }
 
 // TestLeaves: an edge leaves a message to the other only if that will answer it.
-func TestLeaves(t *testing.T) {
-	serves := dhcp.Sent{SiblingServes: true}
+func TestDefers(t *testing.T) {
+	serves := dhcp.Sent{PeerServes: true}
 	relayed := dhcpv4.WithRelay([]byte{192, 168, 100, 1})
 	for name, x := range map[string]struct {
 		n      network.Network
@@ -89,9 +89,9 @@ func TestLeaves(t *testing.T) {
 		"nobody answers a DECLINE":               {twice(), 1, message(decline, mac1, server(us), asks("20")), serves, false},
 		"nobody answers a RELEASE":               {twice(), 1, message(release, mac1, has("20")), serves, false},
 		"no message of DHCP":                     {twice(), 1, message(none, mac1), serves, false},
-		"sent to the service address":            {twice(), 1, message(request, mac1, has("20")), dhcp.Sent{Direct: true, SiblingServes: true}, false},
+		"sent to the service address":            {twice(), 1, message(request, mac1, has("20")), dhcp.Sent{Direct: true, PeerServes: true}, false},
 		"the other does not serve":               {twice(), 1, message(discover, mac1), dhcp.Sent{}, false},
-		"asked again":                            {twice(), 1, message(discover, mac1), dhcp.Sent{Again: true, SiblingServes: true}, false},
+		"asked again":                            {twice(), 1, message(discover, mac1), dhcp.Sent{Again: true, PeerServes: true}, false},
 		"two seconds after the first try":        {twice(), 1, message(discover, mac1, secs(2)), serves, true},
 		"three seconds after the first try":      {twice(), 1, message(discover, mac1, secs(3)), serves, false},
 		"one edge":                               {blue(), 1, message(discover, mac1), serves, false},
@@ -100,7 +100,7 @@ func TestLeaves(t *testing.T) {
 		"a client without an address of its own": {twice(), 1, &dhcpv4.DHCPv4{Options: dhcpv4.Options{53: {1}}}, serves, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(dhcp.Leaves(x.n, x.edge, x.m, x.sent)).To(Equal(x.leaves))
+			NewWithT(t).Expect(dhcp.Defers(x.n, x.edge, x.m, x.sent)).To(Equal(x.leaves))
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestNobodyIsLeftByBoth(t *testing.T) {
 	for i := range 256 {
 		for _, kind := range []dhcpv4.MessageType{discover, request, inform, decline, release} {
 			m := message(kind, fmt.Sprintf("02:00:00:00:03:%02x", i))
-			one, two := dhcp.Leaves(n, 1, m, dhcp.Sent{SiblingServes: true}), dhcp.Leaves(n, 2, m, dhcp.Sent{SiblingServes: true})
+			one, two := dhcp.Defers(n, 1, m, dhcp.Sent{PeerServes: true}), dhcp.Defers(n, 2, m, dhcp.Sent{PeerServes: true})
 			g.Expect(one && two).To(BeFalse())
 			g.Expect(one || two).To(Equal(kind != decline && kind != release), "one leaves it")
 			if kind == discover && !one {

@@ -38,13 +38,13 @@ func TestAddressesThatMachinesHave(t *testing.T) {
 		"RENEWING: reported":                       {world{machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "", false},
 		"RENEWING: reported outside of the range":  {world{machines: reporting(mac1, "254")}, request, with(has("254")), dhcp.Granted, ack, "254", mac1, "", false},
 		"RENEWING: outside, leased when it was in": {world{machines: isMachine, leases: []network.Lease{machine("254", mac1, hour)}}, request, with(has("254")), dhcp.Granted, ack, "254", "", "", true},
-		"RENEWING: outside, by its own word":       {world{machines: isMachine}, request, with(has("254")), dhcp.UnknownClient, none, "", "", "", false},
+		"RENEWING: outside, by its own word":       {world{machines: isMachine}, request, with(has("254")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: outside, of nobody's machine":   {world{leases: []network.Lease{held("254", mac1, hour)}}, request, with(has("254")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: the broadcast address":          {world{machines: reporting(mac1, "255")}, request, with(has("255")), dhcp.UnknownClient, none, "", "", "", false},
+		"RENEWING: the broadcast address":          {world{machines: reporting(mac1, "255")}, request, with(has("255")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: reported, and an edge's":        {world{machines: reporting(mac1, "4")}, request, with(has("4")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and published":        {world{n: published, machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and excluded": {
-			world{n: excluded, machines: reporting(mac1, "20")}, request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
+			world{n: excluded, machines: reporting(mac1, "20")}, request, with(has("20")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: reported, and its reservation is another": {
 			world{n: reserved, machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and its reservation is in use by another": {
@@ -58,7 +58,7 @@ func TestAddressesThatMachinesHave(t *testing.T) {
 			world{machines: reporting(mac2, "20"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
 		"RENEWING: reported elsewhere since its lease ran out": {
 			world{machines: reporting(mac1, "66"), leases: []network.Lease{machine("20", mac1, -hour)}}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "20", false},
-		"INIT-REBOOT: outside, by its own word": {world{machines: isMachine}, request, with(asks("254")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: outside, by its own word": {world{machines: isMachine}, request, with(asks("254")), dhcp.UnknownAddress, none, "", "", "", false},
 		"DISCOVER: option 50 outside":           {world{machines: isMachine}, discover, with(asks("254")), dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: reported outside":            {world{machines: reporting(mac1, "254")}, discover, nil, dhcp.Offered, offer, "254", "", "", false},
 		"SELECTING: another machine's, reported": {
@@ -75,21 +75,21 @@ func TestAddressesThatMachinesHave(t *testing.T) {
 func TestForeignMachines(t *testing.T) {
 	neighbour := "192.168.100.9"
 	check(t, map[string]row{
-		"DISCOVER":                       {world{n: strict}, discover, nil, dhcp.UnknownMachine, none, "", "", "", false},
+		"DISCOVER":                       {world{n: strict}, discover, nil, dhcp.UnknownClient, none, "", "", "", false},
 		"SELECTING: the neighbour's":     {world{n: strict}, request, with(server(neighbour), asks("20")), dhcp.OtherServer, none, "", "", "", false},
-		"SELECTING: ours":                {world{n: strict}, request, with(server(us), asks("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"INIT-REBOOT":                    {world{n: strict}, request, with(asks("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"INIT-REBOOT: another network":   {world{n: strict}, request, with(asks("10.0.0.1")), dhcp.UnknownMachine, none, "", "", "", false},
-		"REBINDING":                      {world{n: strict}, request, with(has("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"REBINDING: our machine's":       {world{n: strict, leases: others}, request, with(has("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"DECLINE":                        {world{n: strict, leases: others}, decline, with(server(us), asks("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"RELEASE: our machine's":         {world{n: strict, leases: others}, release, with(server(us), has("20")), dhcp.UnknownMachine, none, "", "", "", false},
-		"INFORM":                         {world{n: strict}, inform, with(has("200")), dhcp.UnknownMachine, none, "", "", "", false},
+		"SELECTING: ours":                {world{n: strict}, request, with(server(us), asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT":                    {world{n: strict}, request, with(asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: another network":   {world{n: strict}, request, with(asks("10.0.0.1")), dhcp.UnknownClient, none, "", "", "", false},
+		"REBINDING":                      {world{n: strict}, request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"REBINDING: our machine's":       {world{n: strict, leases: others}, request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"DECLINE":                        {world{n: strict, leases: others}, decline, with(server(us), asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"RELEASE: our machine's":         {world{n: strict, leases: others}, release, with(server(us), has("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INFORM":                         {world{n: strict}, inform, with(has("200")), dhcp.UnknownClient, none, "", "", "", false},
 		"REBINDING: ours":                {world{n: strict, machines: isMachine}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: ours from neighbour": {world{n: strict, machines: isMachine}, request, with(server(neighbour), asks("20")), dhcp.OtherServer, none, "", "", "", false},
 		"REBINDING: of a machine that is gone, once ours": {
 			world{n: strict, machines: cluster{seen: true}, leases: []network.Lease{{Address: at("20"), MAC: mac1, Machine: "blue-worker-1", Expires: now.Add(hour)}}},
-			request, with(has("20")), dhcp.UnknownMachine, none, "", "", "", false},
+			request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
 	})
 }
 
@@ -111,20 +111,20 @@ func TestKeptForMachines(t *testing.T) {
 	check(t, map[string]row{
 		"DISCOVER: all are free":                             {asking(), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: one more":                                 {asking(one), discover, nil, dhcp.Offered, offer, place, "", "", false},
-		"DISCOVER: strangers have two of five":               {asking(one, two), discover, nil, dhcp.KeptForMachines, none, "", "", "", false},
+		"DISCOVER: strangers have two of five":               {asking(one, two), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: ... one of which ran out":                 {asking(one, held("11", "02:00:00:00:00:03", -hour)), discover, nil, dhcp.Offered, offer, place, "", "", false},
-		"DISCOVER: ... one of which is in quarantine":        {asking(one, held("11", "", hour)), discover, nil, dhcp.KeptForMachines, none, "", "", "", false},
+		"DISCOVER: ... one of which is in quarantine":        {asking(one, held("11", "", hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: ... one of which is a machine's":          {owned(asking(one, two), cluster{names: map[string]string{two.MAC: "blue-worker-3"}}), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: ... one of which a machine reports":       {owned(asking(one), cluster{names: map[string]string{two.MAC: "blue-worker-3"}, reports: map[string]string{two.MAC: "192.168.100.11"}}), discover, nil, dhcp.Offered, offer, place, "", "", false},
-		"DISCOVER: ... one of which a machine had, now gone": {owned(asking(one, gone), cluster{seen: true}), discover, nil, dhcp.KeptForMachines, none, "", "", "", false},
-		"DISCOVER: four of which are not excluded":           {world{n: exclude, leases: []network.Lease{one}}, discover, nil, dhcp.KeptForMachines, none, "", "", "", false},
+		"DISCOVER: ... one of which a machine had, now gone": {owned(asking(one, gone), cluster{seen: true}), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
+		"DISCOVER: four of which are not excluded":           {world{n: exclude, leases: []network.Lease{one}}, discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: a machine":                                {owned(asking(one, two), isMachine), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"SELECTING: strangers have two of five":              {asking(one, two), request, with(server(us), asks("13")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: a machine":                               {owned(asking(one, two), isMachine), request, with(server(us), asks("13")), dhcp.Granted, ack, "13", mac1, "", false},
 		"RENEWING: what it holds":                            {asking(one, two, held("12", mac1, hour)), request, with(has("12")), dhcp.Granted, ack, "12", "", "", true},
 		"RENEWING: what it held until lately":                {asking(one, two, held("12", mac1, -time.Minute)), request, with(has("12")), dhcp.Granted, ack, "12", mac1, "", true},
 		"RENEWING: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), request, with(has("12")), dhcp.Refused, nak, "", "", "", false},
-		"DISCOVER: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), discover, nil, dhcp.KeptForMachines, none, "", "", "", false},
+		"DISCOVER: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"RENEWING: a lease that was lost":                    {asking(one, two), request, with(has("12")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: while machines are not known": {
 			world{n: small, leases: []network.Lease{one, two}, partial: true}, request, with(has("12")), dhcp.Granted, ack, "12", mac1, "", true},

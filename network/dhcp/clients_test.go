@@ -47,7 +47,7 @@ func blue() network.Network {
 // machines is a cluster's, by MAC.
 type machines map[string]string
 
-func (m machines) Machine(mac string) (string, netip.Addr, bool) {
+func (m machines) VM(mac string) (string, netip.Addr, bool) {
 	name, ok := m[mac]
 	return name, netip.Addr{}, ok
 }
@@ -104,7 +104,7 @@ func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Stor
 		t.Fatal(err)
 	}
 	server := &dhcp.Server{
-		Network: func() network.Network { return n }, Edge: 1, Store: store, Machines: machines{mac1: "blue-worker-1"}, Metrics: m,
+		Network: func() network.Network { return n }, Edge: 1, Store: store, VMs: machines{mac1: "blue-worker-1"}, Metrics: m,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, set := range settings {

@@ -2,41 +2,39 @@
 //
 // # Parts
 //
-//   - Reply is pure: what is answered to one message, what must be written before
-//     the answer leaves, and where it goes; Leaves, which edge answers
-//   - Leases, Machines and Store say what Reply reads and what Server writes;
-//     Files keeps leases without a cluster
+//   - Reply is pure: the reply to one message, what must be written first, and where
+//     the reply is sent. Defers decides which edge replies.
+//   - Leases, VMs and Store are what Reply reads and Server writes. Files stores
+//     leases without a cluster.
 //   - Server reads a UDP socket that the caller bound to the network's device,
-//     writes what Reply asks to have written, and answers
+//     writes leases and sends replies.
 //
-// # Several edges, one server
+// # Two edges, one server
 //
-// Every edge of a network answers with the same server identifier, and the
-// address a MAC is offered follows from the MAC, the plan and the leases alone:
-// whichever edge is heard first, the other agrees. Nothing is written for an
-// offer. The write that precedes an ACK is a compare-and-swap on the address. Which
-// edge answers a broadcast follows from a hash of the client (RFC 3074); the other
-// answers too where that edge does not serve, or the client asks again (Leaves).
+// Both edges of a network use the same server identifier. The address that a MAC is
+// offered depends only on the MAC, the plan and the leases, so both edges offer the
+// same one. An offer writes nothing. The write before an ACK is a compare-and-swap on
+// the address. A hash of the client selects the edge that replies to a broadcast
+// (RFC 3074). The other edge also replies if its peer does not serve, or if the client
+// asks again (Defers).
 //
-// # Who a client is
+// # Client identity
 //
-// Its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842) and
-// decides no more than which edge answers: a node's initrd and its root send
-// different ones, and cloned disks send the same.
+// A client is its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842)
+// and selects only the edge that replies. A node's initrd and its root send different
+// identifiers, and cloned disks send equal ones.
 //
-// # Who gets what
+// # Assignment
 //
-// A machine keeps the address that it has, by lease or by what KubeVirt reports of
-// it, before anybody is given one; so nothing new is promised until leases and
-// machines have been read. Clients that are no machines get what is left over when
-// as many addresses as the plan says are kept for machines (Room). A lease that
-// nobody has come back for in a day is forgotten.
+// A VM keeps its address, known from a lease or from KubeVirt, before any address is
+// assigned. So the server assigns nothing until it has read leases and VMs. Unknown
+// clients get the addresses that are not reserved for VMs (PoolRemaining). A lease is
+// deleted one day after its address became free.
 //
 // # Without privileges
 //
-// There is no raw socket, so an answer to a client without an address is sent to
-// 255.255.255.255 also where the client did not ask for broadcast (RFC 2131
-// section 4.1 allows what the broadcast flag asks for; clients take it). Nothing
-// probes an address before it is offered; a client that finds its address in use
-// says so (DHCPDECLINE).
+// There is no raw socket. So a reply to a client without an address goes to
+// 255.255.255.255, even if the client did not set the broadcast flag (RFC 2131 section
+// 4.1); clients accept it. The server does not probe an address before it offers it.
+// A client that detects a conflict sends DHCPDECLINE.
 package dhcp

@@ -57,7 +57,7 @@ func (l *lagging) tell() {
 
 // hears is what a Server does about a message that it does not leave.
 func (l *lagging) hears(t *testing.T, m *dhcpv4.DHCPv4, clock time.Time, others ...*lagging) dhcp.Verdict {
-	known := dhcp.Known{Leases: l, Machines: dhcp.NoMachines{}, Complete: true, Offered: func(a netip.Addr) string { return l.offers[a] }}
+	known := dhcp.Known{Leases: l, VMs: dhcp.NoVMs{}, Complete: true, Offered: func(a netip.Addr) string { return l.offers[a] }}
 	for range 4 {
 		v := dhcp.Reply(l.n, known, m, clock)
 		if v.Outcome == dhcp.Offered {

@@ -36,7 +36,7 @@ func serveTwice(t *testing.T) edges {
 	}
 	e := edges{sees: &atomic.Bool{}}
 	e.sees.Store(true)
-	on, sees := segment(t), func(s *dhcp.Server) { s.Sibling = e.sees.Load }
+	on, sees := segment(t), func(s *dhcp.Server) { s.PeerServes = e.sees.Load }
 	e.site = serveOn(t, on, twice(), files, sees)
 	e.two = serveOn(t, on, twice(), files, sees, func(s *dhcp.Server) { s.Edge = 2 })
 	e.files = files
@@ -109,10 +109,10 @@ func TestOneEdgeAnswers(t *testing.T) {
 		one(message(request, mac, asks("10.9.8.7")), nak)
 	}
 	for _, x := range []site{e.site, e.two} {
-		w.Expect(x.said(discover, dhcp.LeftToSibling)).To(BeNumerically("~", 8, 6))
+		w.Expect(x.said(discover, dhcp.LeftToPeer)).To(BeNumerically("~", 8, 6))
 	}
-	w.Expect(e.said(discover, dhcp.LeftToSibling) + e.two.said(discover, dhcp.LeftToSibling)).To(Equal(16))
-	w.Expect(e.said(request, dhcp.LeftToSibling) + e.two.said(request, dhcp.LeftToSibling)).To(Equal(48))
+	w.Expect(e.said(discover, dhcp.LeftToPeer) + e.two.said(discover, dhcp.LeftToPeer)).To(Equal(16))
+	w.Expect(e.said(request, dhcp.LeftToPeer) + e.two.said(request, dhcp.LeftToPeer)).To(Equal(48))
 	one(message(inform, mac1, has("200")), ack)
 	e.ear.send(message(request, mac1, server("192.168.100.9"), asks("20")), everybody)
 	one(message(discover, mac1), offer)
@@ -198,11 +198,11 @@ func TestTheOtherEdgeStepsIn(t *testing.T) {
 		w.Expect(heard).NotTo(BeEmpty())
 		w.Expect(slices.Max(slices.Collect(maps.Values(heard)))).To(Equal(1), "one offer to each try")
 	}
-	w.Expect(e.said(discover, dhcp.LeftToSibling)).To(BeNumerically(">", 0))
-	w.Expect(e.two.said(discover, dhcp.LeftToSibling)).To(BeNumerically(">", 0))
+	w.Expect(e.said(discover, dhcp.LeftToPeer)).To(BeNumerically(">", 0))
+	w.Expect(e.two.said(discover, dhcp.LeftToPeer)).To(BeNumerically(">", 0))
 
 	e.two.stop()
-	left := func() int { return e.said(discover, dhcp.LeftToSibling) + e.said(request, dhcp.LeftToSibling) }
+	left := func() int { return e.said(discover, dhcp.LeftToPeer) + e.said(request, dhcp.LeftToPeer) }
 	tries := func(mac string, more ...string) int {
 		m, before := e.guest(mac), left()
 		w.Expect(m.run("udhcpc", m.udhcpc(append(more, "-n", "-q")...)...)).To(Succeed(), mac)

@@ -1,5 +1,5 @@
-// This file keeps leases as files, one for each address, for a server without a
-// cluster. Each is written whole, flushed, and put in its place in one step.
+// This file stores leases as files, one for each address, for a server without a
+// cluster. Each file is written, flushed and renamed atomically.
 
 package dhcp
 
@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Files are leases in memory, and in a directory where there is one.
+// Files stores leases in memory, and in a directory if one is given.
 type Files struct {
 	dir  string
 	lock *os.File
@@ -33,9 +33,8 @@ type Files struct {
 	byMAC  map[string]netip.Addr
 }
 
-// OpenFiles reads the leases in dir and keeps others out of it. A file that can't
-// be read keeps its address from everybody. With an empty dir leases last as long
-// as the process.
+// OpenFiles reads the leases in dir and locks it. The address of an unreadable file is
+// not assigned. With an empty dir, leases exist only in memory.
 func OpenFiles(dir string) (*Files, error) {
 	f := &Files{dir: dir, leases: map[netip.Addr]network.Lease{}, byMAC: map[string]netip.Addr{}}
 	if dir == "" {
@@ -64,7 +63,7 @@ func OpenFiles(dir string) (*Files, error) {
 		}
 		read = append(read, readFile(filepath.Join(dir, e.Name()), a))
 	}
-	// Where a MAC has several, the one that lasts longest counts.
+	// Of several leases of a MAC, the one that expires last counts.
 	slices.SortFunc(read, func(a, b network.Lease) int { return a.Expires.Compare(b.Expires) })
 	for _, l := range read {
 		f.put(l)
@@ -81,7 +80,7 @@ func readFile(path string, a netip.Addr) network.Lease {
 	return network.Lease{Address: a, Expires: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// Close lets others use the directory.
+// Close unlocks the directory.
 func (f *Files) Close() error {
 	if f.lock == nil {
 		return nil
@@ -89,10 +88,10 @@ func (f *Files) Close() error {
 	return f.lock.Close()
 }
 
-// Ready is nil: everything was read when the directory was opened.
+// Ready returns nil: OpenFiles has read everything.
 func (f *Files) Ready() error { return nil }
 
-// At is the lease on an address.
+// At returns the lease on an address.
 func (f *Files) At(a netip.Addr) (network.Lease, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -100,7 +99,7 @@ func (f *Files) At(a netip.Addr) (network.Lease, bool) {
 	return l, ok
 }
 
-// Of is the lease of a MAC, the one that was written last.
+// Of returns the lease of a MAC; of several, the one written last.
 func (f *Files) Of(mac string) (network.Lease, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -108,14 +107,14 @@ func (f *Files) Of(mac string) (network.Lease, bool) {
 	return l, ok
 }
 
-// All leases, in no order.
+// All returns all leases, in no order.
 func (f *Files) All() []network.Lease {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return slices.Collect(maps.Values(f.leases))
 }
 
-// Replace writes next where was is what is known of its address.
+// Replace writes next if was is the stored lease of its address.
 func (f *Files) Replace(_ context.Context, was, next network.Lease) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +134,7 @@ func (f *Files) Replace(_ context.Context, was, next network.Lease) error {
 	return nil
 }
 
-// Remove deletes a lease where it is still as was says.
+// Remove deletes a lease if it still equals was.
 func (f *Files) Remove(_ context.Context, was network.Lease) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +156,7 @@ func (f *Files) Remove(_ context.Context, was network.Lease) error {
 	return nil
 }
 
-// put holds the lock, or is alone.
+// put stores l in memory. The caller holds the lock or is alone.
 func (f *Files) put(l network.Lease) {
 	if old, ok := f.leases[l.Address]; ok && f.byMAC[old.MAC] == l.Address {
 		delete(f.byMAC, old.MAC)
@@ -168,7 +167,7 @@ func (f *Files) put(l network.Lease) {
 	}
 }
 
-// writeFile is durable when it returns, and never seen half.
+// writeFile writes atomically and durably.
 func writeFile(dir, name string, content []byte) error {
 	t, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {

@@ -71,7 +71,7 @@ func TestNobodyElsesAddress(t *testing.T) {
 		for step := range 3000 {
 			clock = clock.Add(time.Duration(r.IntN(200)) * time.Second)
 			mac := fmt.Sprintf("02:00:00:00:00:%02x", r.IntN(12))
-			known := dhcp.Known{Leases: late.Over(store), Machines: dhcp.NoMachines{}, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			known := dhcp.Known{Leases: late.Over(store), VMs: dhcp.NoVMs{}, Complete: true, Offered: func(netip.Addr) string { return "" }}
 			var m *dhcpv4.DHCPv4
 			mine := has[mac]
 			held := mine.IsValid() && uses[mine].MAC == mac && clock.Before(uses[mine].Expires)
@@ -142,13 +142,13 @@ func FuzzReply(f *testing.F) {
 	}
 	n := blue()
 	w := world{leases: []network.Lease{held("20", mac1, time.Hour)}}
-	known, two, seen := w.known(), twice(), dhcp.Sent{SiblingServes: true}
+	known, two, seen := w.known(), twice(), dhcp.Sent{PeerServes: true}
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		m, err := dhcpv4.FromBytes(packet)
 		if err != nil {
 			return
 		}
-		if dhcp.Leaves(two, 1, m, seen) && dhcp.Leaves(two, 2, m, seen) {
+		if dhcp.Defers(two, 1, m, seen) && dhcp.Defers(two, 2, m, seen) {
 			t.Fatal("left by both")
 		}
 		v := dhcp.Reply(n, known, m, now)
@@ -187,8 +187,8 @@ func TestMachinesAlwaysFit(t *testing.T) {
 		clock := now
 		// boots says whether the client has an address in the end.
 		boots := func(mac string) bool {
-			k := dhcp.Known{Leases: store, Machines: machines, Complete: true, Offered: func(netip.Addr) string { return "" }}
-			k.Room = func() int { return dhcp.Room(n, k, clock) }
+			k := dhcp.Known{Leases: store, VMs: machines, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			k.PoolRemaining = func() int { return dhcp.PoolRemaining(n, k, clock) }
 			offer := dhcp.Reply(n, k, message(dhcpv4.MessageTypeDiscover, mac), clock)
 			if offer.Answer == nil {
 				return false

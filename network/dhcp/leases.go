@@ -1,5 +1,4 @@
-// This file says what the answers depend on, as small interfaces: who has which
-// address, and which machines there are. It holds no lease itself.
+// This file declares what replies depend on: leases and VMs. It stores no lease.
 
 package dhcp
 
@@ -10,81 +9,81 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is what is known of who has which address.
+// Leases is the read access to leases.
 type Leases interface {
-	// At is the lease on an address, expired or not.
+	// At returns the lease on an address, expired or not.
 	At(netip.Addr) (network.Lease, bool)
-	// Of is the lease of a MAC, the one that lasts longest where there are several.
+	// Of returns the lease of a MAC; of several, the one that expires last.
 	Of(mac string) (network.Lease, bool)
 }
 
-// A Store keeps leases so that they outlive the server.
+// A Store keeps leases beyond the life of the server.
 type Store interface {
 	Leases
-	// Ready is nil when every lease that there was is known. Until then nothing
-	// new is promised.
+	// Ready returns nil once all leases were read. Until then the server assigns
+	// nothing.
 	Ready() error
-	// Replace writes next where was is what is known of next.Address (the zero
-	// Lease: nothing), and returns when it is durable. An error that is
-	// fs.ErrExist: somebody else wrote that address, and is known by now.
+	// Replace writes next if was is the stored lease of next.Address (the zero Lease:
+	// none), and returns when it is durable. fs.ErrExist: another writer changed the
+	// address, and the store knows the new lease.
 	Replace(ctx context.Context, was, next network.Lease) error
-	// Remove deletes a lease where it is still as was says.
+	// Remove deletes a lease if it still equals was.
 	Remove(ctx context.Context, was network.Lease) error
-	// All leases that are known, in no order.
+	// All returns all known leases, in no order.
 	All() []network.Lease
 }
 
-// Machines is what is known of the cluster's machines.
-type Machines interface {
-	// Machine is the name of the machine with this MAC, and the address it is
-	// reported to have on the network, zero where none.
-	Machine(mac string) (name string, address netip.Addr, ok bool)
-	// Reporter is the MAC of the machine that is reported to have address. Empty:
-	// none is.
+// VMs is the read access to the VMs of the cluster.
+type VMs interface {
+	// VM returns the name of the VM with this MAC, and the address that KubeVirt
+	// reports for it on the network (zero: none).
+	VM(mac string) (name string, address netip.Addr, ok bool)
+	// Reporter returns the MAC of the VM for which KubeVirt reports address. Empty:
+	// none.
 	Reporter(address netip.Addr) string
-	// Gone says that there surely is no machine of this name.
+	// Gone reports that no VM of this name exists. False if that is not certain.
 	Gone(name string) bool
-	// Ready is nil when every machine that there was is known. Until then nothing
-	// new is promised: a machine may have it.
+	// Ready returns nil once all VMs were read. Until then the server assigns nothing,
+	// since a VM may have the address.
 	Ready() error
 }
 
-// NoMachines knows none: every client is served from the pool.
-type NoMachines struct{}
+// NoVMs knows no VM: every client gets its address from the pool.
+type NoVMs struct{}
 
-// Machine is none.
-func (NoMachines) Machine(string) (string, netip.Addr, bool) { return "", netip.Addr{}, false }
+// VM returns none.
+func (NoVMs) VM(string) (string, netip.Addr, bool) { return "", netip.Addr{}, false }
 
-// Reporter is nobody.
-func (NoMachines) Reporter(netip.Addr) string { return "" }
+// Reporter returns none.
+func (NoVMs) Reporter(netip.Addr) string { return "" }
 
-// Gone is never sure.
-func (NoMachines) Gone(string) bool { return false }
+// Gone is always false.
+func (NoVMs) Gone(string) bool { return false }
 
-// Ready is nil: there is nothing to wait for.
-func (NoMachines) Ready() error { return nil }
+// Ready returns nil.
+func (NoVMs) Ready() error { return nil }
 
-// Known is everything that an answer depends on beside the plan and the clock.
+// Known is what a reply depends on, besides the plan and the time.
 type Known struct {
-	Leases   Leases
-	Machines Machines
-	// Offered is the MAC that an address was offered to a moment ago, so that two
-	// machines that start together are not offered the same. Empty: to none. It
-	// is a courtesy: the write before the ACK decides.
+	Leases Leases
+	VMs    VMs
+	// Offered returns the MAC to which an address was offered a moment ago. Empty: none.
+	// It avoids equal offers to VMs that start together. The write before the ACK
+	// decides.
 	Offered func(netip.Addr) string
-	// Room is how many more addresses clients may get that are no machines (Room).
-	// Nil: there is no limit, as where machines can't be told from others.
-	Room func() int
-	// Complete: every lease and every machine that there was is known.
+	// PoolRemaining returns how many more addresses unknown clients may get. Nil: no
+	// limit, since VMs are not known.
+	PoolRemaining func() int
+	// Complete: all leases and VMs were read.
 	Complete bool
 }
 
-// Late are leases that were granted while they could not be written, by address.
-// They are only ever known clients' own.
+// Late holds leases that were granted but could not be written, by address. All are
+// renewals of known clients.
 type Late map[netip.Addr]network.Lease
 
-// Over is what is known together: a late lease counts as long as nobody else is
-// written at its address.
+// Over returns the late leases on top of the written ones. A late lease counts while
+// no other client has its address.
 func (l Late) Over(written Leases) Leases { return layered{l, written} }
 
 type layered struct {
@@ -92,7 +91,7 @@ type layered struct {
 	written Leases
 }
 
-// At is the late lease, or the written one.
+// At returns the late lease, or the written one.
 func (l layered) At(a netip.Addr) (network.Lease, bool) {
 	written, ok := l.written.At(a)
 	late, is := l.late[a]
@@ -102,7 +101,7 @@ func (l layered) At(a netip.Addr) (network.Lease, bool) {
 	return written, ok
 }
 
-// Of is the lease of a MAC that lasts longest.
+// Of returns the lease of a MAC that expires last.
 func (l layered) Of(mac string) (network.Lease, bool) {
 	best, ok := l.written.Of(mac)
 	for _, late := range l.late {

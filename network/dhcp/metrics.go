@@ -1,4 +1,4 @@
-// This file counts. It never registers with the process's own registry.
+// This file holds the metrics. It does not use the global registry.
 
 package dhcp
 
@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics of one server.
+// Metrics holds the metrics of one server.
 type Metrics struct {
 	messages *prometheus.CounterVec
 	dropped  *prometheus.CounterVec
@@ -16,7 +16,7 @@ type Metrics struct {
 	late     prometheus.Gauge
 }
 
-// NewMetrics makes the counters and registers them with r.
+// NewMetrics creates the metrics and registers them with r.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{

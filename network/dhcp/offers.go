@@ -1,6 +1,5 @@
-// This file remembers what was offered a moment ago. It is bounded, in memory, and
-// a courtesy only: nothing depends on it but that two machines that start in the
-// same second are not offered the same address.
+// This file remembers recent offers, in bounded memory. It only avoids that two VMs
+// that start in the same second are offered the same address.
 
 package dhcp
 
@@ -14,7 +13,7 @@ const (
 	maxOffers = 4096
 )
 
-// offered addresses, and to whom.
+// offered holds the offered addresses and their clients.
 type offered map[netip.Addr]offer
 
 type offer struct {

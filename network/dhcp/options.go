@@ -1,5 +1,5 @@
-// This file decides what an answer tells a client (RFC 2132, 3397, 3442): which
-// options, and which are left out where the client's packet is too small.
+// This file decides the options of a reply (RFC 2132, 3397, 3442), and which are left
+// out if the client's packet is too small.
 
 package dhcp
 
@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// headers of IP and UDP, which option 57 counts in.
+	// ipHeaders of IP and UDP, which option 57 includes.
 	ipHeaders = 28
-	// fixed part of a message before its options, the magic cookie included.
+	// fixedPart of a message before its options, including the magic cookie.
 	fixedPart = 240
-	// every client takes 576 bytes (RFC 2131 section 2); nobody gets more than an
-	// Ethernet frame carries.
+	// Every client accepts 576 bytes (RFC 2131 section 2). A message never exceeds an
+	// Ethernet frame.
 	leastMessage, mostMessage = 576, 1500
 )
 
-// needed come first, so that they are the last to be left out: without one of
-// these a machine reaches nobody.
+// needed options come first, so that they are left out last: without one of them a VM
+// reaches nothing.
 var needed = [...]uint8{
 	dhcpv4.OptionSubnetMask.Code(), dhcpv4.OptionClasslessStaticRoute.Code(), dhcpv4.OptionRouter.Code(), dhcpv4.OptionDomainNameServer.Code(),
 }
 
-// offers is what the plan says to a client, by option.
-func offers(n network.Network, machine string) dhcpv4.Options {
+// offers returns the options of the plan for a client.
+func offers(n network.Network, vm string) dhcpv4.Options {
 	d := n.DHCP
 	out := dhcpv4.Options{}
 	put := func(code dhcpv4.OptionCode, value []byte) {
@@ -45,7 +45,7 @@ func offers(n network.Network, machine string) dhcpv4.Options {
 	put(dhcpv4.OptionBroadcastAddress, broadcast(n.CIDR).AsSlice())
 	put(dhcpv4.OptionDomainNameServer, addresses(d.DNSServers...))
 	put(dhcpv4.OptionNTPServers, addresses(d.NTPServers...))
-	put(dhcpv4.OptionHostName, []byte(machine))
+	put(dhcpv4.OptionHostName, []byte(vm))
 	put(dhcpv4.OptionDomainName, []byte(d.DomainName))
 	put(dhcpv4.OptionClasslessStaticRoute, routes(d.Routes))
 	if d.Router.IsValid() {
@@ -60,9 +60,8 @@ func offers(n network.Network, machine string) dhcpv4.Options {
 	return out
 }
 
-// timed are the lease time (51), and when to ask again (58, 59). Renewals begin at
-// half of it, some earlier and some later, so that machines that were switched on
-// together do not all ask together for ever.
+// timed returns the lease time (51), T1 (58) and T2 (59). T1 varies around half of the
+// lease time, so that VMs that started together do not renew together for ever.
 func timed(lease time.Duration, mac string) dhcpv4.Options {
 	spread := time.Duration(place(mac)%1000) * lease / 10 / 1000
 	return dhcpv4.Options{
@@ -72,9 +71,9 @@ func timed(lease time.Duration, mac string) dhcpv4.Options {
 	}
 }
 
-// fill adds to m, of may, what the client asks for (option 55; where it does not
-// say, everything), the needed first and the rest in the order it asks, for as
-// long as there is room (option 57). It returns what had no room.
+// fill adds to m the options of may that the client requests (option 55; without it,
+// all). The needed ones come first, the others in the client's order, as long as they
+// fit (option 57). It returns those that do not fit.
 func fill(m, request *dhcpv4.DHCPv4, may dhcpv4.Options) (left []uint8) {
 	room := leastMessage
 	if size, err := request.MaxMessageSize(); err == nil {
@@ -86,7 +85,7 @@ func fill(m, request *dhcpv4.DHCPv4, may dhcpv4.Options) (left []uint8) {
 		if _, there := m.Options[code]; !ok || there {
 			continue
 		}
-		// Each run of 255 bytes has a header of its own (RFC 3396).
+		// Each 255 bytes have their own header (RFC 3396).
 		size := len(value) + 2*((len(value)+254)/255)
 		if size > room {
 			left = append(left, code)
@@ -98,7 +97,7 @@ func fill(m, request *dhcpv4.DHCPv4, may dhcpv4.Options) (left []uint8) {
 	return left
 }
 
-// wanted are the codes the client asks for, the needed ones first.
+// wanted returns the codes that the client requests, the needed ones first.
 func wanted(request *dhcpv4.DHCPv4, may dhcpv4.Options) []uint8 {
 	asked := request.Options.Get(dhcpv4.OptionParameterRequestList)
 	if len(asked) == 0 {
@@ -133,8 +132,8 @@ func addresses(in ...netip.Addr) []byte {
 	return out
 }
 
-// routes writes option 121: width, the bytes of the destination that the width
-// covers, and the router, for each.
+// routes encodes option 121 (RFC 3442): for each route the prefix length, the
+// significant bytes of the destination, and the router.
 func routes(in []network.Route) []byte {
 	var out []byte
 	for _, r := range in {

@@ -1,6 +1,6 @@
-// This file decides the answer to one message of a client (RFC 2131 section 4.3).
-// It reads no clock, no socket and no store; what must be written before the
-// answer leaves is part of its verdict.
+// This file decides the reply to one message of a client (RFC 2131 section 4.3). It
+// reads no clock and no socket, and writes no store. What must be written before the
+// reply is part of its verdict.
 
 package dhcp
 
@@ -19,74 +19,74 @@ import (
 
 const (
 	serverPort, clientPort = 67, 68
-	// quarantine is how long an address that a client found in use is given to
-	// nobody.
+	// quarantine is how long a declined address is not assigned.
 	quarantine = time.Hour
 )
 
-// An Outcome says in a word what was decided, for metrics and logs.
+// An Outcome names a decision for metrics and logs.
 type Outcome string
 
-// The outcomes. From Malformed on, the client hears nothing.
+// The outcomes. From Malformed on, the client gets no reply.
 const (
 	Offered  Outcome = "offered"
 	Granted  Outcome = "granted"
 	Refused  Outcome = "refused"
 	Informed Outcome = "informed"
-	// Malformed: no DHCP request by Ethernet, or one that lacks what its type needs.
+	// Malformed: not a DHCP request over Ethernet, or a required field is missing.
 	Malformed Outcome = "malformed"
-	// Relayed by somebody whom the plan does not name.
+	// Relayed by a relay that the plan does not list.
 	Relayed Outcome = "relayed"
 	// OtherServer was chosen by the client.
 	OtherServer Outcome = "other-server"
-	// UnknownMachine: the plan answers only machines of the cluster.
-	UnknownMachine Outcome = "unknown-machine"
-	// UnknownClient asks for an address we know nothing of: RFC 2131 has us silent,
-	// since another server may know.
+	// UnknownClient: the plan serves only VMs of the cluster.
 	UnknownClient Outcome = "unknown-client"
-	// Exhausted: there is no address for it.
+	// UnknownAddress: the client requests an address that is not ours. RFC 2131
+	// requires silence, since another server may know it.
+	UnknownAddress Outcome = "unknown-address"
+	// Exhausted: the pool has no free address.
 	Exhausted Outcome = "exhausted"
-	// KeptForMachines: it is no machine, and what is left is for those that are.
-	KeptForMachines Outcome = "kept-for-machines"
-	// LeftToSibling: the other edge answers (Leaves).
-	LeftToSibling Outcome = "left-to-sibling"
-	// NotReady: not all leases or machines are known, so nothing new is promised.
+	// ReservedForVMs: the client is unknown, and the rest of the pool is for VMs.
+	ReservedForVMs Outcome = "reserved-for-vms"
+	// LeftToPeer: the peer replies (Defers).
+	LeftToPeer Outcome = "left-to-peer"
+	// NotReady: not all leases and VMs were read, so no address is assigned.
 	NotReady Outcome = "not-ready"
 	Declined Outcome = "declined"
-	// DeclineIgnored: the machine is reported to use the address.
+	// DeclineIgnored: KubeVirt reports that the VM uses the address.
 	DeclineIgnored Outcome = "decline-ignored"
 	Released       Outcome = "released"
-	// NotHeld: declines or releases what it does not have, or informs from an
-	// address that is not of this network.
+	// NotHeld: the client declines or releases an address that it does not have, or
+	// sends INFORM from outside the network.
 	NotHeld Outcome = "not-held"
 )
 
-// A Verdict is what is done about one message.
+// A Verdict is the decision about one message.
 type Verdict struct {
 	Outcome Outcome
 	MAC     string
-	Machine string
-	// Address that is offered, granted, refused, declined or released.
+	// VM is the name of the VM with this MAC. Empty: an unknown client.
+	VM string
+	// Address is offered, granted, refused, declined or released.
 	Address netip.Addr
-	// Why it is refused, in words for the client (option 56) and the log.
+	// Why it is refused, for the client (option 56) and the log.
 	Why string
-	// Next is written before the answer leaves, where Was is what is known of its
-	// address (zero: nothing). A zero Next: there is nothing to write.
+	// Next is written before the reply is sent, if Was is still the stored lease of its
+	// address (zero: none). A zero Next: nothing is written.
 	Was, Next network.Lease
-	// Anyway: the answer leaves though Next could not be written for now, because
-	// the address is this client's already. Next is then written later.
+	// Anyway: the reply is sent even if Next cannot be written, because the client
+	// already has the address. Next is then written later.
 	Anyway bool
-	// Remove is deleted: what is released, or what the client had before.
+	// Remove is deleted: the released lease, or the client's previous one.
 	Remove network.Lease
-	// Answer is sent to To. Nil: silence.
+	// Answer is sent to To. Nil: no reply.
 	Answer *dhcpv4.DHCPv4
 	To     netip.AddrPort
-	// LeftOut are options the client asked for that its packet has no room for.
+	// LeftOut lists requested options that do not fit into the packet.
 	LeftOut []uint8
 }
 
-// Reply decides about one message at now. Of the network it reads CIDR, DHCP, and
-// the addresses that are ours.
+// Reply decides about one message at now. It reads the network's CIDR, its DHCP
+// settings and the addresses of its edges.
 func Reply(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) Verdict {
 	if request.OpCode != dhcpv4.OpcodeBootRequest || request.HWType != iana.HWTypeEthernet ||
 		len(request.ClientHWAddr) != 6 || request.ClientHWAddr[0]&1 != 0 ||
@@ -101,8 +101,8 @@ func Reply(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) Ve
 	if server := addr(request.ServerIdentifier()); server.IsValid() && server != n.DHCP.ServerID {
 		return x.silent(OtherServer)
 	}
-	if n.DHCP.IgnoreUnknownClients && c.machine == "" && !c.reservation().IsValid() {
-		return x.silent(UnknownMachine)
+	if n.DHCP.IgnoreUnknownClients && c.vm == "" && !c.reservation().IsValid() {
+		return x.silent(UnknownClient)
 	}
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover:
@@ -119,8 +119,8 @@ func Reply(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) Ve
 	return x.silent(Malformed)
 }
 
-// An exchange is one message of one client. Asked is option 50, has is ciaddr;
-// zero where the client says none.
+// An exchange is one message of one client. Asked is option 50, has is ciaddr; zero
+// if the client sent none.
 type exchange struct {
 	client
 	request    *dhcpv4.DHCPv4
@@ -128,10 +128,10 @@ type exchange struct {
 }
 
 func (x exchange) silent(o Outcome) Verdict {
-	return Verdict{Outcome: o, MAC: x.mac, Machine: x.machine}
+	return Verdict{Outcome: o, MAC: x.mac, VM: x.vm}
 }
 
-// discover offers, and writes nothing.
+// discover offers an address and writes nothing.
 func (x exchange) discover() Verdict {
 	if _, known := x.known.Leases.Of(x.mac); !x.known.Complete && !known {
 		return x.silent(NotReady)
@@ -139,7 +139,7 @@ func (x exchange) discover() Verdict {
 	a, ok := x.address(x.asked)
 	switch {
 	case !ok && !x.room():
-		return x.silent(KeptForMachines)
+		return x.silent(ReservedForVMs)
 	case !ok:
 		return x.silent(Exhausted)
 	}
@@ -150,7 +150,7 @@ func (x exchange) discover() Verdict {
 	return v
 }
 
-// requested tells the four states of RFC 2131 section 4.3.2 apart.
+// requested distinguishes the four states of RFC 2131 section 4.3.2.
 func (x exchange) requested() Verdict {
 	switch {
 	case x.request.Options.Has(dhcpv4.OptionServerIdentifier):
@@ -163,7 +163,7 @@ func (x exchange) requested() Verdict {
 	return x.silent(Malformed)
 }
 
-// selecting: the client takes our offer.
+// selecting: the client accepts our offer.
 func (x exchange) selecting() Verdict {
 	if !x.asked.IsValid() {
 		return x.silent(Malformed)
@@ -177,8 +177,8 @@ func (x exchange) selecting() Verdict {
 	return x.grant(x.asked)
 }
 
-// renewing, or rebinding: the client uses the address. One that we know nothing
-// of is adopted where nobody else has it, so that lost leases cut off nobody.
+// renewing or rebinding: the client uses the address. An unknown address is adopted if
+// no other client has it, so that lost leases disconnect no client.
 func (x exchange) renewing() Verdict {
 	if a, ok := x.address(x.has); !ok || a != x.has {
 		return x.deny(x.has)
@@ -195,8 +195,8 @@ func (x exchange) rebooting() Verdict {
 	if !known && !x.known.Complete {
 		return x.silent(NotReady)
 	}
-	if !known && x.machine == "" {
-		return x.silent(UnknownClient)
+	if !known && x.vm == "" {
+		return x.silent(UnknownAddress)
 	}
 	if a, ok := x.address(x.asked); !ok || a != x.asked {
 		return x.deny(x.asked)
@@ -204,31 +204,31 @@ func (x exchange) rebooting() Verdict {
 	return x.grant(x.asked)
 }
 
-// deny refuses what a client uses or remembers. It is silent about an address of
-// this network that we would not give and have not given: another server may have.
+// deny refuses the address that a client uses or remembers. It is silent about an
+// address that we never assign and never assigned: another server may have.
 func (x exchange) deny(a netip.Addr) Verdict {
 	_, had := x.known.Leases.Of(x.mac)
 	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
 	if x.n.CIDR.Contains(a) && !given {
-		return x.silent(UnknownClient)
+		return x.silent(UnknownAddress)
 	}
 	return x.refuse(a, "this address is not yours any more")
 }
 
-// grant writes ahead: the lease as written ends a lease time after what the client
-// is told, so that most renewals write nothing.
+// grant writes ahead: the stored expiry is one lease time after the one that the
+// client gets, so that most renewals write nothing.
 func (x exchange) grant(a netip.Addr) Verdict {
 	v := x.silent(Granted)
 	v.Address = a
 	now := x.now.UTC().Truncate(time.Second)
 	was, had := x.known.Leases.At(a)
 	mine := had && was.MAC == x.mac
-	if !mine || was.Machine != x.machine || was.Expires.Before(now.Add(x.leaseTime())) {
+	if !mine || was.Machine != x.vm || was.Expires.Before(now.Add(x.leaseTime())) {
 		v.Was = was
-		v.Next = network.Lease{Address: a, MAC: x.mac, Machine: x.machine, Expires: now.Add(2 * x.leaseTime())}
+		v.Next = network.Lease{Address: a, MAC: x.mac, Machine: x.vm, Expires: now.Add(2 * x.leaseTime())}
 	}
-	// What a client has already it keeps while nothing can be written: nobody else
-	// is given it meanwhile, since that would have to be written too.
+	// A client keeps its address while the store is not writable. No other client can
+	// get it meanwhile, since that needs a write, too.
 	v.Anyway = mine || x.has == a && !x.known.Complete
 	if other, ok := x.known.Leases.Of(x.mac); ok && other.Address != a {
 		v.Remove = other
@@ -238,8 +238,8 @@ func (x exchange) grant(a netip.Addr) Verdict {
 	return v
 }
 
-// refuse sends DHCPNAK, which carries no configuration. Who does not know every
-// lease refuses nobody: the other edge may have granted it.
+// refuse sends DHCPNAK, which carries no configuration. An edge that has not read all
+// leases refuses nothing, since its peer may have granted the address.
 func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	if !x.known.Complete {
 		return x.silent(NotReady)
@@ -249,18 +249,17 @@ func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	v.Answer = x.blank(dhcpv4.MessageTypeNak)
 	v.Answer.UpdateOption(dhcpv4.OptMessage(why))
 	if set(x.request.GatewayIPAddr) {
-		// The relay must broadcast it: the client has no address that works.
+		// The relay must broadcast it, since the client has no valid address.
 		v.Answer.SetBroadcast()
 	}
 	v.To = x.to(v.Answer)
 	return v
 }
 
-// decline: the client found that somebody else uses the address we gave it. It
-// says so before it uses the address (RFC 2131 section 3.1, step 5), and then
-// KubeVirt does not report the address of it. So nobody is believed who declines
-// what this very machine is reported to have: a MAC is easily forged, and the
-// machine would lose a node's address at its next renewal.
+// decline: the client found that another host uses the address. It sends DHCPDECLINE
+// before it uses the address (RFC 2131 section 3.1, step 5), when KubeVirt does not
+// report the address yet. So a DECLINE for an address that KubeVirt reports for this VM
+// is ignored: a MAC is easily forged, and the node would lose its address.
 func (x exchange) decline() Verdict {
 	was, ok := x.known.Leases.At(x.asked)
 	switch {
@@ -277,7 +276,7 @@ func (x exchange) decline() Verdict {
 	return v
 }
 
-// release is never answered.
+// release gets no reply.
 func (x exchange) release() Verdict {
 	was, ok := x.known.Leases.At(x.has)
 	if !ok || was.MAC != x.mac {
@@ -288,7 +287,7 @@ func (x exchange) release() Verdict {
 	return v
 }
 
-// inform: the client has an address by other means and asks for the rest.
+// inform: the client has a static address and requests the other options.
 func (x exchange) inform() Verdict {
 	if !x.n.CIDR.Contains(x.has) || x.ours(x.has) {
 		return x.silent(NotHeld)
@@ -299,11 +298,11 @@ func (x exchange) inform() Verdict {
 	return v
 }
 
-// answer is a message with the plan's options. A zero address: none is given, and
-// no time for one.
+// answer is a message with the plan's options. A zero address: no address and no lease
+// time.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
-	may := offers(x.n, x.machine)
+	may := offers(x.n, x.vm)
 	if a.IsValid() {
 		m.YourIPAddr = a.AsSlice()
 		for code, value := range timed(x.leaseTime(), x.mac) {
@@ -318,8 +317,8 @@ func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []
 	return m, fill(m, x.request, may)
 }
 
-// blank is a message with what every one carries (RFC 2131 table 3, RFC 6842,
-// RFC 3046 section 2.2).
+// blank is a message with the fields of every reply (RFC 2131 table 3, RFC 6842, RFC
+// 3046 section 2.2).
 func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	m := &dhcpv4.DHCPv4{
 		OpCode: dhcpv4.OpcodeBootReply, HWType: x.request.HWType, TransactionID: x.request.TransactionID,
@@ -336,9 +335,9 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	return m
 }
 
-// to is where an answer goes: to the relay, to the address the client uses, or to
-// everybody, since a client without an address can be reached only so without a
-// raw socket. A refusal is for everybody too.
+// to is the destination of a reply: the relay, the client's address, or broadcast.
+// Without a raw socket, only broadcast reaches a client without an address. A NAK is
+// broadcast, too.
 func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	relay := addr(x.request.GatewayIPAddr)
 	switch {
@@ -350,7 +349,7 @@ func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), clientPort)
 }
 
-// addr is the zero Addr for none and for 0.0.0.0.
+// addr converts ip; the zero Addr stands for none and for 0.0.0.0.
 func addr(ip net.IP) netip.Addr {
 	a, ok := netip.AddrFromSlice(ip.To4())
 	if !ok || a.IsUnspecified() {

@@ -30,7 +30,7 @@ type cluster struct {
 	seen    bool
 }
 
-func (c cluster) Machine(mac string) (string, netip.Addr, bool) {
+func (c cluster) VM(mac string) (string, netip.Addr, bool) {
 	name, ok := c.names[mac]
 	a, _ := netip.ParseAddr(c.reports[mac])
 	return name, a, ok
@@ -71,11 +71,11 @@ func (w world) known() dhcp.Known {
 		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
 	}
 	k := dhcp.Known{
-		Leases: files, Machines: w.machines, Complete: !w.partial,
+		Leases: files, VMs: w.machines, Complete: !w.partial,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
 	if w.n.DHCP.KeptForMachines > 0 {
-		k.Room = func() int { return dhcp.Room(w.n, k, now) }
+		k.PoolRemaining = func() int { return dhcp.PoolRemaining(w.n, k, now) }
 	}
 	return k
 }
@@ -182,7 +182,7 @@ func TestDiscover(t *testing.T) {
 		"DISCOVER: not what was just offered to another":              {world{offered: map[string]string{"192.168.100.47": mac2}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
 		"DISCOVER: another's that expired stays its for a lease time": {world{leases: []network.Lease{held("47", mac2, -5*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
 		"DISCOVER: another's that expired a lease time ago":           {world{leases: []network.Lease{held("47", mac2, -10*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "47", "", "", false},
-		"DISCOVER: a machine of the cluster only":                     {world{n: strict}, discover, nil, dhcp.UnknownMachine, none, "", "", "", false},
+		"DISCOVER: a machine of the cluster only":                     {world{n: strict}, discover, nil, dhcp.UnknownClient, none, "", "", "", false},
 		"DISCOVER: a machine of the cluster":                          {world{n: strict, machines: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
 		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), dhcp.Relayed, none, "", "", "", false},
@@ -219,8 +219,8 @@ func TestRebootingAndRenewing(t *testing.T) {
 		"INIT-REBOOT: right":                                    {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
 		"INIT-REBOOT: another network":                          {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong address of this network":            {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
-		"INIT-REBOOT: unknown client":                           {world{}, request, with(asks("30")), dhcp.UnknownClient, none, "", "", "", false},
-		"INIT-REBOOT: unknown client, held address":             {world{leases: others}, request, with(asks("20")), dhcp.UnknownClient, none, "", "", "", false},
+		"INIT-REBOOT: unknown client":                           {world{}, request, with(asks("30")), dhcp.UnknownAddress, none, "", "", "", false},
+		"INIT-REBOOT: unknown client, held address":             {world{leases: others}, request, with(asks("20")), dhcp.UnknownAddress, none, "", "", "", false},
 		"INIT-REBOOT: a machine whose lease was lost":           {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
 		"INIT-REBOOT: a machine, held address":                  {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong, but not all leases are known":      {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
@@ -230,8 +230,8 @@ func TestRebootingAndRenewing(t *testing.T) {
 		"RENEWING: of another network":                          {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: excluded since":                              {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: a lease that was lost":                       {world{}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
-		"RENEWING: excluded, and never given by us":             {world{n: excluded}, request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
-		"RENEWING: outside of the range, and never given by us": {world{}, request, with(has("254")), dhcp.UnknownClient, none, "", "", "", false},
+		"RENEWING: excluded, and never given by us":             {world{n: excluded}, request, with(has("20")), dhcp.UnknownAddress, none, "", "", "", false},
+		"RENEWING: outside of the range, and never given by us": {world{}, request, with(has("254")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: the next hop":                                {world{}, request, with(has("2")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: not known as not all leases are known":       {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
 	})

@@ -1,6 +1,5 @@
-// This file runs a server on a socket that the caller bound to the network's
-// device: it reads, asks Reply, writes what the verdict asks to have written, and
-// answers. What is answered is decided in reply.go.
+// This file runs the server on a socket that the caller bound to the network's device.
+// It reads messages, writes leases and sends replies. Replies are decided in reply.go.
 
 package dhcp
 
@@ -25,42 +24,42 @@ import (
 )
 
 const (
-	// receiveBuffer is asked of the kernel, which gives less where it must: what
-	// machines that are switched on together send in one instant.
+	// receiveBuffer in bytes is requested from the kernel, which may grant less. It holds
+	// the messages of VMs that start together.
 	receiveBuffer = 4 << 20
-	// maxWriting clients wait for their leases to be written at one time.
+	// maxWriting is how many leases may be written at one time.
 	maxWriting = 1024
-	// tries of one message whose address somebody else wrote meanwhile.
+	// tries of one message if another writer changes its address meanwhile.
 	tries = 4
-	// again is how often what could not be written is tried again.
+	// again is the interval at which late leases are retried.
 	again = 2 * time.Second
 )
 
-// A Server answers on one network.
+// A Server serves DHCP on one network.
 type Server struct {
-	// Network is the plan in force. It is asked for each message.
-	Network  func() network.Network
-	Store    Store
-	Machines Machines
-	Metrics  *Metrics
-	Log      *slog.Logger
-	// Strangers is how often leases are written for MACs that no machine has, so
-	// that one machine that forges them neither empties the pool in a moment nor
-	// floods the store. Nil: without limit, as where no machines are known.
-	Strangers *rate.Limiter
-	// Edge is this edge's number in the plan, and Sibling says whether the network's
-	// other edge serves now; it is asked for each message. Nil: all are answered.
-	Edge    int
-	Sibling func() bool
-	// Now is the clock, time.Now where nil.
+	// Network returns the plan in force. It is called for each message.
+	Network func() network.Network
+	Store   Store
+	VMs     VMs
+	Metrics *Metrics
+	Log     *slog.Logger
+	// UnknownClients limits the lease writes for unknown clients. So a VM that forges
+	// MACs can neither exhaust the pool in a moment nor flood the store. Nil: no limit,
+	// since VMs are not known.
+	UnknownClients *rate.Limiter
+	// Edge is this edge's number in the plan. PeerServes reports whether the peer serves
+	// now; it is called for each message. Nil: this edge replies to all messages.
+	Edge       int
+	PeerServes func() bool
+	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
 	out     *ipv4.PacketConn
 	writing sync.WaitGroup
 
 	mu sync.Mutex
-	// busy are the MACs whose leases are being written: a client that asks again
-	// meanwhile gets the first answer. True: it is a stranger's new address.
+	// busy holds the MACs whose leases are being written. A client that retries gets the
+	// first reply. True: a new address for an unknown client.
 	busy    map[string]bool
 	offers  offered
 	heard   heard
@@ -68,10 +67,10 @@ type Server struct {
 	counted count
 }
 
-// Serve answers on conn, which it closes, until ctx ends.
+// Serve serves on conn until ctx ends, and closes conn.
 func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	s.mu.Lock()
-	// What is late stays so while the socket is opened anew.
+	// Late leases survive when the socket is reopened.
 	if s.late == nil {
 		s.late = Late{}
 	}
@@ -99,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil:
-			s.Log.Warn("receive", "error", err)
+			s.Log.Warn("message not received", "err", err)
 			s.Metrics.dropped.WithLabelValues("receive").Inc()
 			continue
 		}
@@ -107,7 +106,7 @@ func (s *Server) Serve(ctx context.Context, conn *net.UDPConn) error {
 	}
 }
 
-// receive decides about one packet, and does at once what needs no write.
+// receive decides about one packet, and replies at once if nothing must be written.
 func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMessage) {
 	n := s.Network()
 	if cm == nil || !addressedTo(n, cm.Dst) {
@@ -128,20 +127,20 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 	}
 	v := s.decide(n, request)
 	if v.Outcome == Offered {
-		// Also what the other edge offers: nobody else is offered it here meanwhile.
+		// This includes the peer's offers, so that no other client is offered the address.
 		s.offers.add(v.Address, v.MAC, s.Now())
 	}
-	if s.leaves(n, request, cm.Dst) && v.Answer != nil {
-		v = Verdict{Outcome: LeftToSibling, MAC: v.MAC, Machine: v.Machine, Address: v.Address}
+	if s.defers(n, request, cm.Dst) && v.Answer != nil {
+		v = Verdict{Outcome: LeftToPeer, MAC: v.MAC, VM: v.VM, Address: v.Address}
 	}
 	writes := v.Next.Address.IsValid() || v.Remove.Address.IsValid()
-	if writes && v.Machine == "" && s.Strangers != nil && !s.Strangers.AllowN(s.Now(), 1) {
+	if writes && v.VM == "" && s.UnknownClients != nil && !s.UnknownClients.AllowN(s.Now(), 1) {
 		s.mu.Unlock()
-		s.Metrics.dropped.WithLabelValues("strangers").Inc()
+		s.Metrics.dropped.WithLabelValues("unknown-clients").Inc()
 		return
 	}
 	if writes {
-		s.busy[mac] = v.Outcome == Granted && v.Machine == "" && !v.Anyway
+		s.busy[mac] = v.Outcome == Granted && v.VM == "" && !v.Anyway
 		if s.busy[mac] {
 			s.counted.room--
 		}
@@ -160,42 +159,42 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 	})
 }
 
-// addressedTo says whether a packet was sent to a server on n, and not to the
-// next hop, on which nothing serves, or to another address of the edge.
+// addressedTo reports whether a packet was sent to the server of n, not to the
+// next-hop VIP or another address of the edge.
 func addressedTo(n network.Network, dst net.IP) bool {
 	a, ok := netip.AddrFromSlice(dst.To4())
 	return ok && (a == n.DHCP.ServerID || dst.Equal(net.IPv4bcast) || a == broadcast(n.CIDR))
 }
 
-// leaves holds the lock.
-func (s *Server) leaves(n network.Network, request *dhcpv4.DHCPv4, dst net.IP) bool {
-	if s.Sibling == nil {
+// defers reports whether the peer replies. The caller holds the lock.
+func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst net.IP) bool {
+	if s.PeerServes == nil {
 		return false
 	}
-	return Leaves(n, s.Edge, request, Sent{
-		Direct: n.DHCP.ServerID == addr(dst), Again: s.heard.again(request, s.Now()), SiblingServes: s.Sibling(),
+	return Defers(n, s.Edge, request, Sent{
+		Direct: n.DHCP.ServerID == addr(dst), Again: s.heard.again(request, s.Now()), PeerServes: s.PeerServes(),
 	})
 }
 
-// decide holds the lock.
+// decide returns the verdict at this moment. The caller holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) Verdict {
 	now := s.Now()
 	k := Known{
-		Leases: s.late.Over(s.Store), Machines: s.Machines, Complete: s.Ready() == nil,
+		Leases: s.late.Over(s.Store), VMs: s.VMs, Complete: s.Ready() == nil,
 		Offered: func(a netip.Addr) string { return s.offers.to(a, now) },
 	}
-	if _, none := s.Machines.(NoMachines); !none && n.DHCP.KeptForMachines > 0 {
-		k.Room = func() int { return s.room(n, k, now) }
+	if _, none := s.VMs.(NoVMs); !none && n.DHCP.KeptForMachines > 0 {
+		k.PoolRemaining = func() int { return s.room(n, k, now) }
 	}
 	return Reply(n, k, request, now)
 }
 
-// Ready is nil when all leases and machines that there were are known. Until then
-// only those are served who have a lease.
-func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.Machines.Ready()) }
+// Ready returns nil once all leases and VMs were read. Until then only clients with a
+// lease are served.
+func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.VMs.Ready()) }
 
-// write makes the verdict durable. Where somebody else wrote the address since,
-// it is decided anew.
+// write makes the verdict durable. If another writer changed the address meanwhile, it
+// decides again.
 func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v Verdict) Verdict {
 	begin := time.Now()
 	for range tries {
@@ -216,14 +215,14 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 			continue
 		case v.Anyway:
 			s.Metrics.wrote("later", begin)
-			s.Log.Warn("a known lease is granted and will be written later", "address", v.Address, "mac", v.MAC, "error", err)
+			s.Log.Warn("lease renewed, write deferred", "address", v.Address, "mac", v.MAC, "err", err)
 			s.mu.Lock()
 			s.late[v.Next.Address] = v.Next
 			s.mu.Unlock()
 			return v
 		}
 		s.Metrics.wrote("failed", begin)
-		s.Log.Error("a lease can't be written, so it is not granted", "address", v.Address, "mac", v.MAC, "error", err)
+		s.Log.Error("lease not written, request not granted", "address", v.Address, "mac", v.MAC, "err", err)
 		v.Answer = nil
 		return v
 	}
@@ -232,7 +231,7 @@ func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.D
 	return v
 }
 
-// written is what the store knows where l may be late.
+// written returns the stored lease if l is late, else l.
 func (s *Server) written(l network.Lease) network.Lease {
 	s.mu.Lock()
 	_, late := s.late[l.Address]
@@ -254,35 +253,35 @@ func (s *Server) remove(ctx context.Context, l network.Lease) {
 		return
 	}
 	if err := s.Store.Remove(ctx, s.written(l)); err != nil {
-		s.Log.Warn("a lease is kept that nobody needs", "address", l.Address, "mac", l.MAC, "error", err)
+		s.Log.Warn("released lease not deleted", "address", l.Address, "mac", l.MAC, "err", err)
 	}
 	s.forget(l.Address)
 }
 
-// finish answers and says what was done.
+// finish sends the reply, logs and counts.
 func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
 	s.Metrics.messages.WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
 	level := slog.LevelDebug
 	if v.Next.Address.IsValid() || v.Remove.Address.IsValid() || v.Outcome == Refused || v.Outcome == Exhausted {
 		level = slog.LevelInfo
 	}
-	s.Log.Log(context.Background(), level, string(v.Outcome), "address", v.Address, "mac", v.MAC, "machine", v.Machine, "why", v.Why)
+	s.Log.Log(context.Background(), level, "message processed", "outcome", string(v.Outcome), "address", v.Address, "mac", v.MAC, "vm", v.VM, "why", v.Why)
 	if len(v.LeftOut) > 0 {
-		s.Log.Warn("options that were asked for have no room", "mac", v.MAC, "options", v.LeftOut)
+		s.Log.Warn("requested options do not fit", "mac", v.MAC, "options", v.LeftOut)
 	}
 	if v.Answer == nil {
 		return
 	}
-	// From the service address: never from the next hop, which would move the
-	// machines' neighbour entries.
+	// The source is the service VIP. With the next-hop VIP as source, the kernel's ARP
+	// request would move VMs to this edge.
 	from := &ipv4.ControlMessage{Src: s.Network().DHCP.ServerID.AsSlice()}
 	if _, err := s.out.WriteTo(v.Answer.ToBytes(), from, net.UDPAddrFromAddrPort(v.To)); err != nil && !errors.Is(err, net.ErrClosed) {
 		s.Metrics.dropped.WithLabelValues("send").Inc()
-		s.Log.Error("answer", "to", v.To, "error", err)
+		s.Log.Error("reply not sent", "to", v.To, "err", err)
 	}
 }
 
-// every calls do each time that d has gone by, until ctx ends.
+// every calls do at the interval d until ctx ends.
 func every(ctx context.Context, d time.Duration, do func()) {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
@@ -296,8 +295,7 @@ func every(ctx context.Context, d time.Duration, do func()) {
 	}
 }
 
-// writeLate writes what could not be written, as long as the address is still
-// its client's.
+// writeLate writes late leases whose address no other client has.
 func (s *Server) writeLate(ctx context.Context) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.late))
@@ -307,7 +305,7 @@ func (s *Server) writeLate(ctx context.Context) {
 		was, ok := s.Store.At(l.Address)
 		if !ok || was.MAC == l.MAC && was.Expires.Before(l.Expires) {
 			if err := s.Store.Replace(ctx, was, l); err != nil {
-				// The next one would fail too; what somebody else wrote is known then.
+				// The next write would fail, too. After a conflict the store has the new lease.
 				return
 			}
 		}

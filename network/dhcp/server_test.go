@@ -171,7 +171,7 @@ func TestForgedMACs(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = files.Close() })
 	const few = 5
-	s := serveFrom(t, blue(), files, func(s *dhcp.Server) { s.Strangers = rate.NewLimiter(rate.Every(time.Hour), few) })
+	s := serveFrom(t, blue(), files, func(s *dhcp.Server) { s.UnknownClients = rate.NewLimiter(rate.Every(time.Hour), few) })
 	station := s.station("192.168.100.200/24")
 	for i := range 10 * few {
 		station.send(message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:08:%02x", i)), everybody)
