@@ -170,7 +170,7 @@ func (p program) build(ctx context.Context, dir, path string, report func(compil
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, path+".lock")
+	unlock, err := lock(ctx, path+".lock", func() { report(compile.Progress{Waiting: true}) })
 	if err != nil {
 		return err
 	}
@@ -239,12 +239,13 @@ func replaceLink(target, path string) error {
 	return os.Rename(temp, path)
 }
 
-// lock waits until no other process holds the lock file. The holder may remove it.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+// lock waits until no other process holds the lock file, and calls waiting each second meanwhile, unless it is nil. The
+// holder may remove the file.
+func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	for {
+	for try := 1; ; try++ {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 		if err != nil {
 			return nil, err
@@ -256,6 +257,9 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		file.Close()
 		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if waiting != nil && try%10 == 0 {
+			waiting()
 		}
 		select {
 		case <-ctx.Done():

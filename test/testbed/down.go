@@ -27,7 +27,7 @@ func Down(ctx context.Context, o Options) error {
 // Down ends all processes of the cluster and removes its network namespaces,
 // cgroups, mounts and state directory. One that is not there is no error.
 func (c *Cluster) Down(ctx context.Context) error {
-	unlock, err := lock(ctx, c.Dir+".lock")
+	unlock, err := lock(ctx, c.Dir+".lock", nil)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("the testbed needs root: it makes namespaces, cgroups and mounts")
 	}
-	unlock, err := lock(ctx, c.Dir+".lock")
+	unlock, err := lock(ctx, c.Dir+".lock", nil)
 	if err != nil {
 		return nil, err
 	}

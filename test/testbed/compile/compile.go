@@ -27,6 +27,8 @@ type Progress struct {
 	Modules  int // downloaded so far
 	Compiled int // packages, so far
 	Packages int // to compile: those that the build cache lacks; 0 while they are not known
+	// Waiting: another process compiles the same program.
+	Waiting bool
 }
 
 // String says it in a few words.
@@ -36,6 +38,8 @@ func (p Progress) String() string {
 		modules = fmt.Sprintf("%d modules downloaded", p.Modules)
 	}
 	switch {
+	case p.Waiting:
+		return "another process compiles it"
 	case p.Packages == 0 && p.Modules == 0:
 		return "looking at the cache"
 	case p.Packages == 0:

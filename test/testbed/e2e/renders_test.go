@@ -132,7 +132,7 @@ func explained(t *testing.T, text string, code int) {
 	t.Helper()
 	g := NewWithT(t)
 	if code == 0 {
-		for _, word := range []string{"next hop", "dhcp", "dns"} {
+		for _, word := range []string{"next-hop vip", "dhcp", "dns"} {
 			g.Expect(strings.ToLower(text)).To(ContainSubstring(word))
 		}
 		return
