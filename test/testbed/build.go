@@ -98,7 +98,7 @@ func build(ctx context.Context, log *progress.Log, names []string) (map[string]s
 	for i, p := range missing {
 		start := time.Now()
 		err := p.build(ctx, filepath.Join(root, "test/testbed/modules", p.module), paths[p.name], func(now compile.Progress) {
-			left := w.remaining(i, now.Fraction(), time.Since(began))
+			left := w.remaining(i, now.Fraction(), time.Since(began), time.Since(start))
 			log.Status(fmt.Sprintf("[%d/%d] %s: %s; %s left for all", i+1, len(missing), p.name, now, progress.About(left)))
 		})
 		if err != nil {

@@ -29,11 +29,12 @@ const settled = 60
 func (p program) weight() float64 { return float64(max(p.cold, 2)) }
 
 // forecast is how long all of it takes with an empty Go cache.
-func (w work) forecast() time.Duration { return w.remaining(0, 0, 0) }
+func (w work) forecast() time.Duration { return w.remaining(0, 0, 0, 0) }
 
 // remaining is how long is left in that state: the programs before the one with this index are compiled, and this
-// fraction of it, from 0 to 1; elapsed is since the start.
-func (w work) remaining(index int, fraction float64, elapsed time.Duration) time.Duration {
+// fraction of it, from 0 to 1; elapsed is since the start, current since the start of this program. What is left of this
+// program is at least what its own pace says.
+func (w work) remaining(index int, fraction float64, elapsed, current time.Duration) time.Duration {
 	var all, done float64
 	for i, p := range w.missing {
 		all += p.weight()
@@ -45,7 +46,11 @@ func (w work) remaining(index int, fraction float64, elapsed time.Duration) time
 		}
 	}
 	pace := (elapsed.Seconds() + settled*2/float64(max(w.cores, 1))) / (done + settled) // seconds for one of the table's
-	return time.Duration(pace * (all - done) * float64(time.Second))
+	left := pace * (all - done)
+	if fraction > 0.05 {
+		left = max(left, current.Seconds()*(1-fraction)/fraction)
+	}
+	return time.Duration(left * float64(time.Second))
 }
 
 // A Forecast is what bringing up a testbed will take on this machine.

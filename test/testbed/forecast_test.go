@@ -12,10 +12,11 @@ func TestWhatIsLeftFollowsThePace(t *testing.T) {
 	w := work{missing: []program{{cold: 300}, {cold: 60}, {}}, cores: 2}
 	g.Expect(w.forecast()).To(Equal(362 * time.Second))
 	g.Expect(work{missing: w.missing, cores: 4}.forecast()).To(Equal(181 * time.Second))
-	g.Expect(w.remaining(1, 0, 300*time.Second)).To(Equal(62*time.Second), "as fast as the table says")
-	g.Expect(w.remaining(1, 0, 660*time.Second)).To(Equal(124*time.Second), "half as fast")
-	g.Expect(w.remaining(0, 0.5, 10*time.Second)).To(BeNumerically("<", 80*time.Second), "most was in Go's cache")
-	g.Expect(w.remaining(2, 1, time.Minute)).To(BeZero())
+	g.Expect(w.remaining(1, 0, 300*time.Second, 0)).To(Equal(62*time.Second), "as fast as the table says")
+	g.Expect(w.remaining(1, 0, 660*time.Second, 0)).To(Equal(124*time.Second), "half as fast")
+	g.Expect(w.remaining(0, 0.5, 10*time.Second, 10*time.Second)).To(BeNumerically("<", 80*time.Second), "most was in Go's cache")
+	g.Expect(w.remaining(2, 0.25, time.Minute, 10*time.Second)).To(Equal(30*time.Second), "a small program, with what others compile first elsewhere")
+	g.Expect(w.remaining(2, 1, time.Minute, time.Second)).To(BeZero())
 }
 
 func TestDiskIsSummedByFileSystem(t *testing.T) {
