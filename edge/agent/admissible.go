@@ -104,7 +104,7 @@ func backendsOf(l network.Listener) []string {
 	return slices.Compact(out)
 }
 
-// listenerNames are the names by which Envoy knows n's listeners.
+// listenerNames are the names of n's listeners in Envoy.
 func listenerNames(n network.Network) []string {
 	var names []string
 	for _, l := range n.Listeners {

@@ -17,8 +17,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// nobody stands behind any backend, as long as nobody has been seen.
-func nobody(t *testing.T) *edge.Backends {
+// noEndpoints are backends without an endpoint: none has been seen.
+func noEndpoints(t *testing.T) *edge.Backends {
 	t.Helper()
 	b, err := edge.NewBackends(t.Context(), nil, edge.NewLookup(""), "", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -37,7 +37,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: nobody(t), Needs: needsAPIServer}
+	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer}
 	return v, p, func() (network.Network, error) {
 		var a Admission
 		v.Do(t, func() { a = p.admit() })
@@ -113,8 +113,8 @@ func TestAnEdgeThatIsCutOff(t *testing.T) {
 	g.Expect(n.Listeners).To(BeEmpty())
 }
 
-// TestAServiceThatIsCutOff takes nobody with it: what HyperShift published on the
-// same listener is served, and the edge is ready.
+// TestAServiceThatIsCutOff does not affect others: what HyperShift published
+// on the same listener is served, and the edge is ready.
 func TestAServiceThatIsCutOff(t *testing.T) {
 	g := NewWithT(t)
 	v := newEdge(t)
@@ -136,7 +136,7 @@ func TestAServiceThatIsCutOff(t *testing.T) {
 	g.Expect(os.WriteFile(file, plan.JSON(), 0o600)).To(Succeed())
 	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
-	p := Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: nobody(t)}
+	p := Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t)}
 	var a Admission
 	v.Do(t, func() { a = p.admit() })
 	n, cut := a.Network, a.CutOff

@@ -32,7 +32,7 @@ func TestSilence(t *testing.T) {
 	}
 	g.Expect(ask(late)).To(MatchError(late), "it has never answered")
 	g.Expect(ask(nil)).To(Succeed())
-	now = now.Add(time.Hour) // nobody asked
+	now = now.Add(time.Hour) // no question meanwhile
 	g.Expect(ask(late)).To(Succeed())
 	g.Expect(ask(late)).To(Succeed())
 	g.Expect(ask(nil)).To(Succeed())
