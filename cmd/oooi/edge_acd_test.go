@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,14 +8,13 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestAsk: a router has the next hop and an edge's address; then it frees them.
+// TestACD: a router has the next hop and an edge's address; then it frees them.
 // What this host has is its own.
-func TestAsk(t *testing.T) {
+func TestACD(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	segment, asks, router := netns.NewSegment(t), netns.New(t), netns.New(t)
@@ -34,44 +31,16 @@ func TestAsk(t *testing.T) {
 	}
 	g.Eventually(probe, "20s").Should(Equal("waiting for an address of 192.168.100.0/24 on interface net1"))
 	asks.Address(t, "net1", blueTwo+"/24")
-	g.Eventually(probe, "20s").Should(Equal("used on the VLAN already: 192.168.100.2 by MAC 02:00:00:00:00:aa, 192.168.100.4 by MAC 02:00:00:00:00:aa"))
+	g.Eventually(probe, "20s").Should(Equal("addresses in use: 192.168.100.2 by MAC 02:00:00:00:00:aa, 192.168.100.4 by MAC 02:00:00:00:00:aa"))
 	for _, a := range []string{blueNextHop + "/24", blueOne + "/32"} {
 		router.Run(t, "ip", "address", "del", a, "dev", "eth0")
 	}
 	g.Eventually(probe, "60s").Should(BeEmpty())
 }
 
-// TestASearch ends when nobody was found twice, and for as long as a port may take
-// to forward.
-func TestASearch(t *testing.T) {
-	g := NewWithT(t)
-	now := time.Unix(1000, 0)
-	var s search
-	ask := func(took time.Duration, taken []network.TakenAddress, failed error) (why error) {
-		asked := now
-		now = now.Add(took)
-		var again time.Duration
-		s, again, why = s.next(taken, failed, asked, now)
-		now = now.Add(again)
-		return why
-	}
-	router := []network.TakenAddress{{Address: netip.MustParseAddr(blueNextHop), MAC: "02:00:00:00:00:aa"}}
-	unplugged := errors.New("no carrier")
-	g.Expect(ask(time.Second, nil, nil)).To(MatchError(errLooking))
-	g.Expect(ask(time.Second, nil, nil)).To(MatchError(errLooking), "twice, and too soon")
-	g.Expect(ask(time.Second, nil, nil)).To(Succeed())
-	g.Expect(ask(time.Second, router, nil)).To(MatchError(ContainSubstring("192.168.100.2 by MAC 02:00:00:00:00:aa")))
-	g.Expect(ask(askPatience, nil, nil)).To(MatchError(errLooking), "it begins anew")
-	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
-	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
-	g.Expect(ask(0, nil, unplugged)).To(MatchError(unplugged))
-	g.Expect(ask(time.Minute, nil, nil)).To(MatchError(errLooking), "a question that took long is one")
-	g.Expect(ask(askPatience, nil, nil)).To(Succeed())
-}
-
-// TestAskWaitsForThePort that is plugged in, and forwards later: a router behind it
-// is found before anything is called free.
-func TestAskWaitsForThePort(t *testing.T) {
+// TestACDFindsWhatIsBehindASlowPort: a router whose port starts to forward after the
+// first probe is found.
+func TestACDFindsWhatIsBehindASlowPort(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	segment, asks, router := netns.NewSegment(t), netns.New(t), netns.New(t)
@@ -82,8 +51,25 @@ func TestAskWaitsForThePort(t *testing.T) {
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
 	edged(t, file, 2)
 	asking := start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
-	g.Eventually(asking.said, "20s", "20ms").Should(ContainSubstring(errLooking.Error()))
+	g.Eventually(func() string { return asks.Run(t, "ip", "neigh", "show", "nud", "incomplete") }, "20s", "20ms").Should(ContainSubstring(blueNextHop), "probed once")
 	segment.Plug(t, router, "eth0")
 	g.Eventually(asking.said, "20s").Should(ContainSubstring("192.168.100.2 by MAC 02:00:00:00:00:aa"))
-	g.Expect(asking.said()).NotTo(ContainSubstring("the addresses are free"))
+	g.Expect(asking.said()).NotTo(ContainSubstring("addresses are free"))
+}
+
+// TestACDIsFast: on a free network the check takes four seconds.
+func TestACDIsFast(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	segment, checks := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, checks, "net1", "", blueTwo+"/24")
+	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
+	edged(t, file, 2)
+	p := start(t, checks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
+	g.Eventually(func() string { return checks.Run(t, "ip", "neigh", "show") }, "20s", "20ms").Should(ContainSubstring(blueNextHop))
+	began := time.Now()
+	g.Eventually(p.said, "20s", "20ms").Should(ContainSubstring("addresses are free"))
+	took := time.Since(began)
+	t.Logf("free after %d ms", took.Milliseconds())
+	g.Expect(took).To(And(BeNumerically(">", 3500*time.Millisecond), BeNumerically("<", 6*time.Second)))
 }

@@ -189,7 +189,7 @@ func TestTheEdgeThatGoes(t *testing.T) {
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	edged(t, plan, 1)
 	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
-	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("has this edge no more"), ContainSubstring(`"left out"=true`)))
+	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("has this edge no more"), ContainSubstring("removed=true")))
 	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
 	g.Eventually(two.probed, "20s").Should(BeEmpty(), "it serves on")
 	machine.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
@@ -200,7 +200,7 @@ func TestTheEdgeThatGoes(t *testing.T) {
 	segment.Pull(t, one.ns, "net1")
 	g.Eventually(next, "10s", "50ms").Should(Equal(two.ns.MAC(t, "net1")))
 	edged(t, plan, 2)
-	g.Eventually(two.program.said, "10s").Should(ContainSubstring(`"left out"=false`))
+	g.Eventually(two.program.said, "10s").Should(ContainSubstring(`removed=false`))
 }
 
 // TestGuardKeepsWhatItHas: a plan that moves addresses which this pod does not

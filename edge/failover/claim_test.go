@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/ipv4"
@@ -167,28 +166,6 @@ func TestClaimWhereItCannotBeMade(t *testing.T) {
 		g.Expect(claim("net1", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("claim " + nextHop)))
 		g.Expect(claim("net2", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("net2")))
 		g.Expect(Slow("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
-	})
-}
-
-// TestForeign: a router has the next hop already; the sibling has the service
-// address, which is as it should be.
-func TestForeign(t *testing.T) {
-	t.Parallel()
-	g := NewWithT(t)
-	segment, e, router, sibling := netns.NewSegment(t), netns.New(t), netns.New(t), netns.New(t)
-	segment.Attach(t, e, "net1", "", own+"/24")
-	segment.Attach(t, router, "eth0", "02:00:00:00:00:AA", nextHop+"/24")
-	segment.Attach(t, sibling, "net1", "", "192.168.100.5/24", service+"/32", "10.240.0.200/32")
-	hop, s, free, out := netip.MustParseAddr(nextHop), netip.MustParseAddr(service), netip.MustParseAddr("192.168.100.7"), netip.MustParseAddr("10.240.0.200")
-	e.Do(t, func() {
-		owners, err := Foreign(t.Context(), "net1", []netip.Addr{hop, s, free, out}, netip.MustParseAddr("192.168.100.5"), 2*time.Second)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(owners).To(Equal([]Owner{{hop, "02:00:00:00:00:aa"}}))
-		owners, err = Foreign(t.Context(), "net1", []netip.Addr{s, out}, netip.Addr{}, 2*time.Second)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(owners).To(HaveLen(2), "no sibling is known")
-		_, err = Foreign(t.Context(), "net1", []netip.Addr{netip.MustParseAddr(own)}, netip.Addr{}, time.Second)
-		g.Expect(err).To(MatchError(HeldError{netip.MustParseAddr(own)}))
 	})
 }
 

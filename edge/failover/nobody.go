@@ -4,8 +4,11 @@
 package failover
 
 import (
+	"bufio"
 	"errors"
 	"net/netip"
+	"os"
+	"strings"
 )
 
 // inTurn is how many addresses claims ask for in turn where nobody answers for
@@ -50,4 +53,26 @@ func nobody(n int, known map[netip.Addr]string) (netip.Addr, error) {
 		return netip.Addr{}, errAnswered
 	}
 	return free[n%len(free)], nil
+}
+
+// neighbours are the MACs that the kernel knows on device. /proc/net would be the
+// network namespace of the process's first thread.
+func neighbours(device string) (map[netip.Addr]string, error) {
+	f, err := os.Open("/proc/thread-self/net/arp")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	out := map[netip.Addr]string{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		// IP address, HW type, Flags, HW address, Mask, Device; 0x2 is ATF_COM.
+		w := strings.Fields(s.Text())
+		if len(w) != 6 || w[2] == "0x0" || w[5] != device {
+			continue
+		}
+		if a, err := netip.ParseAddr(w[0]); err == nil {
+			out[a] = strings.ToLower(w[3])
+		}
+	}
+	return out, nil
 }

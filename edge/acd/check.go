@@ -1,0 +1,166 @@
+// This file decides whether addresses are free or in use, from the kernel's neighbour
+// table and the time. It is pure.
+
+package acd
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// FreeAfter is how long no host must answer until an address is free. See the
+	// package documentation.
+	FreeAfter = 4 * time.Second
+	// AnswerWithin is how long the answer to the last probe may take.
+	AnswerWithin = time.Second
+	// recheckInterval is how long after a verdict the check starts again: an address is
+	// released, or another host takes it. A kernel trusts an answer for up to 45 s, so a
+	// released address is noticed within a minute.
+	recheckInterval = 10 * time.Second
+	// lookInterval is how often the table is read during a check.
+	lookInterval = 100 * time.Millisecond
+	// retryInterval is how often a check is tried that cannot start.
+	retryInterval = 250 * time.Millisecond
+)
+
+// ErrChecking is the status while a first check runs.
+var ErrChecking = errors.New("checking for address conflicts")
+
+// A Neighbour is what the kernel knows of one address.
+type Neighbour struct {
+	// MAC of the host that answers, lower case with colons. Empty: none.
+	MAC string
+	// Failed: the kernel sent all its requests, and no host answered.
+	Failed bool
+}
+
+// A Look is one look at the kernel's neighbour table.
+type Look struct {
+	// Table holds the addresses that the kernel has an entry for.
+	Table map[netip.Addr]Neighbour
+	// Err is why nothing can be probed: no carrier, or no address yet.
+	Err error
+}
+
+// A State is a running check. The zero value is one that has not started.
+type State struct {
+	// since is when the first probe was sent.
+	since time.Time
+	// probed is when each address was last probed, failed those that became FAILED.
+	probed map[netip.Addr]time.Time
+	failed map[netip.Addr]bool
+}
+
+// Actions are what to do now.
+type Actions struct {
+	// Probe these addresses, all at once.
+	Probe []netip.Addr
+	// Verdict is nil while the check runs.
+	Verdict *Verdict
+	// Again is when to look again.
+	Again time.Duration
+}
+
+// A Verdict ends a check. The next one starts after Actions.Again.
+type Verdict struct {
+	// Err is why the addresses do not count as free, nil where they do.
+	Err error
+	// Answers are all answers, those for controls included, for the operator. Empty where
+	// nothing could be probed.
+	Answers []network.TakenAddress
+	// Probed: the verdict comes from answers, or from their absence.
+	Probed bool
+}
+
+// Next is the state after a look, for the addresses that n's edges are to hold.
+func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
+	all := slices.Concat(n.Asked(), n.Controls())
+	switch {
+	case l.Err != nil:
+		return State{}, Actions{Verdict: &Verdict{Err: l.Err}, Again: retryInterval}
+	case s.since.IsZero() || !s.covers(all):
+		s = State{since: now, probed: map[netip.Addr]time.Time{}, failed: map[netip.Addr]bool{}}
+		return s.probe(all, now), Actions{Probe: all, Again: lookInterval}
+	}
+	s = s.take(l, all)
+	if v := s.verdict(n, l, now); v != nil {
+		return State{}, Actions{Verdict: v, Again: recheckInterval}
+	}
+	var again []netip.Addr
+	for _, a := range all {
+		if e, there := l.Table[a]; !there && s.failed[a] || e.Failed {
+			again = append(again, a)
+		}
+	}
+	return s.probe(again, now), Actions{Probe: again, Again: lookInterval}
+}
+
+// covers says whether the check is for these addresses: the plan may have changed.
+func (s State) covers(all []netip.Addr) bool {
+	return len(s.probed) == len(all) && !slices.ContainsFunc(all, func(a netip.Addr) bool { return s.probed[a].IsZero() })
+}
+
+// probe notes that addresses are probed now.
+func (s State) probe(addresses []netip.Addr, now time.Time) State {
+	s.probed = maps.Clone(s.probed)
+	for _, a := range addresses {
+		s.probed[a] = now
+	}
+	return s
+}
+
+// take notes which addresses failed.
+func (s State) take(l Look, all []netip.Addr) State {
+	s.failed = maps.Clone(s.failed)
+	for _, a := range all {
+		if l.Table[a].Failed {
+			s.failed[a] = true
+		}
+	}
+	return s
+}
+
+// verdict is nil while something may still answer.
+func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
+	var answers []network.TakenAddress
+	for _, a := range slices.SortedFunc(maps.Keys(l.Table), netip.Addr.Compare) {
+		if mac := l.Table[a].MAC; mac != "" && !s.probed[a].IsZero() {
+			answers = append(answers, network.TakenAddress{Address: a, MAC: mac})
+		}
+	}
+	for _, a := range n.Controls() {
+		if l.Table[a].MAC == "" && !s.failed[a] {
+			return nil
+		}
+	}
+	if conflicts := n.InTheWay(answers); len(conflicts) > 0 {
+		return &Verdict{Err: inUse(conflicts), Answers: answers, Probed: true}
+	}
+	for _, a := range n.Asked() {
+		silent := s.failed[a] && now.Sub(s.probed[a]) >= AnswerWithin
+		if l.Table[a].MAC == "" && !silent {
+			return nil
+		}
+	}
+	if now.Sub(s.since) < FreeAfter {
+		return nil
+	}
+	return &Verdict{Answers: answers, Probed: true}
+}
+
+// inUse names each conflict.
+func inUse(all []network.TakenAddress) error {
+	var out []string
+	for _, t := range all {
+		out = append(out, fmt.Sprintf("%s by MAC %s", t.Address, t.MAC))
+	}
+	return fmt.Errorf("addresses in use: %s", strings.Join(out, ", "))
+}
