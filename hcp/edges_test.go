@@ -63,7 +63,7 @@ func TestEdgeNodeSelector(t *testing.T) {
 			labels, said := hcp.EdgeNodeSelector(o)
 			g.Expect(said).To(Equal(want != nil))
 			g.Expect(labels).To(Equal(want))
-			_, problems := translated(o)
+			_, problems := hcp.Intent(o)
 			g.Expect(problems.Blocking()).To(Equal(want == nil))
 		})
 	}

@@ -158,16 +158,14 @@ func shuffled(r *rand.Rand, o hcp.Objects) hcp.Objects {
 // leave things as they are.
 func planned(t *testing.T, o hcp.Objects, last network.Plan) (network.Plan, network.Problems, bool) {
 	t.Helper()
-	in, _ := translated(o)
-	d := network.Derive(in.Request, in.Facts, last, nil)
-	plan, ok := d.Plan()
-	if !ok {
-		return d.Draft(), d.Problems, false
+	_, plan, problems := hcp.Plan(o, nil, last)
+	if problems.Blocking() {
+		return plan, problems, false
 	}
 	if err := plan.Validate(); err != nil {
 		t.Fatalf("nothing blocks, but: %v\n%s", err, describe(o))
 	}
-	return plan, d.Problems, true
+	return plan, problems, true
 }
 
 func describe(o hcp.Objects) string {

@@ -40,7 +40,7 @@ type Status struct {
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
 	// Neighbours are hosted clusters that use the same networks.
-	Neighbours []network.OtherCluster
+	Neighbours []network.Neighbour
 	// Settings is the hash of the annotations that Plan was made from.
 	Settings string
 }
@@ -77,10 +77,11 @@ func (s Status) Condition() Condition {
 		// Warnings do not matter until something is applied.
 		problems = slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Level() != c.Severity })
 	}
-	last := s.closing()
-	lines := append([]string{s.summary(problems)}, s.sharing()...)
-	lines = append(lines, problemLines(problems, maxMessage-len(strings.Join(lines, "\n"))-len(last)-1)...)
-	c.Message = strings.Join(lines, "\n") + "\n" + last
+	offered, shared := s.sharing()
+	head := append([]string{s.summary(problems)}, offered...)
+	tail := append(shared, s.closing()...)
+	room := maxMessage - len(strings.Join(slices.Concat(head, tail), "\n")) - 1
+	c.Message = strings.Join(slices.Concat(head, problemLines(problems, room), tail), "\n")
 	return c
 }
 

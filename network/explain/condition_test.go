@@ -47,7 +47,7 @@ func TestCondition(t *testing.T) {
 		lines  []string
 	}{
 		"well": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}}, "Ready",
-			[]string{"Nodes can boot: DHCP, DNS and proxy are ready on network clusters/vlan100, CIDR 192.168.100.0/24 (2 of 2 edges)."}},
+			[]string{"Nodes can boot: DHCP, DNS and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (2 of 2 edges)."}},
 		"a hint only": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{hint}}, "Ready",
 			[]string{"Nodes can boot: ", "Info NTPMissing: No time."}},
 		"gravest first, each once": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 1}, Problems: network.Problems{hint, typo, images, typo}}, "ReadyWithWarnings",
@@ -55,9 +55,9 @@ func TestCondition(t *testing.T) {
 		"a part waits": {explain.Status{Plan: one, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{images, waits}}, "WaitingForEndpoint",
 			[]string{"One part is not served yet: DHCP", "Waiting WaitingForEndpoint: Route oauth has no host.", "Warning ImagesUnreachable: No images."}},
 		"no edge yet": {explain.Status{Plan: one, Applied: true, Problems: network.Problems{problem(network.SeverityWaiting, network.AddressCheckPending, "checking.")}}, "AddressCheckPending",
-			[]string{"Nodes cannot boot yet: no edge is ready on network clusters/vlan100, CIDR 192.168.100.0/24 (0 of 2 edges).", "Waiting AddressCheckPending: Checking."}},
+			[]string{"Nodes cannot boot yet: no edge is ready on network clusters/vlan100 (192.168.100.0/24) (0 of 2 edges).", "Waiting AddressCheckPending: Checking."}},
 		"all edges lost on one of two": {explain.Status{Plan: two, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{problem(network.SeverityError, network.EdgeUnavailable, "edge lost.")}}, "EdgeUnavailable",
-			[]string{"Nodes cannot boot: no edge is ready on network clusters/storage, CIDR 192.168.100.0/24; DHCP, DNS and proxy are ready on network clusters/vlan100, CIDR 192.168.100.0/24 (2 of 4 edges).", "Error EdgeUnavailable: Edge lost."}},
+			[]string{"Nodes cannot boot: no edge is ready on network clusters/storage (192.168.100.0/24); DHCP, DNS and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (2 of 4 edges).", "Error EdgeUnavailable: Edge lost."}},
 		"refused, and nothing else": {explain.Status{Plan: one, Problems: network.Problems{images, waits, refused}}, "CIDRMissing",
 			[]string{"Nothing is applied: the configuration has an error. Nodes cannot boot.", "Error CIDRMissing: No CIDR."}},
 		"refused while it runs": {explain.Status{Plan: one, Running: true, Problems: network.Problems{refused}}, "CIDRMissing",
@@ -121,8 +121,8 @@ func TestConditionHasALimit(t *testing.T) {
 func TestSharedNetworks(t *testing.T) {
 	g := NewWithT(t)
 	n := served("vlan100", 1)
-	neighbour := network.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
-	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.OtherCluster{neighbour}}
+	neighbour := network.Neighbour{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
+	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.Neighbour{neighbour}}
 	got := s.Condition()
 	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too."))
 	g.Expect(got.Reason).To(Equal(explain.Ready))

