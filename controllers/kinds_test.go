@@ -31,5 +31,5 @@ func TestBeginsWhenHyperShiftAppears(t *testing.T) {
 	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 1.), HaveKeyWithValue("VirtualMachineInstance", 1.)))
 	h := s.newHosted(t, "late", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 }
