@@ -81,8 +81,8 @@ func stringsNotYet() map[string]bool {
 
 func commentsNotYet() map[string]bool {
 	return set("cmd/oooi", "config/bundle", "controllers", "edge", "edge/failover", "edge/wire", "envoy", "hcp", "hcp/nad", "hcp/settings",
-		"network", "network/dhcp", "network/dns", "test/idle", "test/netns", "test/testbed", "test/testbed/e2e", "test/testbed/hypershift",
-		"test/testbed/measure", "test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim", "test/testbed/worker")
+		"network", "network/dhcp", "network/dns", "test/idle", "test/netns",
+		"test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim")
 }
 
 func storiesNotYet() map[string]bool { return set("condition.txt", "plan.txt") }

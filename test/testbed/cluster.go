@@ -32,7 +32,7 @@ const (
 	ClusterCIDR   = "10.244.0.0/16"   // pods of all nodes
 	ServiceCIDR   = "10.96.0.0/16"    // Services
 	ClusterDNS    = "10.96.0.10"      // CoreDNS
-	RegistryAddr  = "10.240.0.1:5000" // for whoever runs a registry on the first node
+	RegistryAddr  = "10.240.0.1:5000" // for a registry on the first node
 	APIServerPort = 6443              // on NodeIP and every other address of the first node
 	MaxPods       = 240               // of one node
 )

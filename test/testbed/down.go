@@ -36,7 +36,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 		return err
 	}
 	c.say("cluster %s is down", c.Name)
-	// whoever waits for this lock looks whether it is still the file of that name
+	// a process that waits for this lock checks that the file still has that name
 	return os.Remove(c.Dir + ".lock")
 }
 

@@ -41,7 +41,7 @@ func TestTwoNodes(t *testing.T) {
 	t.Run("a lost node is missed, and comes back", func(t *testing.T) { testLoss(t, c) })
 }
 
-// server is a pod on a node and on VLAN 77 that says its name to whoever asks, and its
+// server is a pod on a node and on VLAN 77 that answers each request with its name, and its
 // Service.
 func server(node int) string {
 	attach := fmt.Sprintf(`k8s.v1.cni.cncf.io/networks: '[{"name":"vlan77","interface":"net1","ips":["192.168.77.2%d/24"]}]'`, node)

@@ -10,7 +10,7 @@ type program struct {
 	cgo     bool     // linked statically against the C library, all others without C
 	tags    string   // build tags
 	ldflags string   // in addition to -s -w
-	links   []string // further names by which the one program is called
+	links   []string // further names of the program
 	plugin  bool     // a CNI plugin: not in bin/ but among the plugins
 	cold    int      // seconds to compile after those before it, on two cores with an empty Go cache; 0 means 2
 }

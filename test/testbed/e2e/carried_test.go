@@ -141,7 +141,7 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(w.Machine.Pull(t.Context(), b.cluster, hypershift.MirrorImage, b.hypershift.CA())).To(Succeed(), "containerd, by the machine's own DNS")
 
 	_, err = w.Machine.Output(t.Context(), "getent", "ahostsv4", "quay.io")
-	g.Expect(err).To(HaveOccurred(), "a name that nobody asked for")
+	g.Expect(err).To(HaveOccurred(), "a name that is not published")
 	for _, name := range []string{"quay.io", "registry.example.net", "kubernetes.default.svc"} {
 		refused(t, w.Machine, service, name)
 	}

@@ -24,7 +24,7 @@ type fault struct {
 	name string
 	// quick: it is in every run.
 	quick bool
-	// planned: somebody asked for it, so the edge can drain first.
+	// planned: a user or an upgrade caused it, so the edge can drain first.
 	planned bool
 	// cuts of each long connection there may be, with two edges.
 	cuts int
@@ -55,7 +55,7 @@ func faults() []fault {
 		fault{name: "node lost", quick: true, cuts: 1, onSecond: true, do: loseNode},
 		fault{name: "plan changed", planned: true, do: changePlan},
 		fault{name: "operator upgraded", planned: true, do: upgradeOperator},
-		// who came last goes first: there are no machines, unless somebody sent them there
+		// the youngest edge is replaced first: VMs use it only when a test sent them there
 		fault{name: "edge image changed", quick: true, planned: true, cuts: 1, onLongest: true, do: changeImage},
 	)
 }
@@ -85,7 +85,7 @@ func killPod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 	g.Expect(testbed.KillContainer(string(edge.UID))).To(Succeed())
 	g.Eventually(func(g Gomega) {
 		i := slices.IndexFunc(s.pods(t), func(p edgePod) bool { return p.UID == edge.UID })
-		g.Expect(i).To(BeNumerically(">=", 0), "kubelet makes its sandbox anew")
+		g.Expect(i).To(BeNumerically(">=", 0), "kubelet recreates its sandbox")
 		for _, now := range s.pods(t)[i].Status.ContainerStatuses {
 			before, err := edge.container(now.Name)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -159,7 +159,7 @@ func changePlan(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(ask).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(Succeed(), "withdrawn")
 	quiet(t, m, 2*time.Second, time.Minute)
-	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is made anew")
+	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
 // names are those of the pods, which are never given twice.
@@ -199,7 +199,7 @@ func upgradeOperator(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) 
 	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{"dns-records": ""})).To(Succeed())
 	quiet(t, m, 2*time.Second, time.Minute)
-	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is made anew")
+	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
 // changeImage has the operator run its edges from another image, as an upgrade does,

@@ -35,7 +35,7 @@ func TestHostedClusters(t *testing.T) {
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
 
-// sideBySide runs a subtest beside others of t.
+// sideBySide runs a subtest in parallel with others of t.
 func sideBySide(t *testing.T, name string, do func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

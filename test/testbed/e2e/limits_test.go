@@ -100,7 +100,7 @@ func testConnections(t *testing.T, s *stage) {
 	s.whole(t, 3*time.Minute)
 	after, err := s.pods(t)[0].container("envoy")
 	g.Expect(err).NotTo(HaveOccurred())
-	t.Logf("envoy was started anew %d times by it", after.RestartCount-before.RestartCount)
+	t.Logf("it restarted envoy %d times", after.RestartCount-before.RestartCount)
 }
 
 // holdMany opens up to so many connections from a network namespace, and gives those

@@ -128,7 +128,7 @@ func servedOn(t *testing.T, h Hosted) []network.Network {
 	plan, err := h.Plan(t.Context())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for i := range plan.Networks {
-		plan.Networks[i].DHCP.IgnoreUnknownClients = false // strangers depend on it, machines do not
+		plan.Networks[i].DHCP.IgnoreUnknownClients = false // unknown clients depend on it, VMs do not
 		// what HyperShift publishes later follows
 		plan.Networks[i].Listeners, plan.Networks[i].Backends, plan.Networks[i].DNS.Views = nil, nil, nil
 	}
@@ -147,8 +147,7 @@ func testDisjoint(t *testing.T, elder, younger Hosted) {
 	}
 }
 
-// testOwnMachines expects that a machine is offered an address by its own cluster
-// alone, and a stranger by nobody.
+// testOwnMachines expects that only its own cluster offers a VM an address, and that unknown clients get no offer.
 func testOwnMachines(t *testing.T, elder, younger Hosted, elders, youngers []*worker.Worker) {
 	g := NewWithT(t)
 	shared := elders[0]
@@ -163,7 +162,7 @@ func testOwnMachines(t *testing.T, elder, younger Hosted, elders, youngers []*wo
 		g.Expect(servers).To(Equal([]netip.Addr{networkOf(t, plan, w).ServiceAddress}), "who offers %s's machine an address", h.Name)
 	}
 	stranger := net.HardwareAddr{0x02, 0xff, 0, 0, 0, 1}
-	g.Expect(Offers(t.Context(), shared.Machine.NetNS(), worker.Interface, stranger, 3*time.Second)).To(BeEmpty(), "a stranger on a shared VLAN")
+	g.Expect(Offers(t.Context(), shared.Machine.NetNS(), worker.Interface, stranger, 3*time.Second)).To(BeEmpty(), "an unknown client on a shared VLAN")
 }
 
 // testSteady takes the younger's own addresses away while a machine is on them:
@@ -188,15 +187,15 @@ func testSteady(t *testing.T, younger Hosted) {
 	g.Expect(servedOn(t, younger)).To(Equal(before))
 }
 
-// testLeftAlone expects that the younger's machine keeps what it has when the elder,
-// which held the default addresses, is gone, and that strangers are served again.
+// testLeftAlone expects that the younger's VM keeps its addresses when the elder, which had the default ones, is
+// deleted, and that unknown clients are served again.
 func testLeftAlone(t *testing.T, younger Hosted) {
 	g := NewWithT(t)
 	before := servedOn(t, younger)
 	g.Eventually(func(g Gomega) {
 		plan, err := younger.Plan(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "nobody else is on the VLAN")
+		g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "the VLAN is not shared any more")
 	}).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	g.Expect(younger.WaitReady(t.Context(), time.Minute)).To(Succeed())
 	g.Expect(servedOn(t, younger)).To(Equal(before))

@@ -1,5 +1,4 @@
-// This file asks a segment which DHCP servers would serve a machine. It takes no
-// lease: nobody accepts an offer.
+// This file finds the DHCP servers of a network that would serve a VM. It accepts no offer, so it takes no lease.
 
 package e2e
 
@@ -66,7 +65,7 @@ func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, pati
 }
 
 // listenAsClient listens for broadcasts to DHCP's client port on a card that has an
-// address, also beside a client that runs.
+// address, also next to a client that runs.
 func listenAsClient(ctx context.Context, ifname string) (net.PacketConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var failed error

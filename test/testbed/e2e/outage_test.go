@@ -1,5 +1,5 @@
-// This file shows that machines do not notice when the management cluster's API server
-// is away, also when an edge is started anew and another's node is lost meanwhile.
+// This file shows that VMs do not notice an outage of the management cluster's API server, even if an edge restarts
+// and the node of the other is lost in the meantime.
 
 package e2e
 
@@ -77,6 +77,6 @@ func testOutage(t *testing.T, s *stage, long time.Duration) {
 	g.Expect(after).To(Equal(before), "the worker's address, its DHCP server, and since when its node is Ready")
 	if len(pods) > 1 {
 		verdict := measure.Judge(calm, report.Row(), measure.Bounds{Over: overUnplanned, Cuts: 2}) // one for each edge that was lost
-		g.Expect(verdict.Exceeds).To(BeEmpty(), "beside the quiet row of this run, %+v", calm)
+		g.Expect(verdict.Exceeds).To(BeEmpty(), "compared with the quiet row of this run, %+v", calm)
 	}
 }

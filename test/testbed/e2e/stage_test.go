@@ -89,7 +89,7 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	return s
 }
 
-// plug puts a machine on a VLAN that is nobody's: a network namespace with a card.
+// plug attaches a client that is no VM to a VLAN: a network namespace with an interface.
 func (b bed) plug(t *testing.T, name string, vlan int) station {
 	t.Helper()
 	g := NewWithT(t)

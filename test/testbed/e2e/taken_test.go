@@ -1,4 +1,4 @@
-// This file shows that an address which somebody else has is not fought for.
+// This file shows that oooi does not use an address that another host has.
 
 package e2e
 
@@ -40,7 +40,7 @@ func testTaken(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Log(c.Message)
 	g.Expect(c.Message).To(And(ContainSubstring(taken.String()), ContainSubstring(mac)))
-	g.Expect(h.Edges(t.Context())).To(BeEmpty(), "nobody fights for it")
+	g.Expect(h.Edges(t.Context())).To(BeEmpty(), "no edge uses the address")
 
 	ip("address", "delete", address, "dev", rival.card)
 	g.Expect(h.WaitEdges(t.Context(), 3*time.Minute)).To(Succeed())

@@ -18,9 +18,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/measure"
 )
 
-// takeoverVariable asks for all faults, with two edges and with one: `make
-// bench-takeover`.
-const takeoverVariable = "OOOI_TAKEOVER"
+// allVariable asks for all faults, with two edges and with one, when it is "all".
+const allVariable = "OOOI_TAKEOVER"
 
 // What a fault may add to the gaps of the quiet row, with two edges.
 const (
@@ -35,7 +34,7 @@ const overBusy = 2 * time.Second
 // and nothing else on the machine while gaps are measured. All its faults share one hosted cluster.
 func TestTakeOver(t *testing.T) {
 	b := newBed(t, 2)
-	all := os.Getenv(takeoverVariable) == "all"
+	all := os.Getenv(allVariable) == "all"
 	two := newStage(t, b, 2, 230, map[string]string{"lease-time": "1m"})
 	t.Run("two edges", func(t *testing.T) { testFaults(t, two, all) })
 	t.Run("sockets", func(t *testing.T) { testSockets(t, two) })
@@ -119,7 +118,7 @@ func judged(t *testing.T, s *stage, f fault) measure.Row {
 		quiet, row = s.quietRow(t), testFault(t, s, f).Row()
 		verdict = measure.Judge(quiet, row, f.bounds())
 	}
-	NewWithT(t).Expect(verdict.Exceeds).To(BeEmpty(), "beside the quiet row of this run, %+v", quiet)
+	NewWithT(t).Expect(verdict.Exceeds).To(BeEmpty(), "compared with the quiet row of this run, %+v", quiet)
 	return row
 }
 
@@ -157,7 +156,7 @@ func testFault(t *testing.T, s *stage, f fault) measure.Report {
 }
 
 // patience is how long a hosted node may take to be Ready again: not at all with two
-// edges, and with one until its kubelet has connected anew.
+// edges, and with one until its kubelet has connected again.
 func patience(s *stage) time.Duration {
 	if len(s.network.Edges) == 1 {
 		return 2 * time.Minute

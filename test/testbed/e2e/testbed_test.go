@@ -28,7 +28,7 @@ const keepVariable = "OOOI_E2E_TESTBED"
 type bed struct {
 	cluster    *testbed.Cluster
 	hypershift *hypershift.HyperShift
-	// deletions run beside the tests that follow: HyperShift's takes two minutes,
+	// deletions run while the next tests do: HyperShift's takes two minutes,
 	// most of which the API server's pod spends on ending gracefully.
 	deletions *deletions
 	ctx       context.Context

@@ -74,7 +74,7 @@ func published(s unstructured.Unstructured, all []unstructured.Unstructured) boo
 	})
 }
 
-// trim is o without what nobody derives anything from.
+// trim returns o without the fields that no plan depends on.
 func trim(o unstructured.Unstructured) unstructured.Unstructured {
 	meta := values{"name": o.GetName()}
 	for key, value := range map[string]string{"namespace": o.GetNamespace(), "creationTimestamp": text(o, "metadata", "creationTimestamp")} {

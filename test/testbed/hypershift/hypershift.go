@@ -35,7 +35,7 @@ const Namespace = "clusters"
 type Options struct {
 	Keep        []string     // components that really run, each other one becomes a placeholder; empty means DefaultKeep
 	Mini        bool         // only MiniKeep, for all hosted clusters (one alone: [HostedClusterOptions])
-	VMAddresses netip.Prefix // addresses that VMs claim without a guest; the zero value leaves them to whoever boots a worker for a VM
+	VMAddresses netip.Prefix // addresses that VMs claim without a guest; the zero value leaves them to the worker of the VM
 	Log         io.Writer    // a line for each step; nil means nowhere
 }
 
@@ -94,7 +94,7 @@ func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, e
 	if err := h.installOperator(ctx); err != nil {
 		return nil, err
 	}
-	return h, write(h.path("pull-secret.json"), fmt.Appendf(nil, `{"auths": {%q: {"auth": "YTpi"}}}`, registryAddress)) // the registry asks nobody
+	return h, write(h.path("pull-secret.json"), fmt.Appendf(nil, `{"auths": {%q: {"auth": "YTpi"}}}`, registryAddress)) // the registry needs no credentials
 }
 
 // Attach is the HyperShift that Install put on c.
@@ -207,7 +207,7 @@ func (h *HyperShift) renderOperator(ctx context.Context, outputs string) ([]byte
 		"--enable-conversion-webhook=false", "--limit-crd-install", "KubeVirt", "--outputs", outputs))
 }
 
-// poll asks until done, an error that asking again does not mend, or the time is over. Errors of the API are asked again.
+// poll asks until done, a permanent error, or the time is over. Errors of the API are asked again.
 func poll(ctx context.Context, limit time.Duration, what string, done func(context.Context) (bool, error)) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {

@@ -97,8 +97,8 @@ func (h *HyperShift) startRegistry() error {
 	return err
 }
 
-// startWorld starts the played world as a daemon, unless it runs: this program's own command, built for it, since whoever calls Install may be
-// another (a test).
+// startWorld starts the played world as a daemon, unless it runs: the testbed's command, built for it. The
+// caller of Install can be another program, such as a test.
 func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) error {
 	if testbed.Pid(h.cluster.Dir, "world") != 0 {
 		return nil
@@ -149,7 +149,7 @@ func webhookManifest(p pki, keep []string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// operatorSecrets are what OpenShift would put into the operator's namespace: a serving certificate, and the bundle of trusted CAs, by which
+// operatorSecrets are what OpenShift would put into the operator's namespace: a serving certificate, and the bundle of trusted CAs, with which
 // the operators trust the registry.
 func operatorSecrets(p pki) ([]byte, error) {
 	return documents(

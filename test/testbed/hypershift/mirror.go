@@ -18,7 +18,7 @@ import (
 // MirrorHost is the name of the registry that StartMirror starts; it serves on port 443.
 const MirrorHost = "mirror.example.net"
 
-// MirrorImage is an image that it has and nobody else.
+// MirrorImage is an image that only the mirror has.
 const MirrorImage = MirrorHost + "/ocp/extra:1"
 
 const mirrorAddress = "10.240.0.60"

@@ -28,7 +28,7 @@ type keyPair struct{ Cert, Key []byte }
 type pki struct {
 	CA                                  []byte // PEM
 	Registry, Mirror, Webhook, Operator keyPair
-	SSH                                 []byte // a public key for nodes, authorized_keys format; nobody has its private key
+	SSH                                 []byte // a public key for nodes, authorized_keys format; its private key does not exist
 }
 
 // loadPKI reads what is in dir, or makes and writes it where there is none.

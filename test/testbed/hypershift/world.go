@@ -42,7 +42,7 @@ const (
 // WorldOptions say how the world is played.
 type WorldOptions struct {
 	VolumeDir   string       // directories of persistent volumes are made here
-	VMAddresses netip.Prefix // VMs without a guest claim an address of it; the zero value leaves a VM's address to whoever boots its guest
+	VMAddresses netip.Prefix // VMs without a guest claim an address of it; the zero value leaves a VM's address to the program that boots its guest
 	Log         logr.Logger
 }
 

@@ -1,5 +1,5 @@
 // KubeVirt's part of the played world: a VirtualMachineInstance for each VirtualMachine, running as far as the API tells. It makes no guest: a
-// guest's address is for whoever boots one to write, as the guest agent would.
+// program that boots a guest writes its address, as the guest agent would.
 package hypershift
 
 import (

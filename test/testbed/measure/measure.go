@@ -110,7 +110,7 @@ func (m *Measurement) Report() Report {
 // now is the moment as the report has it.
 func (m *Measurement) now() Milliseconds { return Milliseconds(time.Since(m.begin)) }
 
-// repeat asks at the steady rate; answers are waited for beside.
+// repeat asks at the steady rate, and waits for answers in other goroutines.
 func (m *Measurement) repeat(ctx context.Context, into *series, ask func(context.Context) error) {
 	tick := time.NewTicker(m.options.Every)
 	defer tick.Stop()

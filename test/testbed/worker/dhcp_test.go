@@ -117,7 +117,7 @@ func TestLeaseIsApplied(t *testing.T) {
 		HavePrefix("blue-x7k2p\nsearch blue.example.com\nnameserver 192.168.77.3\n"),
 		ContainSubstring("inet 192.168.77.10/24"), ContainSubstring("mtu 1400"),
 		ContainSubstring("default via 192.168.77.2 dev"), ContainSubstring("10.240.0.200 via 192.168.77.2 dev"),
-		Not(ContainSubstring("192.168.77.99")), // option 3 is ignored beside option 121
+		Not(ContainSubstring("192.168.77.99")), // option 3 is ignored when option 121 is present
 	))
 }
 

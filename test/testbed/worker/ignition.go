@@ -33,7 +33,7 @@ type Answer struct {
 const curlReport = `\n%{http_code}\n%{remote_ip}\n%{time_connect}\n%{time_appconnect}`
 
 // Ask gets url, trusting ca (PEM) alone. It is an error if no HTTP answer comes:
-// no such name, nobody there, another certificate.
+// the name does not exist, no host answers, or its certificate is another.
 func (m *Machine) Ask(ctx context.Context, url string, headers []Header, ca []byte) (Answer, error) {
 	digest := sha256.Sum256(ca)
 	pem, err := m.WriteFile(filepath.Join("ca", hex.EncodeToString(digest[:8])+".pem"), ca, 0o644)

@@ -16,7 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// tlsServer answers 511 to whoever has a token and 401 to others, on the loopback
+// tlsServer answers 511 to a request with a token and 401 to others, on the loopback
 // of m; it gives its URL and authority.
 func tlsServer(t *testing.T, m *Machine) (*url.URL, []byte) {
 	t.Helper()

@@ -27,8 +27,7 @@ import (
 const stateMount = "/run/machine"
 
 // stateVariable is set in the environment of every process of a machine, so that
-// they are found by whoever cleans up: by us, and by the testbed's own Down, which
-// knows it by this name.
+// a cleanup finds them: the worker's own, and the testbed's Down, which uses the same name.
 const stateVariable = "OOOI_TESTBED_STATE"
 
 //go:embed init.sh

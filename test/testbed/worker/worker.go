@@ -41,7 +41,7 @@ type Options struct {
 	Guest *rest.Config
 	// Images are tars on the host: the sandbox, and the release's.
 	Images []string
-	// Report is called after each step; nil: nobody listens.
+	// Report is called after each step; nil reports to no one.
 	Report func(Event)
 }
 
