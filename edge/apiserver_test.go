@@ -183,7 +183,7 @@ func testLeases(t *testing.T, c cluster) {
 	g.Expect(at(two)()).To(Equal(a), "known at once to who was refused")
 	of, _ := one.Of(a.MAC)
 	g.Expect(of).To(Equal(a))
-	g.Expect(one.MachineAt(a.Address)).To(Equal("blue-1"))
+	g.Expect(one.VMAt(a.Address)).To(Equal("blue-1"))
 
 	later := a
 	later.Expires = a.Expires.Add(time.Hour)

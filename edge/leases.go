@@ -115,9 +115,9 @@ func (s *Leases) All() []network.Lease {
 	return all
 }
 
-// MachineAt is the name of the machine that holds address now, by a lease that
+// VMAt is the name of the VM that holds address now, by a lease that
 // has not expired. Empty: none does.
-func (s *Leases) MachineAt(a netip.Addr) string {
+func (s *Leases) VMAt(a netip.Addr) string {
 	if l, ok := s.At(a); ok && l.Held(time.Now()) {
 		return l.Machine
 	}

@@ -71,7 +71,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	if kube != nil {
 		o.Dialer = *edge.Dialer(kube.Device())
-		o.Machines = kube.Leases(ctx, source.Current().Network.Name)
+		o.VMs = kube.Leases(ctx, source.Current().Network.Name)
 	}
 	registry := prometheus.NewRegistry()
 	h := dns.NewHandler(dns.NewMetrics(registry), o)

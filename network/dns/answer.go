@@ -1,5 +1,5 @@
-// This file decides what is answered to one question. It never asks anybody
-// else: what it does not know, it says it does not know.
+// This file decides the answer to one question from the plan alone. It queries no
+// other server.
 
 package dns
 
@@ -18,29 +18,29 @@ type Reply struct {
 	Authority []dns.RR
 }
 
-// Machines knows which machine holds an address.
-type Machines interface {
-	// MachineAt is the name of the machine that holds a lease on an address,
-	// without a dot: the name of its node. Empty: none does.
-	MachineAt(netip.Addr) string
+// VMs knows which VM has an address.
+type VMs interface {
+	// VMAt returns the name of the VM with a lease on an address, without a dot. It is
+	// the name of its node. Empty: none.
+	VMAt(netip.Addr) string
 }
 
-// Answer is what v says to q, and false where v knows nothing of the name, so
-// that somebody else may be asked. Machines may be nil.
+// Answer returns the reply of v to q. False: v does not know the name, so an upstream
+// may be queried. The VMs may be nil.
 //
 //	a name with records               them; other types NODATA
 //	a name with others below          NODATA in a zone of ours, else not known
 //	a name below a wildcard           the wildcard's (RFC 4592)
 //	any other name in a zone of ours  NXDOMAIN
-//	the reverse of a machine          its name; others in the CIDR NXDOMAIN
-//	a name that is elsewhere          NXDOMAIN
-func Answer(v *View, machines Machines, q dns.Question) (Reply, bool) {
+//	the reverse of a VM               its name; others in the CIDR NXDOMAIN
+//	a name that is internal           NXDOMAIN
+func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
 	if q.Qclass != dns.ClassINET || !ordinary(q.Qtype) {
 		return Reply{Rcode: dns.RcodeRefused}, true
 	}
 	name := dns.CanonicalName(q.Name)
 	if p, whole, ok := parseReverse(name); ok && inside(v.cidr, p) {
-		return v.pointer(q, p, whole, machines), true
+		return v.pointer(q, p, whole, vms), true
 	}
 	n, exact := v.closest(name)
 	switch {
@@ -54,13 +54,13 @@ func Answer(v *View, machines Machines, q dns.Question) (Reply, bool) {
 	return v.denied(name)
 }
 
-// ordinary says whether a type may be asked for: neither a zone transfer nor
-// another of the types that are no data (RFC 6895, section 3.1). ANY may.
+// ordinary reports whether a type may be queried. Zone transfers and the other types
+// without data may not (RFC 6895, section 3.1). ANY may.
 func ordinary(t uint16) bool {
 	return t == dns.TypeANY || t != dns.TypeNone && t != dns.TypeOPT && (t < 128 || t > 255)
 }
 
-// closest is the node at name, or at the nearest name above that exists.
+// closest returns the node at name, or at the nearest existing ancestor.
 func (v *View) closest(name string) (n *node, exact bool) {
 	if n = v.nodes[name]; n != nil {
 		return n, true
@@ -72,8 +72,7 @@ func (v *View) closest(name string) (n *node, exact bool) {
 	}
 }
 
-// reply is what is at n. ANY gets one set of records only (RFC 8482, section
-// 4.1).
+// reply returns the records at n. ANY gets one record set (RFC 8482, section 4.1).
 func (n *node) reply(q dns.Question) Reply {
 	var rrs []dns.RR
 	switch q.Qtype {
@@ -96,7 +95,7 @@ func (n *node) reply(q dns.Question) Reply {
 	return Reply{Answer: owned(rrs, q.Name)}
 }
 
-// owned is rrs at the name as it was asked, whose case clients compare.
+// owned returns rrs with the owner name as queried: clients compare its case.
 func owned(rrs []dns.RR, name string) []dns.RR {
 	if rrs[0].Header().Name == name {
 		return rrs
@@ -109,13 +108,13 @@ func owned(rrs []dns.RR, name string) []dns.RR {
 	return out
 }
 
-// denied is the answer for a name that is elsewhere.
+// denied returns the negative answer for an internal name.
 func (v *View) denied(name string) (Reply, bool) {
-	if len(v.elsewhere) == 0 {
+	if len(v.internal) == 0 {
 		return Reply{}, false
 	}
 	for at := name; ; at = above(at) {
-		if authority := v.elsewhere[at]; authority != nil {
+		if authority := v.internal[at]; authority != nil {
 			r := Reply{Rcode: dns.RcodeNameError, Authority: authority}
 			if v.hasBelow(name) {
 				r.Rcode = dns.RcodeSuccess
@@ -128,8 +127,8 @@ func (v *View) denied(name string) (Reply, bool) {
 	}
 }
 
-// hasBelow says whether we answer for something below name: to deny the name
-// would deny that too (RFC 8020).
+// hasBelow reports whether there are names below name: NXDOMAIN for name would deny
+// them, too (RFC 8020).
 func (v *View) hasBelow(name string) bool {
 	if v.nodes[name] != nil {
 		return true

@@ -38,7 +38,7 @@ func blue(mode network.UpstreamMode) network.Network {
 		DNS: network.DNS{
 			Upstreams: network.Upstreams{Mode: mode},
 			Views: []network.View{{
-				Name:    "machines",
+				Name:    "vms",
 				Clients: prefixes("192.168.100.0/24"),
 				Zones:   []string{"blue.example.com"},
 				Records: []network.Record{
@@ -56,10 +56,10 @@ func blue(mode network.UpstreamMode) network.Network {
 	}
 }
 
-// leases are Machines that never change.
+// leases are VMs that never change.
 type leases map[netip.Addr]string
 
-func (l leases) MachineAt(a netip.Addr) string { return l[a] }
+func (l leases) VMAt(a netip.Addr) string { return l[a] }
 
 var workers = leases{netip.MustParseAddr("192.168.100.20"): "blue-abcde-fghij"}
 
@@ -182,7 +182,7 @@ func TestOtherClassesAreRefused(t *testing.T) {
 // names, and never for its own.
 func TestNamesInsideTheManagementCluster(t *testing.T) {
 	n := blue(network.UpstreamManagement)
-	v := NewViews(n, Elsewhere(n, Resolver{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
+	v := NewViews(n, Internal(n, Resolver{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
 	for _, c := range []struct{ question, want string }{
 		{"kubernetes.default.svc.cluster.local. A", "NXDOMAIN\n" + authority("cluster.local.")},
 		{"KUBERNETES.default.SVC.Cluster.Local. A", "NXDOMAIN\n" + authority("cluster.local.")},
@@ -204,11 +204,11 @@ func TestNamesInsideTheManagementCluster(t *testing.T) {
 	}
 }
 
-// TestRecordsInsideElsewhere: what the plan has is answered wherever it is.
-func TestRecordsInsideElsewhere(t *testing.T) {
+// TestRecordsInsideInternal: what the plan has is answered wherever it is.
+func TestRecordsInsideInternal(t *testing.T) {
 	n := blue(network.UpstreamManagement)
 	n.DNS.Views[0].Records = append(n.DNS.Views[0].Records, network.Record{Name: "image-registry.ns.svc", Addresses: addresses("192.168.100.3")})
-	v := NewViews(n, Elsewhere(n, Resolver{}))[0]
+	v := NewViews(n, Internal(n, Resolver{}))[0]
 	for _, c := range []struct{ question, want string }{
 		{"image-registry.ns.svc. A", "NOERROR\nimage-registry.ns.svc. 30 IN A 192.168.100.3"},
 		{"ns.svc. A", "NOERROR\n" + authority("svc.")},
@@ -306,7 +306,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(wire[12:])
 	}
 	n := blue(network.UpstreamManagement)
-	v := NewViews(n, Elsewhere(n, Resolver{}))[0]
+	v := NewViews(n, Internal(n, Resolver{}))[0]
 	f.Fuzz(func(t *testing.T, wire []byte) {
 		var m dns.Msg
 		if m.Unpack(append([]byte{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, wire...)) != nil || len(m.Question) != 1 {

@@ -20,7 +20,7 @@ import (
 // packing, without the sockets.
 func BenchmarkServeDNS(b *testing.B) {
 	n := blue(network.UpstreamNone)
-	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: workers})
+	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{VMs: workers})
 	h.Serve(n)
 	server, err := dnsserver.NewServer("dns://192.168.100.3:53", []*dnsserver.Config{{
 		Zone: ".", Plugin: []plugin.Plugin{func(plugin.Handler) plugin.Handler { return h }},

@@ -1,5 +1,5 @@
-// This file counts what was asked and answered. Labels are few and never hold
-// what a client sent.
+// This file holds the metrics of questions and answers. No label holds data of a
+// client.
 
 package dns
 
@@ -18,21 +18,21 @@ type Metrics struct {
 	upstreams *prometheus.CounterVec
 }
 
-// NewMetrics registers with r.
+// NewMetrics creates the metrics and registers them with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_questions_total",
-			Help: "Questions answered, by the client's view (empty: none), by who knew the answer (plan, upstream, none) and by response code.",
+			Help: "Questions answered, by view (empty: none), by source of the answer (plan, upstream, none) and by response code.",
 		}, []string{"view", "by", "rcode"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "oooi_dns_answer_seconds",
-			Help:    "Time from a question to its answer, by who knew the answer.",
+			Help:    "Time from a question to its answer, by source of the answer.",
 			Buckets: []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5},
 		}, []string{"by"}),
 		upstreams: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_upstream_questions_total",
-			Help: "Questions asked of upstream resolvers, by server and outcome (a response code, failed, or busy where the limit of concurrent questions was reached).",
+			Help: "Questions to upstream resolvers, by server and outcome (a response code, failed, or busy at the limit of concurrent questions).",
 		}, []string{"server", "outcome"}),
 	}
 	r.MustRegister(m.questions, m.seconds, m.upstreams)
@@ -43,7 +43,7 @@ func (m *Metrics) upstream(server, outcome string) {
 	m.upstreams.WithLabelValues(server, outcome).Inc()
 }
 
-// rcodeName is "NOERROR" and the like, the number for codes without a name.
+// rcodeName returns the name of a response code ("NOERROR"), or its number.
 func rcodeName(rcode int) string {
 	if s, ok := dns.RcodeToString[rcode]; ok {
 		return s
@@ -51,7 +51,7 @@ func rcodeName(rcode int) string {
 	return strconv.Itoa(rcode)
 }
 
-// by says who knew an answer.
+// by names the source of an answer.
 type by int
 
 const (
@@ -63,7 +63,7 @@ const (
 
 func (b by) String() string { return [answerers]string{"plan", "upstream", "none"}[b] }
 
-// tally counts one view's answers without looking labels up for each.
+// tally counts the answers of one view without a label lookup for each.
 type tally struct {
 	metrics *Metrics
 	view    string

@@ -1,5 +1,5 @@
-// This file turns a view of the plan into a tree of names, made once per plan
-// so that an answer is one walk up the question's labels. It answers nothing.
+// This file makes a tree of names from a view of the plan, once for each plan. So an
+// answer is one walk along the labels of the question.
 
 package dns
 
@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// ttl of records in seconds. A plan changes rarely, but when it does, machines
-	// must follow.
+	// ttl of records in seconds. A plan changes rarely, but VMs must follow soon.
 	ttl = 30
-	// negativeTTL in seconds, of SOA records and their minimum (RFC 2308, section
-	// 5): a machine must not hold for long that its API server does not exist.
+	// negativeTTL in seconds, of SOA records and their minimum (RFC 2308, section 5). A
+	// VM must not cache for long that its API server does not exist.
 	negativeTTL = 5
 )
 
-// A View is what one group of clients is told.
+// A View holds the names for one group of clients.
 type View struct {
 	name    string
 	clients []netip.Prefix
-	// nodes by name in lower case with trailing dot. The root is always there.
+	// nodes by name in lower case with trailing dot. The root always exists.
 	nodes map[string]*node
-	// elsewhere has the authority of a negative answer by domain.
-	elsewhere map[string][]dns.RR
-	// cidr is the network, whose reverse names are ours.
+	// internal holds the authority of negative answers, by internal domain.
+	internal map[string][]dns.RR
+	// cidr of the network; its reverse names are ours.
 	cidr    netip.Prefix
 	reverse []dns.RR
 	// owners of addresses inside cidr, for PTR.
@@ -45,27 +44,27 @@ func (v *View) Name() string { return v.name }
 // only has others below (an empty non-terminal, RFC 4592 section 2.2.2).
 type node struct {
 	owner string
-	// ours says that records or a zone begin here.
+	// ours: records or a zone start here.
 	ours    bool
 	a, aaaa []dns.RR
 	// soa is set at a zone's apex.
 	soa []dns.RR
-	// zoned says that the name is in a zone of ours.
+	// zoned: the name is in one of our zones.
 	zoned bool
-	// authority is the SOA that negative answers at or below this name carry.
+	// authority is the SOA of negative answers at or below this name.
 	authority []dns.RR
 	// wildcard is the node "*" below this one.
 	wildcard *node
 }
 
-func newView(n network.Network, in network.View, elsewhere []string, serial uint32) *View {
+func newView(n network.Network, in network.View, internal []string, serial uint32) *View {
 	v := &View{
-		name:      in.Name,
-		clients:   in.Clients,
-		nodes:     map[string]*node{},
-		elsewhere: map[string][]dns.RR{},
-		cidr:      n.CIDR,
-		owners:    map[netip.Addr]string{},
+		name:     in.Name,
+		clients:  in.Clients,
+		nodes:    map[string]*node{},
+		internal: map[string][]dns.RR{},
+		cidr:     n.CIDR,
+		owners:   map[netip.Addr]string{},
 	}
 	v.reverse = soa(reverseZone(n.CIDR), serial)
 	v.node(".")
@@ -80,14 +79,14 @@ func newView(n network.Network, in network.View, elsewhere []string, serial uint
 	for name, n := range v.nodes {
 		v.settle(name, n, serial)
 	}
-	for _, d := range elsewhere {
+	for _, d := range internal {
 		d = dns.CanonicalName(d)
-		v.elsewhere[d] = soa(d, serial)
+		v.internal[d] = soa(d, serial)
 	}
 	return v
 }
 
-// node finds or makes a name and every name above it.
+// node returns the node of a name; it creates missing ones up to the root.
 func (v *View) node(name string) *node {
 	if n := v.nodes[name]; n != nil {
 		return n
@@ -122,9 +121,8 @@ func (v *View) add(r network.Record) {
 	}
 }
 
-// settle finds the SOA for negative answers at a name: its zone's; outside of
-// any zone, where we answer for single names in domains of others, a name is a
-// zone of its own, and a wildcard's is the name it hangs under.
+// settle sets the SOA for negative answers at a name. It is the one of its zone. A
+// single name in a foreign domain is its own zone; the zone of a wildcard is its parent.
 func (v *View) settle(name string, n *node, serial uint32) {
 	for at := name; ; at = above(at) {
 		if up := v.nodes[at]; up != nil && up.soa != nil {
@@ -141,7 +139,7 @@ func (v *View) settle(name string, n *node, serial uint32) {
 	}
 }
 
-// above is the parent of a name, of "." itself ".".
+// above returns the parent of a name; of "." it is ".".
 func above(name string) string {
 	off, end := dns.NextLabel(name, 0)
 	if end {
@@ -167,8 +165,8 @@ func soa(zone string, serial uint32) []dns.RR {
 	}}
 }
 
-// serialOf is the same wherever the same is served, so that edges that differ
-// can be told by it. Nothing transfers zones, so it need not grow.
+// serialOf is equal for equal content, so it shows whether edges differ. Zones are not
+// transferred, so it need not increase.
 func serialOf(n network.Network) uint32 {
 	b, err := json.Marshal(n.DNS)
 	if err != nil {

@@ -1,6 +1,5 @@
-// This file is the CoreDNS plugin: it puts the pure parts between a question on
-// the wire and its answer. It decides only who is asked, in this order: the
-// plan, the upstreams, nobody.
+// This file is the CoreDNS plugin. It answers from the plan, else from the upstreams,
+// else it refuses.
 
 package dns
 
@@ -31,20 +30,19 @@ type Handler struct {
 
 var _ plugin.Handler = (*Handler)(nil)
 
-// Options say what a Handler works with besides the plan.
+// Options are the environment of a Handler.
 type Options struct {
-	// Resolver is the pod's own, for the upstream mode "management".
+	// Resolver is the one of the pod, for the upstream mode "management".
 	Resolver Resolver
-	// Dialer opens the sockets by which upstreams are asked. Its Control binds
-	// them to the device that leads there.
+	// Dialer opens the sockets to upstreams. Its Control binds them to a device.
 	Dialer net.Dialer
-	// Machines that hold leases. Nil: none are known.
-	Machines Machines
-	// Log of what the server's owner must know. Nil: slog.Default().
+	// VMs that have leases. Nil: none are known.
+	VMs VMs
+	// Log is the logger. Nil: slog.Default().
 	Log *slog.Logger
 }
 
-// serving is everything made from one plan.
+// serving holds everything made from one plan.
 type serving struct {
 	network  network.Network
 	views    Views
@@ -56,11 +54,11 @@ type serving struct {
 
 type behind struct {
 	tally *tally
-	// cache is nil where nobody is asked.
+	// cache is nil without upstreams.
 	cache *cache.Cache
 }
 
-// NewHandler refuses everybody until Serve.
+// NewHandler returns a Handler that refuses all questions until Serve.
 func NewHandler(m *Metrics, o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -70,14 +68,13 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	return h
 }
 
-// Serve puts n in force, whole and at once. Questions that are being answered
-// are answered from what was in force when they came. What upstreams said stays
-// cached as long as they are the same. One caller at a time.
+// Serve replaces the plan atomically. Questions in progress use the previous plan. The
+// cache survives while the upstreams are the same. One caller at a time.
 func (h *Handler) Serve(n network.Network) {
 	old := h.serving.Load()
 	s := &serving{
 		network: n,
-		views:   NewViews(n, Elsewhere(n, h.options.Resolver)),
+		views:   NewViews(n, Internal(n, h.options.Resolver)),
 		servers: Servers(n, h.options.Resolver),
 		behind:  map[*View]behind{},
 	}
@@ -88,7 +85,7 @@ func (h *Handler) Serve(n network.Network) {
 		s.upstream = NewUpstream(s.servers, h.options.Dialer, h.metrics, h.options.Log)
 	}
 	if s.upstream == nil && n.DNS.Upstreams.Mode != network.UpstreamNone {
-		h.options.Log.Warn("no upstream resolver is known, so names that the plan does not have are refused", "upstreams", n.DNS.Upstreams.Mode)
+		h.options.Log.Warn("no upstream resolver, names outside the plan are refused", "upstreams", n.DNS.Upstreams.Mode)
 	}
 	for _, v := range s.views {
 		b := behind{tally: h.metrics.tally(v.name)}
@@ -113,7 +110,7 @@ func (h *Handler) Name() string { return "oooi" }
 func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 	start := time.Now()
 	if opt := r.IsEdns0(); opt != nil && opt.UDPSize() > bufferSize {
-		// The server cuts answers to the size that the question names.
+		// The server truncates answers to the size that the question allows.
 		opt.SetUDPSize(bufferSize)
 	}
 	s := h.serving.Load()
@@ -126,14 +123,14 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	if r.Opcode != dns.OpcodeQuery {
 		return h.write(w, r, Reply{Rcode: dns.RcodeNotImplemented}, recursive, b.tally, byNone, start)
 	}
-	if reply, known := Answer(v, h.options.Machines, r.Question[0]); known {
+	if reply, known := Answer(v, h.options.VMs, r.Question[0]); known {
 		return h.write(w, r, reply, recursive, b.tally, byPlan, start)
 	}
 	if !recursive {
 		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, b.tally, byNone, start)
 	}
 	seen := &rcodeWriter{ResponseWriter: w}
-	// The upstream has logged its error where it was new.
+	// The upstream has logged a new error already.
 	if rcode, _ := b.cache.ServeDNS(ctx, seen, r); !plugin.ClientWrite(rcode) && !seen.written {
 		return h.write(w, r, Reply{Rcode: rcode}, true, b.tally, byUpstream, start)
 	}
@@ -141,8 +138,8 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	return dns.RcodeSuccess, nil
 }
 
-// write sends reply and counts it. Data and its absence are authoritative,
-// refusals are not.
+// write sends and counts reply. Data and negative answers are authoritative, refusals
+// are not.
 func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply Reply, recursive bool, t *tally, b by, start time.Time) (int, error) {
 	m := new(dns.Msg)
 	m.SetRcode(r, reply.Rcode)
@@ -155,7 +152,7 @@ func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply Reply, recursive
 	return dns.RcodeSuccess, err
 }
 
-// rcodeWriter sees the response code of what the cache writes.
+// rcodeWriter records the response code that the cache writes.
 type rcodeWriter struct {
 	dns.ResponseWriter
 	written bool

@@ -1,5 +1,5 @@
-// This file decides how much of what is scarce (connections, questions upstream)
-// one client may hold, so that one machine's flood leaves others their share.
+// This file limits how many connections and upstream questions one client may hold, so
+// that the flood of one VM leaves the others their share.
 
 package dns
 
@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// A quota counts what clients hold, up to a limit for all together and for each
-// address.
+// A quota counts what clients hold, with a limit in total and one for each address.
 type quota struct {
 	mu        sync.Mutex
 	all, most int
@@ -22,7 +21,7 @@ func newQuota(most, mostEach int) *quota {
 	return &quota{most: most, mostEach: mostEach, each: map[netip.Addr]int{}}
 }
 
-// take is false where a limit is reached; else free must follow, once.
+// take returns false at a limit; otherwise the caller calls free once.
 func (q *quota) take(client netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,7 +42,7 @@ func (q *quota) free(client netip.Addr) {
 	}
 }
 
-// clientOf is the address of a socket's other end, zero if it has none.
+// clientOf returns the remote address of a socket, zero if it has none.
 func clientOf(a net.Addr) netip.Addr {
 	switch a := a.(type) {
 	case *net.UDPAddr:
@@ -54,7 +53,7 @@ func clientOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// limited is a listener that closes at once what is above a quota.
+// limited is a listener that closes connections above a quota at once.
 type limited struct {
 	net.Listener
 	connections *quota

@@ -1,6 +1,5 @@
-// This file decides whom to ask and what never to ask them: what the pod's
-// resolv.conf says, and which names belong to the management cluster itself. It
-// reads no file.
+// This file decides the upstream servers, and which names are never sent to them: those
+// of the management cluster. It parses resolv.conf but reads no file.
 
 package dns
 
@@ -14,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Resolver is what a pod's /etc/resolv.conf says.
+// A Resolver holds the content of a pod's /etc/resolv.conf.
 type Resolver struct {
 	// Servers in their order, port 53.
 	Servers []netip.AddrPort
@@ -22,8 +21,7 @@ type Resolver struct {
 	Search []string
 }
 
-// ParseResolver reads resolv.conf(5). What it does not know it leaves out, as
-// resolvers do.
+// ParseResolver parses resolv.conf(5). It ignores unknown lines, as resolvers do.
 func ParseResolver(text string) Resolver {
 	var r Resolver
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -47,8 +45,8 @@ func ParseResolver(text string) Resolver {
 	return r
 }
 
-// Servers are whom n's clients may have asked, empty for nobody. Addresses of n
-// itself are left out: who asks those asks us again.
+// Servers returns the upstream servers for n's clients; empty: none. It omits the
+// addresses of n itself, which would be a loop.
 func Servers(n network.Network, r Resolver) []netip.AddrPort {
 	var servers []netip.AddrPort
 	switch n.DNS.Upstreams.Mode {
@@ -62,10 +60,10 @@ func Servers(n network.Network, r Resolver) []netip.AddrPort {
 	})
 }
 
-// Elsewhere are the domains that n's clients may not have asked: those inside
-// the management cluster, where its resolver is asked. Servers that the user
-// named are asked everything.
-func Elsewhere(n network.Network, r Resolver) []string {
+// Internal returns the domains that are never forwarded: those of the management
+// cluster, if its resolver is the upstream. Servers that the user named get all
+// questions.
+func Internal(n network.Network, r Resolver) []string {
 	if n.DNS.Upstreams.Mode != network.UpstreamManagement {
 		return nil
 	}
@@ -79,8 +77,8 @@ func Elsewhere(n network.Network, r Resolver) []string {
 	return append(slices.Compact(domains), privateReverse()...)
 }
 
-// privateReverse are the reverse zones of addresses that mean something else in
-// every network (RFC 6303, sections 4.1, 4.2 and 4.4; RFC 7793; RFC 4193).
+// privateReverse lists the reverse zones of private addresses (RFC 6303, sections 4.1,
+// 4.2 and 4.4; RFC 7793; RFC 4193).
 func privateReverse() []string {
 	zones := []string{"10.in-addr.arpa", "168.192.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa", "d.f.ip6.arpa", "c.f.ip6.arpa"}
 	for o := 16; o < 32; o++ {

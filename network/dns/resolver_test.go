@@ -42,9 +42,9 @@ func TestServers(t *testing.T) {
 	g.Expect(pod.Servers).To(HaveLen(2))
 }
 
-func TestElsewhereIsForTheManagementClusterOnly(t *testing.T) {
+func TestInternalIsForTheManagementClusterOnly(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(Elsewhere(blue(network.UpstreamServers), Resolver{})).To(BeEmpty())
-	g.Expect(Elsewhere(blue(network.UpstreamNone), Resolver{})).To(BeEmpty())
-	g.Expect(Elsewhere(blue(network.UpstreamManagement), Resolver{})).To(ContainElements("cluster.local", "svc", "10.in-addr.arpa", "16.172.in-addr.arpa", "31.172.in-addr.arpa"))
+	g.Expect(Internal(blue(network.UpstreamServers), Resolver{})).To(BeEmpty())
+	g.Expect(Internal(blue(network.UpstreamNone), Resolver{})).To(BeEmpty())
+	g.Expect(Internal(blue(network.UpstreamManagement), Resolver{})).To(ContainElements("cluster.local", "svc", "10.in-addr.arpa", "16.172.in-addr.arpa", "31.172.in-addr.arpa"))
 }

@@ -1,5 +1,5 @@
-// This file decides what reverse names mean (RFC 1035, section 3.5) and what is
-// answered to those of the network's own addresses.
+// This file parses reverse names (RFC 1035, section 3.5) and answers those of the
+// network's addresses.
 
 package dns
 
@@ -13,10 +13,9 @@ import (
 
 const reverseRoot = "in-addr.arpa."
 
-// parseReverse is the prefix that a reverse name stands for: 100.168.192 in
-// front of in-addr.arpa is 192.168.100.0/24. Whole is false where labels are
-// left over that are no part of an address. Names are in lower case with
-// trailing dot.
+// parseReverse returns the prefix of a reverse name: 100.168.192.in-addr.arpa. is
+// 192.168.100.0/24. Whole is false if some labels are not part of an address. Names are
+// in lower case with trailing dot.
 func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 	rest, ok := strings.CutSuffix(name, "."+reverseRoot)
 	if !ok {
@@ -38,7 +37,7 @@ func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 	return netip.PrefixFrom(netip.AddrFrom4(octets), n*8), rest == "", true
 }
 
-// reverseZone is the reverse name of the smallest whole octets that hold p.
+// reverseZone returns the reverse zone, at an octet boundary, that contains p.
 func reverseZone(p netip.Prefix) string {
 	zone := reverseRoot
 	if !p.Addr().Is4() {
@@ -54,18 +53,18 @@ func inside(cidr, p netip.Prefix) bool {
 	return p.Bits() >= cidr.Bits() && cidr.Contains(p.Addr())
 }
 
-// pointer answers for a reverse name of the network itself. A machine's name is
-// given as it is, without a domain: a machine that was told no host name takes
-// this one (NetworkManager does), and it must be its node's name.
-func (v *View) pointer(q dns.Question, p netip.Prefix, whole bool, machines Machines) Reply {
+// pointer answers a reverse name of the network. The name of a VM has no domain: a VM
+// without a host name takes this one (NetworkManager does), and it must be the name of
+// its node.
+func (v *View) pointer(q dns.Question, p netip.Prefix, whole bool, vms VMs) Reply {
 	if whole && p.Bits() < 32 {
 		return Reply{Authority: v.reverse}
 	}
 	target := ""
 	if whole {
 		target = v.owners[p.Addr()]
-		if target == "" && machines != nil {
-			target = machines.MachineAt(p.Addr())
+		if target == "" && vms != nil {
+			target = vms.VMAt(p.Addr())
 		}
 	}
 	if _, ok := dns.IsDomainName(target); target == "" || !ok {

@@ -42,7 +42,7 @@ func (w *writer) TsigStatus() error           { return nil }
 func (w *writer) TsigTimersOnly(bool)         {}
 func (w *writer) Hijack()                     {}
 
-// TestStories: what the machines of each story are told, asked through the
+// TestStories: what the vms of each story are told, asked through the
 // plugin, with one machine on the first address of the range.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
@@ -68,7 +68,7 @@ func TestStories(t *testing.T) {
 				}
 				fmt.Fprintf(&out, "# network %s, asked by %s\n", n.Name, asks)
 				machine := leases{asks: "machine-1"}
-				h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{Machines: machine})
+				h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{VMs: machine})
 				h.Serve(n)
 				for _, q := range questions(t, p.Cluster, n) {
 					fmt.Fprintf(&out, "\n%s %s\n", q.Name, dns.TypeToString[q.Qtype])

@@ -1,5 +1,5 @@
-// This file runs CoreDNS's server on sockets that are open already. It decides
-// limits of connections; addresses and devices are the caller's.
+// This file runs CoreDNS's server on open sockets, and limits connections. The caller
+// chooses addresses and devices.
 
 package dns
 
@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// maxConnections of all clients together by TCP, maxConnectionsEach of one
-	// address. Each is a file descriptor.
+	// maxConnections over TCP in total, maxConnectionsEach for one address. Each takes a
+	// file descriptor.
 	maxConnections     = 2000
 	maxConnectionsEach = 100
-	// idle is how long a connection is kept without a question.
+	// idle is how long a connection without a question stays open.
 	idle = 10 * time.Second
 )
 
-// Run answers with h on p (UDP) and l (TCP) until ctx ends, then answers what
-// was asked, within seconds, and closes both.
+// Run serves h on p (UDP) and l (TCP) until ctx ends. It then answers pending questions
+// within seconds and closes both.
 func Run(ctx context.Context, h *Handler, p net.PacketConn, l net.Listener) error {
 	config := &dnsserver.Config{
 		Zone:        ".",
@@ -45,13 +45,13 @@ func Run(ctx context.Context, h *Handler, p net.PacketConn, l net.Listener) erro
 	g.Go(func() error {
 		<-running.Done()
 		err := server.Stop()
-		// Stop leaves open what had not begun to be served.
+		// Stop does not close sockets that were never served.
 		return errors.Join(err, closed(p.Close()), closed(l.Close()))
 	})
 	return g.Wait()
 }
 
-// closed takes a socket that was closed before as closed.
+// closed ignores that a socket is closed already.
 func closed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

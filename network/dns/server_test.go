@@ -72,7 +72,7 @@ func port(at netip.AddrPort) string {
 }
 
 func TestServerSaysToDig(t *testing.T) {
-	_, at := served(t, local(network.UpstreamNone), Options{Machines: workers})
+	_, at := served(t, local(network.UpstreamNone), Options{VMs: workers})
 	for _, c := range []struct {
 		why, question string
 		want, not     []string
@@ -227,7 +227,7 @@ func TestMetricsCountAnswers(t *testing.T) {
 	dig(t, at, "nothing.blue.example.com")
 	dig(t, at, "www.example.org")
 	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal(
-		"by=none rcode=REFUSED view=machines 1\nby=plan rcode=NOERROR view=machines 1\nby=plan rcode=NXDOMAIN view=machines 1"))
+		"by=none rcode=REFUSED view=vms 1\nby=plan rcode=NOERROR view=vms 1\nby=plan rcode=NXDOMAIN view=vms 1"))
 }
 
 // counted is every counter above zero as "label=value ... count" lines, sorted.

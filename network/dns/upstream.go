@@ -1,5 +1,5 @@
-// This file asks upstream resolvers. It decides who is asked when, and never
-// what: which names may be asked at all was decided before.
+// This file queries upstream resolvers. It decides the order and the timing. Which names
+// are forwarded is decided in resolver.go.
 
 package dns
 
@@ -18,22 +18,21 @@ import (
 )
 
 const (
-	// patience with one server before the next is asked as well.
-	patience = 400 * time.Millisecond
-	// giveUp on one server. With the patience for those before it this is less
-	// than the 5 s after which a client asks again.
+	// nextAfter is when the next server is queried, too.
+	nextAfter = 400 * time.Millisecond
+	// giveUp on one server. With nextAfter for the earlier ones, this is less than the
+	// 5 s after which a client retries.
 	giveUp = 3500 * time.Millisecond
-	// maxQuestions are asked at the same time for all clients, maxQuestionsEach
-	// for each. Every one is a socket.
+	// maxQuestions at the same time in total, maxQuestionsEach for one client. Each
+	// takes a socket.
 	maxQuestions     = 512
 	maxQuestionsEach = 64
-	// bufferSize in octets is what fits into every network's packets (DNS flag
-	// day 2020).
+	// bufferSize in octets fits into a packet of every network (DNS flag day 2020).
 	bufferSize = 1232
 )
 
-// Upstream is a CoreDNS plugin that asks servers: the one that answered last
-// first, and the next as soon as that one fails or is slow.
+// Upstream is a CoreDNS plugin that queries servers. It starts with the one that
+// answered last, and tries the next if that one fails or is slow.
 type Upstream struct {
 	servers []netip.AddrPort
 	dialer  net.Dialer
@@ -41,13 +40,13 @@ type Upstream struct {
 	log     *slog.Logger
 	asking  *quota
 	first   atomic.Int32
-	// down says for each server that its failing was logged.
+	// down: the failure of the server is logged already.
 	down []atomic.Bool
 }
 
 var _ plugin.Handler = (*Upstream)(nil)
 
-// NewUpstream asks servers, at least one, through sockets that dialer opens.
+// NewUpstream queries servers (at least one) through sockets of dialer.
 func NewUpstream(servers []netip.AddrPort, dialer net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	return &Upstream{
 		servers: servers, dialer: dialer, metrics: m, log: log,
@@ -58,8 +57,8 @@ func NewUpstream(servers []netip.AddrPort, dialer net.Dialer, m *Metrics, log *s
 // Name implements plugin.Handler.
 func (u *Upstream) Name() string { return "upstream" }
 
-// ServeDNS implements plugin.Handler. Where nobody could be asked the code is
-// SERVFAIL, with an error if that was the servers' fault.
+// ServeDNS implements plugin.Handler. If no server answers, the code is SERVFAIL, with
+// an error if the servers failed.
 func (u *Upstream) ServeDNS(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 	client := clientOf(w.RemoteAddr())
 	if !u.asking.take(client) {
@@ -74,9 +73,9 @@ func (u *Upstream) ServeDNS(_ context.Context, w dns.ResponseWriter, r *dns.Msg)
 	return dns.RcodeSuccess, w.WriteMsg(passed(r, answer))
 }
 
-// question is what is asked for r: options are between neighbours (RFC 6891,
-// section 6.1.1), so none goes further. Recursion is always asked for: an answer
-// without it would be cached for those who want it.
+// question returns the upstream question for r. EDNS options are hop by hop (RFC 6891,
+// section 6.1.1), so none is forwarded. It always requests recursion, since the answer
+// is cached for other clients.
 func question(r *dns.Msg) *dns.Msg {
 	m := new(dns.Msg)
 	m.SetQuestion(r.Question[0].Name, r.Question[0].Qtype)
@@ -86,7 +85,7 @@ func question(r *dns.Msg) *dns.Msg {
 	return m
 }
 
-// passed is an upstream's answer as ours to r.
+// passed returns an upstream's answer as the answer to r.
 func passed(r, answer *dns.Msg) *dns.Msg {
 	m := answer.Copy()
 	m.Id, m.Question = r.Id, r.Question
@@ -107,9 +106,8 @@ type outcome struct {
 	err    error
 }
 
-// ask returns the first answer. SERVFAIL and REFUSED are one only where no
-// server does better. A server that is slower than others is waited for in the
-// background, so that its failing is seen.
+// ask returns the first answer. SERVFAIL and REFUSED count only if no server has a
+// better one. Slower servers are awaited in the background, to notice their failures.
 func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
 	outcomes := make(chan outcome, len(u.servers))
 	first := int(u.first.Load())
@@ -124,7 +122,7 @@ func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
 		}()
 	}
 	next()
-	slow := time.NewTicker(patience)
+	slow := time.NewTicker(nextAfter)
 	defer slow.Stop()
 	var worse outcome
 	for failed := 0; failed < len(u.servers); {
@@ -150,7 +148,7 @@ func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
 	return worse.answer, worse.err
 }
 
-// exchange asks one server, by TCP too where the answer is too long for UDP.
+// exchange queries one server, with TCP if the answer is truncated over UDP.
 func (u *Upstream) exchange(server netip.AddrPort, m *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
 	defer cancel()
@@ -164,7 +162,7 @@ func (u *Upstream) exchange(server netip.AddrPort, m *dns.Msg) (*dns.Msg, error)
 		}
 	}
 	if err == nil && !answers(m, answer) {
-		err = errors.New("it answered to something else")
+		err = errors.New("answer does not match the question")
 	}
 	if err != nil {
 		u.metrics.upstream(server.String(), "failed")
@@ -174,7 +172,7 @@ func (u *Upstream) exchange(server netip.AddrPort, m *dns.Msg) (*dns.Msg, error)
 	return answer, nil
 }
 
-// answers says whether answer is to m: a wrong one is a stranger's, or stale.
+// answers reports whether answer belongs to m: others are forged or stale.
 func answers(m, answer *dns.Msg) bool {
 	if !answer.Response || answer.Id != m.Id || len(answer.Question) != 1 {
 		return false
@@ -183,7 +181,7 @@ func answers(m, answer *dns.Msg) bool {
 	return q.Qtype == a.Qtype && q.Qclass == a.Qclass && dns.CanonicalName(q.Name) == dns.CanonicalName(a.Name)
 }
 
-// note logs where a server begins or ceases to fail.
+// note logs when a server starts or stops failing.
 func (u *Upstream) note(server int, err error) {
 	failing := err != nil
 	if u.down[server].Swap(failing) == failing {

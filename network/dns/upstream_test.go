@@ -196,7 +196,7 @@ func TestNoServerAnswers(t *testing.T) {
 	closed.Close()
 	h, at := served(t, local(network.UpstreamServers, closed.LocalAddr().(*net.UDPAddr).AddrPort()), Options{})
 	g.Expect(dig(t, at, "www.example.org")).To(And(ContainSubstring("status: SERVFAIL"), ContainSubstring("flags: qr rd ra;")))
-	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal("by=upstream rcode=SERVFAIL view=machines 1"))
+	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
 }
 
 func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
@@ -252,7 +252,7 @@ func TestPlansChangeUnderLoad(t *testing.T) {
 	g := NewWithT(t)
 	plans := []network.Network{local(network.UpstreamNone), local(network.UpstreamNone)}
 	plans[1].DNS.Views[0].Records = []network.Record{{Name: "api.blue.example.com", Addresses: addresses("192.168.100.4")}}
-	h, at := served(t, plans[0], Options{Machines: workers})
+	h, at := served(t, plans[0], Options{VMs: workers})
 	const clients, each = 8, 300
 	var asking sync.WaitGroup
 	failures := make(chan string, clients*each)

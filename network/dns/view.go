@@ -1,5 +1,5 @@
-// This file decides which view a client is in. It looks at the client's source
-// address only: neither EDNS client subnet (RFC 7871) nor the question matter.
+// This file decides the view of a client, from its source address only. EDNS client
+// subnet (RFC 7871) and the question do not matter.
 
 package dns
 
@@ -9,24 +9,23 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Views are all that one network's clients are told, made for lookup. They
-// never change: a new plan gives new ones.
+// Views holds the names of one network for lookup. They are immutable: a new plan makes
+// new ones.
 type Views []*View
 
-// NewViews makes the views of n. Elsewhere are domains, without trailing dot,
-// that are nobody's on this network and are never asked of an upstream: what is
-// not in a view's records does not exist there.
-func NewViews(n network.Network, elsewhere []string) Views {
+// NewViews makes the views of n. Internal are domains, without trailing dot, that do not
+// exist on this network beyond a view's records and are never forwarded.
+func NewViews(n network.Network, internal []string) Views {
 	serial := serialOf(n)
 	var vs Views
 	for _, v := range n.DNS.Views {
-		vs = append(vs, newView(n, v, elsewhere, serial))
+		vs = append(vs, newView(n, v, internal, serial))
 	}
 	return vs
 }
 
-// For is the view of a client, the one with the longest matching prefix, the
-// first of equal ones. Nil: the client is in none, and is refused.
+// For returns the view with the longest prefix that matches the client, the first of
+// equal ones. Nil: the client has no view and is refused.
 func (vs Views) For(client netip.Addr) *View {
 	var best *View
 	bits := -1
