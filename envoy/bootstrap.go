@@ -187,7 +187,7 @@ func pipe(path string, mode uint32) *corev3.Address {
 func packed(m proto.Message) *anypb.Any {
 	a := &anypb.Any{}
 	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
-		panic("envoy: a message of ours always packs: " + err.Error())
+		panic("envoy: a message always packs: " + err.Error())
 	}
 	return a
 }

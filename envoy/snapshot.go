@@ -49,7 +49,7 @@ func put[M proto.Message](s *cachev3.Snapshot, typeURL string, all map[string]M)
 		items = append(items, all[name])
 		b, err := cachev3.MarshalResource(all[name])
 		if err != nil {
-			panic("envoy: a message of ours always marshals: " + err.Error())
+			panic("envoy: a message always marshals: " + err.Error())
 		}
 		hash.Write([]byte(name))
 		hash.Write([]byte{0})
