@@ -114,8 +114,8 @@ func rank(r network.Reason) int {
 // served.
 func mayPrevent(p network.Problem) bool { return rank(p.Reason) == 0 }
 
-// merged is ps without repetitions. Problems that differ only in their network become
-// one that names all of these networks.
+// merged is ps without repetitions. Warnings and hints that differ only in their network
+// become one that names all of these networks.
 func merged(ps network.Problems) network.Problems {
 	var out network.Problems
 	at := map[string]int{}
@@ -142,7 +142,7 @@ func sameness(p network.Problem) string {
 		return Problem(p).String()
 	}
 	args := maps.Clone(p.Args)
-	if p.Subject.Kind == "Network" && args["network"] != "" {
+	if !p.Blocks() && !p.Waits() && p.Subject.Kind == "Network" && args["network"] != "" {
 		delete(args, "network")
 		p.Subject = network.Subject{}
 	}

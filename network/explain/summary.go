@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxHosts is how many external hosts a condition names.
-const maxHosts = 12
+// maxHosts is how many bytes of external hosts a condition names: some sixty.
+const maxHosts = 2 << 10
 
 // summary is the condition's first line. problems are ordered.
 func (s Status) summary(problems network.Problems) string {
@@ -184,11 +184,17 @@ func allowed(p network.Plan) string {
 	}
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
-	switch {
-	case len(hosts) == 0:
+	if len(hosts) == 0 {
 		return "No external hosts are allowed."
-	case len(hosts) > maxHosts:
-		return fmt.Sprintf("Allowed external hosts: %s and %d more.", strings.Join(hosts[:maxHosts], ", "), len(hosts)-maxHosts)
 	}
-	return fmt.Sprintf("Allowed external hosts: %s.", strings.Join(hosts, ", "))
+	named, room := 0, maxHosts
+	for named < len(hosts) && room >= len(hosts[named]) {
+		room -= len(hosts[named]) + len(", ")
+		named++
+	}
+	more := ""
+	if named < len(hosts) {
+		more = fmt.Sprintf(" and %d more", len(hosts)-named)
+	}
+	return fmt.Sprintf("Allowed external hosts: %s%s.", strings.Join(hosts[:named], ", "), more)
 }
