@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-logr/logr"
 	"golang.org/x/net/http/httpproxy"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,7 +77,6 @@ type Reconciler struct {
 // Reconcile brings one hosted cluster to what it asks for. An error is the API
 // server's, to be tried again; what a user can mend is said in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	ctx = logr.NewContext(ctx, logr.FromContextOrDiscard(ctx).WithValues("cluster", req.String()))
 	w, err := r.gather(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.Metrics.forget(req.NamespacedName)
@@ -87,9 +85,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	return r.carryOut(ctx, w)
+}
+
+// carryOut decides what is done with w, does it, and reports.
+func (r *Reconciler) carryOut(ctx context.Context, w world) (ctrl.Result, error) {
 	d := decide(w, r.Options, r.Now())
 	if d.err != nil {
-		return ctrl.Result{}, fmt.Errorf("the plan for %s is not applied: %w", req, d.err)
+		return ctrl.Result{}, fmt.Errorf("the plan for HostedCluster %s is not valid: %w", clusterName(w.HostedCluster), d.err)
 	}
 	a, err := r.apply(ctx, w, d)
 	if refused(err) {

@@ -10,14 +10,24 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// logApplied logs one object that was written and changed by it. before says whether
-// it existed.
+// clusterLog is log with the cluster that a request is about.
+func clusterLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	return func(req *reconcile.Request) logr.Logger {
+		if req == nil {
+			return log
+		}
+		return log.WithValues("cluster", req.String())
+	}
+}
+
+// logApplied logs one object that a write changed, and that existed or did not.
 func logApplied(log logr.Logger, d decision, u *unstructured.Unstructured, existed bool) {
 	step, isEdge := d.stepOf(u.GetName())
 	switch {

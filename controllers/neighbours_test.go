@@ -67,7 +67,7 @@ func testConflictOnOneSegment(t *testing.T, s *apiServer, _ *Reconciler) {
 			second.joins(t, first)
 			second.publish(t) // the younger one's control plane is there first
 			g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NetworkShared)), ContainSubstring("clusters/"+first.key.Name)))
-			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied.")))
+			g.Expect(second.says(t)()).To(And(ContainSubstring("edge-addresses"), ContainSubstring("dhcp-range"), ContainSubstring("Nothing is applied")))
 			first.publish(t)
 			first.edgeServes(t)
 			g.Eventually(first.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))

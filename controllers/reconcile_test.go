@@ -105,7 +105,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "optin", nil)
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 	always := []string{"ServiceAccount oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan",
 		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
@@ -180,7 +180,7 @@ func testWaits(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.publish(t)
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 }
 
 func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
@@ -188,10 +188,10 @@ func testWrongAnnotation(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.newHosted(t, "wrong", map[string]string{"cidr": "192.168.100.0/244"})
 	h.publish(t)
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
-	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied.")))
+	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(ContainSubstring("192.168.100.0/244"), ContainSubstring("Nothing is applied")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
 	h.annotate(t, "cidr", "192.168.101.0/24")
-	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.EdgeNotReady)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 	g.Expect(h.plan(t)).To(ContainSubstring("192.168.101.0/24"))
 }
 
@@ -201,7 +201,7 @@ func testLastGoodPlan(t *testing.T, s *apiServer, _ *Reconciler) {
 	before := h.snapshot(t)
 	h.annotate(t, "gateway", "10.0.0.1")
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AddressConflict))
-	g.Expect(h.condition(t).Message).To(ContainSubstring("What runs goes on with the last good plan."))
+	g.Expect(h.condition(t).Message).To(ContainSubstring("Edges keep serving the previous one."))
 	g.Expect(h.snapshot(t)).To(Equal(before))
 }
 

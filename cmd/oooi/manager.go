@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
@@ -66,7 +65,7 @@ Environment variables:
 			if o.controllers.Management, err = surroundings(resolvConf); err != nil {
 				return err
 			}
-			log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, nil))
+			log := managerLog(os.Stderr)
 			ctrl.SetLogger(log)
 			klog.SetLogger(log)
 			mgr, err := newManager(config, o, log)
@@ -97,9 +96,9 @@ func environment() controllers.Options {
 func (o managerOptions) validate() error {
 	switch {
 	case o.controllers.Image == "":
-		return errors.New("which image do edges run? set " + envImage + " to the image of this program")
+		return errors.New(envImage + " is not set: set it to the image of this program, which edges run")
 	case o.controllers.ServiceAccount.Namespace == "" || o.controllers.ServiceAccount.Name == "":
-		return errors.New("who am I? set --namespace and --service-account, or " + envNamespace + " and " + envServiceAccount)
+		return errors.New("the operator's ServiceAccount is not known: set --namespace and --service-account, or " + envNamespace + " and " + envServiceAccount)
 	}
 	return nil
 }

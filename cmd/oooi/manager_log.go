@@ -1,0 +1,34 @@
+// This file makes the operator's log: one JSON object a line. It decides how values
+// that are not JSON are written, and no message.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+)
+
+// managerLog writes one JSON object for each line to w.
+func managerLog(w io.Writer) logr.Logger {
+	return logr.FromSlogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: encodable}))
+}
+
+// encodable is a, or its words where its value cannot be JSON: libraries log values
+// that hold functions.
+func encodable(_ []string, a slog.Attr) slog.Attr {
+	v := a.Value.Any()
+	if _, isErr := v.(error); a.Value.Kind() != slog.KindAny || isErr {
+		return a
+	}
+	if _, err := json.Marshal(v); err == nil {
+		return a
+	}
+	if s, ok := v.(fmt.Stringer); ok {
+		return slog.String(a.Key, s.String())
+	}
+	return slog.String(a.Key, fmt.Sprintf("%T", v))
+}
