@@ -37,7 +37,7 @@ type decision struct {
 	plan     network.Plan
 	problems network.Problems
 	// neighbours are on a network with the cluster.
-	neighbours []network.Neighbour
+	neighbours []network.OtherCluster
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
 	// rollouts say what happens to the edges of each network.
@@ -67,8 +67,10 @@ func decide(w world, o Options, now time.Time) decision {
 	case !hcp.OptedIn(hc):
 		return decision{action: remove}
 	}
-	_, plan, problems := hcp.Plan(w.Objects, w.neighbours, w.inForce(now))
-	problems = slices.Concat(w.unread, problems)
+	request, facts := hcp.Translate(w.Objects)
+	facts.Problems = slices.Concat(w.unread, facts.Problems)
+	derived := network.Derive(request, facts, w.inForce(now), w.neighbours)
+	plan, problems := derived.Draft(), derived.Problems
 	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
 		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
 			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."})

@@ -73,7 +73,7 @@ type world struct {
 	// unread says which plan in force can't be read, here or at a neighbour.
 	unread network.Problems
 	// neighbours are the other hosted clusters on its segments, by name.
-	neighbours []network.Neighbour
+	neighbours []network.OtherCluster
 	// apiServers are the addresses behind the management cluster's own API. Empty
 	// where they are not known.
 	apiServers []netip.AddrPort

@@ -52,12 +52,12 @@ func (r *Reconciler) gatherNeighbours(ctx context.Context, w *world) error {
 		if err := r.gatherPublished(ctx, &o); err != nil {
 			return err
 		}
-		if n, ok := hcp.Neighbour(w.Objects, o, serves); ok {
+		if n, ok := hcp.Other(w.Objects, o, serves); ok {
 			w.neighbours = append(w.neighbours, n)
 			w.unread = append(w.unread, unread...)
 		}
 	}
-	slices.SortFunc(w.neighbours, func(a, b network.Neighbour) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.neighbours, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, net
 
 // meet says whether a and b have a segment in common.
 func meet(a, b []network.Attachment) bool {
-	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameSegment) })
+	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }
 
 // beside are the clusters of ours on a segment with o, and those that gave way to

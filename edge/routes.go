@@ -111,7 +111,7 @@ func (r Routes) by(a netip.Addr) (best route, ok bool) {
 // CutOff is nil where none of places is sent to n's device or kept by the edge,
 // else it says which are, and what to do. Of a place that is a network, its first
 // address is asked for.
-func (r Routes) CutOff(n network.Network, device string, places ...network.Place) error {
+func (r Routes) CutOff(n network.Network, device string, places ...network.ReservedDestination) error {
 	var errs []error
 	for _, p := range places {
 		a := p.Prefix.Addr()

@@ -23,9 +23,9 @@ eth0	00001EAC	0102800A	0003	0	0	50	0000FFFF	0	0	0
 *	00001FAC	00000000	0201	0	0	0	0000FFFF	0	0	0                                                                               
 `
 
-func at(what, address string) network.Place {
+func at(what, address string) network.ReservedDestination {
 	a := netip.MustParseAddr(address)
-	return network.Place{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
+	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
 }
 
 func TestCutOff(t *testing.T) {
@@ -73,7 +73,7 @@ func TestCutOffByARealKernel(t *testing.T) {
 	pods.Attach(t, e, "eth0", "", "10.128.0.2/24")
 	e.Route(t, "0.0.0.0/0", "10.128.0.1")
 	n := network.Network{Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("10.96.0.0/16")}
-	cutOff := func(p network.Place) (err error) {
+	cutOff := func(p network.ReservedDestination) (err error) {
 		e.Do(t, func() {
 			var r edge.Routes
 			if r, err = edge.ReadRoutes("/", "net1"); err == nil {

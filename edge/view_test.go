@@ -16,18 +16,18 @@ import (
 )
 
 func plan(cluster string, edges int, vlans ...string) network.Plan {
-	in := network.Intent{Cluster: network.Cluster{Namespace: "clusters", Name: cluster, ControlPlaneNamespace: "clusters-" + cluster}, Edges: edges}
+	r := network.Request{Cluster: network.Cluster{Namespace: "clusters", Name: cluster, ControlPlaneNamespace: "clusters-" + cluster}, Edges: edges}
 	for i, v := range vlans {
-		in.Segments = append(in.Segments, network.Segment{
+		r.Networks = append(r.Networks, network.NetworkRequest{
 			Attachment: network.Attachment{Namespace: "clusters", Name: v}, Primary: true,
 			CIDR: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(100 + i), 0}), 24),
 		})
 	}
-	p, problems := network.NewPlan(in)
-	if len(problems) > 0 {
-		panic(problems)
+	d := network.Derive(r, network.Facts{}, network.Plan{}, nil)
+	if len(d.Problems) > 0 {
+		panic(d.Problems)
 	}
-	return p
+	return d.Draft()
 }
 
 // line is what `oooi plan -o json` prints for p.

@@ -32,7 +32,7 @@ const passthroughService = "default-ingress-passthrough-service-"
 
 // apps is the record of the ingress where the user said its address, and else the
 // endpoint that leads to it.
-func apps(o Objects, in network.Intent, s settings.Values) reachable {
+func apps(o Objects, in network.Request, s settings.Values) reachable {
 	var r reachable
 	hc := o.HostedCluster
 	if !hasPrimary(in) || slices.Contains(disabled(hc), hyperv1.IngressCapability) {

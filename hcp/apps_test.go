@@ -65,7 +65,7 @@ func TestWhoAnswersForApps(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			c.given(&o)
-			intent, problems := hcp.Intent(o)
+			intent, problems := translated(o)
 			i := slices.IndexFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 			g.Expect(i >= 0).To(Equal(c.backend != nil))
 			if i >= 0 {
@@ -76,7 +76,7 @@ func TestWhoAnswersForApps(t *testing.T) {
 				g.Expect(problems.Has(r)).To(Equal(r == c.problem), "%s: %v", r, problems)
 			}
 			g.Expect(slices.Contains(intent.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
-			p, _ := network.NewPlan(intent)
+			p, _ := derived(intent)
 			var answered string
 			for _, r := range p.Networks[0].DNS.Views[0].Records {
 				if r.Name == "*.apps.blue.example.com" {

@@ -20,7 +20,7 @@ import (
 
 // attachment completes seg's attachment from its definition. A zero Attachment
 // leaves the network out.
-func attachment(o Objects, seg network.Segment) (network.Attachment, network.Problems) {
+func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, network.Problems) {
 	a := seg.Attachment
 	if why := nad.Misnamed(a); why != "" {
 		return network.Attachment{}, network.Problems{unserved(seg, network.NetworkMissing, fmt.Sprintf(
@@ -51,7 +51,7 @@ func attachment(o Objects, seg network.Segment) (network.Attachment, network.Pro
 
 // unserved blocks where VMs boot by the network, else only the network is left
 // out.
-func unserved(seg network.Segment, r network.Reason, detail string) network.Problem {
+func unserved(seg network.NetworkRequest, r network.Reason, detail string) network.Problem {
 	return network.Problem{Reason: r, Field: "NetworkAttachmentDefinition " + seg.Attachment.String(), Detail: detail, Blocking: seg.Primary}
 }
 
@@ -103,7 +103,7 @@ func forwardByDefault(o Objects) bool {
 // isolated says that Multus keeps the VMs from a definition in another namespace:
 // forbidden where Multus was seen to isolate, else a warning. A VM that runs on
 // the network shows that Multus does not.
-func isolated(o Objects, seg network.Segment) (ps network.Problems, forbidden bool) {
+func isolated(o Objects, seg network.NetworkRequest) (ps network.Problems, forbidden bool) {
 	a, own := seg.Attachment, ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.Allowed(own)
 	if slices.Contains(allowed, a.Namespace) || runsOn(o.Machines, a) {

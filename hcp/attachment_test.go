@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -23,7 +22,7 @@ func TestUserDefinedNetworkIsNamed(t *testing.T) {
 	o := served(t)
 	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`
 	o.NetworkAttachmentDefinitions[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}}
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems[0].Detail).To(ContainSubstring("in place of vlan100"))
 }
 
@@ -36,14 +35,14 @@ func TestSRIOV(t *testing.T) {
 	nad.Annotations = map[string]string{resourceName: "openshift.io/vfs"}
 	for _, none := range []corev1.ResourceList{nil, {"openshift.io/vfs": resource.MustParse("0")}, {"openshift.io/other": resource.MustParse("4")}} {
 		o.Nodes[0].Status.Allocatable = none
-		_, problems := hcp.Intent(o)
+		_, problems := translated(o)
 		g.Expect(problems.Has(network.NetworkUnsupported)).To(BeTrue(), "%v", none)
 	}
 	o.Nodes[0].Status.Allocatable = corev1.ResourceList{"openshift.io/vfs": resource.MustParse("4")}
-	intent, problems := hcp.Intent(o)
+	intent, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-	g.Expect(intent.Segments[0].Attachment.ResourceName).To(Equal("openshift.io/vfs"))
-	g.Expect(intent.Segments[0].Attachment.SiblingConfig).To(ContainSubstring(`"type":"static"`))
+	g.Expect(intent.Networks[0].Attachment.ResourceName).To(Equal("openshift.io/vfs"))
+	g.Expect(intent.Networks[0].Attachment.SiblingConfig).To(ContainSubstring(`"type":"static"`))
 }
 
 // TestMultusIsolation: a definition that machines may not use is refused where
@@ -71,10 +70,10 @@ func TestMultusIsolation(t *testing.T) {
 					o.Machines[i].Status.Interfaces = nil
 				}
 			}
-			intent, problems := hcp.Intent(o)
+			intent, problems := translated(o)
 			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(c.said), "%v", problems)
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
-			g.Expect(len(intent.Segments) == 0).To(Equal(c.left))
+			g.Expect(len(intent.Networks) == 0).To(Equal(c.left))
 			if c.said {
 				g.Expect(problems[0].Detail).To(ContainSubstring("Create it in clusters-blue or default"))
 			}

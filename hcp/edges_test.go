@@ -63,7 +63,7 @@ func TestEdgeNodeSelector(t *testing.T) {
 			labels, said := hcp.EdgeNodeSelector(o)
 			g.Expect(said).To(Equal(want != nil))
 			g.Expect(labels).To(Equal(want))
-			_, problems := hcp.Intent(o)
+			_, problems := translated(o)
 			g.Expect(problems.Blocking()).To(Equal(want == nil))
 		})
 	}

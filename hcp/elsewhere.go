@@ -35,11 +35,11 @@ type Management struct {
 
 // elsewhere is every place that the edges for endpoints must reach by the pod
 // network, sorted and each once.
-func elsewhere(o Objects, endpoints []network.Endpoint) []network.Place {
-	seen := map[netip.Prefix]network.Place{}
+func elsewhere(o Objects, endpoints []network.Endpoint) []network.ReservedDestination {
+	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
 		if _, known := seen[p]; p.IsValid() && p.Addr().Is4() && !known {
-			seen[p] = network.Place{What: what, Prefix: p, Node: node}
+			seen[p] = network.ReservedDestination{What: what, Prefix: p, Node: node}
 		}
 	}
 	for _, a := range o.Management.Resolvers {
@@ -66,7 +66,7 @@ func elsewhere(o Objects, endpoints []network.Endpoint) []network.Place {
 			add("the pods of node "+n.Name, p, false)
 		}
 	}
-	return slices.SortedFunc(maps.Values(seen), func(a, b network.Place) int {
+	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
 	})
 }

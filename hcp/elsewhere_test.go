@@ -35,9 +35,9 @@ func TestElsewhere(t *testing.T) {
 	}
 	o.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
 	told := func() []string {
-		in, _ := hcp.Intent(o)
+		in, _ := translated(o)
 		var out []string
-		for _, p := range in.Elsewhere {
+		for _, p := range in.Reserved {
 			if p.Node != (p.Prefix.IsSingleIP() && p.What[:4] == "node") {
 				t.Errorf("%+v", p)
 			}
@@ -57,7 +57,7 @@ func TestElsewhere(t *testing.T) {
 	g.Expect(told()).To(Equal(first))
 
 	o.Nodes[0].Status.Addresses[1].Address = "192.168.100.77"
-	in, _ := hcp.Intent(o)
-	_, problems := network.NewPlan(in)
+	in, _ := translated(o)
+	_, problems := derived(in)
 	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), HaveField("Detail", ContainSubstring("node a (192.168.100.77)")))))
 }

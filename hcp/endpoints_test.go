@@ -67,9 +67,9 @@ func TestWhatGoesForAMomentChangesNothing(t *testing.T) {
 
 			o := world()
 			without(&o)
-			in, found := hcp.Intent(o)
+			in, found := translated(o)
 			g.Expect(found.Waiting()).To(BeTrue(), "and it is said")
-			kept, _ := network.NewPlan(in.Keeping(last, hcp.Wanted(o)))
+			kept, _ := after(in, last)
 			g.Expect(string(kept.JSON())).To(Equal(string(last.JSON())))
 		})
 	}
@@ -105,7 +105,7 @@ func TestARoutesTargetPort(t *testing.T) {
 			o.Services = append(o.Services, metricsProxy())
 			o.Routes = append(o.Routes, passthroughRoute("metrics-proxy", c.port))
 			if c.want == 0 {
-				in, problems := hcp.Intent(o)
+				in, problems := translated(o)
 				g.Expect(in.Waiting).To(HaveExactElements("metrics-proxy"))
 				g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
 				return
@@ -120,7 +120,7 @@ func TestNodePorts(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	publish(o, hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "Nodes.example.com", Port: 31000}})
-	in, problems := hcp.Intent(o)
+	in, problems := translated(o)
 	g.Expect(in.Waiting).To(HaveExactElements("oauth"))
 	g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be at Nodes.example.com:31000"))
 
@@ -147,7 +147,7 @@ func TestAServiceThatNobodyNamed(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Spec.Services = nil
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 }
 
@@ -159,10 +159,10 @@ func TestOAuthBehindAGateway(t *testing.T) {
 	for i := range o.Services {
 		o.Services[i].Spec.Ports[0].NodePort = 31000
 	}
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Has(network.OAuthUnreachable)).To(BeFalse(), "the next hop is the default route")
 	annotate(&o, "gateway", "192.168.100.1")
-	_, problems = hcp.Intent(o)
+	_, problems = translated(o)
 	g.Expect(said(problems, network.OAuthUnreachable)).To(And(ContainSubstring("10.240.0.9"), ContainSubstring("192.168.100.1"), ContainSubstring("routingViaHost")))
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
@@ -170,13 +170,13 @@ func TestOAuthBehindAGateway(t *testing.T) {
 func TestClocks(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(said(problems, network.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
 	annotate(&o, "ntp-servers", "192.168.100.1")
-	_, problems = hcp.Intent(o)
+	_, problems = translated(o)
 	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())
 	delete(o.HostedCluster.Annotations, settings.Prefix+"ntp-servers")
 	annotate(&o, "gateway", "192.168.100.1")
-	_, problems = hcp.Intent(o)
+	_, problems = translated(o)
 	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())
 }

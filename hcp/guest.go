@@ -26,11 +26,11 @@ const (
 )
 
 // guestNetworks are the IPv4 networks that hc has inside itself.
-func guestNetworks(hc *hyperv1.HostedCluster) []network.Place {
-	var out []network.Place
+func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
+	var out []network.ReservedDestination
 	add := func(what, cidr string) {
 		if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() {
-			out = append(out, network.Place{What: what, Prefix: p.Masked()})
+			out = append(out, network.ReservedDestination{What: what, Prefix: p.Masked()})
 		}
 	}
 	n := hc.Spec.Networking

@@ -18,7 +18,7 @@ import (
 
 // guestProxy names the proxies that nodes on a network without a gateway can't
 // reach, as far as that is known: neither on the network nor by a user's record.
-func guestProxy(hc *hyperv1.HostedCluster, in network.Intent) network.Problems {
+func guestProxy(hc *hyperv1.HostedCluster, in network.Request) network.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
@@ -31,7 +31,7 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Intent) network.Problems {
 	}
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
-		for _, s := range in.Segments {
+		for _, s := range in.Networks {
 			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(parsed(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}

@@ -29,7 +29,7 @@ func TestGuestProxy(t *testing.T) {
 			o := served(t)
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: c.proxy, HTTPSProxy: c.proxy}}
 			c.given(&o)
-			_, problems := hcp.Intent(o)
+			_, problems := translated(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Field == "spec.configuration.proxy" })
 			g.Expect(i >= 0).To(Equal(c.said), "%v", problems)
 			if c.said {

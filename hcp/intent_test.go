@@ -47,7 +47,7 @@ func TestIllegalStrategies(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			publish(o, c.service, c.how)
-			_, problems := hcp.Intent(o)
+			_, problems := translated(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.PublishingUnsupported })
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(problems[i].Field).To(Equal(c.field))
@@ -58,7 +58,7 @@ func TestIllegalStrategies(t *testing.T) {
 
 func endpoint(t *testing.T, o hcp.Objects, name string) network.Endpoint {
 	t.Helper()
-	intent, problems := hcp.Intent(o)
+	intent, problems := translated(o)
 	for _, e := range intent.Endpoints {
 		if e.Name == name {
 			return e
@@ -72,7 +72,7 @@ func TestKonnectivityByLoadBalancer(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	publish(o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
-	intent, problems := hcp.Intent(o)
+	intent, problems := translated(o)
 	g.Expect(problems.Waiting()).To(BeTrue(), "not provisioned: waited for")
 	g.Expect(intent.Waiting).To(HaveExactElements("konnectivity-server"))
 	g.Expect(slices.ContainsFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Name == "konnectivity-server" })).To(BeFalse())
@@ -111,7 +111,7 @@ func TestNoOAuthUnderOIDC(t *testing.T) {
 	o := served(t)
 	o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: configv1.AuthenticationTypeOIDC}}
 	o.Routes = slices.DeleteFunc(o.Routes, func(r routev1.Route) bool { return r.Name == "oauth" })
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
 }
 
@@ -129,7 +129,7 @@ func TestFurtherPassthroughRoutes(t *testing.T) {
 	route("metrics-proxy", routev1.RouteSpec{Host: "metrics.example.com", TLS: passthrough})
 	route("edge-terminated", routev1.RouteSpec{Host: "edge.example.com", TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge}})
 	route("wildcard", routev1.RouteSpec{Host: "https.apps.example.com", TLS: passthrough, WildcardPolicy: routev1.WildcardPolicySubdomain})
-	intent, _ := hcp.Intent(o)
+	intent, _ := translated(o)
 	var names []string
 	for _, e := range intent.Endpoints {
 		names = append(names, e.Name)
@@ -162,13 +162,13 @@ func TestAttachments(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.NetworkAttachmentDefinitions[0].Spec.Config = c.config
-			intent, problems := hcp.Intent(o)
+			intent, problems := translated(o)
 			if c.problem != "" {
 				g.Expect(problems.Has(c.problem)).To(BeTrue())
 				g.Expect(problems.Blocking()).To(BeTrue(), "machines boot by it")
 				return
 			}
-			a := intent.Segments[0].Attachment
+			a := intent.Networks[0].Attachment
 			g.Expect(a.VLAN).To(Equal(c.vlan))
 			g.Expect(strings.Contains(a.SiblingConfig, c.sibling)).To(BeTrue(), a.SiblingConfig)
 			g.Expect(a.SiblingConfig == "").To(Equal(c.sibling == ""), "only OVN takes addresses by the machines' own definition")
@@ -181,14 +181,14 @@ func TestAttachments(t *testing.T) {
 func TestTuningOnlyWhereTheRuntimeForwards(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	intent, _ := hcp.Intent(o)
-	g.Expect(intent.Segments[0].Attachment.SiblingConfig).To(ContainSubstring(`"tuning"`))
+	intent, _ := translated(o)
+	g.Expect(intent.Networks[0].Attachment.SiblingConfig).To(ContainSubstring(`"tuning"`))
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	registering := *o.Nodes[0].DeepCopy()
 	registering.Status.NodeInfo.ContainerRuntimeVersion = ""
 	o.Nodes = append(o.Nodes, registering)
-	intent, _ = hcp.Intent(o)
-	g.Expect(intent.Segments[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+	intent, _ = translated(o)
+	g.Expect(intent.Networks[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // TestSecondPrimaryNetworkWaits: it never takes the first one's CIDR, and what
@@ -231,10 +231,30 @@ func TestPodNetworkFirst(t *testing.T) {
 	g.Expect(p.Networks).To(BeEmpty())
 }
 
+// given is what Derive is given of one cluster.
+type given struct {
+	network.Request
+	network.Facts
+}
+
+// translated is what o asks for and what is seen of it, and the problems found so far.
+func translated(o hcp.Objects) (given, network.Problems) {
+	r, f := hcp.Translate(o)
+	return given{r, f}, f.Problems
+}
+
+// after is what in gets where last is in force.
+func after(in given, last network.Plan) (network.Plan, network.Problems) {
+	d := network.Derive(in.Request, in.Facts, last, nil)
+	return d.Draft(), d.Problems
+}
+
+// derived is what in gets where nothing is in force.
+func derived(in given) (network.Plan, network.Problems) { return after(in, network.Plan{}) }
+
 func plan(o hcp.Objects) (network.Plan, network.Problems) {
-	intent, problems := hcp.Intent(o)
-	p, more := network.NewPlan(intent)
-	return p, append(problems, more...)
+	in, _ := translated(o)
+	return derived(in)
 }
 
 func TestBareNamesLieInTheControlPlaneNamespace(t *testing.T) {

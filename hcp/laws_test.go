@@ -158,14 +158,16 @@ func shuffled(r *rand.Rand, o hcp.Objects) hcp.Objects {
 // leave things as they are.
 func planned(t *testing.T, o hcp.Objects, last network.Plan) (network.Plan, network.Problems, bool) {
 	t.Helper()
-	_, plan, problems := hcp.Plan(o, nil, last)
-	if problems.Blocking() {
-		return plan, problems, false
+	in, _ := translated(o)
+	d := network.Derive(in.Request, in.Facts, last, nil)
+	plan, ok := d.Plan()
+	if !ok {
+		return d.Draft(), d.Problems, false
 	}
 	if err := plan.Validate(); err != nil {
 		t.Fatalf("nothing blocks, but: %v\n%s", err, describe(o))
 	}
-	return plan, problems, true
+	return plan, d.Problems, true
 }
 
 func describe(o hcp.Objects) string {

@@ -1,6 +1,6 @@
 // Package hcp says in our words what HyperShift's objects say in theirs: from a
 // HostedCluster, its NodePools, its Routes, Services and network attachment
-// definitions to a network.Intent. It is the only package that knows
+// definitions to a network.Request and network.Facts. It is the only package that knows
 // HyperShift's types, so when HyperShift changes, only this package changes.
 //
 // It is pure: objects in, values out. What can be read is never computed, and
@@ -64,31 +64,35 @@ func OptedIn(hc *hyperv1.HostedCluster) bool {
 	return there && strings.TrimSpace(v) != "none"
 }
 
-// Intent is what o asks for, and what keeps it from being served.
-func Intent(o Objects) (network.Intent, network.Problems) {
+// Translate says what o asks for and what is seen of it. What can't be read is among
+// the problems of the facts.
+func Translate(o Objects) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
-	in := network.Intent{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Placement: placement(o, set)}
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Placement: placement(o, set)}
+	f := network.Facts{InUse: inUse(o), VMAddresses: vmAddresses(o)}
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
-		return in, ps
+		f.Problems = ps
+		return r, f
 	}
 	var ps network.Problems
-	in.Segments, ps = segments(o, set)
+	r.Networks, ps = segments(o, set)
 	problems = append(problems, ps...)
-	for _, r := range everythingReachable(o, in, set) {
-		in.Endpoints = append(in.Endpoints, r.endpoints...)
-		in.Waiting = append(in.Waiting, r.waiting...)
-		problems = append(problems, r.problems...)
-		if r.apps.Name != "" {
-			in.Apps = r.apps
+	for _, x := range everythingReachable(o, r, set) {
+		f.Endpoints = append(f.Endpoints, x.endpoints...)
+		f.Waiting = append(f.Waiting, x.waiting...)
+		problems = append(problems, x.problems...)
+		if x.apps.Name != "" {
+			r.Apps = x.apps
 		}
 	}
-	slices.Sort(in.Waiting)
-	in.Elsewhere = elsewhere(o, in.Endpoints)
-	in.Guest = guestNetworks(o.HostedCluster)
-	if dials(in) {
-		in.Announced = announcedAddresses(o.HostedCluster)
+	slices.Sort(f.Waiting)
+	f.Reserved = elsewhere(o, f.Endpoints)
+	f.Guest = guestNetworks(o.HostedCluster)
+	if dials(r) {
+		f.Announced = announcedAddresses(o.HostedCluster)
 	}
-	return in, append(problems, notServed(o, in)...)
+	f.Problems = append(problems, notServed(o, r, f.Endpoints)...)
+	return r, f
 }
 
 // clusterSettings reads the annotations of hc that are for the whole cluster.
@@ -98,7 +102,7 @@ func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, network.Proble
 
 // everythingReachable is what machines on the networks of in must reach: nothing
 // where none of them boots by one, as they reach it by the pod network.
-func everythingReachable(o Objects, in network.Intent, s settings.Values) []reachable {
+func everythingReachable(o Objects, in network.Request, s settings.Values) []reachable {
 	if !dials(in) {
 		return nil
 	}
@@ -107,7 +111,7 @@ func everythingReachable(o Objects, in network.Intent, s settings.Values) []reac
 
 // dials says whether machines reach their control plane by a network of in, as
 // far as is known: one without networks may yet get some.
-func dials(in network.Intent) bool { return len(in.Segments) == 0 || hasPrimary(in) }
+func dials(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
 
 func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	return network.Cluster{

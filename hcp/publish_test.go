@@ -77,9 +77,9 @@ func TestPublishThatCannotBeRead(t *testing.T) {
 	withService(&bad, "git", "git.example.com", port)
 	last, _ := plan(o)
 
-	in, problems := hcp.Intent(bad)
+	in, problems := translated(bad)
 	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Blocking", false))))
-	now, _ := network.NewPlan(in.Keeping(last, hcp.Wanted(o)))
+	now, _ := after(in, last)
 	g.Expect(now).To(Equal(last))
 }
 
@@ -91,7 +91,7 @@ func TestPublishNamesOfTheAPI(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			withService(&o, "a", name+":443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
-			in, problems := hcp.Intent(o)
+			in, problems := translated(o)
 			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Detail", ContainSubstring("clients of its API server")))))
 			g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 		})
@@ -103,7 +103,7 @@ func TestPublishOfTheIngress(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	withService(&o, "default-ingress-passthrough-service-abc", "x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
-	in, problems := hcp.Intent(o)
+	in, problems := translated(o)
 	g.Expect(problems).To(ContainElement(And(HaveField("Detail", ContainSubstring("served as *.apps")), HaveField("Blocking", false))))
 	g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 }
@@ -127,7 +127,7 @@ func TestPublishWithoutEnd(t *testing.T) {
 	}
 	withService(&o, "too-many", many(65, "x"), spec)
 	of := map[string]int{}
-	in, problems := hcp.Intent(o)
+	in, problems := translated(o)
 	for _, e := range in.Endpoints {
 		if e.Origin == network.OriginService {
 			of[e.Backend.Service]++

@@ -47,7 +47,7 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 		case said.CIDR.IsValid():
 			s.CIDR, s.CIDRField = said.CIDR, said.CIDRField
 		case i != home:
-			s.CIDRField = cidrWanted(s.Segment, s.said)
+			s.CIDRField = cidrWanted(s.NetworkRequest, s.said)
 		}
 		if !s.CIDR.IsValid() {
 			s.CIDRUnused = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
@@ -63,7 +63,7 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 }
 
 // cidrWanted is where the CIDR of a further network may be said.
-func cidrWanted(s network.Segment, first bool) string {
+func cidrWanted(s network.NetworkRequest, first bool) string {
 	own := fmt.Sprintf("annotation %s%s on NetworkAttachmentDefinition %s", settings.Prefix, settings.KeyCIDR, s.Attachment)
 	if !first {
 		return own

@@ -41,7 +41,7 @@ type missed struct{ registry, why string }
 
 // wantedHosts are the hosts that nodes pull from: of the release images, of
 // their mirrors, those they redirect to, and those the user names.
-func wantedHosts(o Objects, in network.Intent, s settings.Values) (hosts []settings.HostPort, cannot []missed) {
+func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []missed) {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
@@ -75,12 +75,12 @@ func wantedHosts(o Objects, in network.Intent, s settings.Values) (hosts []setti
 }
 
 // onNetwork says whether registry is an address that machines have beside them.
-func onNetwork(in network.Intent, registry string) bool {
+func onNetwork(in network.Request, registry string) bool {
 	registry = strings.TrimPrefix(registry, plainHTTP)
 	if host, _, err := net.SplitHostPort(registry); err == nil {
 		registry = host
 	}
-	return slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.CIDR.Contains(parsed(registry)) })
+	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.Contains(parsed(registry)) })
 }
 
 const plainHTTP = "http://"
@@ -116,9 +116,9 @@ func byServerName(registry string) (h settings.HostPort, why string) {
 
 // registryEndpoints are the hosts outside that are let through, and the problem
 // of those that machines will miss.
-func registryEndpoints(o Objects, in network.Intent, s settings.Values) reachable {
+func registryEndpoints(o Objects, in network.Request, s settings.Values) reachable {
 	var r reachable
-	isolated := slices.ContainsFunc(in.Segments, func(s network.Segment) bool { return s.Primary && !s.Gateway.IsValid() })
+	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	off := s.Registries != nil && s.Registries.None
 	if !hasPrimary(in) || s.Registries == nil && !isolated {
 		return r
@@ -181,7 +181,7 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy, why string) {
 }
 
 // imagesUnreachable says, once for the cluster, what nodes can't pull from.
-func imagesUnreachable(in network.Intent, off bool, carried []network.Endpoint, cannot []missed) network.Problems {
+func imagesUnreachable(in network.Request, off bool, carried []network.Endpoint, cannot []missed) network.Problems {
 	problem := func(field, format string, args ...any) network.Problems {
 		return network.Problems{{Reason: network.ImagesUnreachable, Field: field, Detail: fmt.Sprintf(format, args...)}}
 	}
@@ -194,7 +194,7 @@ func imagesUnreachable(in network.Intent, off bool, carried []network.Endpoint, 
 	}
 	slices.Sort(all)
 	missing := strings.Join(slices.Compact(all), ", ")
-	for _, s := range in.Segments {
+	for _, s := range in.Networks {
 		serves := func(x network.Service) bool {
 			return s.Settings.Services == nil || slices.Contains(s.Settings.Services, x)
 		}

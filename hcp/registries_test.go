@@ -28,7 +28,7 @@ func pulling(t *testing.T, image string) hcp.Objects {
 // through are the hosts that are let through to the outside, "host:port" or
 // "host:port by proxy".
 func through(o hcp.Objects) (hosts []string, problems network.Problems) {
-	in, problems := hcp.Intent(o)
+	in, problems := translated(o)
 	for _, e := range in.Endpoints {
 		if e.Backend.Kind != network.BackendOutside {
 			continue

@@ -20,14 +20,20 @@ func TestStories(t *testing.T) {
 			dump := &hcp.Dump{}
 			g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 			g.Expect(dump.Clusters()).NotTo(BeEmpty())
-			o := dump.Clusters()[0]
-			o.Partial, o.Management.PriorityClass = false, "hypershift-api-critical" // a story is a whole world
-			intent, problems := hcp.Intent(o)
-			story.Check(t, "intent.json", indented(t, intent))
-			if problems == nil {
-				problems = network.Problems{}
+			clusters := dump.Clusters()
+			for i := range clusters { // a story is a whole world
+				clusters[i].Partial, clusters[i].Management.PriorityClass = false, "hypershift-api-critical"
 			}
-			story.Check(t, "problems.json", indented(t, problems))
+			request, facts := hcp.Translate(clusters[0])
+			story.Check(t, "request.json", indented(t, request))
+			story.Check(t, "facts.json", indented(t, facts))
+			var others []byte
+			for _, other := range clusters[1:] {
+				if n, ok := hcp.Other(clusters[0], other, network.Plan{}); ok {
+					others = indented(t, []network.OtherCluster{n})
+				}
+			}
+			story.Check(t, "others.json", others)
 		})
 	}
 }

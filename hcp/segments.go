@@ -21,7 +21,7 @@ import (
 
 // A joined is a segment while NodePools are put together.
 type joined struct {
-	network.Segment
+	network.NetworkRequest
 	// said: some NodePool lists it first, so annotations speak of it.
 	said bool
 	// beside are the NodePools that have another way out, and get an address only.
@@ -31,7 +31,7 @@ type joined struct {
 // segments are the networks of all NodePools. The first segment of a NodePool
 // without a default network is primary: its machines boot by it. The one of the
 // oldest such NodePool is home, which what is said for the whole cluster is for.
-func segments(o Objects, base settings.Values) ([]network.Segment, network.Problems) {
+func segments(o Objects, base settings.Values) ([]network.NetworkRequest, network.Problems) {
 	var all []joined
 	problems := noSuchNodePool(o)
 	home := -1
@@ -62,17 +62,17 @@ func segments(o Objects, base settings.Values) ([]network.Segment, network.Probl
 }
 
 // attached are the segments that edges can get onto, each once.
-func attached(o Objects, all []joined) ([]network.Segment, network.Problems) {
-	out := []network.Segment{}
+func attached(o Objects, all []joined) ([]network.NetworkRequest, network.Problems) {
+	out := []network.NetworkRequest{}
 	var problems network.Problems
 	for _, s := range all {
-		a, ps := attachment(o, s.Segment)
+		a, ps := attachment(o, s.NetworkRequest)
 		problems = append(problems, ps...)
 		if a.Name == "" {
 			continue
 		}
-		if i := slices.IndexFunc(out, func(x network.Segment) bool { return x.Attachment.SameSegment(a) }); i >= 0 {
-			problems = append(problems, unserved(s.Segment, network.NetworkShared, fmt.Sprintf(
+		if i := slices.IndexFunc(out, func(x network.NetworkRequest) bool { return x.Attachment.SameNetwork(a) }); i >= 0 {
+			problems = append(problems, unserved(s.NetworkRequest, network.NetworkShared, fmt.Sprintf(
 				"NetworkAttachmentDefinitions %s and %s are one segment (%s), where machines would be offered addresses of both. Name %s in NodePool %s too.",
 				out[i].Attachment, a, a.Layer2, out[i].Attachment, strings.Join(s.NodePools, ", "))))
 			continue
@@ -83,7 +83,7 @@ func attached(o Objects, all []joined) ([]network.Segment, network.Problems) {
 				strings.Join(s.beside, ", "), a)})
 		}
 		s.Attachment = a
-		out = append(out, s.Segment)
+		out = append(out, s.NetworkRequest)
 	}
 	return out, problems
 }
@@ -132,8 +132,8 @@ func attachesDefault(np hyperv1.NodePool) bool {
 // segment is what one NodePool says of one network. Its annotations speak of
 // the network that it lists first; base is what the HostedCluster says for all.
 func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) joined {
-	out := joined{said: first, Segment: network.Segment{
-		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), Machines: machines(np)}}
+	out := joined{said: first, NetworkRequest: network.NetworkRequest{
+		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), VMs: machines(np)}}
 	if !out.Primary {
 		out.beside = []string{np.Name}
 	}
@@ -149,7 +149,7 @@ func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values,
 // wins: the user decides.
 func merge(a, b joined) (joined, network.Problems) {
 	if slices.Contains(a.NodePools, b.NodePools[0]) { // it is listed twice
-		a.Machines += b.Machines
+		a.VMs += b.VMs
 		return a, nil
 	}
 	out, other := a, b
@@ -158,7 +158,7 @@ func merge(a, b joined) (joined, network.Problems) {
 	}
 	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
 	out.beside = append(slices.Clone(a.beside), b.beside...)
-	out.Primary, out.Machines = a.Primary || b.Primary, a.Machines+b.Machines
+	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	var problems network.Problems
 	disagree := func(field, format string, args ...any) {
 		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: field, Blocking: true, Detail: fmt.Sprintf(
@@ -200,25 +200,25 @@ func noSegment(o Objects, base settings.Values, found int) network.Problems {
 		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
 }
 
-// Wanted are the names of the networks that must not be retired: those that a
-// NodePool names, in whatever state it is, and those that a machine still uses
-// while its NodePool has moved on.
-func Wanted(o Objects) map[string]bool {
+// wanted are the names of the networks that must not be removed: those that a
+// NodePool names, in whatever state it is, and those that a VM still uses while its
+// NodePool has moved on.
+func wanted(o Objects) []string {
 	asked := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
-	out := map[string]bool{}
-	for _, a := range append(Definitions(o), ofMachines(o)...) {
-		if asked == "auto" || asked == a.String() {
-			out[a.NetworkName()] = true
-		}
-	}
-	return out
+	return networkNames(slices.DeleteFunc(append(Definitions(o), ofMachines(o)...), func(a network.Attachment) bool {
+		return asked != "auto" && asked != a.String()
+	}))
 }
 
-// InUse are the names of the networks that machines are on now.
-func InUse(o Objects) map[string]bool {
-	out := map[string]bool{}
-	for _, a := range ofMachines(o) {
-		out[a.NetworkName()] = true
+// inUse are the names of the networks that VMs are on now.
+func inUse(o Objects) []string { return networkNames(ofMachines(o)) }
+
+// networkNames are those of all, sorted and each once.
+func networkNames(all []network.Attachment) []string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.NetworkName())
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -23,20 +23,21 @@ import (
 func TestWantedWhileAMachineUsesIt(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
+	wanted := func() []string { in, _ := translated(o); return in.Wanted }
 	g.Expect(o.Machines).NotTo(BeEmpty())
 	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan200"}}
-	g.Expect(hcp.Wanted(o)).To(Equal(map[string]bool{"clusters.vlan100": true, "clusters.vlan200": true}))
+	g.Expect(wanted()).To(Equal([]string{"clusters.vlan100", "clusters.vlan200"}))
 
 	o.Machines = nil
-	g.Expect(hcp.Wanted(o)).To(Equal(map[string]bool{"clusters.vlan200": true}))
+	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}))
 
 	o.Machines = []kubevirtv1.VirtualMachineInstance{{}}
 	o.Machines[0].Namespace = "clusters-blue"
 	o.Machines[0].Spec.Networks = []kubevirtv1.Network{{NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "bare"}}}, *kubevirtv1.DefaultPodNetwork()}
-	g.Expect(hcp.Wanted(o)).To(HaveKey("clusters-blue.bare"))
+	g.Expect(wanted()).To(ContainElement("clusters-blue.bare"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"
-	g.Expect(hcp.Wanted(o)).To(Equal(map[string]bool{"clusters.vlan200": true}), "the user asks for this one only")
+	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}), "the user asks for this one only")
 }
 
 // TestGatewayOfTheClusterWithACIDROfTheNodePool: the one does not hang on the
@@ -46,8 +47,8 @@ func TestGatewayOfTheClusterWithACIDROfTheNodePool(t *testing.T) {
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "10.1.0.1"
-	intent, problems := hcp.Intent(o)
-	g.Expect(intent.Segments[0].Gateway.String()).To(Equal("10.1.0.1"))
+	intent, problems := translated(o)
+	g.Expect(intent.Networks[0].Gateway.String()).To(Equal("10.1.0.1"))
 	g.Expect(problems.Has(network.ImagesUnreachable)).To(BeFalse())
 }
 
@@ -58,11 +59,11 @@ func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 	second.Name = "more"
 	second.Annotations = map[string]string{settings.Prefix + "dhcp-exclude": "192.168.100.50"}
 	o.NodePools = append(o.NodePools, second)
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeTrue(), "what one excludes is not given out because of the other")
 
 	o.NodePools[0].Annotations = second.Annotations
-	_, problems = hcp.Intent(o)
+	_, problems = translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 }
 
@@ -72,7 +73,7 @@ func TestEmptyNetworkAnnotation(t *testing.T) {
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = ""
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeTrue())
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = " none "
@@ -85,8 +86,8 @@ func TestSiblingOfAnInterfaceWithoutAddresses(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7,"disableContainerInterface":true,"macspoofchk":true,"preserveDefaultVlan":false}`
-	intent, _ := hcp.Intent(o)
-	sibling := intent.Segments[0].Attachment.SiblingConfig
+	intent, _ := translated(o)
+	sibling := intent.Networks[0].Attachment.SiblingConfig
 	g.Expect(sibling).NotTo(ContainSubstring("disableContainerInterface"))
 	g.Expect(sibling).To(And(ContainSubstring(`"macspoofchk":true`), ContainSubstring(`"preserveDefaultVlan":false`)))
 }
@@ -98,8 +99,8 @@ func TestWindowsNodesDecideNothing(t *testing.T) {
 	o.Nodes = []corev1.Node{{}, {}}
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	o.Nodes[1].Status.NodeInfo = corev1.NodeSystemInfo{OperatingSystem: "windows", ContainerRuntimeVersion: "containerd://1.7"}
-	intent, _ := hcp.Intent(o)
-	g.Expect(intent.Segments[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+	intent, _ := translated(o)
+	g.Expect(intent.Networks[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // more is a NodePool like o's first one, younger, on another VLAN, and the
@@ -122,11 +123,11 @@ func TestWhereACIDRIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	np := more(&o, "beta", "200")
-	second := func() network.Segment {
-		intent, problems := hcp.Intent(o)
+	second := func() network.NetworkRequest {
+		intent, problems := translated(o)
 		g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-		g.Expect(intent.Segments[0].CIDR.String()).To(Equal("192.168.100.0/24"), "the first one's stays")
-		return intent.Segments[1]
+		g.Expect(intent.Networks[0].CIDR.String()).To(Equal("192.168.100.0/24"), "the first one's stays")
+		return intent.Networks[1]
 	}
 	g.Expect(second().CIDR.IsValid()).To(BeFalse())
 	g.Expect(second().CIDRField).To(And(ContainSubstring(settings.Prefix+"cidr.beta"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
@@ -145,7 +146,7 @@ func TestWhereACIDRIsSaid(t *testing.T) {
 	g.Expect(second().CIDRField).To(Equal("NodePool beta " + settings.Prefix + "cidr"))
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"mtu"] = "9000"
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "no such key on a definition")
 }
 
@@ -268,8 +269,8 @@ func TestLargestSize(t *testing.T) {
 			}
 			o.NodePools = append(o.NodePools, *np.DeepCopy())
 			o.NodePools[1].Name = "beside"
-			intent, _ := hcp.Intent(o)
-			g.Expect(intent.Segments[0].Machines).To(Equal(2*c.want), "both NodePools are on it")
+			intent, _ := translated(o)
+			g.Expect(intent.Networks[0].VMs).To(Equal(2*c.want), "both NodePools are on it")
 		})
 	}
 }
@@ -279,7 +280,7 @@ func TestSettingsOfANodePoolThatIsNot(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.bleu"] = "10.1.0.0/24"
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
 	g.Expect(problems[0].Detail).To(ContainSubstring("no NodePool bleu"))
 }

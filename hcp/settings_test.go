@@ -53,7 +53,7 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 				g := NewWithT(t)
 				o := served(t)
 				o.HostedCluster.Annotations[settings.Prefix+key] = v
-				_, problems := hcp.Intent(o)
+				_, problems := translated(o)
 				i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationInvalid })
 				g.Expect(i).To(BeNumerically(">=", 0), "accepted")
 				g.Expect(problems[i].Blocking).To(BeTrue())
@@ -83,7 +83,7 @@ func TestMisspeltKeysAreNamed(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.HostedCluster.Annotations[settings.Prefix+key] = "1"
-			_, problems := hcp.Intent(o)
+			_, problems := translated(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.AnnotationUnknown })
 			g.Expect(i).To(BeNumerically(">=", 0))
 			g.Expect(problems[i].Blocking).To(BeFalse())
@@ -103,17 +103,17 @@ func TestNodePoolWins(t *testing.T) {
 	o := served(t)
 	np := o.NodePools[0].Name
 	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
-	intent, _ := hcp.Intent(o)
-	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the HostedCluster's over machineNetwork")
+	intent, _ := translated(o)
+	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the HostedCluster's over machineNetwork")
 
 	o.HostedCluster.Annotations[settings.Prefix+"cidr."+np] = "10.2.0.0/24"
-	intent, _ = hcp.Intent(o)
-	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.2.0.0/24"))
+	intent, _ = translated(o)
+	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.2.0.0/24"))
 
 	o.NodePools[0].Annotations = map[string]string{settings.Prefix + "cidr": "10.3.0.0/24", settings.Prefix + "lease-time": "2h"}
-	intent, _ = hcp.Intent(o)
-	g.Expect(intent.Segments[0].CIDR.String()).To(Equal("10.3.0.0/24"))
-	g.Expect(intent.Segments[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
+	intent, _ = translated(o)
+	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.3.0.0/24"))
+	g.Expect(intent.Networks[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
 }
 
 func TestTwoNodePoolsThatDisagree(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTwoNodePoolsThatDisagree(t *testing.T) {
 	o.NodePools = append(o.NodePools, second)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.more"] = "10.2.0.0/24"
-	_, problems := hcp.Intent(o)
+	_, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
 	g.Expect(problems[0].Detail).To(ContainSubstring("disagree"))
 }
@@ -150,8 +150,8 @@ func FuzzAnnotations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value string) {
 		o := served(t)
 		o.HostedCluster.Annotations[settings.Prefix+key] = value
-		intent, problems := hcp.Intent(o)
-		plan, more := network.NewPlan(intent)
+		intent, problems := translated(o)
+		plan, more := derived(intent)
 		for _, p := range append(problems, more...) {
 			if p.Reason == "" || strings.TrimSpace(p.Detail) == "" {
 				t.Errorf("a problem without words: %+v", p)

@@ -22,7 +22,7 @@ import (
 func Attached(o Objects) []network.Attachment {
 	seen := map[string]network.Attachment{}
 	for _, a := range append(Definitions(o), ofMachines(o)...) {
-		if known, _ := attachment(o, network.Segment{Attachment: a}); known.Name != "" {
+		if known, _ := attachment(o, network.NetworkRequest{Attachment: a}); known.Name != "" {
 			a = known
 		}
 		seen[a.String()] = a
@@ -43,22 +43,21 @@ func ofMachines(o Objects) []network.Attachment {
 	return out
 }
 
-// Neighbour is what other is to o; ok is false where they have no segment in
+// Other is what other is to o; ok is false where they have no segment in
 // common. serves is the plan in force for other.
-func Neighbour(o, other Objects, serves network.Plan) (n network.Neighbour, ok bool) {
+func Other(o, other Objects, serves network.Plan) (n network.OtherCluster, ok bool) {
 	hc := other.HostedCluster
-	n = network.Neighbour{Name: hc.Namespace + "/" + hc.Name, Older: older(hc, o.HostedCluster), On: Attached(other), Serves: serves}
+	n = network.OtherCluster{Name: hc.Namespace + "/" + hc.Name, Older: older(hc, o.HostedCluster), On: Attached(other), Serves: serves}
 	for _, s := range serves.Networks {
 		n.On = append(n.On, s.Attachment)
 	}
 	ours := Attached(o)
-	if !slices.ContainsFunc(n.On, func(a network.Attachment) bool { return slices.ContainsFunc(ours, a.SameSegment) }) {
+	if !slices.ContainsFunc(n.On, func(a network.Attachment) bool { return slices.ContainsFunc(ours, a.SameNetwork) }) {
 		return n, false
 	}
 	if OptedIn(hc) && hc.DeletionTimestamp.IsZero() {
-		if _, plan, problems := alone(other, serves); !problems.Blocking() {
-			n.Wants = plan.Keeping(serves, Wanted(other))
-		}
+		request, facts := Translate(other)
+		n.Wants, _ = network.Derive(request, facts, serves, nil).Plan()
 	}
 	return n, true
 }
@@ -72,11 +71,11 @@ func older(a, b *hyperv1.HostedCluster) bool {
 	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) < 0
 }
 
-// Holders are the addresses that o's machines have on segments, as KubeVirt
+// vmAddresses are the addresses that o's machines have on segments, as KubeVirt
 // reports them. What only the guest's own agent names is not believed: it has no
 // interface of the machine's.
-func Holders(o Objects) []network.Holder {
-	var out []network.Holder
+func vmAddresses(o Objects) []network.VMAddress {
+	var out []network.VMAddress
 	for _, m := range o.Machines {
 		on := map[string]string{}
 		for _, n := range m.Spec.Networks {
@@ -87,15 +86,15 @@ func Holders(o Objects) []network.Holder {
 		for _, i := range m.Status.Interfaces {
 			name, known := on[i.Name]
 			for _, a := range append([]string{i.IP}, i.IPs...) {
-				h := network.Holder{Machine: m.Name, Network: name, Address: parsed(a)}
+				h := network.VMAddress{VM: m.Name, Network: name, Address: parsed(a)}
 				if known && h.Address.Is4() && !slices.Contains(out, h) {
 					out = append(out, h)
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b network.Holder) int {
-		return cmp.Or(strings.Compare(a.Machine, b.Machine), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
+	slices.SortFunc(out, func(a, b network.VMAddress) int {
+		return cmp.Or(strings.Compare(a.VM, b.VM), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
 	})
 	return out
 }

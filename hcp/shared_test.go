@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestNeighbour: by a definition in common, by a bridge and VLAN in common, or by
+// TestOther: by a definition in common, by a bridge and VLAN in common, or by
 // what still runs; and who of the two is older.
-func TestNeighbour(t *testing.T) {
+func TestOther(t *testing.T) {
 	two := func() (blue, green hcp.Objects) {
 		for _, s := range golden.Stories(t) {
 			if s.Name == "two-clusters-conflict" {
@@ -31,39 +31,39 @@ func TestNeighbour(t *testing.T) {
 	}
 	g := NewWithT(t)
 	blue, green := two()
-	n, ok := hcp.Neighbour(blue, green, network.Plan{})
+	n, ok := hcp.Other(blue, green, network.Plan{})
 	g.Expect(ok).To(BeTrue())
 	g.Expect(n.Name).To(Equal("clusters/green"))
 	g.Expect(n.Older).To(BeTrue())
 	g.Expect(n.Wants.Networks).To(HaveLen(1))
-	back, _ := hcp.Neighbour(green, blue, network.Plan{})
+	back, _ := hcp.Other(green, blue, network.Plan{})
 	g.Expect(back.Older).To(BeFalse())
 
 	green.HostedCluster.CreationTimestamp = blue.HostedCluster.CreationTimestamp
-	n, _ = hcp.Neighbour(blue, green, network.Plan{})
+	n, _ = hcp.Other(blue, green, network.Plan{})
 	g.Expect(n.Older).To(BeFalse(), "of two of one second, the first by name is the older")
 
 	green.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
-	n, ok = hcp.Neighbour(blue, green, network.Plan{})
+	n, ok = hcp.Other(blue, green, network.Plan{})
 	g.Expect(ok).To(BeTrue(), "its machines are there all the same")
 	g.Expect(n.Wants.Networks).To(BeEmpty(), "what is refused takes nothing from others")
 
 	_, green = two()
 	green.NetworkAttachmentDefinitions = nil
-	_, ok = hcp.Neighbour(blue, green, network.Plan{})
+	_, ok = hcp.Other(blue, green, network.Plan{})
 	g.Expect(ok).To(BeFalse(), "nothing says that the segment is one")
 	now := metav1.Now()
 	_, green = two()
-	runs, _ := hcp.Neighbour(blue, green, network.Plan{})
+	runs, _ := hcp.Other(blue, green, network.Plan{})
 	green.HostedCluster.DeletionTimestamp, green.NodePools = &now, nil
-	n, ok = hcp.Neighbour(blue, green, runs.Wants)
+	n, ok = hcp.Other(blue, green, runs.Wants)
 	g.Expect(ok).To(BeTrue(), "what runs is there until it is gone")
 	g.Expect(n.Wants.Networks).To(BeEmpty())
 	g.Expect(n.Serves.Networks).To(HaveLen(1))
 }
 
-// TestHolders: KubeVirt's word of the machine's own interfaces, not the guest's.
-func TestHolders(t *testing.T) {
+// TestVMAddresses: KubeVirt's word of the machine's own interfaces, not the guest's.
+func TestVMAddresses(t *testing.T) {
 	vm := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "worker"}}
 	vm.Spec.Networks = []kubevirtv1.Network{
 		{Name: "default", NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}},
@@ -74,8 +74,11 @@ func TestHolders(t *testing.T) {
 		{Name: "iface1", IP: "192.168.100.20", IPs: []string{"192.168.100.20", "fe80::1", "192.168.100.21"}},
 		{InterfaceName: "br-ex", IP: "192.168.100.2"},
 	}
-	NewWithT(t).Expect(hcp.Holders(hcp.Objects{Machines: []kubevirtv1.VirtualMachineInstance{vm}})).To(Equal([]network.Holder{
-		{Machine: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.20")},
-		{Machine: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.21")},
+	o := served(t)
+	o.Machines = []kubevirtv1.VirtualMachineInstance{vm}
+	in, _ := translated(o)
+	NewWithT(t).Expect(in.VMAddresses).To(Equal([]network.VMAddress{
+		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.20")},
+		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.21")},
 	}))
 }

@@ -14,7 +14,7 @@ import (
 // Sources names, for each setting of s that is not a default, where a user set it:
 // "lease-time" -> "annotation lease-time on NodePool workers". Keys are annotation
 // keys without prefix.
-func Sources(o Objects, s network.Segment) map[string]string {
+func Sources(o Objects, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for key, given := range givenTo(s) {
 		if from := source(o, s, key); given && from != "" {
@@ -29,7 +29,7 @@ func Sources(o Objects, s network.Segment) map[string]string {
 
 // givenTo says which settings of s have a value that a user gave. Settings of the
 // whole cluster are true, as their annotation says whether they were given.
-func givenTo(s network.Segment) map[string]bool {
+func givenTo(s network.NetworkRequest) map[string]bool {
 	x := s.Settings
 	return map[string]bool{
 		settings.KeyCIDR: s.CIDR.IsValid(), settings.KeyGateway: s.Gateway.IsValid(), settings.KeyServices: x.Services != nil,
@@ -44,7 +44,7 @@ func givenTo(s network.Segment) map[string]bool {
 // source is the strongest annotation that sets key for s: on a NodePool that lists
 // the network first, on the HostedCluster for that NodePool, on the HostedCluster,
 // on the NetworkAttachmentDefinition. Empty: none does.
-func source(o Objects, s network.Segment, key string) string {
+func source(o Objects, s network.NetworkRequest, key string) string {
 	hc := o.HostedCluster
 	for _, np := range o.NodePools {
 		if all := attachments(hc, np); len(all) == 0 || all[0].NetworkName() != s.Attachment.NetworkName() {
@@ -70,7 +70,7 @@ func source(o Objects, s network.Segment, key string) string {
 
 // sameCIDR says whether value, the HostedCluster's, is what s has: it is for one
 // network only.
-func sameCIDR(value string, s network.Segment) bool {
+func sameCIDR(value string, s network.NetworkRequest) bool {
 	c, err := netip.ParsePrefix(strings.TrimSpace(value))
 	return err == nil && c.Masked() == s.CIDR
 }

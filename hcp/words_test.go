@@ -83,8 +83,8 @@ func TestNamesThatAreNone(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = name
-			intent, problems := hcp.Intent(o)
-			g.Expect(intent.Segments).To(BeEmpty())
+			intent, problems := translated(o)
+			g.Expect(intent.Networks).To(BeEmpty())
 			g.Expect(problems.Blocking()).To(BeTrue())
 			g.Expect(problems.ByUrgency()[0].Reason).To(Equal(network.NetworkMissing))
 			g.Expect(problems.ByUrgency()[0].Detail).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))

@@ -41,7 +41,7 @@ const maxEdges = 2
 
 // allocate decides the addresses of one segment for 1 or 2 edges, of which there
 // is always one. The second edge's address stays reserved while there is one.
-func allocate(s Segment, edges int) (addresses, Problems) {
+func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
 		for place := 2; place <= 5; place++ {
@@ -94,7 +94,7 @@ func usable(p netip.Prefix, place int) netip.Addr {
 	return netip.AddrFrom4(out)
 }
 
-func tooSmall(s Segment, own []netip.Addr, r Range, gives bool) (Problem, bool) {
+func tooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem, bool) {
 	p := Problem{Reason: CIDRTooSmall, Field: s.CIDRField, Blocking: true}
 	for _, a := range own {
 		if !a.IsValid() {
@@ -115,7 +115,7 @@ func tooSmall(s Segment, own []netip.Addr, r Range, gives bool) (Problem, bool) 
 }
 
 // checkOwn holds our own addresses against everything else on the segment.
-func checkOwn(s Segment, own []netip.Addr, r Range) Problems {
+func checkOwn(s NetworkRequest, own []netip.Addr, r Range) Problems {
 	var ps Problems
 	conflict := func(field, format string, args ...any) {
 		ps = append(ps, Problem{Reason: AddressConflict, Field: field, Detail: fmt.Sprintf(format, args...), Blocking: true})
@@ -151,7 +151,7 @@ func checkOwn(s Segment, own []netip.Addr, r Range) Problems {
 }
 
 // checkReservations refuses a reservation that could not be kept.
-func checkReservations(s Segment, own []netip.Addr) Problems {
+func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
 	var ps Problems
 	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
 	for _, r := range sortedReservations(s.Settings.Reservations) {

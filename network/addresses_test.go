@@ -17,7 +17,7 @@ func TestDefaultAddresses(t *testing.T) {
 	} {
 		t.Run(c.cidr, func(t *testing.T) {
 			g := NewWithT(t)
-			plan, problems := network.NewPlan(on(c.cidr, network.Segment{}))
+			plan, problems := derived(on(c.cidr, network.NetworkRequest{}))
 			g.Expect(problems).To(BeEmpty())
 			n := plan.Networks[0]
 			g.Expect(held(n)).To(Equal([]string{c.nextHop, c.service, c.pool, c.edge}))
@@ -34,25 +34,25 @@ func TestAddressProblems(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		cidr   string
-		s      network.Segment
+		s      network.NetworkRequest
 		reason network.Reason
 		field  string
 		says   string
 	}{
 		"a /29 has no room":             {cidr: "10.0.0.0/29", reason: network.CIDRTooSmall, field: "the cidr", says: "tenth"},
 		"a /30 not even for us":         {cidr: "10.0.0.0/30", reason: network.CIDRTooSmall, field: "the cidr", says: "second to fifth"},
-		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.Segment{Gateway: address("10.0.0.3")}, reason: network.AddressConflict, field: "edge-addresses", says: "10.0.0.3 is the gateway's"},
-		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.Segment{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "not inside"},
-		"an excluded edge address":      {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: network.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
-		"a pool over our addresses":     {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
-		"a pool outside":                {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
-		"three addresses":               {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: network.AnnotationInvalid, field: "edge-addresses", says: "it has 3"},
-		"one address twice":             {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.2", "10.0.0.4", "10.0.0.5")}}, reason: network.AddressConflict, field: "edge-addresses", says: "twice"},
-		"a reservation of ours":         {cidr: "10.0.0.0/24", s: network.Segment{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: network.AddressConflict, field: "reservations", says: "ours"},
+		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: network.AddressConflict, field: "edge-addresses", says: "10.0.0.3 is the gateway's"},
+		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "not inside"},
+		"an excluded edge address":      {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: network.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
+		"a pool over our addresses":     {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
+		"a pool outside":                {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
+		"three addresses":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: network.AnnotationInvalid, field: "edge-addresses", says: "it has 3"},
+		"one address twice":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.2", "10.0.0.4", "10.0.0.5")}}, reason: network.AddressConflict, field: "edge-addresses", says: "twice"},
+		"a reservation of ours":         {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: network.AddressConflict, field: "reservations", says: "ours"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			_, problems := network.NewPlan(on(c.cidr, c.s))
+			_, problems := derived(on(c.cidr, c.s))
 			g.Expect(problems.Blocking()).To(BeTrue())
 			g.Expect(problems[0].Reason).To(Equal(c.reason))
 			g.Expect(problems[0].Field).To(Equal(c.field))
@@ -64,7 +64,7 @@ func TestAddressProblems(t *testing.T) {
 // TestGatewayInPool: a router in the middle of the pool is never given away.
 func TestGatewayInPool(t *testing.T) {
 	g := NewWithT(t)
-	plan, problems := network.NewPlan(on("10.0.0.0/24", network.Segment{Gateway: netip.MustParseAddr("10.0.0.100")}))
+	plan, problems := derived(on("10.0.0.0/24", network.NetworkRequest{Gateway: netip.MustParseAddr("10.0.0.100")}))
 	g.Expect(problems).To(BeEmpty())
 	d := plan.Networks[0].DHCP
 	g.Expect(d.Router.String()).To(Equal("10.0.0.100"))
@@ -72,8 +72,10 @@ func TestGatewayInPool(t *testing.T) {
 	g.Expect(plan.Networks[0].DNS.Upstreams.Mode).To(Equal(network.UpstreamManagement))
 }
 
-func on(cidr string, s network.Segment) network.Intent {
+func on(cidr string, s network.NetworkRequest) given {
 	s.Attachment, s.Primary, s.CIDRField = network.Attachment{Namespace: "clusters", Name: "vlan100"}, true, "the cidr"
 	s.CIDR = netip.MustParsePrefix(cidr)
-	return network.Intent{Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Edges: 1, Segments: []network.Segment{s}}
+	in := asking(1, s)
+	in.Cluster = network.Cluster{Namespace: "clusters", Name: "blue"}
+	return in
 }

@@ -30,7 +30,7 @@ func (n *Network) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if n.Services == nil {
-		n.Services = services(Segment{Primary: n.Primary})
+		n.Services = services(NetworkRequest{Primary: n.Primary})
 	}
 	return nil
 }

@@ -1,6 +1,5 @@
-// This file decides a plan from an intent: which segments are served, and what
-// each of them gets. Addresses are decided in addresses.go, connections in
-// listeners.go, names in records.go. It never reads anything but the intent.
+// This file decides the plan of a hosted cluster: Derive is the one way to it. The
+// decisions of each step are in files of their own.
 
 package network
 
@@ -13,18 +12,85 @@ import (
 	"time"
 )
 
-// DefaultLeaseTime is how long an address is given for where nobody says.
+// DefaultLeaseTime is the lease time where the user sets none.
 const DefaultLeaseTime = Duration(time.Hour)
 
-// NewPlan decides the plan for in, and names what keeps it from being whole.
-// With a blocking problem the plan is what could be decided, to be shown and
-// never applied.
-func NewPlan(in Intent) (Plan, Problems) {
+// Derive decides what is served to a hosted cluster: from what the user asks, what
+// is seen now, last (the plan in force; the zero Plan: none), and the other hosted
+// clusters on the same networks. The steps, in this order:
+//
+//  1. An endpoint that is not seen now keeps its last known good (lastgood.go).
+//  2. A network with VMs on it keeps its addresses (pinned.go).
+//  3. Each network that is asked for gets addresses (addresses.go), servers
+//     (services.go), listeners (listeners.go) and names (records.go); one whose CIDR
+//     overlaps that of an older network waits (overlap.go), and none may hide what
+//     edges or nodes must reach elsewhere (reserved.go).
+//  4. A network that has addresses of another hosted cluster gives way (sharing.go).
+//  5. A network of which a VM has an edge's address is refused (inuse.go).
+//  6. A network in force that can't be decided now, and is still wanted, stays as it
+//     is (lastgood.go).
+//  7. Where another hosted cluster is on a network too, only own VMs get an address
+//     (sharing.go).
+//  8. Each network's edges are placed on nodes (placement.go).
+//
+// It is total, and depends on nothing else: equal arguments, in whatever order they
+// list things, give equal decisions. With the plan that it returned as last, it
+// returns the same plan again. No argument is changed.
+func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
+	seen := input{Request: r, Facts: f}.withLastKnownGood(last)
+	in, pinned := seen.withPinned(last)
+	plan, refused := requested(in)
+	plan, yielding := plan.yielding(others, last)
+	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
+	whole := plan.retaining(last, r.Wanted)
+	displaced := plan.displaced(whole)
+	whole = whole.answeringOwnVMs(others).placed(r.Placement)
+	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
+}
+
+// A Decision is a plan, and everything that keeps it from being what the user asks.
+type Decision struct {
+	// Problems in the order of the steps. Errors refuse the plan.
+	Problems Problems
+	draft    Plan
+}
+
+// Plan is the plan to apply. ok is false, and the plan empty, where a problem is an
+// Error: then the plan in force stays.
+func (d Decision) Plan() (p Plan, ok bool) {
+	if d.Problems.Blocking() {
+		return Plan{}, false
+	}
+	return d.draft, true
+}
+
+// Draft is the plan as far as it could be decided. It is for people to read, and
+// may be invalid: only what Plan returns may be applied.
+func (d Decision) Draft() Plan { return d.draft }
+
+// With is d with further problems.
+func (d Decision) With(further ...Problem) Decision {
+	d.Problems = slices.Concat(d.Problems, further)
+	return d
+}
+
+// input is what the steps of Derive work on.
+type input struct {
+	Request
+	Facts
+	// running are the networks in force that stay, as they are: no other network gets
+	// an address of theirs.
+	running []Network
+}
+
+// requested are the networks that in asks for. One that VMs do not boot from is left
+// out where it has an Error, and keeps nothing else from being served.
+func requested(in input) (Plan, Problems) {
 	var problems Problems
 	plan := Plan{Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
-	for _, s := range sortedSegments(in.Segments) {
+	for _, s := range sortedRequests(in.Networks) {
 		if !s.CIDR.IsValid() {
-			problems = append(problems, cidrMissing(s, in.Segments))
+			problems = append(problems, cidrMissing(s, in.Networks))
 			continue
 		}
 		if p, none := nobodyServes(s); none {
@@ -43,14 +109,14 @@ func NewPlan(in Intent) (Plan, Problems) {
 		problems = append(problems, ps...)
 		plan.Networks = append(plan.Networks, n)
 	}
-	return plan.Placed(in.Placement), problems
+	return plan, problems
 }
 
-// sortedSegments puts primary segments first, then orders by attachment, so
+// sortedRequests puts primary networks first, then orders by attachment, so
 // that the order in which NodePools were listed decides nothing.
-func sortedSegments(in []Segment) []Segment {
+func sortedRequests(in []NetworkRequest) []NetworkRequest {
 	out := slices.Clone(in)
-	slices.SortFunc(out, func(a, b Segment) int {
+	slices.SortFunc(out, func(a, b NetworkRequest) int {
 		return byPrimary(a.Primary, b.Primary, cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
@@ -58,20 +124,20 @@ func sortedSegments(in []Segment) []Segment {
 
 // cidrMissing blocks where no machine could boot for want of a CIDR. Any other
 // segment without is left out and said, and what it gets later moves nothing.
-func cidrMissing(s Segment, all []Segment) Problem {
+func cidrMissing(s NetworkRequest, all []NetworkRequest) Problem {
 	p := Problem{Reason: WaitingForNetwork, Field: s.CIDRField, Detail: fmt.Sprintf(
 		"network %s is not served: nobody said its CIDR. Say it by %s.", s.Attachment, s.CIDRField)}
 	if s.CIDRUnused != "" {
 		p.Detail += " " + s.CIDRUnused
 	}
-	boots := slices.ContainsFunc(all, func(x Segment) bool { return x.Primary && x.CIDR.IsValid() })
+	boots := slices.ContainsFunc(all, func(x NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
 	if s.Primary && !boots {
 		p.Reason, p.Blocking = CIDRMissing, true
 	}
 	return p
 }
 
-func newNetwork(in Intent, s Segment) (Network, Problems) {
+func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 	addresses, problems := allocate(s, in.Edges)
 	n := Network{
 		Name:              s.Attachment.NetworkName(),
@@ -94,7 +160,7 @@ func newNetwork(in Intent, s Segment) (Network, Problems) {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
 		n.Listeners, n.Backends, ps = connections(n.ServiceAddress, in.Endpoints)
-		n.Elsewhere, n.ElsewhereNodes = keptFromOutside(n, in.Elsewhere)
+		n.Elsewhere, n.ElsewhereNodes = keptFromOutside(n, in.Reserved)
 		problems = append(problems, ps...)
 	}
 	if n.runs(ServiceDNS) {
@@ -113,7 +179,7 @@ func newNetwork(in Intent, s Segment) (Network, Problems) {
 
 // offers is what DHCP tells the machines of n, and which addresses it gives them
 // where it is ours.
-func offers(n Network, s Segment, r Range, domain string) DHCP {
+func offers(n Network, s NetworkRequest, r Range, domain string) DHCP {
 	d := DHCP{MTU: cmp.Or(s.Settings.MTU, n.Attachment.MTU), NTPServers: s.Settings.NTPServers}
 	if n.runs(ServiceDHCP) {
 		d.gives(n, s, r)
@@ -136,7 +202,7 @@ func offers(n Network, s Segment, r Range, domain string) DHCP {
 }
 
 // gives is what d gives out on n, from r.
-func (d *DHCP) gives(n Network, s Segment, r Range) {
+func (d *DHCP) gives(n Network, s NetworkRequest, r Range) {
 	d.Range = r
 	d.Exclude = sortedRanges(s.Settings.DHCPExclude)
 	d.Reservations = sortedReservations(s.Settings.Reservations)
@@ -150,7 +216,7 @@ func (d *DHCP) gives(n Network, s Segment, r Range) {
 		}
 	}
 	if !d.IgnoreUnknownClients {
-		d.KeptForMachines = min(s.Machines, d.addresses())
+		d.KeptForMachines = min(s.VMs, d.addresses())
 	}
 }
 
@@ -164,14 +230,14 @@ func (d DHCP) addresses() int {
 }
 
 // rangeTooSmall says that there are fewer addresses than machines may want.
-func rangeTooSmall(n Network, s Segment) (Problem, bool) {
+func rangeTooSmall(n Network, s NetworkRequest) (Problem, bool) {
 	has := n.DHCP.addresses()
-	if !n.runs(ServiceDHCP) || has >= s.Machines {
+	if !n.runs(ServiceDHCP) || has >= s.VMs {
 		return Problem{}, false
 	}
 	return Problem{Reason: RangeTooSmall, Field: fieldDHCPRange, Detail: fmt.Sprintf(
 		"network %s gives out %d addresses, and NodePools %s may have %d machines there at once, those included that an update adds for a while: the last of them get none. Enlarge %s, or lower the NodePools' limits.",
-		n.Attachment, has, strings.Join(n.NodePools, ", "), s.Machines, fieldDHCPRange)}, true
+		n.Attachment, has, strings.Join(n.NodePools, ", "), s.VMs, fieldDHCPRange)}, true
 }
 
 // routes is option 121: the service address and every published address by way

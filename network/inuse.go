@@ -11,18 +11,10 @@ import (
 	"slices"
 )
 
-// A Holder is a machine that was seen to have an address on a network.
-type Holder struct {
-	Machine string
-	// Network is the Name of the network.
-	Network string
-	Address netip.Addr
-}
-
-// Free is p without the networks whose edges would hold what a machine has, but
+// withoutInUse is p without the networks whose edges would hold what a machine has, but
 // for what they hold already by last, the plan in force. A network that machines
 // boot by stays in it, and its problem blocks.
-func (p Plan) Free(holders []Holder, last Plan) (Plan, Problems) {
+func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 	return p.checked(func(n Network) Problems {
 		var held []netip.Addr
 		for _, x := range last.Networks {
@@ -31,13 +23,13 @@ func (p Plan) Free(holders []Holder, last Plan) (Plan, Problems) {
 			}
 		}
 		var ps Problems
-		for _, h := range holders {
+		for _, h := range seen {
 			if h.Network != n.Name || !slices.Contains(n.own(), h.Address) || slices.Contains(held, h.Address) {
 				continue
 			}
 			ps = append(ps, Problem{Reason: AddressConflict, Field: fieldEdgeAddresses, Blocking: true, Detail: fmt.Sprintf(
 				"machine %s has %s on network %s, which would be our own. Set %s to four addresses that nobody has, or give the machine another one.",
-				h.Machine, h.Address, n.Attachment, fieldEdgeAddresses)})
+				h.VM, h.Address, n.Attachment, fieldEdgeAddresses)})
 		}
 		return ps
 	})

@@ -14,31 +14,31 @@ import (
 func TestWhatMachinesHaveIsTheirs(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	name := plan.Networks[0].Name
-	has := func(address, on string) []network.Holder {
-		return []network.Holder{{Machine: "blue-worker-1", Network: on, Address: netip.MustParseAddr(address)}}
+	has := func(address, on string) []network.VMAddress {
+		return []network.VMAddress{{VM: "blue-worker-1", Network: on, Address: netip.MustParseAddr(address)}}
 	}
 	for what, c := range map[string]struct {
-		holders []network.Holder
-		last    network.Plan
-		blocks  bool
+		seen   []network.VMAddress
+		last   network.Plan
+		blocks bool
 	}{
 		"nobody":                           {},
-		"one of the range":                 {holders: has("192.168.100.10", name)},
-		"the next hop":                     {holders: has("192.168.100.2", name), blocks: true},
-		"the address kept for an edge":     {holders: has("192.168.100.5", name), blocks: true},
-		"on another network":               {holders: has("192.168.100.2", "clusters.vlan200")},
-		"it is ours already":               {holders: has("192.168.100.2", name), last: plan},
-		"we move to where somebody is":     {holders: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
-		"ours already, on another network": {holders: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHop: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
+		"one of the range":                 {seen: has("192.168.100.10", name)},
+		"the next hop":                     {seen: has("192.168.100.2", name), blocks: true},
+		"the address kept for an edge":     {seen: has("192.168.100.5", name), blocks: true},
+		"on another network":               {seen: has("192.168.100.2", "clusters.vlan200")},
+		"it is ours already":               {seen: has("192.168.100.2", name), last: plan},
+		"we move to where somebody is":     {seen: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
+		"ours already, on another network": {seen: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHop: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
-			out, problems := plan.Free(c.holders, c.last)
+			out, problems := plan.WithoutInUse(c.seen, c.last)
 			g.Expect(out).To(Equal(plan))
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
 			if c.blocks {
 				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Field", "edge-addresses"),
-					HaveField("Detail", And(ContainSubstring("blue-worker-1"), ContainSubstring(c.holders[0].Address.String()))))))
+					HaveField("Detail", And(ContainSubstring("blue-worker-1"), ContainSubstring(c.seen[0].Address.String()))))))
 			}
 		})
 	}

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// Keeping is in after last, the plan in force, whose networks stay that are
-// wanted by their name: with what last had of the endpoints that wait, so that an
-// address that goes away for a moment changes nothing of what is served.
-func (in Intent) Keeping(last Plan, wanted map[string]bool) Intent {
+// withLastKnownGood is in with the networks of last, the plan in force, that are
+// still wanted, and with what last has of the endpoints that wait: an address that
+// is missing for a moment changes nothing of what is served.
+func (in input) withLastKnownGood(last Plan) input {
 	out := in
-	out.Runs = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !wanted[n.Name] })
+	out.running = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !slices.Contains(in.Wanted, n.Name) })
 	out.Endpoints = slices.Clone(in.Endpoints)
 	for _, e := range last.Endpoints {
 		has := slices.ContainsFunc(in.Endpoints, func(x Endpoint) bool { return x.Name == e.Name && x.Origin == e.Origin })
@@ -27,9 +27,9 @@ func (in Intent) Keeping(last Plan, wanted map[string]bool) Intent {
 	return out
 }
 
-// Kept is ps, in which it is only noted that an endpoint waits that last has: it
-// is still served.
-func (ps Problems) Kept(last Plan) Problems {
+// stale is ps, in which an endpoint that waits is a Warning where last has it: it is
+// still served.
+func (ps Problems) stale(last Plan) Problems {
 	out := slices.Clone(ps)
 	for i, p := range ps {
 		has := slices.ContainsFunc(last.Endpoints, func(e Endpoint) bool { return e.Name == p.Endpoint })
@@ -43,27 +43,27 @@ func (ps Problems) Kept(last Plan) Problems {
 
 // waitsFor says whether the endpoint of this name, or the Service that begins its
 // name, waits.
-func (in Intent) waitsFor(name string) bool {
+func (in input) waitsFor(name string) bool {
 	return slices.ContainsFunc(in.Waiting, func(w string) bool {
 		return w == name || strings.HasSuffix(w, "/") && strings.HasPrefix(name, w)
 	})
 }
 
-// Keeping is p, and beside it the networks of last that p lacks and that are
-// still wanted by their name, as they were. A network of p that is on the segment
-// of one of them waits until that one has gone: the two would have the same
-// addresses there, and the one that runs serves machines of both.
-func (p Plan) Keeping(last Plan, wanted map[string]bool) Plan {
+// retaining is p with the networks of last that p lacks and that are still wanted by
+// their Name, as they are. Two definitions of one network would have the same
+// addresses: the one in p waits until the one that runs has gone, which serves the
+// VMs of both.
+func (p Plan) retaining(last Plan, wanted []string) Plan {
 	var kept []Network
 	for _, n := range last.Networks {
 		has := slices.ContainsFunc(p.Networks, func(x Network) bool { return x.Name == n.Name })
-		if wanted[n.Name] && !has {
+		if slices.Contains(wanted, n.Name) && !has {
 			kept = append(kept, n)
 		}
 	}
 	out := p
 	out.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(x Network) bool {
-		return slices.ContainsFunc(kept, func(n Network) bool { return n.Attachment.SameSegment(x.Attachment) })
+		return slices.ContainsFunc(kept, func(n Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
 	})
 	out.Networks = append(out.Networks, kept...)
 	slices.SortFunc(out.Networks, func(a, b Network) int {
@@ -72,12 +72,12 @@ func (p Plan) Keeping(last Plan, wanted map[string]bool) Plan {
 	return out
 }
 
-// Displaced says which networks of p wait in kept, p.Keeping's result, for one on
-// their segment that runs.
-func (p Plan) Displaced(kept Plan) Problems {
+// displaced are the networks of p that wait in kept, p.retaining's result, for
+// another definition of the same network.
+func (p Plan) displaced(kept Plan) Problems {
 	var ps Problems
 	for _, x := range p.Networks {
-		i := slices.IndexFunc(kept.Networks, func(n Network) bool { return n.Attachment.SameSegment(x.Attachment) })
+		i := slices.IndexFunc(kept.Networks, func(n Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
 		if i >= 0 && !kept.has(x) {
 			ps = append(ps, Problem{Reason: NetworkShared, Field: "NetworkAttachmentDefinition " + x.Attachment.String(), Detail: fmt.Sprintf(
 				"network %s is served as %s, the definition of the same segment by which it runs, until no NodePool and no machine uses that one.", x.Attachment, kept.Networks[i].Attachment)})

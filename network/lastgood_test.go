@@ -19,12 +19,14 @@ func TestKeeping(t *testing.T) {
 	last := network.Plan{Networks: []network.Network{{Name: "a.old", Primary: true, Attachment: network.Attachment{Namespace: "a", Name: "old"}}}}
 	now := network.Plan{Networks: []network.Network{{Name: "a.new", Primary: true, Attachment: network.Attachment{Namespace: "a", Name: "new"}}}}
 
-	kept := now.Keeping(last, map[string]bool{"a.old": true, "a.new": true})
+	kept, _ := now.Retaining(last, []string{"a.old", "a.new"})
 	g.Expect(kept.Networks).To(HaveExactElements(now.Networks[0], last.Networks[0]))
 	g.Expect(now.Networks).To(HaveLen(1), "plans are values")
 
-	g.Expect(now.Keeping(last, map[string]bool{"a.new": true}).Networks).To(HaveExactElements(now.Networks[0]))
-	g.Expect(now.Keeping(now, map[string]bool{"a.new": true}).Networks).To(HaveLen(1), "what is decided anew is not kept beside itself")
+	kept, _ = now.Retaining(last, []string{"a.new"})
+	g.Expect(kept.Networks).To(HaveExactElements(now.Networks[0]))
+	kept, _ = now.Retaining(now, []string{"a.new"})
+	g.Expect(kept.Networks).To(HaveLen(1), "what is decided anew is not kept beside itself")
 }
 
 // TestKeepingOneSegment: a NodePool that moves to another definition of the same
@@ -35,10 +37,12 @@ func TestKeepingOneSegment(t *testing.T) {
 		return network.Plan{Networks: []network.Network{{Name: "a." + name, Primary: true, Attachment: network.Attachment{Namespace: "a", Name: name, Layer2: layer2}}}}
 	}
 	last, now := on("old", "bridge br1, VLAN 100"), on("new", "bridge br1, VLAN 100")
-	g.Expect(now.Keeping(last, map[string]bool{"a.old": true, "a.new": true})).To(Equal(last))
-	g.Expect(now.Displaced(last)).To(HaveExactElements(And(HaveField("Blocking", false), HaveField("Detail", And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
-	g.Expect(now.Displaced(now)).To(BeEmpty())
-	g.Expect(now.Keeping(last, map[string]bool{"a.new": true})).To(Equal(now), "nobody is on the old one any more")
+	kept, displaced := now.Retaining(last, []string{"a.old", "a.new"})
+	g.Expect(kept).To(Equal(last))
+	g.Expect(displaced).To(HaveExactElements(And(HaveField("Blocking", false), HaveField("Detail", And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
+	kept, displaced = now.Retaining(last, []string{"a.new"})
+	g.Expect(displaced).To(BeEmpty())
+	g.Expect(kept).To(Equal(now), "nobody is on the old one any more")
 }
 
 // TestKeepingWhatWaits is the law: a world that lost sight of some endpoints,
@@ -46,7 +50,7 @@ func TestKeepingOneSegment(t *testing.T) {
 func TestKeepingWhatWaits(t *testing.T) {
 	for seed := range uint64(2000) {
 		in := world(seed)
-		last, _ := network.NewPlan(in)
+		last, _ := derived(in)
 		r := rand.New(rand.NewPCG(seed, 3))
 		now := in
 		now.Endpoints = nil
@@ -57,7 +61,7 @@ func TestKeepingWhatWaits(t *testing.T) {
 			}
 			now.Endpoints = append(now.Endpoints, e)
 		}
-		kept, _ := network.NewPlan(now.Keeping(last, nil))
+		kept, _ := after(now, last)
 		if !bytes.Equal(kept.JSON(), last.JSON()) {
 			t.Fatalf("seed %d: %v wait, and the plan changed:\n%s", seed, now.Waiting, cmp.Diff(last, kept, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })))
 		}
@@ -69,7 +73,7 @@ func TestKept(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "oauth"}}}
 	ps := network.Problems{{Reason: network.WaitingForEndpoint, Endpoint: "oauth"}, {Reason: network.WaitingForEndpoint, Endpoint: "apps"}}
-	kept := ps.Kept(last)
+	kept := ps.Stale(last)
 	g.Expect(kept[0].Urgency()).To(Equal(network.Noted))
 	g.Expect(kept[0].Detail).To(ContainSubstring("stays served"))
 	g.Expect(kept[1]).To(Equal(ps[1]), "there was none, so it is waited for")
@@ -81,12 +85,14 @@ func TestKept(t *testing.T) {
 func TestWhatNobodyWaitsForGoes(t *testing.T) {
 	g := NewWithT(t)
 	old := named("oauth", "old.example.com", 443, network.MatchServerName)
-	last, _ := network.NewPlan(serving(old))
+	last, _ := derived(serving(old))
 
 	gone := serving()
-	g.Expect(gone.Keeping(last, nil).Endpoints).To(BeEmpty())
+	without, _ := after(gone, last)
+	g.Expect(without.Endpoints).To(BeEmpty())
 
 	moved := serving(named("oauth", "new.example.com", 443, network.MatchServerName))
 	moved.Waiting = []string{"oauth"}
-	g.Expect(moved.Keeping(last, nil).Endpoints).To(HaveExactElements(moved.Endpoints[0]))
+	with, _ := after(moved, last)
+	g.Expect(with.Endpoints).To(HaveExactElements(moved.Endpoints[0]))
 }

@@ -16,26 +16,24 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// world makes an intent from seed: any mixture of segments, settings and
+// world makes an given from seed: any mixture of segments, settings and
 // endpoints, good ones and bad ones.
-func world(seed uint64) network.Intent {
+func world(seed uint64) given {
 	r := rand.New(rand.NewPCG(seed, 1))
 	addr := func() netip.Addr {
 		return netip.AddrFrom4([4]byte{byte(r.IntN(4)) + 10, byte(r.IntN(2)), byte(r.IntN(2)), byte(r.IntN(256))})
 	}
-	in := network.Intent{
-		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", ControlPlaneNamespace: "clusters-blue", Domain: "blue.example.com"},
-		Edges:   1 + r.IntN(2),
-	}
+	in := asking(1 + r.IntN(2))
+	in.Cluster = network.Cluster{Namespace: "clusters", Name: "blue", ControlPlaneNamespace: "clusters-blue", Domain: "blue.example.com"}
 	for i := range r.IntN(4) {
-		s := network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: fmt.Sprint("vlan", i)}, Primary: r.IntN(3) > 0, NodePools: []string{"b", "a"}, CIDRField: "cidr"}
+		s := network.NetworkRequest{Attachment: network.Attachment{Namespace: "clusters", Name: fmt.Sprint("vlan", i)}, Primary: r.IntN(3) > 0, NodePools: []string{"b", "a"}, CIDRField: "cidr"}
 		if r.IntN(4) > 0 {
 			s.CIDR = netip.PrefixFrom(addr(), 8+r.IntN(25)).Masked()
 		}
 		if r.IntN(2) > 0 {
 			s.Gateway = addr()
 		}
-		s.Machines = []int{0, 3, 300, 70000}[r.IntN(4)]
+		s.VMs = []int{0, 3, 300, 70000}[r.IntN(4)]
 		if r.IntN(3) == 0 {
 			s.Settings = network.Settings{EdgeAddresses: []netip.Addr{addr(), addr(), addr(), addr()}[:r.IntN(5)], DHCPRange: network.Range{First: addr(), Last: addr()}, Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addr()}}, DHCPExclude: []network.Range{{First: addr(), Last: addr()}}}
 		}
@@ -44,7 +42,7 @@ func world(seed uint64) network.Intent {
 			s.Settings.Services = slices.DeleteFunc(all, func(network.Service) bool { return r.IntN(2) == 0 })
 			s.Settings.Upstreams = &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.AddrPortFrom(addr(), 53)}}
 		}
-		in.Segments = append(in.Segments, s)
+		in.Networks = append(in.Networks, s)
 	}
 	for i := range r.IntN(6) {
 		e := network.Endpoint{Name: fmt.Sprint("e", i), Port: []uint16{443, 6443, 30000}[r.IntN(3)], Match: []network.Match{network.MatchAny, network.MatchServerName}[r.IntN(2)], Backend: network.Backend{Name: fmt.Sprint("s", i, ":1"), Service: fmt.Sprint("s", i), Port: 1}}
@@ -58,21 +56,21 @@ func world(seed uint64) network.Intent {
 	return in
 }
 
-func shuffled(in network.Intent, seed uint64) network.Intent {
+func shuffled(in given, seed uint64) given {
 	r := rand.New(rand.NewPCG(seed, 2))
-	in.Segments, in.Endpoints = slices.Clone(in.Segments), slices.Clone(in.Endpoints)
-	r.Shuffle(len(in.Segments), func(i, j int) { in.Segments[i], in.Segments[j] = in.Segments[j], in.Segments[i] })
+	in.Networks, in.Endpoints = slices.Clone(in.Networks), slices.Clone(in.Endpoints)
+	r.Shuffle(len(in.Networks), func(i, j int) { in.Networks[i], in.Networks[j] = in.Networks[j], in.Networks[i] })
 	r.Shuffle(len(in.Endpoints), func(i, j int) { in.Endpoints[i], in.Endpoints[j] = in.Endpoints[j], in.Endpoints[i] })
 	return in
 }
 
-// laws holds one intent against the laws of a plan.
+// laws holds one given against the laws of a plan.
 func laws(t *testing.T, seed uint64) {
 	g := NewWithT(t)
 	in := world(seed)
-	plan, problems := network.NewPlan(in)
+	plan, problems := derived(in)
 
-	again, _ := network.NewPlan(shuffled(in, seed))
+	again, _ := derived(shuffled(in, seed))
 	g.Expect(cmp.Diff(string(plan.JSON()), string(again.JSON()))).To(BeEmpty(), "deterministic: order carries no meaning")
 
 	var read network.Plan
@@ -86,13 +84,13 @@ func laws(t *testing.T, seed uint64) {
 
 	other := in
 	other.Edges = 3 - in.Edges
-	changed, ps := network.NewPlan(other)
+	changed, ps := derived(other)
 	g.Expect(ps).To(Equal(problems), "stable: one edge or two is no problem of addresses")
 	g.Expect(cmp.Diff(shape(plan, in.Edges), shape(changed, other.Edges))).To(BeEmpty(), "stable: one edge or two moves nobody")
 
 	more := in
-	more.Segments = append(slices.Clone(in.Segments), network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.20.0.0/24")})
-	larger, _ := network.NewPlan(more)
+	more.Networks = append(slices.Clone(in.Networks), network.NetworkRequest{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.20.0.0/24")})
+	larger, _ := derived(more)
 	for _, n := range plan.Networks {
 		i := slices.IndexFunc(larger.Networks, func(x network.Network) bool { return x.Name == n.Name })
 		g.Expect(i).To(BeNumerically(">=", 0))
@@ -140,10 +138,10 @@ func FuzzLaws(f *testing.F) {
 // TestSecondEdgeMovesNobody: the second edge's address was kept for it.
 func TestSecondEdgeMovesNobody(t *testing.T) {
 	g := NewWithT(t)
-	in := network.Intent{Edges: 1, Segments: []network.Segment{{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")}}}
-	one, _ := network.NewPlan(in)
+	in := asking(1, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")})
+	one, _ := derived(in)
 	in.Edges = 2
-	two, _ := network.NewPlan(in)
+	two, _ := derived(in)
 	g.Expect(two.Networks[0].Edges[0]).To(Equal(one.Networks[0].Edges[0]))
 	g.Expect(two.Networks[0].Edges[1].Address).To(Equal(one.Networks[0].ReservedAddresses[0]))
 	g.Expect(two.Networks[0].DHCP).To(Equal(one.Networks[0].DHCP))

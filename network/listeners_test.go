@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func serving(endpoints ...network.Endpoint) network.Intent {
-	in := on("192.168.100.0/24", network.Segment{})
+func serving(endpoints ...network.Endpoint) given {
+	in := on("192.168.100.0/24", network.NetworkRequest{})
 	in.Endpoints = endpoints
 	return in
 }
@@ -24,14 +24,14 @@ func named(name, host string, port uint16, m network.Match) network.Endpoint {
 func TestNamesShareAPort(t *testing.T) {
 	g := NewWithT(t)
 	oauth := named("oauth", "OAuth.example.com.", 443, network.MatchServerName)
-	plan, problems := network.NewPlan(serving(oauth))
+	plan, problems := derived(serving(oauth))
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(plan.Networks[0].Listeners).To(HaveExactElements(network.Listener{
 		Address: netip.MustParseAddr("192.168.100.3"), Port: 443,
 		Forwards: []network.Forward{{ServerNames: []string{"oauth.example.com"}, Backend: "oauth:1"}},
 	}), "closed to everything else")
 
-	plan, _ = network.NewPlan(serving(oauth, named("kube-apiserver", "api.example.com", 443, network.MatchAny)))
+	plan, _ = derived(serving(oauth, named("kube-apiserver", "api.example.com", 443, network.MatchAny)))
 	g.Expect(plan.Networks[0].Listeners).To(HaveLen(1))
 	g.Expect(plan.Networks[0].Listeners[0].Default).To(Equal("kube-apiserver:1"))
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveLen(1))
@@ -41,7 +41,7 @@ func TestNamesShareAPort(t *testing.T) {
 // said.
 func TestOneNameTwice(t *testing.T) {
 	g := NewWithT(t)
-	plan, problems := network.NewPlan(serving(
+	plan, problems := derived(serving(
 		named("b", "x.example.com", 443, network.MatchServerName), named("a", "x.example.com", 443, network.MatchServerName)))
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
@@ -57,7 +57,7 @@ func TestBareAddress(t *testing.T) {
 	g := NewWithT(t)
 	bare := netip.MustParseAddr("203.0.113.7")
 	api := network.Endpoint{Name: "kube-apiserver", Addresses: []netip.Addr{bare}, Port: 6443, Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443"}}
-	plan, problems := network.NewPlan(serving(api))
+	plan, problems := derived(serving(api))
 	g.Expect(problems).To(BeEmpty())
 	n := plan.Networks[0]
 	g.Expect(n.PublishedAddresses).To(HaveExactElements(bare))
@@ -70,7 +70,7 @@ func TestBareAddress(t *testing.T) {
 	g.Expect(n.DNS.Views[0].Records).To(BeEmpty())
 
 	api.Addresses = []netip.Addr{netip.MustParseAddr("192.168.100.77")}
-	_, problems = network.NewPlan(serving(api))
+	_, problems = derived(serving(api))
 	g.Expect(problems.Blocking()).To(BeTrue(), "an address inside the VLAN's own CIDR")
 	g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
 }
@@ -78,8 +78,8 @@ func TestBareAddress(t *testing.T) {
 func TestSecondaryNetworkGivesAnAddressOnly(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
-	in.Segments[0].Primary = false
-	plan, problems := network.NewPlan(in)
+	in.Networks[0].Primary = false
+	plan, problems := derived(in)
 	g.Expect(problems).To(BeEmpty())
 	n := plan.Networks[0]
 	g.Expect(n.Listeners).To(BeEmpty())
@@ -94,8 +94,8 @@ func TestUsersOwnRecords(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
 	mirror := netip.MustParseAddr("192.168.100.200")
-	in.Segments[0].Settings.Records = []network.Record{{Name: "registry.example.com", Addresses: []netip.Addr{mirror}}, {Name: "api.example.com", Addresses: []netip.Addr{mirror}}}
-	plan, _ := network.NewPlan(in)
+	in.Networks[0].Settings.Records = []network.Record{{Name: "registry.example.com", Addresses: []netip.Addr{mirror}}, {Name: "api.example.com", Addresses: []netip.Addr{mirror}}}
+	plan, _ := derived(in)
 	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(
 		network.Record{Name: "api.example.com", Addresses: []netip.Addr{mirror}},
 		network.Record{Name: "registry.example.com", Addresses: []netip.Addr{mirror}},
@@ -108,7 +108,7 @@ func TestAServerNameThatIsAnAddress(t *testing.T) {
 	e := network.Endpoint{Name: "odd", Addresses: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Port: 443, Match: network.MatchServerName, Backend: network.Backend{Name: "odd:1"}}
 	other := e
 	other.Backend.Name = "odder:1"
-	plan, problems := network.NewPlan(serving(e, other))
+	plan, problems := derived(serving(e, other))
 	g.Expect(problems).NotTo(BeEmpty())
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(plan.Validate()).To(Succeed())
@@ -118,8 +118,8 @@ func TestAServerNameThatIsAnAddress(t *testing.T) {
 func TestAFaultOfASecondaryNetworkLeavesOutThatPart(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(named("kube-apiserver", "api.example.com", 6443, network.MatchAny))
-	in.Segments = append(in.Segments, network.Segment{Attachment: network.Attachment{Namespace: "clusters", Name: "storage"}, CIDR: netip.MustParsePrefix("10.0.0.0/29"), CIDRField: "the cidr"})
-	plan, problems := network.NewPlan(in)
+	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "clusters", Name: "storage"}, CIDR: netip.MustParsePrefix("10.0.0.0/29"), CIDRField: "the cidr"})
+	plan, problems := derived(in)
 	g.Expect(problems.Has(network.CIDRTooSmall)).To(BeTrue())
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(plan.Networks).To(HaveLen(1))
@@ -129,8 +129,8 @@ func TestARecordSaidTwice(t *testing.T) {
 	g := NewWithT(t)
 	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	in := serving()
-	in.Segments[0].Settings.Records = []network.Record{{Name: "r.example.com", Addresses: []netip.Addr{b}}, {Name: "r.example.com", Addresses: []netip.Addr{a}}}
-	plan, _ := network.NewPlan(in)
+	in.Networks[0].Settings.Records = []network.Record{{Name: "r.example.com", Addresses: []netip.Addr{b}}, {Name: "r.example.com", Addresses: []netip.Addr{a}}}
+	plan, _ := derived(in)
 	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(network.Record{Name: "r.example.com", Addresses: []netip.Addr{a, b}}))
 }
 
@@ -154,7 +154,7 @@ func TestWhoHasAPlaceThatTwoWant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			one, problems := network.NewPlan(serving(c.want, c.other))
+			one, problems := derived(serving(c.want, c.other))
 			if c.other.Origin == network.OriginRegistry {
 				g.Expect(problems[1:]).To(ConsistOf(HaveField("Reason", network.ImagesUnreachable)))
 				problems = problems[:1]
@@ -163,13 +163,13 @@ func TestWhoHasAPlaceThatTwoWant(t *testing.T) {
 			g.Expect(problems[0].Field).To(Or(Equal(c.left), Equal("Service "+c.left+" annotation publish")))
 			g.Expect(problems[0].Detail).To(ContainSubstring(c.want.Backend.Name))
 			g.Expect(one.Networks[0].Backends).To(HaveExactElements(c.want.Backend))
-			two, _ := network.NewPlan(serving(c.other, c.want))
+			two, _ := derived(serving(c.other, c.want))
 			g.Expect(two.JSON()).To(Equal(one.JSON()))
 		})
 	}
 	t.Run("DNS", func(t *testing.T) {
 		g := NewWithT(t)
-		plan, problems := network.NewPlan(serving(api, by(network.OriginService, named("a", "a.example.com", 53, network.MatchAny))))
+		plan, problems := derived(serving(api, by(network.OriginService, named("a", "a.example.com", 53, network.MatchAny))))
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(plan.Networks[0].Listeners).To(HaveLen(1))
 	})
@@ -180,7 +180,7 @@ func TestAnExactNameBesideItsWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
 	apps.Origin = network.OriginApps
-	plan, problems := network.NewPlan(serving(apps, named("oauth", "oauth.apps.example.com", 443, network.MatchServerName)))
+	plan, problems := derived(serving(apps, named("oauth", "oauth.apps.example.com", 443, network.MatchServerName)))
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ConsistOf(
 		network.Forward{ServerNames: []string{"*.apps.example.com"}, Backend: "apps:1"},
@@ -194,7 +194,7 @@ func TestTheAPIBelowAWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
 	apps.Origin = network.OriginApps
-	plan, problems := network.NewPlan(serving(apps, named("kube-apiserver", "api.apps.example.com", 443, network.MatchAny)))
+	plan, problems := derived(serving(apps, named("kube-apiserver", "api.apps.example.com", 443, network.MatchAny)))
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ConsistOf(
 		network.Forward{ServerNames: []string{"*.apps.example.com"}, Backend: "apps:1"},
@@ -211,13 +211,13 @@ func TestNamesOfTheAPIsClients(t *testing.T) {
 			g := NewWithT(t)
 			e := named("a", name, 443, network.MatchServerName)
 			e.Origin = origin
-			plan, problems := network.NewPlan(serving(e, api))
+			plan, problems := derived(serving(e, api))
 			g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", false))))
 			g.Expect(plan.Networks[0].Listeners).To(HaveExactElements(network.Listener{Address: netip.MustParseAddr("192.168.100.3"), Port: 443, Default: "kube-apiserver:1"}))
 		})
 	}
 	g := NewWithT(t)
-	plan, _ := network.NewPlan(serving(named("wild", "*.svc.cluster.local", 443, network.MatchServerName), api))
+	plan, _ := derived(serving(named("wild", "*.svc.cluster.local", 443, network.MatchServerName), api))
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(ContainElement(network.Forward{
 		ServerNames: []string{"kubernetes.default.svc.cluster.local", "openshift.default.svc.cluster.local"}, Backend: "kube-apiserver:1"}))
 }
@@ -228,7 +228,7 @@ func TestNobodyLooksAtServerNamesOnTheAPIsOwnPort(t *testing.T) {
 	g := NewWithT(t)
 	mirror := named("mirror", "mirror.example.com", 6443, network.MatchServerName)
 	mirror.Origin = network.OriginRegistry
-	plan, problems := network.NewPlan(serving(mirror, named("kube-apiserver", "api.example.com", 6443, network.MatchAny)))
+	plan, problems := derived(serving(mirror, named("kube-apiserver", "api.example.com", 6443, network.MatchAny)))
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(BeEmpty())
 	g.Expect(problems).To(ConsistOf(HaveField("Reason", network.AddressConflict),
 		And(HaveField("Reason", network.ImagesUnreachable), HaveField("Detail", ContainSubstring("can't pull images from mirror")))))
@@ -241,7 +241,7 @@ func TestBackendsOfOneName(t *testing.T) {
 		Backend: network.Backend{Name: "machines:443", Service: "machines", Port: 443}}
 	apps := network.Endpoint{Name: "apps", Origin: network.OriginApps, Hosts: []string{"*.apps.example.com"}, Port: 443, Match: network.MatchServerName,
 		Backend: network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}}
-	plan, problems := network.NewPlan(serving(svc, apps))
+	plan, problems := derived(serving(svc, apps))
 	g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", false))))
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "machines:443"}), "never the one's names to the other")
 }

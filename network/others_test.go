@@ -16,7 +16,7 @@ func TestServersOnTheNetworkAreNotGivenAway(t *testing.T) {
 	s := onVLAN("a", "10.1.0.0/24", "cidr")
 	s.Settings.NTPServers = []netip.Addr{netip.MustParseAddr("10.1.0.20"), netip.MustParseAddr("10.9.0.1")}
 	s.Settings.DHCPRelays = []netip.Addr{netip.MustParseAddr("10.1.0.30")}
-	p, problems := network.NewPlan(network.Intent{Edges: 1, Segments: []network.Segment{s}})
+	p, problems := derived(asking(1, s))
 	g.Expect(problems).To(BeEmpty())
 	only := func(a string) network.Range {
 		return network.Range{First: netip.MustParseAddr(a), Last: netip.MustParseAddr(a)}
@@ -29,8 +29,9 @@ func TestAppsAtOurOwnAddress(t *testing.T) {
 	for address, ours := range map[string]bool{"10.1.0.2": true, "10.1.0.3": true, "10.1.0.5": true, "10.1.0.9": false} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
-			p, problems := network.NewPlan(network.Intent{Edges: 1, Segments: []network.Segment{onVLAN("a", "10.1.0.0/24", "cidr")},
-				Apps: network.Record{Name: "*.apps.blue.example.com", Addresses: []netip.Addr{netip.MustParseAddr(address)}}})
+			in := asking(1, onVLAN("a", "10.1.0.0/24", "cidr"))
+			in.Apps = network.Record{Name: "*.apps.blue.example.com", Addresses: []netip.Addr{netip.MustParseAddr(address)}}
+			p, problems := derived(in)
 			g.Expect(problems.Blocking()).To(BeFalse(), "it is left out alone")
 			g.Expect(problems.Has(network.AddressConflict)).To(Equal(ours))
 			g.Expect(p.Networks[0].DNS.Views[0].Records == nil).To(Equal(ours))

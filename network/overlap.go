@@ -11,13 +11,13 @@ import (
 
 // met is a network of another segment that has addresses of s: one that runs and
 // stays, or one that is planned already.
-func (in Intent) met(s Segment, planned []Network) (Network, bool) {
+func (in input) met(s NetworkRequest, planned []Network) (Network, bool) {
 	meets := func(n Network) bool {
-		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameSegment(s.Attachment)
+		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
 	}
 	candidates := planned
 	if !in.runs(s) {
-		candidates = slices.Concat(in.Runs, planned)
+		candidates = slices.Concat(in.running, planned)
 	}
 	if i := slices.IndexFunc(candidates, meets); i >= 0 {
 		return candidates[i], true
@@ -26,20 +26,20 @@ func (in Intent) met(s Segment, planned []Network) (Network, bool) {
 }
 
 // runs says whether s is in force with the CIDR that it has.
-func (in Intent) runs(s Segment) bool {
-	return slices.ContainsFunc(in.Runs, func(n Network) bool {
+func (in input) runs(s NetworkRequest) bool {
+	return slices.ContainsFunc(in.running, func(n Network) bool {
 		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
 	})
 }
 
 // overlapping says that s waits because of other. It blocks unless machines boot
 // by another network that runs.
-func overlapping(in Intent, s Segment, other Network) Problem {
-	boots := slices.ContainsFunc(in.Segments, func(x Segment) bool {
+func overlapping(in input, s NetworkRequest, other Network) Problem {
+	boots := slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool {
 		return x.Primary && x.Attachment != s.Attachment && in.inForce(x)
 	})
 	has := "which the cluster has too"
-	if !slices.ContainsFunc(in.Segments, func(x Segment) bool { return x.Attachment.NetworkName() == other.Name }) {
+	if !slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {
 		has = "which no NodePool names any more, and which machines still use"
 	}
 	cure := "by " + s.CIDRField
@@ -52,6 +52,6 @@ func overlapping(in Intent, s Segment, other Network) Problem {
 }
 
 // inForce says whether there is a network for s that runs, whatever its CIDR.
-func (in Intent) inForce(s Segment) bool {
-	return slices.ContainsFunc(in.Runs, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
+func (in input) inForce(s NetworkRequest) bool {
+	return slices.ContainsFunc(in.running, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
 }

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// Steady is in, with what last, the plan in force, has of addresses for the
-// networks in use (by name) whose CIDR or own addresses would be others now. What
-// would come is said, and comes once no machine is on the network.
-func (in Intent) Steady(last Plan, inUse map[string]bool) (Intent, Problems) {
+// withPinned is in, with the addresses of last, the plan in force, for the networks
+// in use whose CIDR or own addresses would change. Each change is a problem, and
+// takes effect when no VM is on the network.
+func (in input) withPinned(last Plan) (input, Problems) {
 	var problems Problems
 	out := in
-	out.Segments = slices.Clone(in.Segments)
-	for i, s := range out.Segments {
-		if s.CIDR.IsValid() && !s.CIDR.Contains(s.Gateway) && last.hasInUse(s.Gateway, inUse) {
+	out.Networks = slices.Clone(in.Networks)
+	for i, s := range out.Networks {
+		if s.CIDR.IsValid() && !s.CIDR.Contains(s.Gateway) && last.hasInUse(s.Gateway, in.InUse) {
 			// It was said for a network that says nothing of its CIDR any more.
-			out.Segments[i].Gateway, s.Gateway = netip.Addr{}, netip.Addr{}
+			out.Networks[i].Gateway, s.Gateway = netip.Addr{}, netip.Addr{}
 		}
 		at := slices.IndexFunc(last.Networks, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
-		if at < 0 || !inUse[last.Networks[at].Name] {
+		if at < 0 || !slices.Contains(in.InUse, last.Networks[at].Name) {
 			continue
 		}
 		n := last.Networks[at]
@@ -35,18 +35,18 @@ func (in Intent) Steady(last Plan, inUse map[string]bool) (Intent, Problems) {
 			continue
 		}
 		problems = append(problems, n.stays(s, would, ps))
-		out.Segments[i] = n.steadies(s, held)
+		out.Networks[i] = n.pin(s, held)
 	}
 	return out, problems
 }
 
 // hasInUse says whether a lies in a network of p that is in use.
-func (p Plan) hasInUse(a netip.Addr, inUse map[string]bool) bool {
-	return slices.ContainsFunc(p.Networks, func(n Network) bool { return inUse[n.Name] && n.CIDR.Contains(a) })
+func (p Plan) hasInUse(a netip.Addr, inUse []string) bool {
+	return slices.ContainsFunc(p.Networks, func(n Network) bool { return slices.Contains(inUse, n.Name) && n.CIDR.Contains(a) })
 }
 
-// steadies is s with n's addresses, of which held are our own.
-func (n Network) steadies(s Segment, held []netip.Addr) Segment {
+// pin is s with n's addresses, of which held are our own.
+func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
 	switch router := n.DHCP.Router; {
@@ -60,7 +60,7 @@ func (n Network) steadies(s Segment, held []netip.Addr) Segment {
 }
 
 // stays says that n keeps its addresses, and what s would make of them.
-func (n Network) stays(s Segment, would addresses, ps Problems) Problem {
+func (n Network) stays(s NetworkRequest, would addresses, ps Problems) Problem {
 	p := Problem{Reason: AddressConflict, Field: s.CIDRField}
 	var wish, back string
 	switch {

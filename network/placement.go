@@ -46,8 +46,8 @@ type Toleration struct {
 	Seconds *int64 `json:"seconds,omitempty"`
 }
 
-// Placed is p with each network placed by r.
-func (p Plan) Placed(r PlacementRequest) Plan {
+// placed is p with each network placed by r.
+func (p Plan) placed(r PlacementRequest) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i, n := range out.Networks {

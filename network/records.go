@@ -12,7 +12,7 @@ import (
 )
 
 // names is what DNS answers on n.
-func names(n Network, s Segment, in Intent) DNS {
+func names(n Network, s NetworkRequest, in input) DNS {
 	up := Upstreams{Mode: UpstreamNone}
 	if s.Gateway.IsValid() {
 		up.Mode = UpstreamManagement
@@ -60,7 +60,7 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 
 // ourApps says that the address that the user gave the ingress is one of ours,
 // where nothing answers for it: the record is left out.
-func ourApps(n Network, in Intent) (Problem, bool) {
+func ourApps(n Network, in input) (Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.runs(ServiceDNS) && slices.Contains(slices.Concat(n.own(), n.PublishedAddresses), a) {
 			return Problem{Reason: AddressConflict, Field: fieldAppsAddress, Detail: fmt.Sprintf(

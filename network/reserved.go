@@ -13,7 +13,7 @@ import (
 )
 
 // conflicts are those of n, which is for s, with everything beyond its segment.
-func conflicts(n Network, s Segment, in Intent) Problems {
+func conflicts(n Network, s NetworkRequest, in input) Problems {
 	held := n.PublishedAddresses
 	if n.Primary {
 		held = slices.Concat(held, in.Announced)
@@ -21,7 +21,7 @@ func conflicts(n Network, s Segment, in Intent) Problems {
 		held = slices.Compact(held)
 	}
 	ps := checkPublished(n, held)
-	ps = append(ps, checkElsewhere(n, held, s.CIDRField, in.Elsewhere)...)
+	ps = append(ps, checkElsewhere(n, held, s.CIDRField, in.Reserved)...)
 	return append(ps, checkGuest(n, held, s.CIDRField, in.Guest)...)
 }
 
@@ -43,7 +43,7 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 // checkElsewhere holds n's CIDR, and the published addresses that its edges hold,
 // against what they reach by the pod network. A management node's own address may
 // be published (by node port).
-func checkElsewhere(n Network, held []netip.Addr, cidrField string, elsewhere []Place) Problems {
+func checkElsewhere(n Network, held []netip.Addr, cidrField string, elsewhere []ReservedDestination) Problems {
 	var ps Problems
 	if what, bad := overlaps(n.CIDR, elsewhere); bad {
 		ps = append(ps, Problem{Reason: AddressConflict, Field: cidrField, Blocking: true, Detail: fmt.Sprintf(
@@ -65,7 +65,7 @@ func checkElsewhere(n Network, held []netip.Addr, cidrField string, elsewhere []
 }
 
 // checkGuest holds the same against what the hosted cluster has inside itself.
-func checkGuest(n Network, held []netip.Addr, cidrField string, guest []Place) Problems {
+func checkGuest(n Network, held []netip.Addr, cidrField string, guest []ReservedDestination) Problems {
 	var ps Problems
 	if what, bad := overlaps(n.CIDR, guest); bad {
 		ps = append(ps, Problem{Reason: AddressConflict, Field: cidrField, Blocking: true, Detail: fmt.Sprintf(
@@ -82,8 +82,8 @@ func checkGuest(n Network, held []netip.Addr, cidrField string, guest []Place) P
 }
 
 // overlaps says in words what of places p overlaps.
-func overlaps(p netip.Prefix, places []Place) (string, bool) {
-	var met []Place
+func overlaps(p netip.Prefix, places []ReservedDestination) (string, bool) {
+	var met []ReservedDestination
 	for _, x := range places {
 		if x.Prefix.Overlaps(p) {
 			met = append(met, x)
@@ -108,7 +108,7 @@ func place(p netip.Prefix) string {
 }
 
 // keptFromOutside are the places that n's edges never dial for a host outside.
-func keptFromOutside(n Network, elsewhere []Place) (places, nodes []netip.Prefix) {
+func keptFromOutside(n Network, elsewhere []ReservedDestination) (places, nodes []netip.Prefix) {
 	if !slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendOutside }) {
 		return nil, nil
 	}

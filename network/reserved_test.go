@@ -12,34 +12,35 @@ import (
 // TestElsewhere: a network may not be laid over what its edges must reach by the
 // pod network, nor may an edge hold such an address.
 func TestElsewhere(t *testing.T) {
-	place := func(what, prefix string, node bool) network.Place {
-		return network.Place{What: what, Prefix: netip.MustParsePrefix(prefix), Node: node}
+	place := func(what, prefix string, node bool) network.ReservedDestination {
+		return network.ReservedDestination{What: what, Prefix: netip.MustParsePrefix(prefix), Node: node}
 	}
 	resolver := place("the resolver", "192.168.100.53/32", false)
 	for name, c := range map[string]struct {
-		elsewhere []network.Place
+		elsewhere []network.ReservedDestination
 		published string
 		field     string
 		words     []string
 	}{
-		"apart":                              {elsewhere: []network.Place{place("the resolver", "172.30.0.10/32", false), place("node a", "10.0.0.5/32", true)}},
-		"IPv6 is not ours":                   {elsewhere: []network.Place{place("the pods of node a", "fd01::/48", false)}},
-		"the resolver inside":                {elsewhere: []network.Place{resolver}, field: "cidr", words: []string{"192.168.100.0/24", "the resolver (192.168.100.53)"}},
-		"inside the pod network":             {elsewhere: []network.Place{place("the pods of node a", "192.168.0.0/16", false)}, field: "cidr", words: []string{"the pods of node a (192.168.0.0/16)"}},
-		"nodes inside, told once":            {elsewhere: []network.Place{place("node a", "192.168.100.7/32", true), place("node b", "192.168.100.8/32", true), resolver}, field: "cidr", words: []string{"node a", "and 2 more"}},
-		"published is a Service's":           {elsewhere: []network.Place{place("Service kube-apiserver", "203.0.113.10/32", false)}, published: "203.0.113.10", field: "spec.services", words: []string{"203.0.113.10", "Service kube-apiserver"}},
-		"published in a pod network":         {elsewhere: []network.Place{place("the pods of node a", "203.0.113.0/25", false)}, published: "203.0.113.10", field: "spec.services", words: []string{"203.0.113.0/25"}},
-		"published is a node's, a node port": {elsewhere: []network.Place{place("node a", "203.0.113.10/32", true)}, published: "203.0.113.10"},
+		"apart":                              {elsewhere: []network.ReservedDestination{place("the resolver", "172.30.0.10/32", false), place("node a", "10.0.0.5/32", true)}},
+		"IPv6 is not ours":                   {elsewhere: []network.ReservedDestination{place("the pods of node a", "fd01::/48", false)}},
+		"the resolver inside":                {elsewhere: []network.ReservedDestination{resolver}, field: "cidr", words: []string{"192.168.100.0/24", "the resolver (192.168.100.53)"}},
+		"inside the pod network":             {elsewhere: []network.ReservedDestination{place("the pods of node a", "192.168.0.0/16", false)}, field: "cidr", words: []string{"the pods of node a (192.168.0.0/16)"}},
+		"nodes inside, told once":            {elsewhere: []network.ReservedDestination{place("node a", "192.168.100.7/32", true), place("node b", "192.168.100.8/32", true), resolver}, field: "cidr", words: []string{"node a", "and 2 more"}},
+		"published is a Service's":           {elsewhere: []network.ReservedDestination{place("Service kube-apiserver", "203.0.113.10/32", false)}, published: "203.0.113.10", field: "spec.services", words: []string{"203.0.113.10", "Service kube-apiserver"}},
+		"published in a pod network":         {elsewhere: []network.ReservedDestination{place("the pods of node a", "203.0.113.0/25", false)}, published: "203.0.113.10", field: "spec.services", words: []string{"203.0.113.0/25"}},
+		"published is a node's, a node port": {elsewhere: []network.ReservedDestination{place("node a", "203.0.113.10/32", true)}, published: "203.0.113.10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			in := network.Intent{Edges: 1, Elsewhere: c.elsewhere, Segments: []network.Segment{{
-				Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"), CIDRField: "cidr"}}}
+			in := asking(1, network.NetworkRequest{
+				Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"), CIDRField: "cidr"})
+			in.Reserved = c.elsewhere
 			if c.published != "" {
 				in.Endpoints = []network.Endpoint{{Name: "api", Addresses: []netip.Addr{netip.MustParseAddr(c.published)}, Port: 6443,
 					Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}}
 			}
-			_, problems := network.NewPlan(in)
+			_, problems := derived(in)
 			if c.field == "" {
 				g.Expect(problems).To(BeEmpty())
 				return
@@ -57,11 +58,11 @@ func TestElsewhere(t *testing.T) {
 // else from being served.
 func TestSecondaryElsewhereIsLeftOut(t *testing.T) {
 	g := NewWithT(t)
-	in := network.Intent{Edges: 1, Segments: []network.Segment{
-		{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")},
-		{Attachment: network.Attachment{Namespace: "a", Name: "c"}, CIDR: netip.MustParsePrefix("10.128.0.0/24")},
-	}, Elsewhere: []network.Place{{What: "the pods of node a", Prefix: netip.MustParsePrefix("10.128.0.0/23")}}}
-	plan, problems := network.NewPlan(in)
+	in := asking(1,
+		network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")},
+		network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "c"}, CIDR: netip.MustParsePrefix("10.128.0.0/24")})
+	in.Reserved = []network.ReservedDestination{{What: "the pods of node a", Prefix: netip.MustParsePrefix("10.128.0.0/23")}}
+	plan, problems := derived(in)
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(plan.Networks).To(HaveLen(1))

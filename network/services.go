@@ -15,7 +15,7 @@ const fieldServices = "services"
 
 // services are the servers that an edge on s runs: all, or those that the user
 // named; DHCP alone where machines get an address only.
-func services(s Segment) []Service {
+func services(s NetworkRequest) []Service {
 	all := []Service{ServiceDHCP, ServiceDNS, ServiceProxy}
 	if !s.Primary {
 		all = all[:1]
@@ -28,7 +28,7 @@ func services(s Segment) []Service {
 func (n Network) runs(s Service) bool { return slices.Contains(n.Services, s) }
 
 // nobodyServes says that the user left nothing for an edge to do on s.
-func nobodyServes(s Segment) (Problem, bool) {
+func nobodyServes(s NetworkRequest) (Problem, bool) {
 	if len(services(s)) > 0 {
 		return Problem{}, false
 	}
@@ -43,7 +43,7 @@ func nobodyServes(s Segment) (Problem, bool) {
 
 // nameServers is option 6: ours where we answer, else the servers that the user
 // named as upstreams, as far as they are on the port that clients ask.
-func nameServers(n Network, s Segment) []netip.Addr {
+func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	if n.runs(ServiceDNS) {
 		return []netip.Addr{n.ServiceAddress}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// publishing is an intent with an API at a bare IP and OAuth at a name.
-func publishing(s network.Segment) network.Intent {
+// publishing is an given with an API at a bare IP and OAuth at a name.
+func publishing(s network.NetworkRequest) given {
 	in := on("192.168.100.0/24", s)
 	in.Cluster.Domain = "blue.example.com"
 	in.Endpoints = []network.Endpoint{
@@ -21,9 +21,9 @@ func publishing(s network.Segment) network.Intent {
 	return in
 }
 
-func without(left ...network.Service) network.Segment {
+func without(left ...network.Service) network.NetworkRequest {
 	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
-	return network.Segment{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
+	return network.NetworkRequest{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
 }
 
 // TestServicesLeftOut: what does not run is in no part of the plan, and what
@@ -31,7 +31,7 @@ func without(left ...network.Service) network.Segment {
 func TestServicesLeftOut(t *testing.T) {
 	t.Run("DHCP", func(t *testing.T) {
 		g := NewWithT(t)
-		p, problems := network.NewPlan(publishing(without(network.ServiceDHCP)))
+		p, problems := derived(publishing(without(network.ServiceDHCP)))
 		g.Expect(p.Validate()).To(Succeed())
 		n := p.Networks[0]
 		g.Expect(n.DHCP.Range).To(Equal(network.Range{}))
@@ -48,7 +48,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g := NewWithT(t)
 		s := without(network.ServiceDNS)
 		s.Settings.Upstreams = &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.53:53"), netip.MustParseAddrPort("192.168.100.54:5353")}}
-		p, problems := network.NewPlan(publishing(s))
+		p, problems := derived(publishing(s))
 		g.Expect(p.Validate()).To(Succeed())
 		n := p.Networks[0]
 		g.Expect(n.DNS.Views).To(BeEmpty())
@@ -61,7 +61,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g := NewWithT(t)
 		s := without(network.ServiceProxy)
 		s.Settings.Records = []network.Record{{Name: "oauth.example.com", Addresses: []netip.Addr{netip.MustParseAddr("192.168.100.9")}}}
-		p, problems := network.NewPlan(publishing(s))
+		p, problems := derived(publishing(s))
 		g.Expect(p.Validate()).To(Succeed())
 		n := p.Networks[0]
 		g.Expect(n.Listeners).To(BeEmpty())
@@ -75,8 +75,8 @@ func TestServicesLeftOut(t *testing.T) {
 		in := publishing(without())
 		second := without(network.ServiceDHCP)
 		second.Attachment, second.CIDR = network.Attachment{Namespace: "clusters", Name: "storage"}, netip.MustParsePrefix("10.0.0.0/24")
-		in.Segments = append(in.Segments, second)
-		p, problems := network.NewPlan(in)
+		in.Networks = append(in.Networks, second)
+		p, problems := derived(in)
 		g.Expect(p.Networks).To(HaveLen(1))
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(problems[0].Detail).To(ContainSubstring("clusters/storage is not served"))
@@ -88,8 +88,8 @@ func TestServicesLeftOut(t *testing.T) {
 func TestSmallCIDRWithoutDHCP(t *testing.T) {
 	g := NewWithT(t)
 	in := publishing(without(network.ServiceDHCP))
-	in.Segments[0].CIDR = netip.MustParsePrefix("192.168.100.0/29")
-	p, problems := network.NewPlan(in)
+	in.Networks[0].CIDR = netip.MustParsePrefix("192.168.100.0/29")
+	p, problems := derived(in)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 	g.Expect(p.Validate()).To(Succeed())
 }
@@ -117,7 +117,7 @@ func TestAddressesForMachines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p, problems := network.NewPlan(on("192.168.100.0/24", network.Segment{Machines: c.machines, Settings: c.settings}))
+			p, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: c.machines, Settings: c.settings}))
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(c.kept))
 			g.Expect(problems.Has(network.RangeTooSmall)).To(Equal(c.small != ""))
@@ -131,16 +131,16 @@ func TestAddressesForMachines(t *testing.T) {
 // TestSecondNetworkWithoutCIDRBlocksNothing, wherever its name sorts.
 func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	g := NewWithT(t)
-	in := on("192.168.100.0/24", network.Segment{})
-	in.Segments = append(in.Segments, network.Segment{Attachment: network.Attachment{Namespace: "a", Name: "a"}, Primary: true, CIDRField: "annotation cidr.a"})
-	p, problems := network.NewPlan(in)
+	in := on("192.168.100.0/24", network.NetworkRequest{})
+	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "a"}, Primary: true, CIDRField: "annotation cidr.a"})
+	p, problems := derived(in)
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems[0].Reason).To(Equal(network.WaitingForNetwork))
 	g.Expect(problems[0].Detail).To(ContainSubstring("annotation cidr.a"))
 
-	in.Segments = in.Segments[1:]
-	_, problems = network.NewPlan(in)
+	in.Networks = in.Networks[1:]
+	_, problems = derived(in)
 	g.Expect(problems[0].Reason).To(Equal(network.CIDRMissing), "no machine could boot")
 	g.Expect(problems.Blocking()).To(BeTrue())
 }

@@ -13,32 +13,32 @@ import (
 	"strings"
 )
 
-// A Neighbour is another hosted cluster that has a segment with this one.
-type Neighbour struct {
+// An OtherCluster is another hosted cluster on a network of this one.
+type OtherCluster struct {
 	// Name is "namespace/name".
-	Name string
+	Name string `json:"name"`
 	// Older than this cluster.
-	Older bool
-	// On are the segments that its NodePools name.
-	On []Attachment
+	Older bool `json:"older"`
+	// On are the networks that its NodePools name.
+	On []Attachment `json:"on"`
 	// Wants is what it asks for, empty where that is refused or it has opted out.
-	Wants Plan
+	Wants Plan `json:"wants"`
 	// Serves is the plan in force there, empty where nothing of ours runs.
-	Serves Plan
+	Serves Plan `json:"serves"`
 }
 
-// SameSegment says whether machines attached by a and by b meet.
-func (a Attachment) SameSegment(b Attachment) bool {
+// SameNetwork says whether machines attached by a and by b meet.
+func (a Attachment) SameNetwork(b Attachment) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name || a.Layer2 != "" && a.Layer2 == b.Layer2
 }
 
-// Beside is p without the networks that give way to a neighbour. One that
+// yielding is p without the networks that give way to a neighbour. One that
 // machines boot by stays in it, and its problem blocks. last is the plan in force
 // here.
-func (p Plan) Beside(neighbours []Neighbour, last Plan) (Plan, Problems) {
+func (p Plan) yielding(others []OtherCluster, last Plan) (Plan, Problems) {
 	return p.checked(func(n Network) Problems {
 		var ps Problems
-		for _, u := range neighbours {
+		for _, u := range others {
 			if theirs, yields := n.yieldsTo(u, last); yields {
 				ps = append(ps, n.shared(theirs, u))
 			} else if !last.has(n) && n.strangersTo(u) {
@@ -67,24 +67,24 @@ func (p Plan) checked(fault func(Network) Problems) (Plan, Problems) {
 	return out, problems
 }
 
-// AnsweringItsOwn is p where a network that a neighbour is on too serves none but
+// answeringOwnVMs is p where a network that a neighbour is on too serves none but
 // the cluster's own machines.
-func (p Plan) AnsweringItsOwn(neighbours []Neighbour) Plan {
+func (p Plan) answeringOwnVMs(others []OtherCluster) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i, n := range out.Networks {
-		if len(n.SharedWith(neighbours)) > 0 {
+		if len(n.SharedWith(others)) > 0 {
 			out.Networks[i].DHCP.IgnoreUnknownClients = true
 		}
 	}
 	return out
 }
 
-// OfferedBy are the names of the neighbours that are on n too and whose plan in
+// OfferedBy are the names of the others that are on n too and whose plan in
 // force still answers every machine there.
-func (n Network) OfferedBy(neighbours []Neighbour) []string {
+func (n Network) OfferedBy(others []OtherCluster) []string {
 	var out []string
-	for _, u := range neighbours {
+	for _, u := range others {
 		if n.strangersTo(u) {
 			out = append(out, u.Name)
 		}
@@ -92,11 +92,11 @@ func (n Network) OfferedBy(neighbours []Neighbour) []string {
 	return out
 }
 
-// SharedWith are the names of the neighbours that are on n too.
-func (n Network) SharedWith(neighbours []Neighbour) []string {
+// SharedWith are the names of the others that are on n too.
+func (n Network) SharedWith(others []OtherCluster) []string {
 	var out []string
-	for _, u := range neighbours {
-		if slices.ContainsFunc(u.On, n.Attachment.SameSegment) {
+	for _, u := range others {
+		if slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 			out = append(out, u.Name)
 		}
 	}
@@ -104,7 +104,7 @@ func (n Network) SharedWith(neighbours []Neighbour) []string {
 }
 
 // yieldsTo says whether n gives way to u, and to which of its networks.
-func (n Network) yieldsTo(u Neighbour, last Plan) (Network, bool) {
+func (n Network) yieldsTo(u OtherCluster, last Plan) (Network, bool) {
 	weServe := func(theirs Network) bool {
 		return slices.ContainsFunc(last.Networks, func(x Network) bool { return x.Name == n.Name && x.meets(theirs) })
 	}
@@ -127,14 +127,14 @@ func (p Plan) has(n Network) bool {
 
 // strangersTo says whether u, by its plan in force, offers addresses to n's
 // machines. One that only begins never does, so two never wait for each other.
-func (n Network) strangersTo(u Neighbour) bool {
+func (n Network) strangersTo(u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x Network) bool {
-		return x.Attachment.SameSegment(n.Attachment) && x.runs(ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
+		return x.Attachment.SameNetwork(n.Attachment) && x.runs(ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
 	})
 }
 
 // waitsFor says that n begins once u answers its own machines only.
-func (n Network) waitsFor(u Neighbour) Problem {
+func (n Network) waitsFor(u OtherCluster) Problem {
 	return Problem{Reason: NetworkShared, Field: "HostedCluster " + u.Name, Blocking: true, Detail: fmt.Sprintf(
 		"network %s waits until hosted cluster %s, which is on it too, answers its own machines only: as it runs now it would offer addresses to these. It does so by itself, unless it is paused or its own condition refuses something: then mend that first.",
 		n.Attachment, u.Name)}
@@ -146,7 +146,7 @@ func (n Network) meets(other Network) bool {
 }
 
 // shared says to n's user what to change.
-func (n Network) shared(theirs Network, u Neighbour) Problem {
+func (n Network) shared(theirs Network, u OtherCluster) Problem {
 	keys, ranges := n.clash(theirs)
 	return Problem{Reason: NetworkShared, Field: strings.Join(keys, ", "), Blocking: true, Detail: fmt.Sprintf(
 		"hosted cluster %s is on network %s too, comes first, and has %s of what this cluster would. Set %s to addresses that it does not have; where it leaves no room, narrow its %s first.",
@@ -193,7 +193,7 @@ func (n Network) passes() []holding {
 // clash are the keys by which n has what other has, and those addresses. None
 // where the two are not on one segment.
 func (n Network) clash(other Network) (keys, ranges []string) {
-	if !n.Attachment.SameSegment(other.Attachment) {
+	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil
 	}
 	var met []Range

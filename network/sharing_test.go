@@ -15,26 +15,26 @@ var vlan = network.Attachment{Namespace: "clusters", Name: "vlan100", Layer2: "b
 
 // tenant is a plan on the one VLAN, its addresses from the given host parts:
 // next hop, service address and edges from held on, and a range.
-func tenant(held, first, last int, change ...func(*network.Intent)) network.Plan {
+func tenant(held, first, last int, change ...func(*given)) network.Plan {
 	at := func(host int) netip.Addr { return netip.MustParseAddr(fmt.Sprint("192.168.100.", host)) }
-	in := network.Intent{Edges: 1, Segments: []network.Segment{{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
-		Settings: network.Settings{EdgeAddresses: []netip.Addr{at(held), at(held + 1), at(held + 2), at(held + 3)}, DHCPRange: network.Range{First: at(first), Last: at(last)}}}}}
+	in := asking(1, network.NetworkRequest{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
+		Settings: network.Settings{EdgeAddresses: []netip.Addr{at(held), at(held + 1), at(held + 2), at(held + 3)}, DHCPRange: network.Range{First: at(first), Last: at(last)}}})
 	for _, c := range change {
 		c(&in)
 	}
-	plan, _ := network.NewPlan(in)
+	plan, _ := derived(in)
 	return plan
 }
 
-func published(address string) func(*network.Intent) {
-	return func(in *network.Intent) {
+func published(address string) func(*given) {
+	return func(in *given) {
 		in.Endpoints = []network.Endpoint{{Name: "api", Addresses: []netip.Addr{netip.MustParseAddr(address)}, Port: 6443,
 			Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Port: 6443}}}
 	}
 }
 
-func segment(change func(*network.Segment)) func(*network.Intent) {
-	return func(in *network.Intent) { change(&in.Segments[0]) }
+func segment(change func(*network.NetworkRequest)) func(*given) {
+	return func(in *given) { change(&in.Networks[0]) }
 }
 
 // TestTwoOnOneSegment: what may stand beside each other, and which key the user
@@ -50,26 +50,26 @@ func TestTwoOnOneSegment(t *testing.T) {
 		"one edge address":             {tenant(99, 110, 199), older, "edge-addresses", "192.168.100.99"},
 		"the other's kept second edge": {tenant(5, 110, 199), older, "edge-addresses", "192.168.100.5"},
 		"ranges":                       {tenant(102, 90, 101), older, "dhcp-range", "192.168.100.90-192.168.100.99"},
-		"what is excluded is free": {tenant(102, 50, 101, segment(func(s *network.Segment) {
+		"what is excluded is free": {tenant(102, 50, 101, segment(func(s *network.NetworkRequest) {
 			s.Settings.DHCPExclude = []network.Range{{First: netip.MustParseAddr("192.168.100.40"), Last: netip.MustParseAddr("192.168.100.99")}}
 		})), older, "", ""},
-		"a reservation": {tenant(102, 110, 199, segment(func(s *network.Segment) {
+		"a reservation": {tenant(102, 110, 199, segment(func(s *network.NetworkRequest) {
 			s.Settings.Reservations = []network.Reservation{{MAC: "02:00:00:00:00:01", Address: netip.MustParseAddr("192.168.100.50")}}
 		})), older, "reservations", "192.168.100.50"},
-		"who gives nothing out": {tenant(102, 10, 99, segment(func(s *network.Segment) { s.Settings.Services = []network.Service{network.ServiceDNS} })), older, "", ""},
-		"our gateway is theirs to give": {tenant(102, 110, 199, segment(func(s *network.Segment) {
+		"who gives nothing out": {tenant(102, 10, 99, segment(func(s *network.NetworkRequest) { s.Settings.Services = []network.Service{network.ServiceDNS} })), older, "", ""},
+		"our gateway is theirs to give": {tenant(102, 110, 199, segment(func(s *network.NetworkRequest) {
 			s.Gateway = netip.MustParseAddr("192.168.100.20")
 		})), older, "gateway", "192.168.100.20"},
-		"one gateway for both": {tenant(102, 110, 199, segment(func(s *network.Segment) { s.Gateway = netip.MustParseAddr("192.168.100.1") })),
-			tenant(2, 10, 99, segment(func(s *network.Segment) { s.Gateway = netip.MustParseAddr("192.168.100.1") })), "", ""},
+		"one gateway for both": {tenant(102, 110, 199, segment(func(s *network.NetworkRequest) { s.Gateway = netip.MustParseAddr("192.168.100.1") })),
+			tenant(2, 10, 99, segment(func(s *network.NetworkRequest) { s.Gateway = netip.MustParseAddr("192.168.100.1") })), "", ""},
 		"the same published address":       {tenant(102, 110, 199, published("10.0.0.1")), tenant(2, 10, 99, published("10.0.0.1")), "", ""},
-		"another segment, same addresses":  {tenant(2, 10, 99, segment(func(s *network.Segment) { s.Attachment = network.Attachment{Namespace: "x", Name: "y"} })), older, "", ""},
-		"another definition, same segment": {tenant(2, 10, 99, segment(func(s *network.Segment) { s.Attachment.Name = "again" })), older, "dhcp-range, edge-addresses", "192.168.100.2-"},
+		"another segment, same addresses":  {tenant(2, 10, 99, segment(func(s *network.NetworkRequest) { s.Attachment = network.Attachment{Namespace: "x", Name: "y"} })), older, "", ""},
+		"another definition, same segment": {tenant(2, 10, 99, segment(func(s *network.NetworkRequest) { s.Attachment.Name = "again" })), older, "dhcp-range, edge-addresses", "192.168.100.2-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			u := network.Neighbour{Name: "clusters/blue", Older: true, On: []network.Attachment{vlan}, Wants: c.theirs}
-			plan, problems := c.ours.Beside([]network.Neighbour{u}, network.Plan{})
+			u := network.OtherCluster{Name: "clusters/blue", Older: true, On: []network.Attachment{vlan}, Wants: c.theirs}
+			plan, problems := c.ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 			if c.keys == "" {
 				g.Expect(problems).To(BeEmpty())
 				g.Expect(plan).To(Equal(c.ours))
@@ -79,7 +79,7 @@ func TestTwoOnOneSegment(t *testing.T) {
 			g.Expect(problems[0]).To(And(HaveField("Reason", network.NetworkShared), HaveField("Field", c.keys), HaveField("Blocking", true)))
 			g.Expect(problems[0].Detail).To(And(ContainSubstring("clusters/blue"), ContainSubstring(c.has)))
 			u.Older = false
-			_, problems = c.ours.Beside([]network.Neighbour{u}, network.Plan{})
+			_, problems = c.ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 			g.Expect(problems).To(BeEmpty(), "the older is left alone")
 		})
 	}
@@ -88,14 +88,14 @@ func TestTwoOnOneSegment(t *testing.T) {
 // TestPublishedInsideTheOthers, either way round.
 func TestPublishedInsideTheOthers(t *testing.T) {
 	g := NewWithT(t)
-	publisher := tenant(2, 10, 99, func(in *network.Intent) {
-		in.Segments[0].CIDR, in.Segments[0].Settings = netip.MustParsePrefix("192.168.200.0/24"), network.Settings{}
+	publisher := tenant(2, 10, 99, func(in *given) {
+		in.Networks[0].CIDR, in.Networks[0].Settings = netip.MustParsePrefix("192.168.200.0/24"), network.Settings{}
 		published("192.168.100.150")(in)
 	})
 	giver := tenant(102, 110, 199)
-	_, problems := publisher.Beside([]network.Neighbour{{Name: "a/b", Older: true, Wants: giver}}, network.Plan{})
+	_, problems := publisher.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: giver}}, network.Plan{})
 	g.Expect(problems).To(ConsistOf(HaveField("Field", "spec.services")))
-	_, problems = giver.Beside([]network.Neighbour{{Name: "a/b", Older: true, Wants: publisher}}, network.Plan{})
+	_, problems = giver.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: publisher}}, network.Plan{})
 	g.Expect(problems).To(ConsistOf(HaveField("Field", "dhcp-range")))
 }
 
@@ -114,32 +114,32 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			u := network.Neighbour{Name: "a/b", Older: c.older, On: []network.Attachment{vlan}, Wants: c.theirs}
+			u := network.OtherCluster{Name: "a/b", Older: c.older, On: []network.Attachment{vlan}, Wants: c.theirs}
 			if c.serves {
-				u.Serves = c.theirs.AnsweringItsOwn([]network.Neighbour{{On: u.On}})
+				u.Serves = c.theirs.AnsweringOwnVMs([]network.OtherCluster{{On: u.On}})
 			}
-			_, problems := same.Beside([]network.Neighbour{u}, network.Plan{})
+			_, problems := same.Yielding([]network.OtherCluster{u}, network.Plan{})
 			g.Expect(problems.Blocking()).To(Equal(!c.served))
-			us := network.Neighbour{Name: "c/d", Older: !c.older, On: u.On, Wants: same}
-			_, problems = c.theirs.Beside([]network.Neighbour{us}, u.Serves)
+			us := network.OtherCluster{Name: "c/d", Older: !c.older, On: u.On, Wants: same}
+			_, problems = c.theirs.Yielding([]network.OtherCluster{us}, u.Serves)
 			g.Expect(problems.Blocking()).To(Equal(c.served && c.theirs.Networks[0].NextHop == same.Networks[0].NextHop), "exactly one gives way")
 		})
 	}
 	t.Run("both are, for whatever reason", func(t *testing.T) {
 		g := NewWithT(t)
-		_, problems := same.Beside([]network.Neighbour{{Older: true, Wants: same, Serves: same}}, same)
+		_, problems := same.Yielding([]network.OtherCluster{{Older: true, Wants: same, Serves: same}}, same)
 		g.Expect(problems.Blocking()).To(BeTrue())
-		_, problems = same.Beside([]network.Neighbour{{Older: false, Wants: same, Serves: same}}, same)
+		_, problems = same.Yielding([]network.OtherCluster{{Older: false, Wants: same, Serves: same}}, same)
 		g.Expect(problems).To(BeEmpty())
 	})
 	t.Run("the older opts in to what the younger serves", func(t *testing.T) {
 		g := NewWithT(t)
-		_, problems := same.Beside([]network.Neighbour{{Older: true, Wants: same}}, same)
+		_, problems := same.Yielding([]network.OtherCluster{{Older: true, Wants: same}}, same)
 		g.Expect(problems).To(BeEmpty(), "who is served stays")
 	})
 	t.Run("one that goes", func(t *testing.T) {
 		g := NewWithT(t)
-		_, problems := same.Beside([]network.Neighbour{{Older: false, Serves: same}}, network.Plan{})
+		_, problems := same.Yielding([]network.OtherCluster{{Older: false, Serves: same}}, network.Plan{})
 		g.Expect(problems.Blocking()).To(BeTrue(), "its edges still hold the addresses")
 	})
 }
@@ -155,8 +155,8 @@ func TestNeverBothFromNothing(t *testing.T) {
 	shared := 0
 	for range 2000 {
 		a, b := some(), some()
-		_, pa := a.Beside([]network.Neighbour{{Name: "b", Older: false, Wants: b}}, network.Plan{})
-		_, pb := b.Beside([]network.Neighbour{{Name: "a", Older: true, Wants: a}}, network.Plan{})
+		_, pa := a.Yielding([]network.OtherCluster{{Name: "b", Older: false, Wants: b}}, network.Plan{})
+		_, pb := b.Yielding([]network.OtherCluster{{Name: "a", Older: true, Wants: a}}, network.Plan{})
 		NewWithT(t).Expect(pa).To(BeEmpty())
 		if !pb.Blocking() {
 			shared++
@@ -190,12 +190,12 @@ func TestEachAnswersItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
 	g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse())
-	elsewhere := network.Neighbour{Name: "a/b", On: []network.Attachment{{Namespace: "a", Name: "b"}}}
-	g.Expect(plan.AnsweringItsOwn([]network.Neighbour{elsewhere})).To(Equal(plan))
-	beside := network.Neighbour{Name: "c/d", On: []network.Attachment{{Namespace: "x", Name: "y", Layer2: vlan.Layer2}}}
-	shared := plan.AnsweringItsOwn([]network.Neighbour{elsewhere, beside})
+	elsewhere := network.OtherCluster{Name: "a/b", On: []network.Attachment{{Namespace: "a", Name: "b"}}}
+	g.Expect(plan.AnsweringOwnVMs([]network.OtherCluster{elsewhere})).To(Equal(plan))
+	beside := network.OtherCluster{Name: "c/d", On: []network.Attachment{{Namespace: "x", Name: "y", Layer2: vlan.Layer2}}}
+	shared := plan.AnsweringOwnVMs([]network.OtherCluster{elsewhere, beside})
 	g.Expect(shared.Networks[0].DHCP.IgnoreUnknownClients).To(BeTrue())
-	g.Expect(shared.Networks[0].SharedWith([]network.Neighbour{elsewhere, beside})).To(Equal([]string{"c/d"}))
+	g.Expect(shared.Networks[0].SharedWith([]network.OtherCluster{elsewhere, beside})).To(Equal([]string{"c/d"}))
 	g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "a plan is never changed")
 }
 
@@ -205,7 +205,7 @@ func TestSecondaryGivesWayAlone(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
 	plan.Networks[0].Primary = false
-	out, problems := plan.Beside([]network.Neighbour{{Name: "a/b", Older: true, Wants: tenant(2, 10, 99)}}, network.Plan{})
+	out, problems := plan.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: tenant(2, 10, 99)}}, network.Plan{})
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(out.Networks).To(BeEmpty())
@@ -217,21 +217,21 @@ func TestBesideOneThatAnswersStrangers(t *testing.T) {
 	g := NewWithT(t)
 	ours, theirs := tenant(102, 110, 199), tenant(2, 10, 99)
 	for _, older := range []bool{true, false} {
-		u := network.Neighbour{Name: "clusters/blue", Older: older, On: []network.Attachment{vlan}, Wants: theirs, Serves: theirs}
-		_, problems := ours.Beside([]network.Neighbour{u}, network.Plan{})
+		u := network.OtherCluster{Name: "clusters/blue", Older: older, On: []network.Attachment{vlan}, Wants: theirs, Serves: theirs}
+		_, problems := ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", network.NetworkShared), HaveField("Blocking", true), HaveField("Detail", And(ContainSubstring("waits until hosted cluster clusters/blue"), ContainSubstring("paused"))))))
-		g.Expect(ours.Networks[0].OfferedBy([]network.Neighbour{u})).To(Equal([]string{"clusters/blue"}))
+		g.Expect(ours.Networks[0].OfferedBy([]network.OtherCluster{u})).To(Equal([]string{"clusters/blue"}))
 
-		_, problems = ours.Beside([]network.Neighbour{u}, ours)
+		_, problems = ours.Yielding([]network.OtherCluster{u}, ours)
 		g.Expect(problems).To(BeEmpty(), "what runs goes on")
 
-		u.Serves = theirs.AnsweringItsOwn([]network.Neighbour{{On: u.On}})
-		_, problems = ours.Beside([]network.Neighbour{u}, network.Plan{})
+		u.Serves = theirs.AnsweringOwnVMs([]network.OtherCluster{{On: u.On}})
+		_, problems = ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(BeEmpty())
-		g.Expect(ours.Networks[0].OfferedBy([]network.Neighbour{u})).To(BeEmpty())
+		g.Expect(ours.Networks[0].OfferedBy([]network.OtherCluster{u})).To(BeEmpty())
 
 		u.Serves = network.Plan{}
-		_, problems = ours.Beside([]network.Neighbour{u}, network.Plan{})
+		_, problems = ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(BeEmpty(), "neither runs")
 	}
 }

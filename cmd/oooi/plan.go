@@ -32,8 +32,9 @@ const (
 
 // A planned is one line of `oooi plan -o json`: a promise to scripts.
 type planned struct {
-	Cluster string         `json:"cluster"`
-	Intent  network.Intent `json:"intent"`
+	Cluster string          `json:"cluster"`
+	Request network.Request `json:"request"`
+	Facts   network.Facts   `json:"facts"`
 	// Plan is null where a problem blocks, and holds what is known where
 	// something is waited for.
 	Plan     *network.Plan    `json:"plan"`
@@ -121,18 +122,20 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 // planFor is what o gets beside all others, which share the network as far as
 // nobody was there first.
 func planFor(o hcp.Objects, all []hcp.Objects) planned {
-	var neighbours []network.Neighbour
+	var neighbours []network.OtherCluster
 	for _, other := range all {
 		if other.HostedCluster == o.HostedCluster {
 			continue
 		}
-		if n, ok := hcp.Neighbour(o, other, network.Plan{}); ok {
+		if n, ok := hcp.Other(o, other, network.Plan{}); ok {
 			neighbours = append(neighbours, n)
 		}
 	}
-	intent, decided, problems := hcp.Plan(o, neighbours, network.Plan{})
-	p := planned{Cluster: intent.Cluster.String(), Intent: intent, Problems: problems, Explained: explain.JSON(problems)}
-	if !problems.Blocking() {
+	request, facts := hcp.Translate(o)
+	derived := network.Derive(request, facts, network.Plan{}, neighbours)
+	p := planned{Cluster: request.Cluster.String(), Request: request, Facts: facts, Problems: derived.Problems, Explained: explain.JSON(derived.Problems)}
+	p.Facts.Problems = nil // they are among all problems
+	if decided, ok := derived.Plan(); ok {
 		p.Plan = &decided
 	}
 	p.preview = preview(o, p)
@@ -147,8 +150,8 @@ func preview(o hcp.Objects, p planned) explain.Preview {
 		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
 		PoolSizes: hcp.Sizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
 	}
-	for _, s := range p.Intent.Segments {
-		v.MaxVMs[s.Attachment.NetworkName()] = s.Machines
+	for _, s := range p.Request.Networks {
+		v.MaxVMs[s.Attachment.NetworkName()] = s.VMs
 		v.Sources[s.Attachment.NetworkName()] = hcp.Sources(o, s)
 	}
 	return v

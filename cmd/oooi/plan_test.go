@@ -58,7 +58,7 @@ func TestPlanStories(t *testing.T) {
 			for line := range strings.Lines(lines) {
 				var keys map[string]json.RawMessage
 				g.Expect(json.Unmarshal([]byte(line), &keys)).To(Succeed())
-				g.Expect(keys).To(And(HaveLen(4), HaveKey("cluster"), HaveKey("intent"), HaveKey("plan"), HaveKey("problems")))
+				g.Expect(keys).To(And(HaveLen(5), HaveKey("cluster"), HaveKey("request"), HaveKey("facts"), HaveKey("plan"), HaveKey("problems")))
 				var problems network.Problems
 				g.Expect(json.Unmarshal(keys["problems"], &problems)).To(Succeed())
 				g.Expect(problems).NotTo(BeNil())

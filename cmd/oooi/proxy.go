@@ -99,7 +99,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 
 // proxyNeeds are the API server, which lists the endpoints, and the resolver where
 // there are external hosts.
-func proxyNeeds(n network.Network) []network.Place {
+func proxyNeeds(n network.Network) []network.ReservedDestination {
 	out := apiServer()
 	for _, b := range n.Backends {
 		if b.Kind == network.BackendOutside {

@@ -86,10 +86,10 @@ const resolvConf = "/etc/resolv.conf"
 const envAPI = "KUBERNETES_SERVICE_HOST"
 
 // apiServer is where the pod is told that it is.
-func apiServer() []network.Place { return agent.APIServer(os.Getenv(envAPI)) }
+func apiServer() []network.ReservedDestination { return agent.APIServer(os.Getenv(envAPI)) }
 
 // resolvers are those that the pod is told to ask. None where there is no such file.
-func resolvers() []network.Place {
+func resolvers() []network.ReservedDestination {
 	text, err := os.ReadFile(resolvConf)
 	if err != nil {
 		return nil

@@ -39,7 +39,7 @@ type Proxy struct {
 	Admin     *envoy.Admin
 	Log       *slog.Logger
 	// Needs are the places without which nothing is served.
-	Needs func(network.Network) []network.Place
+	Needs func(network.Network) []network.ReservedDestination
 	// Status is what Run keeps: whether every listener of the plan accepts connections.
 	Status Status
 	// CutOffBackends counts the backends that are cut off.

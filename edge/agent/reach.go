@@ -89,7 +89,7 @@ func (i Interface) Routes() (edge.Routes, error) {
 
 // Reaches is nil where the kernel's routes lead to all places without passing
 // through n's interface, else it says which do not.
-func (i Interface) Reaches(n network.Network, places ...network.Place) error {
+func (i Interface) Reaches(n network.Network, places ...network.ReservedDestination) error {
 	r, err := i.Routes()
 	if err != nil {
 		return err
@@ -99,17 +99,17 @@ func (i Interface) Reaches(n network.Network, places ...network.Place) error {
 
 // APIServer is the place at address, which Kubernetes gives to pods in
 // KUBERNETES_SERVICE_HOST. None where that is no IP address.
-func APIServer(address string) []network.Place {
+func APIServer(address string) []network.ReservedDestination {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return nil
 	}
-	return []network.Place{placeOf("the API server", a)}
+	return []network.ReservedDestination{placeOf("the API server", a)}
 }
 
 // Resolvers are the places that resolv.conf's text names.
-func Resolvers(text string) []network.Place {
-	var out []network.Place
+func Resolvers(text string) []network.ReservedDestination {
+	var out []network.ReservedDestination
 	for _, s := range dns.ParseResolver(text).Servers {
 		out = append(out, placeOf("the resolver", s.Addr()))
 	}
@@ -117,6 +117,6 @@ func Resolvers(text string) []network.Place {
 }
 
 // placeOf is a place of one address.
-func placeOf(what string, a netip.Addr) network.Place {
-	return network.Place{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
+func placeOf(what string, a netip.Addr) network.ReservedDestination {
+	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
 }

@@ -60,6 +60,6 @@ func newEdge(t *testing.T) *netns.Namespace {
 }
 
 // needsAPIServer is what every proxy needs.
-func needsAPIServer(network.Network) []network.Place {
+func needsAPIServer(network.Network) []network.ReservedDestination {
 	return APIServer(os.Getenv("KUBERNETES_SERVICE_HOST"))
 }

@@ -25,21 +25,23 @@ import (
 
 const mac1, mac2 = "02:00:00:00:00:01", "02:00:00:00:00:02"
 
-// blue is a network as NewPlan makes it, with short leases.
+// blue is a network as Derive makes it, with short leases.
 func blue() network.Network {
-	intent := network.Intent{
-		Cluster:   network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"},
-		Edges:     1,
-		Endpoints: []network.Endpoint{{Name: "kube-apiserver", Addresses: []netip.Addr{netip.MustParseAddr("10.240.0.200")}, Port: 6443, Match: network.MatchAny, Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}},
-		Segments: []network.Segment{{
+	request := network.Request{
+		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"},
+		Edges:   1,
+		Networks: []network.NetworkRequest{{
 			Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100", MTU: 1400}, Primary: true,
 			CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
 			Settings: network.Settings{LeaseTime: network.Duration(10 * time.Minute), NTPServers: []netip.Addr{netip.MustParseAddr("192.0.2.123")}},
 		}},
 	}
-	plan, problems := network.NewPlan(intent)
-	if len(problems) > 0 || plan.Validate() != nil {
-		panic(problems)
+	seen := network.Facts{Endpoints: []network.Endpoint{{Name: "kube-apiserver", Addresses: []netip.Addr{netip.MustParseAddr("10.240.0.200")}, Port: 6443, Match: network.MatchAny,
+		Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}}}
+	decision := network.Derive(request, seen, network.Plan{}, nil)
+	plan, ok := decision.Plan()
+	if !ok || len(decision.Problems) > 0 || plan.Validate() != nil {
+		panic(decision.Problems)
 	}
 	return plan.Networks[0]
 }

@@ -40,7 +40,7 @@ type Status struct {
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
 	// Neighbours are hosted clusters that use the same networks.
-	Neighbours []network.Neighbour
+	Neighbours []network.OtherCluster
 	// Settings is the hash of the annotations that Plan was made from.
 	Settings string
 }

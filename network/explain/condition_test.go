@@ -121,8 +121,8 @@ func TestConditionHasALimit(t *testing.T) {
 func TestSharedNetworks(t *testing.T) {
 	g := NewWithT(t)
 	n := served("vlan100", 1)
-	neighbour := network.Neighbour{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
-	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.Neighbour{neighbour}}
+	neighbour := network.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
+	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.OtherCluster{neighbour}}
 	got := s.Condition()
 	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too."))
 	g.Expect(got.Reason).To(Equal(explain.Ready))

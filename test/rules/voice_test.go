@@ -154,7 +154,7 @@ func itself(where string) string { return where }
 // TestVoiceOfMessages: what explain says of each cause is plain, short and standard.
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
-	for _, fact := range network.Facts() {
+	for _, fact := range network.CauseTable() {
 		m, ok := explain.Template(fact.Cause)
 		if !ok {
 			t.Errorf("no message for %s", fact.Cause)

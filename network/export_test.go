@@ -1,0 +1,25 @@
+// This file gives tests the single steps of Derive.
+
+package network
+
+// Yielding is step 4.
+func (p Plan) Yielding(others []OtherCluster, last Plan) (Plan, Problems) {
+	return p.yielding(others, last)
+}
+
+// WithoutInUse is step 5.
+func (p Plan) WithoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
+	return p.withoutInUse(seen, last)
+}
+
+// Retaining is step 6, and what it displaces.
+func (p Plan) Retaining(last Plan, wanted []string) (Plan, Problems) {
+	kept := p.retaining(last, wanted)
+	return kept, p.displaced(kept)
+}
+
+// AnsweringOwnVMs is step 7.
+func (p Plan) AnsweringOwnVMs(others []OtherCluster) Plan { return p.answeringOwnVMs(others) }
+
+// Stale is what step 1 does to problems.
+func (ps Problems) Stale(last Plan) Problems { return ps.stale(last) }
