@@ -39,7 +39,7 @@ const DefaultLeaseTime = Duration(time.Hour)
 func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	seen := input{Request: r, Facts: f}.withLastKnownGood(last)
 	in, pinned := seen.withPinned(last)
-	plan, refused := requested(in)
+	plan, refused := settled(in)
 	plan, yielding := plan.yielding(others, last)
 	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
 	whole := plan.retaining(last, r.Wanted)
@@ -81,6 +81,26 @@ type input struct {
 	// running are the networks in force that stay, as they are: no other network gets
 	// an address of theirs.
 	running []Network
+}
+
+// settled are the networks that in asks for, once those have moved that change their
+// CIDR: what such a network leaves is free at once, and not only in the next plan.
+func settled(in input) (Plan, Problems) {
+	plan, problems := requested(in)
+	for range in.running {
+		moved := slices.Clone(in.running)
+		for i, n := range moved {
+			if at := slices.IndexFunc(plan.Networks, func(x Network) bool { return x.Name == n.Name }); at >= 0 {
+				moved[i] = plan.Networks[at]
+			}
+		}
+		if slices.EqualFunc(moved, in.running, func(a, b Network) bool { return a.CIDR == b.CIDR }) {
+			break
+		}
+		in.running = moved
+		plan, problems = requested(in)
+	}
+	return plan, problems
 }
 
 // requested are the networks that in asks for. One that VMs do not boot from is left

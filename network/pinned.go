@@ -49,10 +49,10 @@ func (p Plan) hasInUse(a netip.Addr, inUse []string) bool {
 func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
-	switch router := n.DHCP.Router; {
-	case n.Primary && router != n.NextHop:
+	switch router, stays := n.DHCP.Router, n.Primary && s.Primary; {
+	case stays && router != n.NextHop:
 		s.Gateway = router
-	case n.Primary || !inside(n.CIDR, s.Gateway) || slices.Contains(held, s.Gateway):
+	case stays || !inside(n.CIDR, s.Gateway) || slices.Contains(held, s.Gateway):
 		s.Gateway = netip.Addr{}
 	}
 	s.Settings.DHCPRange, s.Settings.DHCPExclude, s.Settings.Reservations = n.DHCP.Range, n.DHCP.Exclude, n.DHCP.Reservations

@@ -42,7 +42,8 @@ func nobodyServes(s NetworkRequest) (Problem, bool) {
 }
 
 // nameServers is option 6: ours where we answer, else the servers that the user
-// named as upstreams, as far as they are on the port that clients ask.
+// named as upstreams, as far as they are on the port that clients ask and are not an
+// address of an edge: no DNS server runs there.
 func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	if n.runs(ServiceDNS) {
 		return []netip.Addr{n.ServiceAddress}
@@ -50,7 +51,7 @@ func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	var out []netip.Addr
 	if u := s.Settings.Upstreams; u != nil {
 		for _, server := range u.Servers {
-			if server.Port() == portDNS {
+			if server.Port() == portDNS && !slices.Contains(n.own(), server.Addr()) {
 				out = append(out, server.Addr())
 			}
 		}
