@@ -19,13 +19,11 @@ import (
 	"time"
 )
 
-// ServeHealth answers GET /readyz (200, or 503 with ready's error), GET /servez
-// (as serves says) and GET /metrics on a Unix socket until ctx ends. A server is
-// ready when it does all that it is there for; it serves as long as machines are
-// better off with it than with nobody. The directory must exist; a socket that a
-// dead process left is replaced. Serves and metrics may be nil. More is answered as
-// /readyz is.
-func ServeHealth(ctx context.Context, socket string, ready, serves func() error, metrics http.Handler, more ...Question) error {
+// ServeHealth answers GET /readyz (200, or 503 with ready's error), GET /metrics and
+// more on a Unix socket until ctx ends. More is answered as /readyz is, once, or with
+// ?follow at each change. The directory must exist; a socket that a dead process left
+// is replaced. Metrics may be nil.
+func ServeHealth(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -35,14 +33,11 @@ func ServeHealth(ctx context.Context, socket string, ready, serves func() error,
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", answer(ready))
-	if serves != nil {
-		mux.HandleFunc("GET /servez", answer(serves))
-	}
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}
 	for _, q := range more {
-		mux.HandleFunc("GET "+q.Path, answer(q.Why))
+		mux.HandleFunc("GET "+q.Path, q.answer)
 	}
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -63,17 +58,42 @@ func answer(why func() error) http.HandlerFunc {
 	}
 }
 
-// A Question is a path that is answered, and why the answer is no, nil for yes.
+// A Question is a path that is answered.
 type Question struct {
 	Path string
-	Why  func() error
+	// Why is why the answer is no, nil for yes.
+	Why func() error
+	// Changed is closed when the answer may have changed since it was called. Nil: it
+	// is asked once a second.
+	Changed func() <-chan struct{}
 }
 
-// PeerPath is where the failover agent says whether the other edge serves.
-const PeerPath = "/peer"
+// The paths of questions.
+const (
+	// ServesPath is where a server says whether it serves VMs. A server is ready when it
+	// does all that it is there for. It serves as long as VMs are better off with it
+	// than with nothing.
+	ServesPath = "/servez"
+	// PeerPath is where the failover agent says whether the other edge serves.
+	PeerPath = "/peer"
+)
 
-// A Health asks one server, again and again. It keeps no connection open, so that
-// who ended is away at once.
+func (q Question) answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has(followParameter) {
+		q.stream(w, r)
+		return
+	}
+	answer(q.Why)(w, r)
+}
+
+// What an answer no begins with.
+const (
+	noServing = "does not serve"
+	noPeer    = "the other edge"
+)
+
+// A Health asks one server. A question uses a connection of its own, so a server that
+// has ended is away at once.
 type Health struct{ client *http.Client }
 
 // HealthAt asks the server behind socket.
@@ -93,12 +113,12 @@ func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", 
 
 // Serves is nil where the server says that it serves machines now, else why not.
 // See Away and Unanswered.
-func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, "/servez", "does not serve") }
+func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, ServesPath, noServing) }
 
 // PeerServes is nil where the server, a failover agent, sees the network's other edge
 // serve now, else why not.
 func (h Health) PeerServes(ctx context.Context) error {
-	return h.ask(ctx, PeerPath, "the other edge")
+	return h.ask(ctx, PeerPath, noPeer)
 }
 
 // Probe is Health.Ready, asked once.

@@ -44,7 +44,8 @@ func TestHealth(t *testing.T) {
 	ended := make(chan error, 1)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "oooi_x 1\n") })
 	go func() {
-		ended <- edge.ServeHealth(ctx, socket, no(&unready, "the leases are not known yet"), no(&idle, "no device"), metrics)
+		ended <- edge.ServeHealth(ctx, socket, no(&unready, "the leases are not known yet"), metrics,
+			edge.Question{Path: edge.ServesPath, Why: no(&idle, "no device")})
 	}()
 	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
 	g.Expect(edge.Serves(t.Context(), socket)).To(Succeed())
@@ -74,9 +75,9 @@ func TestPeerServes(t *testing.T) {
 	guard, dns := wire.Socket(t.TempDir(), wire.Failover), wire.Socket(t.TempDir(), "dns")
 	g.Expect(edge.Away(edge.HealthAt(guard).PeerServes(t.Context()))).To(BeTrue())
 	go func() {
-		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, nil, edge.Question{Path: edge.PeerPath, Why: why})
+		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, edge.Question{Path: edge.PeerPath, Why: why})
 	}()
-	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil, nil) }()
+	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil) }()
 	g.Eventually(func() error { return edge.HealthAt(guard).PeerServes(t.Context()) }).Should(MatchError("the other edge: lost"))
 	lost.Store(false)
 	g.Expect(edge.HealthAt(guard).PeerServes(t.Context())).To(Succeed())
@@ -88,7 +89,7 @@ func TestPeerServes(t *testing.T) {
 func TestHealthOfWhoDoesNotServeMachines(t *testing.T) {
 	g := NewWithT(t)
 	socket := wire.Socket(t.TempDir(), wire.Failover)
-	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil, nil) }()
+	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil) }()
 	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
 	g.Expect(edge.Serves(t.Context(), socket)).NotTo(Succeed())
 }

@@ -13,32 +13,6 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestForwards asks a real kernel, forced to forward by the other device.
-func TestForwards(t *testing.T) {
-	g := NewWithT(t)
-	segment, ns := netns.NewSegment(t), netns.New(t)
-	segment.Attach(t, ns, "net1", "")
-	for _, c := range []struct {
-		all, net1 string
-		forwards  bool
-	}{{"0", "0", false}, {"1", "0", false}, {"1", "1", true}, {"0", "1", true}} {
-		ns.Sysctl(t, "net/ipv4/conf/all/forwarding", c.all)
-		ns.Sysctl(t, "net/ipv4/conf/net1/forwarding", c.net1)
-		var forwards bool
-		var err, isolates error
-		ns.Do(t, func() { forwards, err = edge.Forwards("/", "net1"); isolates = edge.Isolates("/", "net1") })
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(forwards).To(Equal(c.forwards), "all=%s net1=%s", c.all, c.net1)
-		if c.forwards {
-			g.Expect(isolates).To(MatchError(ContainSubstring("net.ipv4.conf.net1.forwarding=0")))
-		} else {
-			g.Expect(isolates).To(Succeed())
-		}
-	}
-	_, err := edge.Forwards("/", "no-such-device")
-	g.Expect(err).To(MatchError(os.ErrNotExist))
-}
-
 // TestSocketsAreBoundToTheirDevice: a machine that routes by the edge does not
 // reach what listens on the pod network, though the address is the same host's.
 func TestSocketsAreBoundToTheirDevice(t *testing.T) {

@@ -7,21 +7,27 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// What kernels print: a pod on OVN-Kubernetes with a second interface, whose
-// network is larger than the one of its plan should be.
-const routeTable = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT                                                       
-eth0	00000000	0102800A	0003	0	0	0	00000000	0	0	0                                                                               
-eth0	0000800A	0102800A	0003	0	0	0	0000FCFF	0	0	0                                                                                
-eth0	0002800A	00000000	0001	0	0	0	00FEFFFF	0	0	0                                                                               
-net1	0064A8C0	00000000	0001	0	0	0	00FFFFFF	0	0	0                                                                               
-net1	00001EAC	0264A8C0	0003	0	0	100	0000FFFF	0	0	0                                                                               
-eth0	00001EAC	0102800A	0003	0	0	50	0000FFFF	0	0	0                                                                               
-*	00001FAC	00000000	0201	0	0	0	0000FFFF	0	0	0                                                                               
-`
+// routes are a pod's on OVN-Kubernetes with a second interface, whose network is larger
+// than the one of its plan should be.
+func routes(more ...device.Route) edge.Routes {
+	return edge.Routes{Snapshot: device.Snapshot{
+		Name:      "net1",
+		Addresses: []netip.Prefix{netip.MustParsePrefix("192.168.100.3/32"), netip.MustParsePrefix("203.0.113.7/32")},
+		Routes: append([]device.Route{
+			to("eth0", "0.0.0.0/0", 0), to("eth0", "10.128.0.0/14", 0), to("eth0", "10.128.2.0/23", 0),
+			to("net1", "192.168.100.0/24", 0), to("net1", "172.30.0.0/16", 100), to("eth0", "172.30.0.0/16", 50),
+		}, more...),
+	}}
+}
+
+func to(name, prefix string, metric int) device.Route {
+	return device.Route{Device: name, To: netip.MustParsePrefix(prefix), Metric: metric}
+}
 
 func at(what, address string) network.ReservedDestination {
 	a := netip.MustParseAddr(address)
@@ -30,28 +36,27 @@ func at(what, address string) network.ReservedDestination {
 
 func TestCutOff(t *testing.T) {
 	n := network.Network{Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("192.168.100.0/24")}
-	held := []netip.Addr{netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("203.0.113.7")}
+	everything := edge.Routes{Snapshot: device.Snapshot{Name: "net1", Routes: []device.Route{to("net1", "0.0.0.0/0", 0)}}}
 	for name, c := range map[string]struct {
-		table, address, says string
+		routes        edge.Routes
+		address, says string
 	}{
-		"by the default route":     {routeTable, "172.30.0.10", ""},
-		"another pod":              {routeTable, "10.128.7.7", ""},
-		"inside the CIDR":          {routeTable, "192.168.100.77", "192.168.100.0/24 of network clusters.vlan100, which is on net1, holds 192.168.100.77 (the resolver) too, so that can't be reached: choose another CIDR for the network"},
-		"beside the CIDR":          {routeTable, "192.168.101.77", ""},
-		"held":                     {routeTable, "203.0.113.7", "network clusters.vlan100 has the edge hold 203.0.113.7 itself, so the resolver can't be reached: publish what is at 203.0.113.7 elsewhere"},
-		"of two routes the better": {routeTable, "172.30.0.1", ""},
-		"a route that is refused":  {routeTable, "172.31.0.1", ""},
-		"a further route":          {routeTable + "net1\t00001EAC\t0264A8C0\t0003\t0\t0\t10\t0000FFFF\t0\t0\t0\n", "172.30.0.1", "the route to 172.30.0.0/16 sends what is for 172.30.0.1 (the resolver) to net1, the device of network clusters.vlan100, so that can't be reached: take the route out of the network attachment definition"},
-		"a longer route":           {routeTable + "eth0\t4D64A8C0\t0102800A\t0007\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n", "192.168.100.77", ""},
-		"no routes":                {"", "192.168.100.77", ""},
-		"not a table":              {"hello\nnet1 x y z a b c d e\n", "192.168.100.77", ""},
-		"everything by the network": {"net1\t00000000\t0264A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n", "10.96.0.10",
+		"by the default route":     {routes(), "172.30.0.10", ""},
+		"another pod":              {routes(), "10.128.7.7", ""},
+		"inside the CIDR":          {routes(), "192.168.100.77", "192.168.100.0/24 of network clusters.vlan100, which is on net1, holds 192.168.100.77 (the resolver) too, so that can't be reached: choose another CIDR for the network"},
+		"beside the CIDR":          {routes(), "192.168.101.77", ""},
+		"held":                     {routes(), "203.0.113.7", "network clusters.vlan100 has the edge hold 203.0.113.7 itself, so the resolver can't be reached: publish what is at 203.0.113.7 elsewhere"},
+		"of two routes the better": {routes(), "172.30.0.1", ""},
+		"a further route":          {routes(to("net1", "172.30.0.0/16", 10)), "172.30.0.1", "the route to 172.30.0.0/16 sends what is for 172.30.0.1 (the resolver) to net1, the device of network clusters.vlan100, so that can't be reached: take the route out of the network attachment definition"},
+		"a longer route":           {routes(to("eth0", "192.168.100.77/32", 0)), "192.168.100.77", ""},
+		"no routes":                {edge.Routes{}, "192.168.100.77", ""},
+		"everything by the network": {everything, "10.96.0.10",
 			"the route to 0.0.0.0/0 sends what is for 10.96.0.10 (the resolver) to net1, the device of network clusters.vlan100, so that can't be reached: take the route out of the network attachment definition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			err := edge.ParseRoutes(c.table, held...).CutOff(n, "net1", at("the API server", "10.128.2.9"), at("the resolver", c.address))
-			if c.table[:min(4, len(c.table))] == "net1" {
+			err := c.routes.CutOff(n, "net1", at("the API server", "10.128.2.9"), at("the resolver", c.address))
+			if len(c.routes.Routes) == 1 {
 				g.Expect(err).To(MatchError(And(ContainSubstring("the API server"), ContainSubstring(c.says))), "each is named")
 				return
 			}
@@ -75,9 +80,9 @@ func TestCutOffByARealKernel(t *testing.T) {
 	n := network.Network{Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("10.96.0.0/16")}
 	cutOff := func(p network.ReservedDestination) (err error) {
 		e.Do(t, func() {
-			var r edge.Routes
-			if r, err = edge.ReadRoutes("/", "net1"); err == nil {
-				err = r.CutOff(n, "net1", p)
+			var s device.Snapshot
+			if s, err = device.Read("net1"); err == nil {
+				err = edge.Routes{Snapshot: s}.CutOff(n, "net1", p)
 			}
 		})
 		return err

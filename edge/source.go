@@ -89,11 +89,22 @@ func (s *Source) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			if s.followsObject() {
+				tick.Stop()
+				continue
+			}
 			if data, err := os.ReadFile(s.file); err == nil {
 				s.take(string(data), false)
 			}
 		}
 	}
+}
+
+// followsObject says that the ConfigMap has been seen: the file is older from now on.
+func (s *Source) followsObject() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watched
 }
 
 func (s *Source) take(data string, watched bool) {

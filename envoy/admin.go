@@ -36,21 +36,31 @@ func NewAdmin(runDir string) *Admin {
 
 // Serves returns nil if Envoy is up and has all named listeners, else what is missing.
 func (a *Admin) Serves(ctx context.Context, listeners []string) error {
-	missing, err := a.missing(ctx, listeners)
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("Envoy does not listen on %s", strings.Join(missing, ", "))
-	}
-	return err
+	all, _ := a.Check(ctx, listeners)
+	return all
 }
 
 // ServesAny returns nil if Envoy is up and has at least one of the named listeners,
 // or if none is named.
 func (a *Admin) ServesAny(ctx context.Context, listeners []string) error {
+	_, some := a.Check(ctx, listeners)
+	return some
+}
+
+// Check asks Envoy once and returns what Serves and ServesAny return.
+func (a *Admin) Check(ctx context.Context, listeners []string) (all, some error) {
 	missing, err := a.missing(ctx, listeners)
-	if err == nil && len(missing) > 0 && len(missing) == len(listeners) {
-		err = fmt.Errorf("Envoy listens on none of %s", strings.Join(missing, ", "))
+	switch {
+	case err != nil:
+		return err, err
+	case len(missing) == 0:
+		return nil, nil
 	}
-	return err
+	all = fmt.Errorf("Envoy does not listen on %s", strings.Join(missing, ", "))
+	if len(missing) == len(listeners) {
+		some = fmt.Errorf("Envoy listens on none of %s", strings.Join(missing, ", "))
+	}
+	return all, some
 }
 
 // missing returns the named listeners that a running Envoy does not have.

@@ -81,6 +81,10 @@ func (s *Server) Accepted() error {
 	return nil
 }
 
+// Changed is closed when an Envoy has connected, answered or disconnected since. An
+// Envoy that has ended is disconnected at once.
+func (s *Server) Changed() <-chan struct{} { return s.acks.changed() }
+
 // Run serves on a Unix socket until ctx ends. It replaces the socket of a dead
 // process. Every process that can enter the directory can connect.
 func (s *Server) Run(ctx context.Context, socket string) error {

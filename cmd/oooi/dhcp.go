@@ -72,8 +72,11 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 		server.UnknownClients = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
 	}
 	var status agent.Status
-	on := f.on()
 	g, ctx := errgroup.WithContext(ctx)
+	on, err := f.on(ctx)
+	if err != nil {
+		return err
+	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { remember(ctx); return nil })
 	if f.runDir != "" {
@@ -85,7 +88,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	// without the API server that is all there is, and a peer must not take a restarted
 	// edge for one that does not serve.
 	ready := func() error { return cmp.Or(status.Err(), server.Ready()) }
-	g.Go(func() error { return f.health(ctx, string(network.ServiceDHCP), ready, status.Err, registry) })
+	g.Go(func() error { return f.health(ctx, string(network.ServiceDHCP), ready, registry, status.Question()) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
 		may := func() error {
@@ -95,7 +98,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 			}
 			return on.May(n.DHCP.ServerID)
 		}
-		return agent.ServeWhile(ctx, &status, log, may, func(ctx context.Context, ready func()) error {
+		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, may, func(ctx context.Context, ready func()) error {
 			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 			if err != nil {
 				return err

@@ -83,10 +83,14 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	var status agent.Status
 	g, ctx := errgroup.WithContext(ctx)
+	on, err := f.on(ctx)
+	if err != nil {
+		return err
+	}
 	g.Go(func() error { return source.Run(ctx) })
 	// What CoreDNS counts is in the process' registry.
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceDNS), status.Err, status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer})
+		return f.health(ctx, string(network.ServiceDNS), status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, status.Question())
 	})
 	changed := source.Changed()
 	h.Serve(source.Current().Network)
@@ -102,7 +106,8 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		}
 	})
 	g.Go(func() error {
-		return agent.ServeWhile(ctx, &status, log, func() error { return mayDNS(f.on(), source.Current().Network, at().Addr()) }, func(ctx context.Context, ready func()) error {
+		may := func() error { return mayDNS(on, source.Current().Network, at().Addr()) }
+		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, may, func(ctx context.Context, ready func()) error {
 			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
 				ready()
 				log.Info("serving", "address", here, "interface", f.device)

@@ -41,6 +41,10 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	on, err := f.on(ctx)
+	if err != nil {
+		return err
+	}
 	report := func(network.Report) {}
 	if kube != nil {
 		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
@@ -50,10 +54,10 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	var status agent.Status
 	status.Set(acd.ErrChecking)
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { return f.health(ctx, wire.ACD, status.Err, nil, prometheus.NewRegistry()) })
+	g.Go(func() error { return f.health(ctx, wire.ACD, status.Err, prometheus.NewRegistry()) })
 	g.Go(func() error {
 		acd.Run(ctx, acd.Options{
-			Device: f.device, Addresses: f.on().Addresses,
+			Device: f.device, Addresses: on.Addresses,
 			Network: func() network.Network { return source.Current().Network },
 			Verdict: func(v acd.Verdict) {
 				if v.Probed {

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 )
 
 func newFailoverCommand() *cobra.Command {
@@ -41,12 +42,15 @@ func runFailover(ctx context.Context, f serverFlags, log *slog.Logger) error {
 		return err
 	}
 	registry := prometheus.NewRegistry()
-	a := &agent.Failover{Interface: f.on(), Source: source, Servers: agent.NewServers(f.runDir), Log: log}
+	a := &agent.Failover{Source: source, Servers: agent.NewServers(f.runDir), Log: log}
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
 	// What the agent needs goes on until the peer has taken over.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	g, working := errgroup.WithContext(working)
+	if a.Interface, err = f.on(working); err != nil {
+		return err
+	}
 	ctx, drain := context.WithCancel(ctx)
 	defer drain()
 	context.AfterFunc(working, drain)
@@ -57,7 +61,11 @@ func runFailover(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	}
 	g.Go(func() error { return source.Run(working) })
 	g.Go(func() error {
-		return f.health(working, wire.Failover, a.Ready, nil, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes})
+		a.Servers.Follow(working, func() network.Network { return source.Current().Network }, source.Changed)
+		return nil
+	})
+	g.Go(func() error {
+		return f.health(working, wire.Failover, a.Ready, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
 	})
 	g.Go(func() error { a.CheckDegraded(working); return nil })
 	g.Go(func() error { defer done(); return a.Run(ctx) })

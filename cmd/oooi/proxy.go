@@ -70,8 +70,11 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	p := agent.Proxy{
-		Interface: f.on(), Source: source, Options: envoy.Options{Device: f.device},
+		Source: source, Options: envoy.Options{Device: f.device},
 		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
+	}
+	if p.Interface, err = f.on(ctx); err != nil {
+		return err
 	}
 	remembered := ""
 	if kube != nil {
@@ -85,9 +88,8 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	}
 	registry := proxyMetrics(&p)
 	g.Go(func() error { return source.Run(ctx) })
-	serves := func() error { return p.Serves(ctx) }
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, serves, prometheus.Gatherers{registry, envoyMetrics(ctx, p.Admin)})
+		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, prometheus.Gatherers{registry, envoyMetrics(ctx, p.Admin)}, p.Serving.Question())
 	})
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -49,8 +50,11 @@ func (f *serverFlags) log(c *cobra.Command, server string) *slog.Logger {
 	return slog.New(h).With("server", server)
 }
 
-// on is the interface that is served on.
-func (f *serverFlags) on() agent.Interface { return agent.Interface{Name: f.device, InPod: f.watch} }
+// on follows the interface that is served on, until ctx ends.
+func (f *serverFlags) on(ctx context.Context) (agent.Interface, error) {
+	w, err := device.Watch(ctx, f.device)
+	return agent.Interface{Name: f.device, InPod: f.watch, Watcher: w}, err
+}
 
 // open reads the plan. Kube is nil without --watch.
 func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
@@ -66,8 +70,8 @@ func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 }
 
 // health answers `oooi edge probe`, the failover agent and GET /metrics until ctx
-// ends. Serves is nil for a program that serves no VMs; see edge.ServeHealth.
-func (f *serverFlags) health(ctx context.Context, name string, ready, serves func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
+// ends; see edge.ServeHealth.
+func (f *serverFlags) health(ctx context.Context, name string, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
 	dir := f.runDir
 	if dir == "" {
 		var err error
@@ -76,7 +80,7 @@ func (f *serverFlags) health(ctx context.Context, name string, ready, serves fun
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, wire.Socket(dir, name), ready, serves, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
+	return edge.ServeHealth(ctx, wire.Socket(dir, name), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
 }
 
 // resolvConf is the pod's, as the kubelet wrote it.

@@ -37,7 +37,8 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer}
+	log := slog.New(slog.DiscardHandler)
+	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer, Server: envoy.NewServer(log), Log: log}
 	return v, p, func() (network.Network, error) {
 		var a Admission
 		v.Do(t, func() { a = p.admit() })
@@ -53,9 +54,9 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	run := fakes.RunDir(t)
 	p.Admin = envoy.NewAdmin(run)
 	var n network.Network
-	serves := func() (err error) {
-		v.Do(t, func() { err = p.Serves(t.Context()) })
-		return err
+	serves := func() error {
+		v.Do(t, func() { p.look(t.Context(), p.admit(), false) })
+		return p.Serving.Err()
 	}
 	fakeEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
 	n, err := may()
@@ -69,7 +70,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	p.Source, err = edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, err = may()
-	g.Expect(p.follows(t.Context(), Admission{Network: n, Missing: err})).To(MatchError("waiting for 10.240.0.200 on interface net1"))
+	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError("waiting for 10.240.0.200 on interface net1"))
 	g.Expect(serves()).To(Succeed())
 	v.Run(t, "ip", "address", "del", blueService+"/32", "dev", "net1")
 	g.Expect(serves()).To(MatchError(ContainSubstring("waiting for "+blueService)), "nothing is left")
@@ -90,7 +91,7 @@ func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
 	n, err = may()
 	g.Expect(err).To(MatchError(ContainSubstring("the kernel would forward")))
 	g.Expect(n.Listeners).To(BeEmpty())
-	g.Expect(p.follows(t.Context(), Admission{Network: n, Missing: err})).To(MatchError(err))
+	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError(err))
 }
 
 // TestAnEdgeThatIsCutOff serves nothing that it could not carry, and says what

@@ -62,9 +62,8 @@ func TestASlowServerServes(t *testing.T) {
 			g := NewWithT(t)
 			dir := fakes.RunDir(t)
 			answers := c.begin(t, dir)
-			s := NewServers(dir)
-			why := func() error { return s.Err(network.Network{Services: []network.Service{c.service}}) }
-			g.Expect(why()).To(Succeed())
+			why := follow(t, dir, network.Network{Services: []network.Service{c.service}})
+			g.Eventually(why, "5s", "10ms").Should(Succeed())
 			began := time.Now()
 			answers.Lock()
 			g.Expect(why()).To(Succeed())
@@ -83,9 +82,9 @@ func TestProxyBearsASlowEnvoy(t *testing.T) {
 	run := fakes.RunDir(t)
 	p.Admin = envoy.NewAdmin(run)
 	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
-	serves := func() (err error) {
-		v.Do(t, func() { err = p.Serves(t.Context()) })
-		return err
+	serves := func() error {
+		v.Do(t, func() { p.look(t.Context(), p.admit(), false) })
+		return p.Serving.Err()
 	}
 	g.Expect(serves()).To(Succeed())
 	answers.Lock()

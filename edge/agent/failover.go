@@ -36,7 +36,8 @@ type Failover struct {
 	Reporter *edge.Reporter
 	Log      *slog.Logger
 
-	serving Status
+	// serving and peer are kept for what changes: whether this edge and the other serve.
+	serving, peer Status
 
 	mu        sync.Mutex
 	readiness Readiness
@@ -77,7 +78,7 @@ func (f *Failover) Run(ctx context.Context) error {
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
 			Device: f.Interface.Name, Edge: a.edge, Own: a.own, Sibling: a.peer, NextHop: a.nextHop, Yields: a.removed,
-			Serving: f.serves, Plan: f.planHash, Log: f.Log, Changed: f.changed, Claimed: f.Metrics.announced,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Plan: f.planHash, Log: f.Log, Changed: f.changed, Claimed: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
 		replace(nil)
@@ -91,21 +92,21 @@ func (f *Failover) Run(ctx context.Context) error {
 // differs waits until the plan assigns something else than a, calls replace and
 // returns it, or returns a when ctx ends.
 func (f *Failover) differs(ctx context.Context, a assignment, replace context.CancelCauseFunc) assignment {
-	tick := time.NewTicker(CheckInterval)
-	defer tick.Stop()
 	for {
+		wait := f.triggers().wait()
 		now := assignmentOf(f.Source.Current(), f.Source.LeftOut())
 		if now != a && f.Interface.May(now.own) == nil && f.Interface.May(now.nextHop) == nil {
 			replace(failover.ErrReplaced)
 			return now
 		}
-		select {
-		case <-ctx.Done():
+		if wait(ctx, recheckInterval); ctx.Err() != nil {
 			return a
-		case <-tick.C:
 		}
 	}
 }
+
+// triggers are what an assignment depends on.
+func (f *Failover) triggers() Triggers { return Triggers{f.Interface.Changed, f.Source.Changed} }
 
 // serves is nil where this edge serves now.
 func (f *Failover) serves() error {
@@ -136,6 +137,7 @@ func (f *Failover) changed(s failover.State) {
 	f.mu.Lock()
 	f.state, f.report.Sibling = s, string(s.Sight)
 	f.mu.Unlock()
+	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
 	_ = f.ready()
 	f.tell()
@@ -169,6 +171,9 @@ func (f *Failover) PeerServes() error {
 	return errors.New(string(cmp.Or(f.state.Sight, failover.Unknown)))
 }
 
+// PeerChanged is closed when PeerServes may have changed since.
+func (f *Failover) PeerChanged() <-chan struct{} { return f.peer.Changed() }
+
 // tell reports, once something is known of the peer.
 func (f *Failover) tell() {
 	f.mu.Lock()
@@ -181,19 +186,14 @@ func (f *Failover) tell() {
 // CheckDegraded checks again and again whether announcements work, once there is an
 // address to announce, until ctx ends.
 func (f *Failover) CheckDegraded(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for checked := (time.Time{}); ; {
+	for checked := (time.Time{}); ctx.Err() == nil; {
+		wait := f.triggers().wait()
 		hop := f.Source.Current().Network.NextHop
 		if time.Since(checked) >= degradedInterval && f.Interface.May(hop) == nil {
 			checked = time.Now()
 			f.degraded(failover.Slow("/", f.Interface.Name, hop))
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		wait(ctx, recheckInterval)
 	}
 }
 

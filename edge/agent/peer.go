@@ -1,5 +1,5 @@
-// This file tells DHCP whether the network's other edge serves: it asks the failover
-// agent of this edge. What follows from that is decided in network/dhcp.
+// This file tells DHCP whether the network's other edge serves: the failover agent
+// of this edge pushes it. What follows from that is decided in network/dhcp.
 
 package agent
 
@@ -13,14 +13,6 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-const (
-	// peerInterval is how often the failover agent is asked. That agent takes two
-	// seconds to notice that an edge is gone.
-	peerInterval = 500 * time.Millisecond
-	// peerAnswersWithin is how long it may take to answer.
-	peerAnswersWithin = time.Second
-)
-
 // A Peer is what DHCP knows of the other edge. The zero value is that of one which
 // does not serve: then this edge answers every broadcast.
 type Peer struct{ serves atomic.Bool }
@@ -28,30 +20,16 @@ type Peer struct{ serves atomic.Bool }
 // Serves says whether the other edge serves.
 func (p *Peer) Serves() bool { return p.serves.Load() }
 
-// Watch asks the failover agent in runDir until ctx ends. Where none answers, the peer
-// does not serve: no client is left to an edge that is not seen.
+// Watch follows the failover agent in runDir until ctx ends. Where none answers, the
+// peer does not serve: no client is left to an edge that is not seen.
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
-	agent := edge.HealthAt(wire.Socket(runDir, wire.Failover))
-	tick := time.NewTicker(peerInterval)
-	defer tick.Stop()
-	for {
-		asking, done := context.WithTimeout(ctx, peerAnswersWithin)
-		err := agent.PeerServes(asking)
-		done()
-		if ctx.Err() != nil {
-			return
-		}
+	edge.HealthAt(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
 		switch was := p.serves.Swap(err == nil); {
 		case was && err != nil:
 			log.Warn("peer does not serve, answering all broadcasts", "err", err)
 		case !was && err == nil:
 			log.Info("peer serves, sharing broadcasts")
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	})
 }

@@ -7,7 +7,6 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +26,9 @@ const (
 	settled = 20 * time.Millisecond
 	// envoyAnswersWithin is how long Envoy may take to list its listeners.
 	envoyAnswersWithin = time.Second
+	// envoyInterval is how often Envoy is asked while it serves all. That it has ended
+	// shows at once: its connection to Server ends.
+	envoyInterval = time.Second
 )
 
 // A Proxy tells one Envoy what to serve.
@@ -44,8 +46,10 @@ type Proxy struct {
 	Status Status
 	// CutOffBackends counts the backends that are cut off.
 	CutOffBackends prometheus.Gauge
+	// Serving is what Run keeps: whether VMs are better off with this edge than without.
+	// See serves.
+	Serving Status
 
-	mu sync.Mutex
 	// envoy is Envoy's last answer whether it serves.
 	envoy Debounce
 }
@@ -63,20 +67,16 @@ func (p *Proxy) admit() Admission {
 	return Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), p.Interface.May)
 }
 
-// Serves is nil where Envoy accepts connections. It asks for less than Status does. A
-// plan that changes, a listener that Envoy refused, or an address that only the next
-// pod will hold must not make two edges say that they do not serve: then neither
-// takes over for the other. For the same reason Envoy may be slow for a moment.
-func (p *Proxy) Serves(ctx context.Context) error {
-	a := p.admit()
+// serves is nil where Envoy accepts connections: some is why it has none of the
+// admissible listeners. It asks for less than follows does. A plan that changes, a
+// listener that Envoy refused, or an address that only the next pod will hold must not
+// make two edges say that they do not serve: then neither takes over for the other. For
+// the same reason Envoy may be slow for a moment.
+func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
 	}
-	asked := time.Now()
-	err := listens(ctx, p.Admin, a.Network)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.envoy, err = p.envoy.Next(err, asked, time.Now())
+	p.envoy, err = p.envoy.Next(some, asked, now)
 	return err
 }
 
@@ -91,8 +91,6 @@ func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
 func (p *Proxy) Run(ctx context.Context) error {
 	p.Backends.Follow(ctx, p.Source.Current().Network)
 	p.waitForBackends(ctx)
-	tick := time.NewTicker(CheckInterval)
-	defer tick.Stop()
 	cutOff := ""
 	for ctx.Err() == nil {
 		plan, endpoints := p.Source.Changed(), p.Backends.Changed()
@@ -104,15 +102,18 @@ func (p *Proxy) Run(ctx context.Context) error {
 			}
 		}
 		p.Server.Serve(envoy.NewResources(a.Network, p.Options, a.CutOff.Close(envoy.EndpointsOf(a.Network, p.Backends))))
-		p.wait(ctx, a, plan, endpoints, tick.C)
+		p.wait(ctx, a, plan, endpoints)
 	}
 	return nil
 }
 
-// wait keeps Status until there is something to tell Envoy. It leaves Status as it is
-// at first: Envoy follows in less than a tick.
-func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}, tick <-chan time.Time) {
+// wait keeps Status and Serving until there is something to tell Envoy. At first Envoy
+// has a moment to follow before it counts that it does not.
+func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}) {
+	began, interval := time.Now(), time.Duration(0)
 	for {
+		surroundings, connected := p.Interface.Changed(), p.Server.Changed()
+		tick := time.NewTimer(interval)
 		select {
 		case <-ctx.Done():
 			return
@@ -121,14 +122,37 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 		case <-endpoints:
 			sleep(ctx, settled)
 			return
-		case <-tick:
+		case <-surroundings:
+		case <-connected:
+		case <-tick.C:
 		}
+		tick.Stop()
 		now := p.admit()
 		if !now.Same(a) {
 			return
 		}
-		p.keep(p.follows(ctx, now))
+		interval = p.look(ctx, now, time.Since(began) < CheckInterval)
 	}
+}
+
+// look asks Envoy once, and says when to ask again. While Envoy is given a moment only
+// what is good is taken in.
+func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
+	asked := time.Now()
+	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
+	defer cancel()
+	all, some := p.Admin.Check(asking, listenerNames(a.Network))
+	follows, serves := p.follows(a, all), p.serves(a, some, asked, time.Now())
+	if !moment || follows == nil {
+		p.keep(follows)
+	}
+	if !moment || serves == nil || p.Serving.Err() != nil {
+		_ = p.Serving.Set(serves)
+	}
+	if follows != nil || serves != nil {
+		return CheckInterval
+	}
+	return envoyInterval
 }
 
 // waitForBackends waits until the endpoints of all backends were seen, five seconds at
@@ -141,17 +165,16 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows is nil where every listener of the plan accepts connections.
-func (p *Proxy) follows(ctx context.Context, a Admission) error {
+// follows is nil where every listener of the plan accepts connections: all is why
+// Envoy does not have all of them.
+func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing
 	}
 	if err := p.Server.Accepted(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
-	defer cancel()
-	return p.Admin.Serves(ctx, listenerNames(a.Network))
+	return all
 }
 
 func (p *Proxy) keep(err error) {

@@ -5,10 +5,10 @@ package agent
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
@@ -19,62 +19,58 @@ type Interface struct {
 	// InPod: the edge runs in a pod. Elsewhere forwarding and routes belong to the
 	// owner of the host, and are not checked.
 	InPod bool
+	// Watcher keeps the snapshot that everything here is decided from. Nil: the kernel
+	// is asked each time.
+	Watcher *device.Watcher
+}
+
+// Changed is closed when an answer of the Interface may have changed since. It is nil
+// without a Watcher.
+func (i Interface) Changed() <-chan struct{} {
+	if i.Watcher == nil {
+		return nil
+	}
+	return i.Watcher.Changed()
+}
+
+func (i Interface) snapshot() (device.Snapshot, error) {
+	if i.Watcher == nil {
+		return device.Read(i.Name)
+	}
+	return i.Watcher.Current()
 }
 
 // May is nil where a server may serve at address: the interface has it, and the
 // kernel does not forward what comes in. The unspecified address is always there.
 func (i Interface) May(address netip.Addr) error {
-	if i.InPod {
-		if err := edge.Isolates("/", i.Name); err != nil {
-			return err
-		}
-	}
-	if address.IsUnspecified() {
+	if !i.InPod && address.IsUnspecified() {
 		return nil
 	}
-	all, err := i.addresses()
+	s, err := i.snapshot()
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
-		if p.Addr() == address || p.Addr().IsLoopback() && p.Contains(address) {
-			return nil
-		}
+	if i.InPod {
+		err = s.Isolates()
+	}
+	if err != nil || address.IsUnspecified() || s.Has(address) {
+		return err
 	}
 	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
 }
 
 // Addresses of the interface. It is an error where there is no carrier.
 func (i Interface) Addresses() ([]netip.Addr, error) {
-	link, err := net.InterfaceByName(i.Name)
+	s, err := i.snapshot()
 	if err != nil {
-		return nil, fmt.Errorf("interface %s: %w", i.Name, err)
+		return nil, err
 	}
-	if link.Flags&net.FlagRunning == 0 {
+	if !s.Carrier {
 		return nil, fmt.Errorf("interface %s has no carrier", i.Name)
 	}
-	all, err := i.addresses()
 	var out []netip.Addr
-	for _, p := range all {
+	for _, p := range s.Addresses {
 		out = append(out, p.Addr())
-	}
-	return out, err
-}
-
-func (i Interface) addresses() ([]netip.Prefix, error) {
-	link, err := net.InterfaceByName(i.Name)
-	if err != nil {
-		return nil, fmt.Errorf("interface %s: %w", i.Name, err)
-	}
-	all, err := link.Addrs()
-	if err != nil {
-		return nil, fmt.Errorf("addresses of %s: %w", i.Name, err)
-	}
-	var out []netip.Prefix
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			out = append(out, p)
-		}
 	}
 	return out, nil
 }
@@ -84,7 +80,8 @@ func (i Interface) Routes() (edge.Routes, error) {
 	if !i.InPod {
 		return edge.Routes{}, nil
 	}
-	return edge.ReadRoutes("/", i.Name)
+	s, err := i.snapshot()
+	return edge.Routes{Snapshot: s}, err
 }
 
 // Reaches is nil where the kernel's routes lead to all places without passing

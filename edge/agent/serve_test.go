@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync/atomic"
@@ -10,6 +11,9 @@ import (
 
 	. "github.com/onsi/gomega"
 )
+
+// soon is well below recheckInterval: what is noticed within it was triggered.
+const soon = "3s"
 
 // TestServeWhile: a server runs only while it may, says why when it does not,
 // and comes back.
@@ -34,24 +38,30 @@ func TestServeWhile(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}
-	var r Status
+	var r, changes Status
+	change := func(b *atomic.Bool, to bool) {
+		b.Store(to)
+		changes.Set(fmt.Errorf("%p is %t", b, to))
+	}
 	g.Expect(r.Err()).To(MatchError("starting"))
 	forbidden.Store(true)
 	ended := make(chan error)
-	go func() { ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), may, serve) }()
+	go func() {
+		ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), Triggers{Interface: changes.Changed}, may, serve)
+	}()
 	g.Eventually(r.Err).Should(MatchError("the kernel would forward"))
 	g.Expect(running.Load()).To(BeZero())
-	forbidden.Store(false)
-	g.Eventually(r.Err, "5s").Should(Succeed())
+	change(&forbidden, false)
+	g.Eventually(r.Err, soon).Should(Succeed())
 	g.Expect(running.Load()).To(BeEquivalentTo(1))
-	failing.Store(true)
-	forbidden.Store(true)
-	g.Eventually(r.Err, "5s").Should(MatchError("the kernel would forward"))
-	g.Eventually(running.Load, "5s").Should(BeZero())
-	forbidden.Store(false)
-	g.Eventually(r.Err, "5s").Should(MatchError("no such device"))
-	failing.Store(false)
-	g.Eventually(r.Err, "5s").Should(Succeed())
+	change(&failing, true)
+	change(&forbidden, true)
+	g.Eventually(r.Err, soon).Should(MatchError("the kernel would forward"))
+	g.Eventually(running.Load, soon).Should(BeZero())
+	change(&forbidden, false)
+	g.Eventually(r.Err, soon).Should(MatchError("no such device"))
+	change(&failing, false)
+	g.Eventually(r.Err, soon).Should(Succeed())
 	cancel()
 	g.Expect(<-ended).To(Succeed())
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,32 +17,36 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-const (
-	// serverAnswersWithin is how long a server may take to say whether it serves.
-	serverAnswersWithin = 1500 * time.Millisecond
-	// restartLimit is how long DHCP or DNS may be away before that counts. A restarted
-	// container is back after a second or two, and clients ask again; VMs that are
-	// moved to the other edge lose every long connection.
-	restartLimit = 2 * time.Second
-)
+// restartLimit is how long DHCP or DNS may be away before that counts. A restarted
+// container is back after a second or two, and clients ask again; VMs that are moved to
+// the other edge lose every long connection.
+const restartLimit = 2 * time.Second
 
 // A Health is what is known of one server of an edge. The zero value is that of a
 // server which has never served.
 type Health struct {
 	answer Debounce
-	// served is when the server last said that it serves.
-	served time.Time
+	// served: the server has served. Failing is since when it does not. Zero: it does.
+	served  bool
+	failing time.Time
 }
 
-// Next takes in the result of a question that was asked at asked. The error is why
-// the server does not serve at now. A server that served less than grace ago still
-// counts as serving.
-func (h Health) Next(err error, asked, now time.Time, grace time.Duration) (Health, error) {
-	h.answer, err = h.answer.Next(err, asked, now)
-	switch {
-	case err == nil && h.answer.silent.IsZero():
-		h.served = now
-	case now.Sub(h.served) < grace:
+// Next takes in an answer that was due at due. The error is why the server does not
+// serve at now. A server that has served before gets grace to do so again.
+func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
+	h.answer, err = h.answer.Next(err, due, now)
+	silent := h.answer.silent
+	if err == nil && silent.IsZero() {
+		h.served, h.failing = true, time.Time{}
+		return h, nil
+	}
+	if h.failing.IsZero() {
+		h.failing = now
+		if !silent.IsZero() {
+			h.failing = silent
+		}
+	}
+	if h.served && now.Sub(h.failing) < grace {
 		return h, nil
 	}
 	return h, err
@@ -56,52 +61,101 @@ func graceOf(s network.Service) time.Duration {
 	return restartLimit
 }
 
-// Servers asks the servers of this edge.
+// Servers is what the servers of this edge say. They say it when it changes.
 type Servers struct {
 	health map[network.Service]edge.Health
 	admin  *envoy.Admin
 
-	mu    sync.Mutex
-	state map[network.Service]Health
+	mu sync.Mutex
+	// state and verdict are of the servers that have been heard or missed.
+	state   map[network.Service]Health
+	verdict map[network.Service]error
+	// status is the verdict on all: it is kept for its Changed.
+	status Status
 }
 
-// NewServers asks through the sockets in runDir.
+// NewServers listens to the sockets in runDir.
 func NewServers(runDir string) *Servers {
-	s := &Servers{health: map[network.Service]edge.Health{}, admin: envoy.NewAdmin(runDir), state: map[network.Service]Health{}}
-	for _, x := range []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} {
-		s.health[x] = edge.HealthAt(wire.Socket(runDir, string(x)))
+	s := &Servers{
+		health: map[network.Service]edge.Health{}, admin: envoy.NewAdmin(runDir),
+		state: map[network.Service]Health{}, verdict: map[network.Service]error{},
+	}
+	for _, x := range followed {
+		s.health[x], s.verdict[x] = edge.HealthAt(wire.Socket(runDir, string(x))), ErrStarting
 	}
 	return s
 }
 
-// Err is nil where all services of n are served here. It asks all servers at once and
-// takes 1.5 s at most.
-func (s *Servers) Err(n network.Network) error {
-	errs := make([]error, len(n.Services))
-	var asking sync.WaitGroup
-	for i, x := range n.Services {
-		asking.Go(func() {
-			if err := s.ask(n, x); err != nil {
-				errs[i] = fmt.Errorf("%s: %w", x, err)
-			}
-		})
+// followed are the servers that there may be.
+var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+
+// Follow follows the servers of the current network until ctx ends. Plan fires when
+// that may be another.
+func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan Trigger) {
+	var following sync.WaitGroup
+	for _, x := range followed {
+		following.Go(func() { s.followOne(ctx, x, current, plan) })
 	}
-	asking.Wait()
-	return errors.Join(errs...)
+	following.Wait()
 }
 
-// ask asks one server. Envoy keeps serving without `oooi proxy`, so Envoy is asked
-// where that is away.
-func (s *Servers) ask(n network.Network, x network.Service) error {
-	asked := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), serverAnswersWithin)
-	defer cancel()
-	err := s.health[x].Serves(ctx)
+// followOne follows one server for as long as the network has it.
+func (s *Servers) followOne(ctx context.Context, x network.Service, current func() network.Network, plan Trigger) {
+	for ctx.Err() == nil {
+		changed := plan.channel()
+		if !slices.Contains(current().Services, x) {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+			continue
+		}
+		following, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			for slices.Contains(current().Services, x) {
+				select {
+				case <-following.Done():
+					return
+				case <-changed:
+				}
+				changed = plan.channel()
+			}
+		}()
+		s.health[x].FollowServes(following, func(err error, due time.Time) { s.take(ctx, current(), x, err, due) })
+		stop()
+	}
+}
+
+// take takes in an answer that was due. Envoy keeps serving without `oooi proxy`, so
+// Envoy is asked where that is away.
+func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, err error, due time.Time) {
 	if x == network.ServiceProxy && edge.Away(err) {
+		due = time.Now()
 		err = listens(ctx, s.admin, n)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state[x], err = s.state[x].Next(err, asked, time.Now(), graceOf(x))
-	return err
+	s.state[x], s.verdict[x] = s.state[x].Next(err, due, time.Now(), graceOf(x))
+	_ = s.status.Set(s.all(n))
+}
+
+// Changed is closed when Err may have changed since.
+func (s *Servers) Changed() <-chan struct{} { return s.status.Changed() }
+
+// Err is nil where all services of n are served here.
+func (s *Servers) Err(n network.Network) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all(n)
+}
+
+func (s *Servers) all(n network.Network) error {
+	var errs []error
+	for _, x := range n.Services {
+		if err := s.verdict[x]; err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", x, err))
+		}
+	}
+	return errors.Join(errs...)
 }

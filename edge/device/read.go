@@ -45,6 +45,17 @@ func (k kernel) close() {
 	k.netconf.Close()
 }
 
+// Read is the snapshot of the named interface in the network namespace of the calling
+// thread. It is an error where there is no such interface.
+func Read(name string) (Snapshot, error) {
+	k, err := openKernel()
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("netlink: %w", err)
+	}
+	defer k.close()
+	return k.read(name)
+}
+
 // read reads the whole snapshot. Dumps that a change interrupted are read again.
 func (k kernel) read(name string) (s Snapshot, err error) {
 	for range attempts {

@@ -61,7 +61,7 @@ func (s Snapshot) First() netip.Addr {
 // "all" only writes to the interfaces.
 func (s Snapshot) Isolates() error {
 	if s.Forwarding {
-		return fmt.Errorf("the kernel forwards packets that arrive on %s, so nothing is served: set net.ipv4.conf.%s.forwarding=0", s.Name, s.Name)
+		return fmt.Errorf("the kernel would forward packets that arrive on %s, so nothing is served: set net.ipv4.conf.%s.forwarding=0", s.Name, s.Name)
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ import (
 const (
 	// askAgain is how often it is asked whether this edge serves.
 	askAgain = 250 * time.Millisecond
+	// askSeldom is how often it is asked where a change is told.
+	askSeldom = time.Second
 	// answerWithin is how long the answer may take; then it is no. One that is slow
 	// once is not worth the connections that a change of edge cuts.
 	answerWithin = 3 * time.Second
@@ -45,8 +47,11 @@ type Options struct {
 	// Yields: the plan has this edge no more; see State.
 	Yields bool
 	// Serving is nil where machines that come to this edge are served, else why
-	// not. It is asked four times a second.
+	// not. It is asked when ServingChanged fires and once a second, without that four
+	// times a second.
 	Serving func() error
+	// ServingChanged is closed when Serving may have changed since. It may be nil.
+	ServingChanged func() <-chan struct{}
 	// Plan names the plan in force, at most 64 bytes. Nil: not said.
 	Plan func() string
 	Log  *slog.Logger
@@ -73,7 +78,7 @@ func Run(ctx context.Context, o Options) error {
 	g := guard{Options: o, state: NewState(o.Edge, rand.Text(), !o.Sibling.IsValid()), events: events, failing: map[string]string{}}
 	g.state.Yields = o.Yields
 	defer g.close()
-	go watch(running, o.Serving, o.Plan, events)
+	go watch(running, o, events)
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
 	leave := ctx.Done()
@@ -291,16 +296,16 @@ func ttl(about []byte) int {
 // errNoAnswer stands for an answer that does not come.
 var errNoAnswer = errors.New("no answer")
 
-// watch asks serving until ctx ends, and hands on what changes.
-func watch(ctx context.Context, serving func() error, plan func() string, events chan<- Event) {
+// watch asks whether this edge serves until ctx ends, and hands on what changes.
+func watch(ctx context.Context, o Options, events chan<- Event) {
 	last := Event{Kind: NotReady}
 	tell := func(err error) {
 		e := Event{Kind: Ready}
 		if err != nil {
 			e.Kind = NotReady
 		}
-		if plan != nil {
-			e.Plan = plan()
+		if o.Plan != nil {
+			e.Plan = o.Plan()
 		}
 		if e == last {
 			return
@@ -311,27 +316,41 @@ func watch(ctx context.Context, serving func() error, plan func() string, events
 		case <-ctx.Done():
 		}
 	}
-	tick := time.NewTicker(askAgain)
+	interval := askAgain
+	if o.ServingChanged != nil {
+		interval = askSeldom
+	}
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		answer := make(chan error, 1)
-		go func() { answer <- serving() }()
-		late := time.NewTimer(answerWithin)
-		select {
-		case err := <-answer:
-			tell(err)
-		case <-late.C:
-			tell(errNoAnswer)
-			select {
-			case <-answer: // Too late to be true now: ask again.
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
+		var changed <-chan struct{}
+		if o.ServingChanged != nil {
+			changed = o.ServingChanged()
 		}
-		late.Stop()
+		askServing(ctx, o.Serving, tell)
 		select {
 		case <-tick.C:
+		case <-changed:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// askServing tells the answer of serving. One that is late is a no, and waited for.
+func askServing(ctx context.Context, serving func() error, tell func(error)) {
+	answer := make(chan error, 1)
+	go func() { answer <- serving() }()
+	late := time.NewTimer(answerWithin)
+	defer late.Stop()
+	select {
+	case err := <-answer:
+		tell(err)
+	case <-late.C:
+		tell(errNoAnswer)
+		select {
+		case <-answer: // Too late to be true now: ask again.
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
 	}
 }

@@ -22,11 +22,14 @@ type Server struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 	err    error
+	// said is closed by the next Say.
+	saying sync.Mutex
+	said   chan struct{}
 }
 
 // NewServer starts the named server in runDir. It serves until it is told otherwise.
 func NewServer(t *testing.T, runDir, name string) *Server {
-	s := &Server{t: t, socket: wire.Socket(runDir, name)}
+	s := &Server{t: t, socket: wire.Socket(runDir, name), said: make(chan struct{})}
 	s.Start()
 	t.Cleanup(s.End)
 	return s
@@ -40,7 +43,7 @@ func (s *Server) Start() {
 	s.stop, s.ended = stop, ended
 	go func() {
 		defer close(ended)
-		if err := edge.ServeHealth(ctx, s.socket, s.why, s.why, nil); err != nil {
+		if err := edge.ServeHealth(ctx, s.socket, s.why, nil, edge.Question{Path: edge.ServesPath, Why: s.why, Changed: s.changed}); err != nil {
 			s.t.Error(err)
 		}
 	}()
@@ -59,6 +62,16 @@ func (s *Server) Say(err error) {
 	s.Answers.Lock()
 	defer s.Answers.Unlock()
 	s.err = err
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	close(s.said)
+	s.said = make(chan struct{})
+}
+
+func (s *Server) changed() <-chan struct{} {
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	return s.said
 }
 
 func (s *Server) why() error {

@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"network/explain":     {"network"},
 	"network/dhcp":        {"network"},
 	"network/dns":         {"network"},
-	"edge":                {"network", "edge/wire"},
+	"edge":                {"network", "edge/device", "edge/wire"},
 	"edge/acd":            {"network", "edge", "edge/device"},
 	"edge/agent":          {"network", "network/dns", "edge", "edge/device", "edge/failover", "edge/wire", "envoy"},
 	"edge/device":         {},
@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"hcp":                 {"network", "hcp/settings", "hcp/nad", "edge/wire"},
 	"controllers/rollout": {},
 	"controllers":         {"network", "network/explain", "hcp", "hcp/settings", "envoy", "controllers/rollout", "edge/wire"},
-	"cmd/oooi":            {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/acd", "edge/agent", "edge/failover", "edge/wire", "envoy", "hcp", "hcp/settings", "controllers"},
+	"cmd/oooi":            {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/acd", "edge/agent", "edge/device", "edge/failover", "edge/wire", "envoy", "hcp", "hcp/settings", "controllers"},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.
