@@ -32,7 +32,10 @@ func (d *demo) summary(ctx context.Context) error {
 	}
 	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\nHOSTED CLUSTER\t%s\t%s\n", plan.Cluster, plan.Cluster.Domain)
-	fmt.Fprintf(t, "CONDITION\t%s=%s %s\t%s\n", "NetworkReady", condition.Status, condition.Reason, condition.Message)
+	fmt.Fprintf(t, "CONDITION\tNetworkReady=%s\t%s\n", condition.Status, condition.Reason)
+	for line := range strings.Lines(condition.Message) {
+		fmt.Fprintf(t, "\t\t%s\n", strings.TrimSpace(line))
+	}
 	for _, n := range plan.Networks {
 		networkRows(t, n)
 	}
