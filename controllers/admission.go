@@ -56,14 +56,14 @@ type admission struct {
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (*admission) NeedLeaderElection() bool { return true }
 
-// Start implements manager.Runnable. Without the policy everything is served, so
-// a failure is said and tried again.
+// Start implements manager.Runnable. Everything is served without the policy, so a
+// failure is logged and retried.
 func (a *admission) Start(ctx context.Context) error {
 	tick := time.NewTicker(resyncReady)
 	defer tick.Stop()
 	for {
 		if err := a.keep(ctx); err != nil && ctx.Err() == nil {
-			a.log.Error(err, "edges can write any Lease where they run until this is mended", "policy", leasePolicy)
+			a.log.Error(err, "cannot apply the admission policy: edges can write any Lease in their namespace", "policy", leasePolicy)
 		}
 		select {
 		case <-ctx.Done():

@@ -60,8 +60,8 @@ func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApply
 		WithSubjects(rbacv1ac.Subject().WithKind(rbacv1.ServiceAccountKind).WithName(account).WithNamespace(accountNS))
 }
 
-// sibling is the definition by which edges join n with addresses, beside the
-// one that its machines use.
+// sibling is the edge NAD: edges join n with addresses through it. VMs use the
+// original NAD.
 func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.SiblingConfig}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))

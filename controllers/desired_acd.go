@@ -1,6 +1,5 @@
-// This file decides the Deployment whose pod is the first on a network: it asks
-// whether anybody has the addresses that the edges are to hold. It is pure. When
-// it is made, and when it goes, is decided in hostedcluster_ask.go.
+// This file decides the Deployment of the address conflict detection (ACD), whose pod
+// is the first on a network. It is pure. Package rollout decides when it runs.
 
 package controllers
 
@@ -15,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// acdDeployment holds one address only, by which it asks for the others. They stand
-// in an annotation, so that other addresses are another pod's, and an answer is never
-// taken for another question's.
+// acdDeployment has a pod with one address, which probes for the others. These stand in
+// an annotation: for other addresses the pod is recreated, so that no report is about
+// addresses that it did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), wire.ACD)
 	var asked []string

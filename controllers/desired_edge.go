@@ -1,5 +1,5 @@
 // This file decides the Deployment of one edge. It is pure. What the servers in
-// the pod serve they read from the plan, so the pod is made anew only when its
+// the pod serve they read from the plan, so the pod is recreated only when its
 // addresses, its network or its images change.
 
 package controllers
@@ -37,8 +37,8 @@ const (
 	askGraceSeconds = 5
 )
 
-// edgeDeployment says by an annotation which pod it is of, so that it is known of
-// one that runs whether it would be made anew.
+// edgeDeployment has a hash of its pod template in an annotation. By it the operator
+// knows whether applying the Deployment recreates the pod.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	return deploymentOf(w, n, wire.EdgeDeploymentName(n, e), ns, wire.EdgeLabels(n, e), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
@@ -54,7 +54,7 @@ func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns st
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
 // deploymentOf is of one pod at most, as two must never hold the same addresses. A
-// node that comes, goes or gets an address makes no pod anew: which nodes it keeps
+// node that is added, removed or gets an address recreates no pod: which nodes it keeps
 // away from is no part of what it is known by, and stays as it is until something
 // else changes.
 func deploymentOf(w world, n network.Network, name, ns string, labels map[string]string, template templateOf) *appsv1ac.DeploymentApplyConfiguration {

@@ -1,6 +1,6 @@
-// This file reads who is behind addresses that edges dial: the management
-// cluster's API server, and Services whose endpoints somebody wrote by hand. It
-// decides nothing about who may be dialled.
+// This file reads the endpoints of addresses that edges dial: of the management
+// cluster's API server, and of Services without a selector. It does not decide which
+// of them edges may dial.
 
 package controllers
 
@@ -33,7 +33,7 @@ func onlyAPIServer() cache.ByObject {
 	}}
 }
 
-// everyCluster is asked to look again: the API server is the same for all.
+// everyCluster is reconciled: all share one API server.
 func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
 }
@@ -41,9 +41,9 @@ func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconc
 // A servicePort is one port of a Service, by names.
 type servicePort struct{ service, port string }
 
-// gatherBehind reads where the API servers listen, and who is behind Services that
-// select no pods.
-func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
+// gatherEndpoints reads where the API servers listen, and the endpoints of Services
+// that select no pods.
+func (r *Reconciler) gatherEndpoints(ctx context.Context, w *world) error {
 	slice := discoveryv1.EndpointSlice{}
 	if err := client.IgnoreNotFound(r.Client.Get(ctx, apiServerSlice, &slice)); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (r *Reconciler) gatherBehind(ctx context.Context, w *world) error {
 	}
 	sortPlaces(w.apiServers)
 	if len(w.apiServers) == 0 {
-		// An API server that stops takes its address away: the last one's goes
-		// with it, and comes back. What we made then stays as it is.
+		// An API server that stops removes its address, the last one too, and adds it
+		// again later. Until then the existing policy stays.
 		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == networkPolicyKind })
 	}
 	w.byHand = map[servicePort][]netip.AddrPort{}

@@ -1,6 +1,6 @@
-// This file begins to watch each kind once the cluster knows it, so that the
-// operator can be installed before HyperShift, KubeVirt or Routes are. It never
-// ends a watch: a kind that goes away comes back under the same one.
+// This file starts the watch of each kind once the cluster has it, so that the
+// operator can be installed before HyperShift, KubeVirt or Routes are. It never ends a
+// watch: a kind that is removed and installed again uses the same one.
 
 package controllers
 
@@ -22,11 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// lookForKinds is how often it is asked whether a missing kind has appeared.
+// lookForKinds is how often missing kinds are looked up.
 const lookForKinds = 5 * time.Second
 
 // SetupWithManager adds the controller to mgr. It works once HyperShift's kinds
-// are there, and goes on as further ones appear.
+// exist, and watches further ones as they appear.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	name := r.Options.ControllerName
 	if name == "" {
@@ -76,12 +76,12 @@ func (k *kinds) Start(ctx context.Context) error {
 			return err
 		}
 		if len(names) == 0 {
-			k.log.Info("every kind is there and watched")
+			k.log.Info("all kinds are watched")
 			return nil
 		}
 		if s := strings.Join(names, ", "); s != said {
 			said = s
-			k.log.Info("the cluster does not know these kinds yet; work that needs them begins when they appear", "missing", names)
+			k.log.Info("kinds are missing, waiting for them", "missing", names)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func (k *kinds) look() ([]string, error) {
 		}
 		there, err := k.there(gvk)
 		if err != nil {
-			k.log.Error(err, "asking the API server for a kind", "kind", gvk.Kind)
+			k.log.Error(err, "cannot look up a kind", "kind", gvk.Kind)
 		}
 		k.metrics.watched(gvk.Kind, there)
 		if !there {

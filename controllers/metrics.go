@@ -1,4 +1,4 @@
-// This file holds what is counted about hosted clusters. It decides nothing.
+// This file holds the metrics of hosted clusters. It decides nothing.
 
 package controllers
 
@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Metrics of the controllers. None has a label that machines or their users
-// choose.
+// Metrics of the controllers. VMs and their users choose the value of no label.
 type Metrics struct {
 	ready   *prometheus.GaugeVec
 	problem *prometheus.GaugeVec
@@ -42,7 +41,7 @@ func (m *Metrics) watched(kind string, yes bool) {
 	}
 }
 
-// observe replaces what is said of one cluster.
+// observe replaces the metrics of one cluster.
 func (m *Metrics) observe(w world, d decision, v verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
 	m.forget(key)

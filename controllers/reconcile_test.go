@@ -110,7 +110,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
 	g.Expect(names()).To(ConsistOf(append(always, "Deployment "+wire.ACDDeploymentName(h.network("vlan100")))))
-	g.Expect(h.condition(t).Message).To(ContainSubstring("looks whether the addresses are free"))
+	g.Expect(h.condition(t).Message).To(ContainSubstring("checking for address conflicts"))
 	g.Expect(h.plan(t)).To(And(ContainSubstring(`"203.0.113.10"`), ContainSubstring("oauth-clusters-optin.apps.mgmt.example.com")))
 	h.edgeServes(t)
 	h.wellServed(t)

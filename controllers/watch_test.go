@@ -62,6 +62,6 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 		before := &hyperv1.HostedCluster{}
 		after := before.DeepCopy()
 		c.change(after)
-		NewWithT(t).Expect(concernsNeighbours.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.news), what)
+		NewWithT(t).Expect(concernsNeighbors.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.news), what)
 	}
 }

@@ -1,5 +1,5 @@
-// This file holds every read: what there is to know about one hosted cluster
-// now. It decides nothing, and never reads a Secret.
+// This file holds every read about one hosted cluster. It decides nothing, and never
+// reads a Secret.
 
 package controllers
 
@@ -60,24 +60,24 @@ type world struct {
 	// HyperShift has not made it.
 	controlPlane *metav1.PartialObjectMetadata
 	// binding gives the operator ControlPlaneRole in the control plane
-	// namespace. Where it is nil, nothing of ours can be there.
+	// namespace. Nil: no object of ours can exist there.
 	binding *metav1.PartialObjectMetadata
 	// owned is everything else of ours in the control plane namespace.
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
 	edges []Edge
-	// reports are what edges told, of any network and edge: stale ones too.
+	// reports are those of all networks and edges, stale ones included.
 	reports []reported
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
-	// unread says which plan in force can't be read, here or at a neighbour.
+	// unread are problems: plans in force that cannot be read, here or at a neighbor.
 	unread network.Problems
 	// neighbours are the other hosted clusters on its segments, by name.
 	neighbours []network.OtherCluster
 	// apiServers are the addresses behind the management cluster's own API. Empty
 	// where they are not known.
 	apiServers []netip.AddrPort
-	// byHand is who is behind Services that select no pods.
+	// byHand are the endpoints of Services that select no pods.
 	byHand map[servicePort][]netip.AddrPort
 }
 
@@ -107,7 +107,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (worl
 	return w, nil
 }
 
-// gatherOwned reads what we made, from the API server: an object made a moment
+// gatherOwned reads our objects from the API server: one created a moment
 // ago must not be missed when everything is removed.
 func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
@@ -154,8 +154,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	return nil
 }
 
-// reports are what edges told, among what is ours. What can't be read was told by
-// nobody.
+// reports are those among our objects. A report that cannot be read does not count.
 func reports(owned []metav1.PartialObjectMetadata) []reported {
 	var out []reported
 	for _, o := range owned {
@@ -185,7 +184,7 @@ func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan
 	return p, fault, nil
 }
 
-// ownedByName is the object where it is there and ours, or nothing.
+// ownedByName is the object if it exists and has our labels, else nothing.
 func (r *Reconciler) ownedByName(ctx context.Context, kind schema.GroupVersionKind, ns, name string) ([]metav1.PartialObjectMetadata, error) {
 	o := metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(kind)
@@ -219,16 +218,16 @@ func (r *Reconciler) gatherInput(ctx context.Context, w *world) error {
 	if err := r.gatherGuestIngress(ctx, w); err != nil {
 		return err
 	}
-	if err := r.gatherSurroundings(ctx, w); err != nil {
+	if err := r.gatherEnvironment(ctx, w); err != nil {
 		return err
 	}
-	if err := r.gatherBehind(ctx, w); err != nil {
+	if err := r.gatherEndpoints(ctx, w); err != nil {
 		return err
 	}
-	return r.gatherNeighbours(ctx, w)
+	return r.gatherNeighbors(ctx, w)
 }
 
-// gatherAttached reads what says which segments o's machines are on.
+// gatherAttached reads which networks o's VMs are on.
 func (r *Reconciler) gatherAttached(ctx context.Context, o *hcp.Objects) error {
 	hc := o.HostedCluster
 	pools := &hyperv1.NodePoolList{}
@@ -265,7 +264,7 @@ func (r *Reconciler) gatherDefinitions(ctx context.Context, o *hcp.Objects) erro
 	return nil
 }
 
-// gatherPublished reads what says how o's control plane is published.
+// gatherPublished reads how o's control plane is published.
 func (r *Reconciler) gatherPublished(ctx context.Context, o *hcp.Objects) error {
 	ns := client.InNamespace(hcp.ControlPlaneNamespace(o.HostedCluster))
 	routes, services := &routev1.RouteList{}, &corev1.ServiceList{}
@@ -294,8 +293,8 @@ func (r *Reconciler) gatherGuestIngress(ctx context.Context, w *world) error {
 	return nil
 }
 
-// gatherSurroundings reads what is the same for every hosted cluster.
-func (r *Reconciler) gatherSurroundings(ctx context.Context, w *world) error {
+// gatherEnvironment reads what all hosted clusters share.
+func (r *Reconciler) gatherEnvironment(ctx context.Context, w *world) error {
 	nodes := &corev1.NodeList{}
 	if err := r.Client.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return err

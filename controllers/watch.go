@@ -102,9 +102,9 @@ func (r *Reconciler) watches() []watch {
 	}
 	return []watch{
 		{&hyperv1.HostedCluster{}, itself, []predicate.Predicate{concerned}},
-		{&hyperv1.HostedCluster{}, r.besideHostedCluster, []predicate.Predicate{concernsNeighbours}},
+		{&hyperv1.HostedCluster{}, r.besideHostedCluster, []predicate.Predicate{concernsNeighbors}},
 		{&hyperv1.NodePool{}, r.ofNodePool, nil},
-		{&hyperv1.NodePool{}, r.besideNodePool, []predicate.Predicate{concernsNeighbours}},
+		{&hyperv1.NodePool{}, r.besideNodePool, []predicate.Predicate{concernsNeighbors}},
 		{controlPlane, inNamespace, []predicate.Predicate{comesOrGoes}},
 		{&nadv1.NetworkAttachmentDefinition{}, r.ofDefinition, nil},
 		{&routev1.Route{}, inNamespace, nil},

@@ -1,11 +1,10 @@
-// Package controllers is where HostedClusters meet the API server: it reads
-// what a cluster's network is derived from, applies what the plan asks for, and
-// says on the HostedCluster how that went. What is served is decided elsewhere
-// (hcp, network); what the objects look like is decided by the pure functions
-// in desired*.go.
+// Package controllers connects HostedClusters with the API server. Reconcile gathers
+// what a cluster's network is derived from (gather.go), decides (decide.go), applies
+// (apply.go) and reports (report.go). Packages hcp and network decide what is served,
+// package rollout which edges change now, and desired*.go what the objects look like.
 //
-// It never updates a HostedCluster or a NodePool beyond one condition of its
-// own, sets no finalizer, makes no Role and no Route, and reads no Secret.
+// It writes one condition of a HostedCluster and nothing else of it or of a NodePool.
+// It sets no finalizer, creates no Role and no Route, and reads no Secret.
 package controllers
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// How long until a cluster is looked at again though nothing was heard of it.
+// How long until a cluster is reconciled again although no watch reported a change.
 const (
 	// resyncReady restores what is not watched: the objects of ours of which the
 	// operator may not read all others of their kind.
@@ -33,12 +32,12 @@ const (
 	// resyncManualEndpoints is how soon endpoints are read again that someone writes
 	// by hand, and that no watch covers.
 	resyncManualEndpoints = 30 * time.Second
-	// whilePaused is how late the end of a pause may be seen.
+	// whilePaused is how late the end of a pause may be noticed.
 	whilePaused = time.Minute
-	// whileRemoving is how often it is looked for what a stopping edge still
+	// whileRemoving is how soon to look for Leases that a terminating edge still
 	// wrote.
 	whileRemoving = 2 * time.Second
-	// whileBinding is how long the API server gets to hear of our own rights.
+	// whileBinding is how long the API server has to notice the operator's new rights.
 	whileBinding = 100 * time.Millisecond
 )
 
@@ -70,12 +69,12 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	// plans tells of HostedClusters whose plan in force changed. Nil: nobody is told.
+	// plans receives HostedClusters whose plan in force changed. Nil: none is sent.
 	plans chan event.GenericEvent
 }
 
 // Reconcile brings one hosted cluster to what it asks for. An error is the API
-// server's, to be tried again; what a user can mend is said in the condition.
+// server's, and is retried. What a user can fix is in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	w, err := r.gather(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -104,8 +103,8 @@ func (r *Reconciler) carryOut(ctx context.Context, w world) (ctrl.Result, error)
 	return ctrl.Result{RequeueAfter: a.again}, r.report(ctx, w, d, a)
 }
 
-// refused says whether the API server will not take what was written, however
-// often it is tried.
+// refused says whether the API server rejects what was written, however often it is
+// retried.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -1,6 +1,6 @@
-// This file holds every write but the condition's: server-side apply by one
-// field owner, and removal of what is ours and no longer desired. It decides
-// nothing but the order, and never touches what does not carry our labels.
+// This file holds every write except that of the condition: server-side apply by one
+// field owner, and removal of our objects that are not desired any more. It decides
+// only the order, and never touches an object without our labels.
 
 package controllers
 
@@ -26,7 +26,7 @@ import (
 type outcome struct {
 	// edges are all Deployments of ours that stay, as the API server has them now.
 	edges []Edge
-	// unfinished says that the decision is not carried out to its end.
+	// unfinished says that the decision is not fully carried out yet.
 	unfinished bool
 	again      time.Duration
 }
@@ -121,7 +121,7 @@ func (w world) holds(u *unstructured.Unstructured) bool {
 	})
 }
 
-// obsolete are the objects of ours that d does not ask for. Leases are asked for
+// obsolete are the objects of ours that d does not want. Leases are wanted
 // by their network, as the edges write them, and reports by their edge.
 func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	networks, reporters := map[string]bool{}, map[string]bool{}
@@ -146,7 +146,8 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	})
 }
 
-// reporter is who writes a report, by the labels of either: edge 0 asks.
+// reporter identifies the writer of a report, by the labels of either. Edge 0 is the
+// address conflict detection.
 func reporter(labels map[string]string) string {
 	return labels[wire.LabelNetwork] + "/" + cmp.Or(labels[wire.LabelEdge], "0")
 }

@@ -1,6 +1,6 @@
-// This file reads the hosted clusters that are on a segment with one, and decides
-// which changes of one are news to the others. What they do to each other is
-// decided in network.
+// This file reads the hosted clusters that share a network with one, and decides which
+// changes of one lead to a reconcile of the others. Package network decides how they
+// share it.
 
 package controllers
 
@@ -23,10 +23,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// gatherNeighbours reads what the hosted clusters on w's segments ask for, and
+// gatherNeighbors reads what the hosted clusters on w's segments ask for, and
 // what is in force there. One that opted out or is being deleted counts as long as
 // something of it runs.
-func (r *Reconciler) gatherNeighbours(ctx context.Context, w *world) error {
+func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 	all := &hyperv1.HostedClusterList{}
 	if err := present(r.Client.List(ctx, all, client.UnsafeDisableDeepCopy)); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (r *Reconciler) gatherNeighbours(ctx context.Context, w *world) error {
 }
 
 // servedIn is the plan in force in ns, where we have any rights at all only once
-// something of ours was to be there.
+// an object of ours was to be created.
 func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, network.Problems, error) {
 	binding, err := r.ownedByName(ctx, roleBindingKind, ns, ControlPlaneRole)
 	if err != nil || len(binding) == 0 {
@@ -71,13 +71,13 @@ func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, net
 	return r.planInForce(ctx, ns)
 }
 
-// meet says whether a and b have a segment in common.
+// meet says whether a and b have a network in common.
 func meet(a, b []network.Attachment) bool {
 	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }
 
-// beside are the clusters of ours on a segment with o, and those that gave way to
-// somebody: they may have waited for this.
+// beside are the clusters that share a network with o, and those that another cluster
+// blocks: they may wait for this change.
 func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Request {
 	if err := r.gatherDefinitions(ctx, &o); err != nil {
 		return nil
@@ -92,7 +92,8 @@ func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Requ
 	})
 }
 
-// besideHostedCluster: what one that is gone was attached to, nobody knows any more.
+// besideHostedCluster are the neighbors of o, or all clusters if o was deleted: its
+// networks are not known any more.
 func (r *Reconciler) besideHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	hc := &hyperv1.HostedCluster{}
 	if apierrors.IsNotFound(r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)) {
@@ -116,32 +117,32 @@ func (r *Reconciler) besideNodePool(ctx context.Context, o client.Object) []reco
 	return r.beside(ctx, hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np}})
 }
 
-// concernsNeighbours passes what may change which addresses a cluster wants or has. A
+// concernsNeighbors passes what may change which addresses a cluster wants or has. A
 // changed plan is told by planChanged. What exists when the operator starts is
 // reconciled anyway.
-var concernsNeighbours = predicate.Funcs{
+var concernsNeighbors = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
 		return before.GetGeneration() != after.GetGeneration() || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
-			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || neighbourStatusOf(before) != neighbourStatusOf(after)
+			before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() || neighborStatusOf(before) != neighborStatusOf(after)
 	},
 }
 
-// A neighbourStatus is what the status of a HostedCluster says that its neighbours go by.
-type neighbourStatus struct {
+// A neighborStatus is what the status of a HostedCluster says that its neighbors depend on.
+type neighborStatus struct {
 	api        hyperv1.APIEndpoint
 	ready      metav1.ConditionStatus
 	reason     string
 	generation int64
 }
 
-func neighbourStatusOf(o client.Object) neighbourStatus {
+func neighborStatusOf(o client.Object) neighborStatus {
 	hc, ok := o.(*hyperv1.HostedCluster)
 	if !ok {
-		return neighbourStatus{}
+		return neighborStatus{}
 	}
-	s := neighbourStatus{api: hc.Status.ControlPlaneEndpoint}
+	s := neighborStatus{api: hc.Status.ControlPlaneEndpoint}
 	if c := conditionOf(hc); c != nil {
 		s.ready, s.reason, s.generation = c.Status, c.Reason, c.ObservedGeneration
 	}

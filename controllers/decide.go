@@ -21,11 +21,11 @@ type action int
 const (
 	// ignore: nothing is written at all (it is paused, or going).
 	ignore action = iota
-	// leave: what is there stays as it is, and the condition says why.
+	// leave: existing objects stay as they are. The condition has the reason.
 	leave
 	// serve: the desired objects are applied, all others of ours removed.
 	serve
-	// remove: everything of ours goes, the condition too.
+	// remove: all our objects and the condition are removed.
 	remove
 )
 
@@ -45,13 +45,13 @@ type decision struct {
 	// disruptions are announced with the write that makes them.
 	disruptions []disruption
 	again       time.Duration
-	// err is a mistake of ours: the plan is not one that may be served.
+	// err is a bug in the operator: the plan breaks its own rules.
 	err error
 }
 
-// A reported is what one edge told, or the pod that asks before there are edges.
+// A reported is the report of one edge, or of the address conflict detection.
 type reported struct {
-	// network is the edge's network as its label says it (wire.NetworkLabel).
+	// network is the value of the network's label (wire.NetworkLabel).
 	network string
 	network.Report
 }
@@ -60,7 +60,7 @@ func decide(w world, o Options, now time.Time) decision {
 	hc := w.HostedCluster
 	switch {
 	case !hc.DeletionTimestamp.IsZero():
-		// The owner reference and the namespace's end take everything of ours.
+		// All our objects are deleted with their owner and the namespace.
 		return decision{action: ignore}
 	case hcp.Paused(hc, now):
 		return decision{action: ignore, again: whilePaused}
@@ -85,7 +85,7 @@ func decide(w world, o Options, now time.Time) decision {
 		d.action = leave
 		return d
 	}
-	// What is seen where edges run is said, and changes nothing of the plan.
+	// What edges report is a problem at most. It never changes the plan.
 	d.rollouts = w.roll(plan, o, now)
 	d.problems = slices.Concat(d.problems, w.reportedProblems(d, now))
 	d.desired = desired(w, plan, d.rollouts)
@@ -97,7 +97,7 @@ func decide(w world, o Options, now time.Time) decision {
 // maxPlan in bytes keeps room below what a ConfigMap may have (1 MiB).
 const maxPlan = 900 << 10
 
-// tooLarge says that nobody could store p.
+// tooLarge is a problem where p does not fit into a ConfigMap.
 func tooLarge(p network.Plan) network.Problems {
 	size := len(p.JSON())
 	if size <= maxPlan {
