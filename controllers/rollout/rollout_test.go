@@ -1,0 +1,69 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTable is the table of the package's doc comment: its rows are the peer, its
+// columns the edge.
+func TestTable(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	with := func(version string, health Health) Seen {
+		s := Seen{Exists: true, Observed: true, Version: version, Created: ago(48 * time.Hour), Progress: Complete, Since: ago(time.Hour)}
+		switch health {
+		case Serving:
+			s.Available = true
+		case Starting:
+			s.Unavailable, s.Progress, s.Since, s.Progressed = true, Unknown, ago(time.Minute), ago(time.Minute)
+		case Failed:
+			s.Unavailable, s.Progress, s.Progressed = true, Exceeded, ago(time.Hour).Add(Deadline)
+		case Stuck:
+			s.Unavailable = true
+		}
+		return s
+	}
+	edges := []Seen{{}, with("old", Serving), with("old", Starting)}
+	for name, c := range map[string]struct {
+		peer Seen
+		want [3]Action
+	}{
+		"Absent": {Seen{}, [3]Action{Create, Hold, Hold}},
+		// The peer's turn is first, so it is "recreated now" in the other two columns.
+		"Legacy":           {with("", Stuck), [3]Action{Hold, Hold, Recreate}},
+		"Current Serving":  {with("new", Serving), [3]Action{Create, Recreate, Recreate}},
+		"Current Starting": {with("new", Starting), [3]Action{Create, Hold, Hold}},
+		"Current Failed":   {with("new", Failed), [3]Action{Create, Hold, Recreate}},
+		"Current Stuck":    {with("new", Stuck), [3]Action{Create, Recreate, Recreate}},
+	} {
+		for i, e := range edges {
+			d := Next(Network{Check: Check{Owned: true}, Edges: []Edge{{Name: "edge", Wanted: "new", Seen: e}, {Name: "peer", Wanted: "new", Seen: c.peer}}}, now)
+			if got := d.Steps[0].Action; got != c.want[i] {
+				t.Errorf("the peer is %s, the edge %s: %s, not %s", name, d.Steps[0].Health, got, c.want[i])
+			}
+		}
+	}
+}
+
+// TestUnwantedEdges is the second table: which edge stays until a wanted one replaces
+// it.
+func TestUnwantedEdges(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	serves := Seen{Exists: true, Version: "v", Observed: true, Available: true}
+	unwanted := Edge{Name: "unwanted", Seen: serves}
+	for name, c := range map[string]struct {
+		wanted []Edge
+		action Action
+	}{
+		"replaced":           {[]Edge{{Name: "e", Wanted: "v", Seen: serves}}, Remove},
+		"not yet":            {[]Edge{{Name: "e", Wanted: "v"}}, Keep},
+		"its turn comes":     {[]Edge{{Name: "e", Wanted: "w", Seen: serves}}, Keep},
+		"network is retired": {nil, Remove},
+	} {
+		d := Next(Network{Edges: append(c.wanted, unwanted)}, now)
+		if got := d.Steps[len(d.Steps)-1].Action; got != c.action {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
