@@ -161,7 +161,7 @@ func toOutside(plan network.Plan) []*egressRule {
 	direct, ofNodes := map[uint16]bool{}, map[uint16]bool{}
 	proxies := map[string]bool{}
 	for _, n := range plan.Networks {
-		places, nodes = append(places, n.Elsewhere...), append(nodes, n.ElsewhereNodes...)
+		places, nodes = append(places, n.ReservedDestinations...), append(nodes, n.ReservedNodes...)
 		for _, b := range n.Backends {
 			switch {
 			case b.Kind != network.BackendOutside:

@@ -335,8 +335,8 @@ func TestWhatIsInsideIsNeverDialled(t *testing.T) {
 		mirror.Name, mirror.Port = "mirror", 5000
 		kubelet.Name, kubelet.Port = "kubelet", 10250
 		n := behind(images, mirror, kubelet, network.Backend{Name: "kube-apiserver:6443", ClusterIP: netip.MustParseAddr("10.96.9.9")})
-		n.Elsewhere = []netip.Prefix{netip.MustParsePrefix("10.128.0.0/23")}
-		n.ElsewhereNodes = []netip.Prefix{netip.MustParsePrefix("10.0.0.11/32")}
+		n.ReservedDestinations = []netip.Prefix{netip.MustParsePrefix("10.128.0.0/23")}
+		n.ReservedNodes = []netip.Prefix{netip.MustParsePrefix("10.0.0.11/32")}
 		r := &resolver{says: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "10.0.0.11", "10.0.0.12", "198.51.100.1")}}
 		b, end := backends(t, r, "", n)
 		synctest.Wait()

@@ -191,7 +191,7 @@ func inside(n network.Network, a netip.Addr, port uint16) bool {
 		}
 	}
 	holds := func(p netip.Prefix) bool { return p.Contains(a) }
-	return slices.ContainsFunc(n.Elsewhere, holds) || network.NodesOwn(port) && slices.ContainsFunc(n.ElsewhereNodes, holds)
+	return slices.ContainsFunc(n.ReservedDestinations, holds) || network.NodesOwn(port) && slices.ContainsFunc(n.ReservedNodes, holds)
 }
 
 // holds says whether edges of n hold a, or may come to.

@@ -141,7 +141,7 @@ func definition(o Objects, a network.Attachment) (nadv1.NetworkAttachmentDefinit
 }
 
 // Definitions are the NetworkAttachmentDefinitions that o's NodePools name,
-// sorted: what a caller must read for Intent.
+// sorted: what a caller must read for Translate.
 func Definitions(o Objects) []network.Attachment {
 	seen := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {

@@ -27,7 +27,7 @@ func edgeCount(hc *hyperv1.HostedCluster, s settings.Values) int {
 
 // EdgeNodeSelector is the labels of the nodes that edges run on, false where
 // nobody said: then it is what the NodePools select. What can't be read is said
-// by Intent, and counts for nothing here.
+// by Translate, and counts for nothing here.
 func EdgeNodeSelector(o Objects) (map[string]string, bool) {
 	s, _ := clusterSettings(o.HostedCluster)
 	return maps.Clone(s.EdgeNodes), s.EdgeNodes != nil

@@ -86,7 +86,7 @@ func podNetworks(n corev1.Node) []netip.Prefix {
 	return out
 }
 
-// NodeAnnotations are those of n that Intent reads.
+// NodeAnnotations are those of n that Translate reads.
 func NodeAnnotations(n *corev1.Node) map[string]string {
 	if v, ok := n.Annotations[nodeSubnetsAnnotation]; ok {
 		return map[string]string{nodeSubnetsAnnotation: v}

@@ -1,7 +1,10 @@
 package network_test
 
 import (
+	"errors"
+	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,26 +13,95 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestPlanOfTheFirstVersion: what an older version stored is in force after an
-// upgrade, with all that its edges ran.
-func TestPlanOfTheFirstVersion(t *testing.T) {
+// TestPlansOfEveryFormat: what an older version stored is in force after an upgrade,
+// with all that its edges ran.
+func TestPlansOfEveryFormat(t *testing.T) {
+	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	formats := map[string]func(Gomega, network.Plan){
+		"0-without-services.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Version).To(Equal(network.UnversionedPlan))
+			g.Expect(p.Networks[0].Services).To(Equal(all), "edges ran all of them")
+			g.Expect(p.Networks[0].PublishedAddresses).To(HaveExactElements(netip.MustParseAddr("10.240.0.200")))
+		},
+		"0-with-relays.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Networks[0].Services).To(Equal(all))
+			g.Expect(p.Networks[0].DHCP.Relays).To(HaveExactElements(netip.MustParseAddr("192.168.7.1")))
+			g.Expect(p.Networks[0].Backends).To(HaveExactElements(HaveField("Kind", network.BackendPods)), "there were no others")
+			g.Expect(p.Networks[1].Services).To(HaveExactElements(network.ServiceDHCP), "VMs get an address only")
+		},
+		"0-with-services.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDNS, network.ServiceProxy))
+			g.Expect(p.Networks[0].DHCP.Range).To(BeZero(), "DHCP is not ours")
+			g.Expect(p.Networks[0].Backends[1]).To(Equal(network.Backend{Kind: network.BackendOutside, Name: "quay.io:443", Host: "quay.io", Port: 443, HTTPProxy: "10.0.0.9:3128"}))
+			g.Expect(p.Networks[0].ReservedDestinations).To(HaveExactElements(netip.MustParsePrefix("10.128.0.0/14")))
+			g.Expect(p.Networks[0].ReservedNodes).To(HaveExactElements(netip.MustParsePrefix("10.0.0.5/32")))
+			g.Expect(p.Endpoints).To(HaveExactElements(HaveField("Name", "ignition-server")))
+			g.Expect(p.Networks[0].Placement).To(BeZero(), "not decided in the plan then")
+		},
+		"1.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Version).To(Equal(network.CurrentPlanVersion))
+			g.Expect(p.Networks[0].Placement).To(Equal(network.Placement{
+				NodeSelectors: []map[string]string{{"vlan100": "yes"}},
+				Tolerations:   []network.Toleration{{Key: "infra", Operator: "Exists"}}, PriorityClass: "hypershift-api-critical"}))
+			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(3))
+		},
+	}
+	files, err := os.ReadDir("testdata/plans")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(files).To(HaveLen(len(formats)), "each file is a format")
+	for file, meant := range formats {
+		t.Run(file, func(t *testing.T) {
+			g := NewWithT(t)
+			plan, err := network.ReadPlan(storedPlan(t, file))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(plan.Validate()).To(Succeed(), "an edge reads it too")
+			g.Expect(plan.Networks[0].NextHop).To(Equal(netip.MustParseAddr("192.168.100.2")))
+			meant(g, plan)
+
+			again, err := network.ReadPlan(plan.JSON())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(again).To(Equal(plan))
+
+			in := asking(1, network.NetworkRequest{Attachment: plan.Networks[0].Attachment, Primary: true, CIDR: plan.Networks[0].CIDR})
+			in.InUse = []string{plan.Networks[0].Name}
+			now, problems := after(in, plan)
+			g.Expect(problems).To(BeEmpty())
+			g.Expect(now.Version).To(Equal(network.CurrentPlanVersion))
+			g.Expect(pinned(now.Networks[0])).To(Equal(pinned(plan.Networks[0])), "its addresses stay after an upgrade")
+		})
+	}
+}
+
+// TestPlanOfANewerVersion: what its fields mean is not known, so it is not taken for
+// one without networks, nor served in part.
+func TestPlanOfANewerVersion(t *testing.T) {
 	g := NewWithT(t)
-	stored, err := os.ReadFile("testdata/plan-first-version.json")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(stored)).NotTo(ContainSubstring(`"services"`))
+	newer := strings.Replace(string(storedPlan(t, "1.json")), `"version": 1`, `"version": 2`, 1)
+	_, err := network.ReadPlan([]byte(newer))
+	var is network.NewerPlanError
+	g.Expect(errors.As(err, &is)).To(BeTrue())
+	g.Expect(is.Version).To(BeEquivalentTo(2))
+	g.Expect(err).To(MatchError(ContainSubstring("version 2")))
+}
 
-	plan, err := network.ReadPlan(stored)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(plan.Networks).To(HaveExactElements(HaveField("Services", []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy})))
+func TestWhatIsNoPlan(t *testing.T) {
+	stored := string(storedPlan(t, "1.json"))
+	for name, text := range map[string]string{
+		"a number as text":   strings.Replace(stored, `"number": 1`, `"number": "1"`, 1),
+		"nothing":            "{}",
+		"a version as text":  strings.Replace(stored, `"version": 1`, `"version": "1"`, 1),
+		"a negative version": strings.Replace(stored, `"version": 1`, `"version": -1`, 1),
+	} {
+		_, err := network.ReadPlan([]byte(text))
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("not a plan")), name)
+	}
+}
 
-	g.Expect(plan.Validate()).To(Succeed(), "an edge reads it too")
-
-	plan, err = network.ReadPlan(plan.JSON())
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(plan.Networks).To(HaveLen(1))
-
-	_, err = network.ReadPlan([]byte(strings.Replace(string(stored), `"number": 1`, `"number": "1"`, 1)))
-	g.Expect(err).To(MatchError(ContainSubstring("not a plan")))
-	_, err = network.ReadPlan([]byte("{}"))
-	g.Expect(err).To(MatchError(ContainSubstring("not a plan")))
+func storedPlan(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "plans", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

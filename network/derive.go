@@ -107,7 +107,7 @@ func settled(in input) (Plan, Problems) {
 // out where it has an Error, and keeps nothing else from being served.
 func requested(in input) (Plan, Problems) {
 	var problems Problems
-	plan := Plan{Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
+	plan := Plan{Version: CurrentPlanVersion, Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
 	for _, s := range sortedRequests(in.Networks) {
 		if !s.CIDR.IsValid() {
 			problems = append(problems, cidrMissing(s, in.Networks))
@@ -180,7 +180,7 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
 		n.Listeners, n.Backends, ps = connections(n.ServiceAddress, in.Endpoints)
-		n.Elsewhere, n.ElsewhereNodes = keptFromOutside(n, in.Reserved)
+		n.ReservedDestinations, n.ReservedNodes = keptFromOutside(n, in.Reserved)
 		problems = append(problems, ps...)
 	}
 	if n.runs(ServiceDNS) {

@@ -1,23 +1,24 @@
 // Package network decides what is served to one hosted cluster on its isolated
-// networks. It turns an Intent (what the cluster's objects ask for, in our
-// words) into a Plan (what will be served), and says in Problems what keeps
-// the plan from being whole.
+// networks. Derive makes a Plan (what is served) and Problems (what keeps the plan
+// from being what the user asks) from a Request (what the user asks), Facts (what is
+// seen), the plan in force, and the other hosted clusters on the same networks.
 //
 // It is pure: standard library only, no I/O, no clock, no Kubernetes. The laws
-// of a plan, each held by a test:
+// of Derive, each held by a test:
 //
-//   - total: any Intent gives a Plan or Problems, never a panic
-//   - deterministic: equal intents, in whatever order, give equal bytes
-//   - stable: what is added later leaves every address as it was
-//   - valid: without blocking problems, Plan.Validate finds nothing
-//   - round-trips through JSON
+//   - total: any arguments give a Decision, never a panic
+//   - deterministic: equal arguments, in whatever order, give equal bytes
+//   - stable: later additions move no address, and addresses in use never move
+//   - idempotent: with its own plan in force, it decides the same plan
+//   - valid: without an Error, Plan.Validate finds nothing
+//   - the plan round-trips through JSON, and plans of earlier formats are read
 //   - self-contained: a server needs the plan and nothing else to start
 //
 // # Words
 //
-// A network is one layer-2 segment the cluster's virtual machines sit on. An
-// edge is one pod of ours on a network. Every edge of a network holds the next
-// hop (the address machines route by; nothing serves on it), the service
-// address (DNS and the published endpoints), every address HyperShift published
-// as a bare IP, and one address of its own.
+// A network is one isolated layer-2 network that VMs attach to, and what is served
+// on it. An edge is a pod of ours on a network. Every edge of a network holds the
+// next-hop VIP (the address that VMs route through; nothing serves on it), the
+// service VIP (DNS and the published endpoints), every address that HyperShift
+// published as a bare IP, and one edge address of its own.
 package network

@@ -11,11 +11,13 @@ import (
 
 // A Plan is everything that is served to one hosted cluster.
 //
-// It is built whole by NewPlan and never changed afterwards. Slices are sorted,
+// It is built whole by Derive and never changed afterwards. Slices are sorted,
 // so equal plans are equal bytes. It holds no secret and no Kubernetes type.
 type Plan struct {
-	Cluster  Cluster   `json:"cluster"`
-	Networks []Network `json:"networks"`
+	// Version of the format.
+	Version  PlanVersion `json:"version"`
+	Cluster  Cluster     `json:"cluster"`
+	Networks []Network   `json:"networks"`
 	// Endpoints that the networks' names and connections were made from: what a
 	// later look at the cluster can't make out is kept from here.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
@@ -52,12 +54,12 @@ type Network struct {
 	DNS       DNS        `json:"dns"`
 	Listeners []Listener `json:"listeners,omitempty"`
 	Backends  []Backend  `json:"backends,omitempty"`
-	// Elsewhere is inside the management cluster, and never dialled for a host
-	// outside; ElsewhereNodes are its nodes' addresses, of which the ports that
+	// ReservedDestinations are inside the management cluster, and never dialed for an
+	// external host; ReservedNodes are its nodes' addresses, of which the ports that
 	// nodes themselves listen at are not. Both sorted, and only where a backend is
 	// outside.
-	Elsewhere      []netip.Prefix `json:"elsewhere,omitempty"`
-	ElsewhereNodes []netip.Prefix `json:"elsewhereNodes,omitempty"`
+	ReservedDestinations []netip.Prefix `json:"elsewhere,omitempty"`
+	ReservedNodes        []netip.Prefix `json:"elsewhereNodes,omitempty"`
 }
 
 // A Service is one of the servers of an edge.

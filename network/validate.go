@@ -1,5 +1,5 @@
 // This file holds what is true of every plan that may be served. It finds our
-// own mistakes, not the user's: those are problems, found by NewPlan.
+// own mistakes, not the user's: those are problems, found by Derive.
 
 package network
 
