@@ -42,7 +42,7 @@ func (w world) inUse(n network.Network, now time.Time) []network.TakenAddress {
 	var out []network.TakenAddress
 	for _, r := range w.reports {
 		if r.network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
-			out = append(out, r.Taken...)
+			out = append(out, r.AddressesInUse...)
 		}
 	}
 	return out

@@ -175,7 +175,7 @@ func TestTakenAddress(t *testing.T) {
 	taken := func(t *testing.T) world {
 		w := askFirst(t, "two-edges")
 		w.created(2 * time.Minute)
-		w.reports = []reported{{"clusters.vlan100", network.Report{Taken: []network.TakenAddress{router}}}}
+		w.reports = []reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.TakenAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {
@@ -221,13 +221,13 @@ func TestTakenAddress(t *testing.T) {
 	})
 }
 
-// TestSlowTakeoverIsSaid: of an edge that there is, and nothing is held back.
-func TestSlowTakeoverIsSaid(t *testing.T) {
+// TestFailoverDegraded is reported for an edge that there is, and nothing is held back.
+func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.reports = []reported{
-		{"clusters.vlan100", network.Report{Edge: 2, SlowTakeover: "arp_announce is 2"}}, {"clusters.vlan100", network.Report{Edge: 1}},
-		{"clusters.gone", network.Report{Edge: 1, SlowTakeover: "x"}},
+		{"clusters.vlan100", network.Report{Edge: 2, FailoverDegraded: "arp_announce is 2"}}, {"clusters.vlan100", network.Report{Edge: 1}},
+		{"clusters.gone", network.Report{Edge: 1, FailoverDegraded: "x"}},
 	}
 	d := decide(w, testOptions, testNow)
 	var slow network.Problems

@@ -19,8 +19,8 @@ func (w world) reportedProblems(d decision, now time.Time) network.Problems {
 		ps = append(ps, n.TakenBy(w.inUse(n, now))...)
 		for _, e := range n.Edges {
 			for _, r := range w.reports {
-				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.SlowTakeover != "" {
-					ps = append(ps, n.Slow(e.Number, r.SlowTakeover))
+				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.FailoverDegraded != "" {
+					ps = append(ps, n.Slow(e.Number, r.FailoverDegraded))
 				}
 			}
 		}

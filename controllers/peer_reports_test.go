@@ -28,26 +28,26 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 	const label = "clusters.vlan100"
 	tells := func(edge int, sibling string) reported {
-		return reported{label, network.Report{Edge: edge, Sibling: sibling}}
+		return reported{label, network.Report{Edge: edge, Peer: sibling}}
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
 		edge   string
 		again  time.Duration
 	}{
-		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "serves")} }, "", resyncReady},
-		"neither does":              {func(w *world) { w.reports = []reported{tells(1, "lost"), tells(2, "lost")} }, "edge 1", rollout.PartitionInterval},
-		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, "serves"), tells(2, "lost")} }, "edge 2", rollout.PartitionInterval},
-		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Sibling: "lost"}}} }, "", resyncReady},
-		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, stopped) }, "", resyncReady},
-		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, "lost")}; w.set(second, readySince(time.Second)) }, "", rollout.PartitionInterval},
+		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerServing)} }, "", resyncReady},
+		"neither does":              {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)} }, "edge 1", rollout.PartitionInterval},
+		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)} }, "edge 2", rollout.PartitionInterval},
+		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}} }, "", resyncReady},
+		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable)}; w.set(second, stopped) }, "", resyncReady},
+		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable)}; w.set(second, readySince(time.Second)) }, "", rollout.PartitionInterval},
 		"both serve for long": {func(w *world) {
-			w.reports = []reported{tells(1, "lost")}
+			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.set(first, readySince(time.Hour))
 			w.set(second, readySince(rollout.Settled))
 		}, "edge 1", rollout.PartitionInterval},
 		"the other edge is to go": {func(w *world) {
-			w.reports = []reported{tells(1, "lost")}
+			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
 		}, "", resyncReady},
 	} {

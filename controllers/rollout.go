@@ -69,7 +69,7 @@ func (w world) rolloutEdges(r rolled) []rollout.Edge {
 			e.Seen = live.Seen
 			e.Seen.Drifted = drifted(live, u)
 			e.Seen.PeerLost = slices.ContainsFunc(w.reports, func(x reported) bool {
-				return x.network == live.Network && x.Edge == live.Number && x.Sibling == network.SiblingLost
+				return x.network == live.Network && x.Edge == live.Number && x.Peer == network.PeerUnreachable
 			})
 		}
 		out = append(out, e)

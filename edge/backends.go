@@ -224,7 +224,7 @@ func (b *Backends) isOutside(x network.Backend, own []netip.Addr, a netip.Addr) 
 	why := never(b.network, x, own, a)
 	if said := x.Name + " " + a.String(); why != "" && !b.refused[said] {
 		b.refused[said] = true
-		b.log.Warn("an address of a host outside is not dialled", "backend", x.Name, "address", a, "why", why)
+		b.log.Warn("address of an external host not dialed", "backend", x.Name, "address", a, "err", why)
 	}
 	return why == ""
 }
@@ -288,7 +288,7 @@ func (b *Backends) run(ctx context.Context) {
 		}
 		changed = b.signal.changed()
 		if err := b.remember(); err != nil {
-			b.log.Warn("who is behind backends is not remembered", "file", b.file, "error", err)
+			b.log.Warn("endpoints not cached", "file", b.file, "err", err)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (s *Leases) Remember(ctx context.Context, file string, log *slog.Logger) {
 	defer tick.Stop()
 	for changed := s.signal.changed(); ; changed = s.signal.changed() {
 		if err := s.write(file); err != nil {
-			log.Warn("leases are not remembered", "file", file, "error", err)
+			log.Warn("leases not cached", "file", file, "err", err)
 		}
 		select {
 		case <-ctx.Done():

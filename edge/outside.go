@@ -123,7 +123,7 @@ func (h *hosts) look(ctx context.Context, name string, x *host) {
 	}
 	h.mu.Unlock()
 	if !said && err != nil {
-		h.log.Warn("a host can't be looked up, its last addresses stay", "host", name, "error", err)
+		h.log.Warn("external host not resolved, using its last known addresses", "host", name, "err", err)
 	}
 	if changed {
 		h.signal.notify()

@@ -76,7 +76,7 @@ func (r *Reporter) Run(ctx context.Context) {
 				failed = ""
 			case failed != err.Error() && ctx.Err() == nil:
 				failed = err.Error()
-				r.log.Warn("the report was not written, trying again", "report", r.lease.Name, "error", err)
+				r.log.Warn("report not written, trying again", "lease", r.lease.Name, "err", err)
 				fallthrough
 			default:
 				again = reportAgain

@@ -63,11 +63,11 @@ func testReports(t *testing.T, c cluster) {
 	r := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go r.Run(t.Context())
 	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is nothing to tell yet")
-	first := network.Report{Edge: 1, Sibling: "serves"}
+	first := network.Report{Edge: 1, Peer: "serving"}
 	r.Tell(first)
 	g.Eventually(stored, "10s").Should(Equal(string(first.JSON())))
 	r.Tell(first)
-	second := network.Report{Edge: 1, Sibling: "lost", Taken: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
+	second := network.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
 	shut.Store(true)
 	for range 100 {
 		r.Tell(first)

@@ -57,10 +57,16 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 	}
 	// What was chosen once stays chosen, though a later plan may hold more.
 	s = Selection{Cluster: v.Cluster.String(), Network: v.Network.Name, Edge: v.Edge.Number}
+	if log != nil {
+		log = log.With("cluster", s.Cluster, "network", s.Network, "edge", s.Edge)
+	}
 	out := &Source{file: file, selection: s, kube: kube, log: log, last: string(data)}
 	out.view.Store(&v)
 	return out, nil
 }
+
+// Log is the logger that NewSource was given, with the keys cluster, network and edge.
+func (s *Source) Log() *slog.Logger { return s.log }
 
 // Current is the view in force. Don't change what it holds.
 func (s *Source) Current() View { return *s.view.Load() }
@@ -118,19 +124,19 @@ func (s *Source) take(data string, watched bool) {
 	var leftOut leftOutError
 	switch {
 	case errors.As(err, &leftOut):
-		s.log.Warn("the new plan has this edge no more, what it served last stays in force until it is ended", "error", err)
+		s.log.Warn("edge removed from the plan, serving the last plan until it is stopped", "err", err)
 		if !s.leftOut.Swap(true) {
 			s.signal.notify()
 		}
 		return
 	case err != nil:
-		s.log.Warn("the new plan can't be served, the last good one stays in force", "error", err)
+		s.log.Warn("new plan rejected, serving the last known good plan", "err", err)
 		return
 	}
 	if was := s.leftOut.Swap(false); !was && reflect.DeepEqual(v, *s.view.Load()) {
 		return
 	}
 	s.view.Store(&v)
-	s.log.Info("plan changed", "network", v.Network.Name)
+	s.log.Info("plan changed")
 	s.signal.notify()
 }

@@ -9,8 +9,13 @@ import (
 	"slices"
 )
 
-// SiblingLost is what a Report says of a sibling of which nothing is heard.
-const SiblingLost = "lost"
+// States of the peer in a Report, which the failover agent knows too.
+const (
+	// PeerServing: the peer says that it serves.
+	PeerServing = "serving"
+	// PeerUnreachable: nothing is heard of the peer.
+	PeerUnreachable = "unreachable"
+)
 
 // EdgesPartitioned says that edge of n does not hear the other one, though both serve. It
 // never blocks: machines are served by whichever they are at.

@@ -14,19 +14,38 @@ import (
 	"unicode"
 )
 
-// A Report is what one edge has seen where it runs.
+// A Report is what one edge sees where it runs.
 type Report struct {
-	// Edge is its number; 0: it only asks whether the addresses are free.
+	// Edge is its number. 0: the address conflict detection, before there is an edge.
 	Edge int `json:"edge"`
-	// Sibling is how it sees the other edge, in the guard's word. Empty where it
-	// does not look.
-	Sibling string `json:"sibling,omitempty"`
-	// SlowTakeover says why a claim of the next hop would do nothing. Empty: it
-	// works.
-	SlowTakeover string `json:"slowTakeover,omitempty"`
-	// Taken are addresses that are to be ours and that somebody else on the
-	// network has.
-	Taken []TakenAddress `json:"taken,omitempty"`
+	// Peer is the state in which it sees the other edge, as the failover agent names it.
+	// Empty: unknown.
+	Peer string `json:"peer,omitempty"`
+	// FailoverDegraded says why a failover announcement has no effect. Empty: announcements
+	// work.
+	FailoverDegraded string `json:"failoverDegraded,omitempty"`
+	// AddressesInUse are the answers to address conflict detection: another host on the
+	// network has these addresses.
+	AddressesInUse []TakenAddress `json:"addressesInUse,omitempty"`
+}
+
+// formerReport holds the fields and words of reports before version 1 of the plan. An
+// edge that was not replaced yet writes them.
+type formerReport struct {
+	Sibling      string         `json:"sibling"`
+	SlowTakeover string         `json:"slowTakeover"`
+	Taken        []TakenAddress `json:"taken"`
+}
+
+// former says what a state of the peer is called now.
+func former(state string) string {
+	switch state {
+	case "lost":
+		return PeerUnreachable
+	case "serves":
+		return PeerServing
+	}
+	return state
 }
 
 // A TakenAddress is an address that somebody else on the network answers for.
@@ -53,20 +72,25 @@ func (r Report) JSON() []byte {
 	return b
 }
 
-// ReadReport reads what Report.JSON wrote; fields that it does not know are passed
-// over. What no edge could have seen is an error.
+// ReadReport reads what Report.JSON wrote; fields that it does not know are ignored,
+// and those of reports before version 1 of the plan are understood. What no edge could
+// have seen is an error.
 func ReadReport(b []byte) (Report, error) {
 	if len(b) > longestReport {
 		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", longestReport)
 	}
 	var r Report
-	if err := json.Unmarshal(b, &r); err != nil {
+	var was formerReport
+	if err := errors.Join(json.Unmarshal(b, &r), json.Unmarshal(b, &was)); err != nil {
 		return Report{}, fmt.Errorf("not a report: %w", err)
 	}
+	r.Peer = cmp.Or(r.Peer, former(was.Sibling))
+	r.FailoverDegraded = cmp.Or(r.FailoverDegraded, was.SlowTakeover)
+	r.AddressesInUse = slices.Concat(r.AddressesInUse, was.Taken)
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
-	for _, t := range r.Taken {
+	for _, t := range r.AddressesInUse {
 		if !t.Address.Is4() || !isMAC(t.MAC) {
 			return Report{}, errors.New("not a report: an address is taken that is no IPv4 address, or by whom is no MAC")
 		}
@@ -76,8 +100,8 @@ func ReadReport(b []byte) (Report, error) {
 
 // plain is r in an order and in words that a reader can use.
 func (r Report) plain() Report {
-	r.Sibling, r.SlowTakeover = plainWords(r.Sibling), plainWords(r.SlowTakeover)
-	r.Taken = sortedTaken(r.Taken)
+	r.Peer, r.FailoverDegraded = plainWords(r.Peer), plainWords(r.FailoverDegraded)
+	r.AddressesInUse = sortedTaken(r.AddressesInUse)
 	return r
 }
 

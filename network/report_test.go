@@ -19,10 +19,10 @@ func taken(address, mac string) network.TakenAddress {
 func TestReportsThatSayTheSameAreEqual(t *testing.T) {
 	g := NewWithT(t)
 	a, b := taken("192.168.100.2", "02:00:00:00:00:01"), taken("192.168.100.3", "02:00:00:00:00:02")
-	one := network.Report{Edge: 1, Sibling: "serves", SlowTakeover: "set x=0", Taken: []network.TakenAddress{b, a, b}}
-	other := network.Report{Edge: 1, Sibling: "serves", SlowTakeover: "set x=0", Taken: []network.TakenAddress{a, b}}
+	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.TakenAddress{b, a, b}}
+	other := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.TakenAddress{a, b}}
 	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
-	g.Expect(one.Taken).To(HaveLen(3), "what was told is left as it is")
+	g.Expect(one.AddressesInUse).To(HaveLen(3), "what was told is left as it is")
 	g.Expect(network.ReadReport(one.JSON())).To(Equal(other))
 }
 
@@ -58,15 +58,15 @@ func TestReadReport(t *testing.T) {
 // TestReportStaysReadable: it is shown in a condition, whatever an edge wrote.
 func TestReportStaysReadable(t *testing.T) {
 	g := NewWithT(t)
-	r := network.Report{Edge: 1, SlowTakeover: "a\nb\x00c " + strings.Repeat("ä", 10_000)}
+	r := network.Report{Edge: 1, FailoverDegraded: "a\nb\x00c " + strings.Repeat("ä", 10_000)}
 	for i := range 100 {
-		r.Taken = append(r.Taken, network.TakenAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
+		r.AddressesInUse = append(r.AddressesInUse, network.TakenAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
 	}
 	read, err := network.ReadReport(r.JSON())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(read.SlowTakeover).To(HavePrefix("a b c ää"))
-	g.Expect(len([]rune(read.SlowTakeover))).To(BeNumerically("<", 500))
-	g.Expect(len(read.Taken)).To(BeNumerically("<=", 16))
+	g.Expect(read.FailoverDegraded).To(HavePrefix("a b c ää"))
+	g.Expect(len([]rune(read.FailoverDegraded))).To(BeNumerically("<", 500))
+	g.Expect(len(read.AddressesInUse)).To(BeNumerically("<=", 16))
 }
 
 // FuzzReadReport: any text is a report or an error, and what is read is written
@@ -84,7 +84,7 @@ func FuzzReadReport(f *testing.F) {
 		if err != nil || !bytes.Equal(again.JSON(), r.JSON()) {
 			t.Errorf("%q is read as %q, then %q, %v", b, r.JSON(), again.JSON(), err)
 		}
-		for _, p := range tenant(2, 10, 99).Networks[0].TakenBy(r.Taken) {
+		for _, p := range tenant(2, 10, 99).Networks[0].TakenBy(r.AddressesInUse) {
 			if strings.ContainsFunc(p.Detail, func(x rune) bool { return x < ' ' }) {
 				t.Errorf("not plain words: %q", p.Detail)
 			}
@@ -148,4 +148,18 @@ func TestSlow(t *testing.T) {
 	g.Expect(p.Urgency()).To(Equal(network.Noted))
 	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
 	g.Expect(p.Detail).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), HaveSuffix(": set net.ipv4.conf.all.arp_announce=0.")))
+}
+
+// TestFormerReport: an edge that was not replaced yet reports in former words.
+func TestFormerReport(t *testing.T) {
+	g := NewWithT(t)
+	r, err := network.ReadReport([]byte(`{"edge":1,"sibling":"lost","slowTakeover":"arp_announce is 2","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:aa"}]}`))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(r).To(Equal(network.Report{Edge: 1, Peer: network.PeerUnreachable, FailoverDegraded: "arp_announce is 2",
+		AddressesInUse: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}))
+	r, err = network.ReadReport([]byte(`{"edge":2,"sibling":"serves"}`))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(r.Peer).To(Equal(network.PeerServing))
+	_, err = network.ReadReport([]byte(`{"edge":1,"taken":[{"address":"192.168.100.2","mac":"x"}]}`))
+	g.Expect(err).To(HaveOccurred())
 }

@@ -54,6 +54,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if err != nil {
 		return err
 	}
+	log = source.Log()
 	registry := prometheus.NewRegistry()
 	metrics, err := dhcp.NewMetrics(registry)
 	if err != nil {
@@ -104,7 +105,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 				return err
 			}
 			ready()
-			log.Info("serving", "network", source.Current().Network.Name, "interface", f.device)
+			log.Info("serving", "interface", f.device)
 			return server.Serve(ctx, conn)
 		})
 	})

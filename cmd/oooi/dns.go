@@ -62,6 +62,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	if err != nil {
 		return err
 	}
+	log = source.Log()
 	o := dns.Options{Log: log}
 	// A host that has none serves what the plan knows.
 	if b, err := os.ReadFile(resolvConf); err != nil {

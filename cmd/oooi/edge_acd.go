@@ -40,6 +40,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	log = source.Log()
 	g, ctx := errgroup.WithContext(ctx)
 	on, err := f.on(ctx)
 	if err != nil {
@@ -61,7 +62,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 			Network: func() network.Network { return source.Current().Network },
 			Verdict: func(v acd.Verdict) {
 				if v.Probed {
-					report(network.Report{Taken: v.Answers})
+					report(network.Report{AddressesInUse: v.Answers})
 				}
 				switch changed := status.Set(v.Err); {
 				case !changed:

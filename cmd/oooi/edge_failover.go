@@ -41,6 +41,7 @@ func runFailover(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	log = source.Log()
 	registry := prometheus.NewRegistry()
 	a := &agent.Failover{Source: source, Servers: agent.NewServers(f.runDir), Log: log}
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)

@@ -124,7 +124,7 @@ func TestTwoGuards(t *testing.T) {
 	two.start()
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	g.Eventually(one.probed, "20s").Should(BeEmpty())
-	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="serves"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
+	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="serving"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
 		ContainSubstring("oooi_failover_ready 1"), ContainSubstring("oooi_failover_degraded 0")))
 
 	machine.SetNeighbour(t, "eth0", blueNextHop, first, false)
@@ -136,7 +136,7 @@ func TestTwoGuards(t *testing.T) {
 	one.dns.Start()
 	g.Eventually(one.probed, "10s").Should(BeEmpty())
 
-	g.Eventually(two.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
+	g.Eventually(two.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
 	g.Eventually(func() string {
 		return two.ns.Run(t, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
 	}, "10s", "50ms").Should(BeEmpty(), "its last claim is done with")
@@ -161,7 +161,7 @@ func TestGuardFollowsThePlan(t *testing.T) {
 	g.Eventually(one.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
 	two.start()
 	edged(t, plan, 2)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
+	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	g.Expect(one.probed()).To(BeEmpty())
 	edged(t, plan, 1)
@@ -189,13 +189,13 @@ func TestTheEdgeThatGoes(t *testing.T) {
 	g.Eventually(two.probed, "20s").Should(BeEmpty())
 	edged(t, plan, 1)
 	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
-	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("has this edge no more"), ContainSubstring("removed=true")))
+	g.Eventually(two.program.said, "20s").Should(And(ContainSubstring("edge removed from the plan"), ContainSubstring("removed=true")))
 	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
 	g.Eventually(two.probed, "20s").Should(BeEmpty(), "it serves on")
 	machine.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
-	claims := regexp.MustCompile(`claims_total\{result="made"\} \d+`)
-	made := claims.FindString(two.metrics())
-	g.Consistently(func() string { return claims.FindString(two.metrics()) }, "3s").Should(Equal(made))
+	announcements := regexp.MustCompile(`announcements_total\{result="sent"\} \d+`)
+	made := announcements.FindString(two.metrics())
+	g.Consistently(func() string { return announcements.FindString(two.metrics()) }, "3s").Should(Equal(made))
 	g.Expect(next()).To(Equal(one.ns.MAC(t, "net1")))
 	segment.Pull(t, one.ns, "net1")
 	g.Eventually(next, "10s", "50ms").Should(Equal(two.ns.MAC(t, "net1")))
@@ -223,7 +223,7 @@ func TestGuardKeepsWhatItHas(t *testing.T) {
 	for _, e := range []*guarded{one, two} {
 		g.Eventually(e.program.said, "10s").Should(ContainSubstring("plan changed"))
 	}
-	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_failover_peer{state="serves"} 1`))
+	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
 	segment.Pull(t, two.ns, "net1")
 	g.Eventually(two.probed, "10s").Should(Equal("oooi: failover: not ready: interface net1 has no carrier"))
 	segment.Plug(t, two.ns, "net1")

@@ -68,6 +68,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	if err != nil {
 		return err
 	}
+	log = source.Log()
 	g, ctx := errgroup.WithContext(ctx)
 	p := agent.Proxy{
 		Source: source, Options: envoy.Options{Device: f.device},

@@ -77,8 +77,8 @@ func (f *Failover) Run(ctx context.Context) error {
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
-			Device: f.Interface.Name, Edge: a.edge, Own: a.own, Sibling: a.peer, NextHop: a.nextHop, Yields: a.removed,
-			Serving: f.serves, ServingChanged: f.Servers.Changed, Plan: f.planHash, Log: f.Log, Changed: f.changed, Claimed: f.Metrics.announced,
+			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHop: a.nextHop, Removed: a.removed,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
 		replace(nil)
@@ -135,7 +135,7 @@ func (f *Failover) planHash() string {
 
 func (f *Failover) changed(s failover.State) {
 	f.mu.Lock()
-	f.state, f.report.Sibling = s, string(s.Sight)
+	f.state, f.report.Peer = s, string(s.PeerState)
 	f.mu.Unlock()
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
@@ -165,10 +165,10 @@ func (f *Failover) Ready() error {
 func (f *Failover) PeerServes() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.state.Sight == failover.Serves {
+	if f.state.PeerState == failover.PeerServing {
 		return nil
 	}
-	return errors.New(string(cmp.Or(f.state.Sight, failover.Unknown)))
+	return errors.New(string(cmp.Or(f.state.PeerState, failover.Unknown)))
 }
 
 // PeerChanged is closed when PeerServes may have changed since.
@@ -178,7 +178,7 @@ func (f *Failover) PeerChanged() <-chan struct{} { return f.peer.Changed() }
 func (f *Failover) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.Reporter != nil && f.state.Sight != "" && f.state.Sight != failover.Unknown {
+	if f.Reporter != nil && f.state.PeerState != "" && f.state.PeerState != failover.Unknown {
 		f.Reporter.Tell(f.report)
 	}
 }
@@ -191,7 +191,7 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 		hop := f.Source.Current().Network.NextHop
 		if time.Since(checked) >= degradedInterval && f.Interface.May(hop) == nil {
 			checked = time.Now()
-			f.degraded(failover.Slow("/", f.Interface.Name, hop))
+			f.degraded(failover.Degraded("/", f.Interface.Name, hop))
 		}
 		wait(ctx, recheckInterval)
 	}
@@ -204,8 +204,8 @@ func (f *Failover) degraded(err error) {
 	}
 	f.Metrics.setDegraded(err)
 	f.mu.Lock()
-	was := f.report.SlowTakeover
-	f.report.SlowTakeover = text
+	was := f.report.FailoverDegraded
+	f.report.FailoverDegraded = text
 	f.mu.Unlock()
 	if text == was {
 		return

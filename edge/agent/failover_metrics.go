@@ -36,10 +36,10 @@ func NewFailoverMetrics(r *prometheus.Registry, ready func() error) *FailoverMet
 }
 
 func (m *FailoverMetrics) changed(s failover.State) {
-	for _, x := range []failover.Sight{failover.Alone, failover.Unknown, failover.Serves, failover.Idle, failover.Lost} {
-		m.peer.WithLabelValues(string(x)).Set(gauge(x == s.Sight))
+	for _, x := range []failover.PeerState{failover.Alone, failover.Unknown, failover.PeerServing, failover.PeerIdle, failover.PeerUnreachable} {
+		m.peer.WithLabelValues(string(x)).Set(gauge(x == s.PeerState))
 	}
-	for _, x := range []failover.Phase{failover.Starting, failover.Serving, failover.Leaving} {
+	for _, x := range []failover.Phase{failover.Starting, failover.Serving, failover.Draining} {
 		m.phase.WithLabelValues(string(x)).Set(gauge(x == s.Self.Phase))
 	}
 }

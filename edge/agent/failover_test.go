@@ -50,10 +50,10 @@ func TestFailoverReports(t *testing.T) {
 	go k.Reporter.Run(t.Context())
 
 	k.degraded(errors.New("arp_announce is 2"))
-	k.changed(failover.State{Sight: failover.Unknown})
+	k.changed(failover.State{PeerState: failover.Unknown})
 	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its peer yet")
-	k.changed(failover.State{Sight: failover.Lost})
-	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"sibling":"lost"`), ContainSubstring(`"slowTakeover":"arp_announce is 2"`))))
+	k.changed(failover.State{PeerState: failover.PeerUnreachable})
+	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"failoverDegraded":"arp_announce is 2"`))))
 	k.degraded(nil)
-	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("slowTakeover"))))
+	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("failoverDegraded"))))
 }

@@ -42,18 +42,18 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 	if r.since.IsZero() {
 		r.since = now
 	}
-	if state.Sight != failover.Lost {
+	if state.PeerState != failover.PeerUnreachable {
 		r.unreachable = time.Time{}
 	} else if r.unreachable.IsZero() {
 		r.unreachable = now
 	}
-	switch state.Sight {
+	switch state.PeerState {
 	case failover.Alone:
 		r.seen = true
-	case failover.Lost:
+	case failover.PeerUnreachable:
 		r.seen = r.seen || now.Sub(r.unreachable) >= unreachableFor
-	case failover.Serves, failover.Idle:
-		r.seen = r.seen || state.Self.Phase == failover.Serving && state.Sibling.Sees
+	case failover.PeerServing, failover.PeerIdle:
+		r.seen = r.seen || state.Self.Phase == failover.Serving && state.Peer.Sees
 	}
 	r.seen = r.seen || now.Sub(r.since) >= unseenLimit
 	if !r.seen {

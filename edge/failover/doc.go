@@ -1,74 +1,74 @@
-// Package failover keeps the next hop of a network with an edge that serves: it
-// watches the sibling of an edge, and claims the next hop where machines would
-// otherwise send to an edge that is lost, closes, or does not serve yet.
+// Package failover keeps the next-hop VIP of a network on an edge that serves. It watches
+// the edge's peer, and announces the next-hop VIP where VMs would otherwise send to an edge
+// that is unreachable, that stops, or that does not serve yet.
 //
-// # Take-over
+// # Failover
 //
-// Every edge of a network holds the next hop, the service address and the
-// published addresses, so a machine may send to any. Which one is up to the
-// machine's neighbour table: its kernel asks "who has the next hop", each edge's
-// kernel answers, the first answer stays. Nothing has to be moved between edges
-// but the MAC in those entries, and that is what a claim does. A datagram is sent
-// from the next hop to an address that nobody has; the kernel broadcasts "who has
-// it, tell <next hop>"; and each neighbour that has an entry for the next hop
-// takes the sender's MAC into it (RFC 826: it merges before it asks whether it is
-// the target). No raw socket, no capability. A kernel asks three times, a second
-// apart; a neighbour ignores what comes within a second after its entry changed,
-// and heeds the next. Where a router answers for every address (proxy ARP) it asks
-// once, and each claim asks for another nobody.
+// Every edge of a network holds the next-hop VIP, the service VIP and the published
+// addresses, so a VM may send to any edge. The VM's ARP table decides: its kernel asks "who
+// has the next-hop VIP", each edge's kernel answers, and the first answer stays. Failover
+// only has to change the MAC in those entries, which an announcement does. A datagram is
+// sent from the next-hop VIP to an address that no host has. The kernel broadcasts "who has
+// it, tell <next-hop VIP>", and each host with an entry for the next-hop VIP takes the
+// sender's MAC into it (RFC 826: it merges before it checks whether it is the target). That
+// needs no raw socket and no capability. A kernel asks three times, a second apart. A host
+// ignores requests within a second after its entry changed, and accepts the next. Where a
+// router answers for every address (proxy ARP) the kernel asks once, and each announcement
+// uses another address.
 //
-// Each edge says every half second, from its own address to the other's, what it
-// does. From what is heard follows when to claim:
+// Each edge sends a heartbeat every half second, from its edge address to its peer's. The
+// heartbeats decide when to announce:
 //
-//	the sibling                             claims of an edge that serves
-//	serves                                  none
-//	starts, leaves, or its kernel refuses   at once, then every half second until it serves
-//	is silent, four half seconds            at once, then after 1, 3 and 10 s, then none
-//	is none, by plan                        when it first serves, then after 1, 3, 10, 20 and 40 s
+//	the peer                                 announcements of an edge that serves
+//	serves                                   none
+//	starts, drains, or its kernel refuses    at once, then every half second until it serves
+//	is silent for four half seconds          at once, then after 1, 3 and 10 s, then none
+//	does not exist in the plan               when it first serves, then after 1, 3, 10, 20 and 40 s
 //
-// An edge that does not serve never claims. Two edges that live and don't hear
-// each other claim four times each and then leave the machines in peace: these
-// stay with either, and both serve; but where they come to hear each other again
-// within these 12 s, a connection may be cut twice. An edge whose own device has
-// no carrier takes nobody for lost. A sibling that was silent and speaks again
-// with the same instance was there all the time; then the next silence must last
-// twice as long, up to 24 s, and each minute of hearing it halves that again. An
-// edge that leaves says so and serves on for 2 s if its sibling claims, for 4 s
-// if it does not; then it closes.
+// An edge that does not serve never announces. Two edges that run and do not hear each other
+// announce four times each. After that VMs stay with either, and both serve. If the edges
+// hear each other again within these 12 s, a connection may be reset twice. An edge whose
+// device has no carrier takes no peer for unreachable. A peer that was silent and sends again
+// with the same instance was there all the time. The next silence must then last twice as
+// long, up to 24 s, and each minute of heartbeats halves that again. An edge that drains says
+// so. It keeps serving for 2 s if its peer announces, for 4 s if not, and then closes.
 //
-// An edge that the plan has no more serves on until it is ended. The one that
-// stays is alone by plan and does not listen, so its kernel refuses while it
-// serves: the one that goes does not claim against that, but where nothing is
-// heard, as while the pod of the other is made anew, it does.
+// An edge that was removed from the plan serves until it is stopped. The remaining edge is
+// alone by plan and does not listen, so its kernel refuses heartbeats while it serves. The
+// removed edge does not announce against that. It does where nothing is heard, such as while
+// the pod of the remaining edge is recreated.
 //
-// A change of edge cuts the connections that it carried, once: the edge that
-// takes over knows nothing of them and resets them, and the machine connects
-// again. What a kernel goes on asking for two seconds after a claim can't be
-// taken back; where the claimant fails meanwhile, its sibling claims against it.
+// A failover resets the connections of the edge once: the edge that takes over knows nothing
+// of them, and VMs connect again. Requests that a kernel still sends for two seconds after an
+// announcement cannot be taken back. If the announcing edge fails meanwhile, its peer
+// announces against it.
 //
-// # What a hostile machine can do
+// # Versions
 //
-// A machine on the network can forge ARP and so take the next hop for itself. No
-// edge without privileges can prevent it, only the network can (OVN's port
-// security does). The guard is made to give it nothing that is easier. Nothing is
-// taken in that did not come by the device, from the sibling's address and port,
-// and through no router. A message counts only if it names the receiver's
-// instance, which is by chance and told to the sibling alone: so a machine must
-// first receive what is sent to the sibling, that is, forge ARP. One that is
-// forged without that costs an answer, at most eight in half a second. A forged
-// refusal (ICMP) counts only while the sibling is not heard.
+// During an upgrade the two edges run different versions. Heartbeats keep their JSON: the
+// phase that is called Draining here is "leaving", the count of announcements is "claims".
 //
-// One that reads along may say "leaving" or "starting" for an edge, and the
-// machines go to the other, which serves; for both, and connections are cut
-// for as long as it goes on, as by forged ARP; or "serving" for an edge that is
-// lost, and machines notice by themselves, after 40 to 50 s.
+// # What a hostile VM can do
 //
-// A machine that dials the next hop makes the kernel answer from it, and a kernel
-// that has no neighbour entry for the machine first asks for it in the name of
-// the next hop: an accidental claim. It moves machines between edges that both
-// serve, and cuts the connections of those that moved. An honest machine does so
-// once; one that takes ever new addresses about once a second, since neighbours
-// ignore more. Where arp_announce is 2 and the device has the next hop as its
-// first address, kernels ask in the name of the own address: nothing moves by
-// accident, and claims work all the same. See Slow.
+// A VM on the network can forge ARP and so take the next-hop VIP for itself. No edge without
+// privileges can prevent that, only the network can (OVN's port security does). The failover
+// agent offers no easier way. It accepts only what arrives on the device, from the peer's
+// address and port, through no router. A message counts only if it names the receiver's
+// instance, which is random and sent to the peer alone. So a VM must first receive what is
+// sent to the peer, that is, forge ARP. A message that is forged without that costs an
+// answer, at most eight in half a second. A forged refusal (ICMP) counts only while the peer
+// is not heard.
+//
+// A VM that reads the heartbeats may send "leaving" or "starting" for one edge, and VMs go to
+// the other edge, which serves. It may do so for both, and connections are reset for as long
+// as it goes on, as with forged ARP. It may send "serving" for an edge that is gone, and VMs
+// notice by themselves after 40 to 50 s.
+//
+// A VM that connects to the next-hop VIP makes the kernel answer from it. A kernel without an
+// entry for the VM first asks for it from the next-hop VIP: an accidental announcement. It
+// moves VMs between edges that both serve, and resets the connections of those that moved. An
+// honest VM does so once; one that uses ever new addresses does so about once a second, since
+// hosts ignore more. Where arp_announce is 2 and the device has the next-hop VIP as its first
+// address, kernels ask from the edge address. Then nothing moves by accident, and
+// announcements still work. See Degraded.
 package failover

@@ -46,11 +46,11 @@ func TestMain(m *testing.M) {
 }
 
 type edgeOptions struct {
-	Edge         int
-	Own, Sibling netip.Addr
+	Edge                 int
+	Address, PeerAddress netip.Addr
 }
 
-// runEdge guards the next hop and serves an echo that says its number first.
+// runEdge failover agents the next hop and serves an echo that says its number first.
 // SIGUSR1 ends the service, SIGUSR2 begins it anew, SIGTERM leaves.
 func runEdge(options string) error {
 	var o edgeOptions
@@ -78,7 +78,7 @@ func runEdge(options string) error {
 		}
 	}()
 	err := failover.Run(ctx, failover.Options{
-		Device: "net1", Edge: o.Edge, Own: o.Own, Sibling: o.Sibling, NextHop: netip.MustParseAddr(nextHop),
+		Device: "net1", Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHop: netip.MustParseAddr(nextHop),
 		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})
 	s.end()

@@ -1,4 +1,4 @@
-// This file holds what one edge says to its sibling. It decides nothing.
+// This file holds what one edge says to its peer. It decides nothing.
 
 package failover
 
@@ -12,33 +12,31 @@ type Phase string
 
 // The phases of an edge.
 const (
-	// Starting: it runs and does not serve, not yet or no longer.
+	// Starting: the edge runs and does not serve, not yet or no longer.
 	Starting Phase = "starting"
-	// Serving: machines may send to it.
+	// Serving: VMs may send to it.
 	Serving Phase = "serving"
-	// Leaving: it serves for a moment yet, then it closes.
-	Leaving Phase = "leaving"
+	// Draining: the edge still serves, and is about to stop.
+	Draining Phase = "leaving"
 )
 
-// A Message is one heartbeat, said every Interval and whenever something
-// changes. Fields that are not known are ignored, so that edges of two versions
-// understand each other.
+// A Message is one heartbeat, sent every Interval and at every change. Unknown fields are
+// ignored. The JSON names and the values of Phase stay as the first version wrote them,
+// whatever Go calls them: during an upgrade the two edges run different versions.
 type Message struct {
 	Phase Phase `json:"phase"`
-	// Edge is the sender's number in the plan, Plan says which plan it serves.
+	// Edge is the sender's number in the plan, Plan names the plan that it serves.
 	Edge int    `json:"edge"`
 	Plan string `json:"plan,omitempty"`
-	// Instance is one run of the sender's guard, by chance; Number counts its
-	// messages from 1.
+	// Instance is random for each run of the sender. Number counts its messages from 1.
 	Instance string `json:"instance"`
 	Number   uint64 `json:"number"`
-	// Peer is the receiver's Instance as the sender has heard it. Empty: it has
-	// heard none.
+	// Peer is the receiver's Instance as the sender received it. Empty: none yet.
 	Peer string `json:"peer,omitempty"`
-	// Sees: the sender has heard Peer lately.
+	// Sees: the sender received a message of Peer within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
-	// Claims is how often the sender has claimed since Peer ceased to serve.
-	Claims int `json:"claims,omitempty"`
+	// Announcements counts those that the sender made since Peer stopped to serve.
+	Announcements int `json:"claims,omitempty"`
 }
 
 const (
@@ -50,7 +48,7 @@ const (
 func (m Message) bytes() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
-		panic("guard: a message is always JSON: " + err.Error())
+		panic("failover: a message is always JSON: " + err.Error())
 	}
 	return b
 }
@@ -65,11 +63,11 @@ func readMessage(b []byte) (Message, error) {
 		return Message{}, err
 	}
 	switch {
-	case m.Phase != Starting && m.Phase != Serving && m.Phase != Leaving:
+	case m.Phase != Starting && m.Phase != Serving && m.Phase != Draining:
 		return Message{}, fmt.Errorf("phase %q is none", m.Phase)
 	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText:
 		return Message{}, fmt.Errorf("instance, peer or plan is too long or missing")
-	case m.Number == 0 || m.Claims < 0:
+	case m.Number == 0 || m.Announcements < 0:
 		return Message{}, fmt.Errorf("a count is out of its range")
 	}
 	return m, nil

@@ -9,13 +9,24 @@ import (
 
 func TestReadMessage(t *testing.T) {
 	g := NewWithT(t)
-	m := Message{Phase: Leaving, Edge: 2, Plan: "1a2b", Instance: "x", Number: 1<<64 - 1, Peer: "y", Sees: true, Claims: 3}
+	m := Message{Phase: Draining, Edge: 2, Plan: "1a2b", Instance: "x", Number: 1<<64 - 1, Peer: "y", Sees: true, Announcements: 3}
 	g.Expect(readMessage(m.bytes())).To(Equal(m))
 	g.Expect(readMessage([]byte(`{"phase":"serving","instance":"x","number":1,"later":{"a":1}}`))).To(Equal(Message{Phase: Serving, Instance: "x", Number: 1}))
 	for _, bad := range []string{``, `{}`, `x`, `{"phase":"sleeping","instance":"x","number":1}`, `{"phase":"serving","number":1}`, `{"phase":"serving","instance":"x"}`, `{"phase":"serving","instance":"x","number":1,"claims":-1}`} {
 		_, err := readMessage([]byte(bad))
 		g.Expect(err).To(HaveOccurred(), bad)
 	}
+}
+
+// TestOlderMessage: during an upgrade the peer runs a former version, and reads what this
+// one writes.
+func TestOlderMessage(t *testing.T) {
+	g := NewWithT(t)
+	const older = `{"phase":"leaving","edge":2,"plan":"1a2b","instance":"x","number":7,"peer":"y","sees":true,"claims":3}`
+	m, err := readMessage([]byte(older))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(m).To(Equal(Message{Phase: Draining, Edge: 2, Plan: "1a2b", Instance: "x", Number: 7, Peer: "y", Sees: true, Announcements: 3}))
+	g.Expect(string(m.bytes())).To(Equal(older))
 }
 
 func FuzzMessage(f *testing.F) {

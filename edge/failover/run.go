@@ -1,5 +1,5 @@
-// This file runs the guard: it hears, ticks and asks, hands what happened to
-// Next, and does what that says. It decides nothing itself.
+// This file runs the failover agent: it passes what happens to Next, and does what that
+// says. It decides nothing itself.
 
 package failover
 
@@ -22,61 +22,61 @@ import (
 )
 
 const (
-	// askAgain is how often it is asked whether this edge serves.
-	askAgain = 250 * time.Millisecond
-	// askSeldom is how often it is asked where a change is told.
-	askSeldom = time.Second
-	// answerWithin is how long the answer may take; then it is no. One that is slow
-	// once is not worth the connections that a change of edge cuts.
+	// servingInterval is how often it is checked whether this edge serves.
+	servingInterval = 250 * time.Millisecond
+	// servingRecheck is how often it is checked where changes are pushed.
+	servingRecheck = time.Second
+	// answerWithin is how long that may take, else the edge does not serve. A failover
+	// disrupts connections, so one slow answer is no reason for it.
 	answerWithin = 3 * time.Second
-	// receivedAtOnce messages wait to be looked at; what comes on top is dropped.
+	// receivedAtOnce messages are queued. More are dropped.
 	receivedAtOnce = 64
 )
 
-// Options of a guard.
+// Options of a failover agent.
 type Options struct {
-	// Device is the network's; each socket is bound to it.
+	// Device is the network interface. Every socket is bound to it.
 	Device string
 	// Edge is this edge's number in the plan.
 	Edge int
-	// Own is this edge's own address, Sibling the other's; zero where the plan has
-	// one edge.
-	Own, Sibling netip.Addr
-	// NextHop is what is claimed.
+	// Address is this edge's address, PeerAddress the other's. The latter is zero where the
+	// plan has one edge.
+	Address, PeerAddress netip.Addr
+	// NextHop is the next-hop VIP that is announced.
 	NextHop netip.Addr
-	// Yields: the plan has this edge no more; see State.
-	Yields bool
-	// Serving is nil where machines that come to this edge are served, else why
-	// not. It is asked when ServingChanged fires and once a second, without that four
-	// times a second.
+	// Removed: the plan no longer has this edge; see State.
+	Removed bool
+	// Serving is nil where this edge serves VMs, else why not. It is called when
+	// ServingChanged fires and once a second, without that four times a second.
 	Serving func() error
 	// ServingChanged is closed when Serving may have changed since. It may be nil.
 	ServingChanged func() <-chan struct{}
-	// Plan names the plan in force, at most 64 bytes. Nil: not said.
+	// Plan names the plan in force in at most 64 bytes. Nil: no name.
 	Plan func() string
 	Log  *slog.Logger
-	// Changed is told each state whose phase, sight, or sibling's phase, plan, run
-	// or sight of us differs from the last. Nil: nobody is. It must return soon.
+	// Changed gets each state that differs from the last in what a reader would notice:
+	// phases, plans, the peer's state, its instance, or whether it sees us. It must return
+	// soon. Nil is allowed.
 	Changed func(State)
-	// Claimed is told of each claim, and why it could not be made. Nil: nobody is.
-	Claimed func(error)
+	// Announced is called after each announcement, with the error if it failed. Nil is
+	// allowed.
+	Announced func(error)
 }
 
-// ErrReplaced as the cause of a context's end (context.WithCancelCause) has Run
-// return at once and say nothing: another run follows.
-var ErrReplaced = errors.New("guarded by another run")
+// ErrReplaced as the cause of a context's end (context.WithCancelCause) makes Run return
+// at once without draining: another run follows.
+var ErrReplaced = errors.New("replaced by another run")
 
-// Run guards the next hop until ctx ends; then it says that it leaves, and
-// returns when its sibling has taken the machines over (2 s), can't (at once), or
-// did not (4 s). So keep serving until it has returned. While the device lacks
-// the own address it waits. See ErrReplaced for an end without a leave.
+// Run runs until ctx ends. Then it drains: it returns when its peer has taken over (2 s),
+// cannot (at once), or did not (4 s). Keep serving until it has returned. It waits while
+// the device lacks the edge address. See ErrReplaced for an end without draining.
 func Run(ctx context.Context, o Options) error {
 	events := make(chan Event, receivedAtOnce)
-	// What the goroutines do ends when Run does, not when ctx does.
+	// The goroutines end when Run does, not when ctx does.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	g := guard{Options: o, state: NewState(o.Edge, rand.Text(), !o.Sibling.IsValid()), events: events, failing: map[string]string{}}
-	g.state.Yields = o.Yields
+	g := agent{Options: o, state: NewState(o.Edge, rand.Text(), !o.PeerAddress.IsValid()), events: events, failing: map[string]string{}}
+	g.state.Removed = o.Removed
 	defer g.close()
 	go watch(running, o, events)
 	tick := time.NewTicker(Interval)
@@ -90,11 +90,11 @@ func Run(ctx context.Context, o Options) error {
 			if errors.Is(context.Cause(ctx), ErrReplaced) {
 				return nil
 			}
-			leave, e.Kind = nil, Leave
+			leave, e.Kind = nil, Drain
 		case e = <-events:
 		case <-tick.C:
 			if leave != nil && g.deaf() {
-				continue // Who can't hear misses nothing, and nobody hears its claims.
+				continue // Without a carrier no heartbeat is missed, and no announcement is sent.
 			}
 		}
 		if g.handle(e) {
@@ -103,42 +103,41 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// A guard is one run.
-type guard struct {
+// An agent is one run.
+type agent struct {
 	Options
 	state  State
 	events chan Event
 	conn   *net.UDPConn
-	// failing is the last error of each thing that is done, so that each is logged
-	// once.
-	failing map[string]string
-	claims  int
+	// failing is the last error of each action, so that each is logged once.
+	failing       map[string]string
+	announcements int
 }
 
 // handle says whether the edge may close.
-func (g *guard) handle(e Event) bool {
+func (g *agent) handle(e Event) bool {
 	was := g.state
 	next, do := Next(was, e, time.Now())
 	g.state = next
-	if do.Claim {
-		g.claims++
-		err := claim(g.Device, g.NextHop, g.claims)
-		// One that never comes to serve is claimed against for ever.
-		if c := next.Self.Claims; !g.failed("claim", err) && (c <= 8 || c&(c-1) == 0) {
-			g.Log.Info("claims the next hop", "address", g.NextHop, "sibling", string(next.Sight), "time", next.Self.Claims)
+	if do.Announce {
+		g.announcements++
+		err := announce(g.Device, g.NextHop, g.announcements)
+		// A peer that never serves is announced against forever: log less and less.
+		if c := next.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
+			g.Log.Info("failover announcement sent", "nextHop", g.NextHop, "peer", string(next.PeerState), "count", next.Self.Announcements)
 		}
-		if g.Claimed != nil {
-			g.Claimed(err)
+		if g.Announced != nil {
+			g.Announced(err)
 		}
 	}
-	for _, m := range do.Say {
+	for _, m := range do.Send {
 		g.say(m)
 	}
-	if was.Sight != next.Sight {
-		g.Log.Info("sees its sibling", "sibling", string(next.Sight), "was", string(was.Sight), "edge", next.Sibling.Edge, "plan", next.Sibling.Plan)
+	if was.PeerState != next.PeerState {
+		g.Log.Info("peer state changed", "peer", string(next.PeerState), "was", string(was.PeerState), "peerEdge", next.Peer.Edge, "peerPlan", next.Peer.Plan)
 	}
 	if was.Self.Phase != next.Self.Phase {
-		g.Log.Info("says what it does", "phase", string(next.Self.Phase))
+		g.Log.Info("phase changed", "phase", string(next.Self.Phase))
 	}
 	if g.Changed != nil && noticeOf(was) != noticeOf(next) {
 		g.Changed(next)
@@ -148,39 +147,38 @@ func (g *guard) handle(e Event) bool {
 
 // A notice is what Options.Changed is about.
 type notice struct {
-	phase, siblingPhase Phase
-	plan, siblingPlan   string
-	sight               Sight
-	instance            string
-	edge                int
-	sees                bool
+	phase, peerPhase Phase
+	plan, peerPlan   string
+	peer             PeerState
+	instance         string
+	edge             int
+	sees             bool
 }
 
 func noticeOf(s State) notice {
 	return notice{
-		phase: s.Self.Phase, plan: s.Self.Plan, sight: s.Sight,
-		siblingPhase: s.Sibling.Phase, siblingPlan: s.Sibling.Plan, instance: s.Sibling.Instance, edge: s.Sibling.Edge, sees: s.Sibling.Sees,
+		phase: s.Self.Phase, plan: s.Self.Plan, peer: s.PeerState,
+		peerPhase: s.Peer.Phase, peerPlan: s.Peer.Plan, instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees,
 	}
 }
 
-func (g *guard) say(m Message) {
+func (g *agent) say(m Message) {
 	if g.conn == nil {
 		return
 	}
-	// A refusal of the last message is reported here or to the reader, whoever
-	// comes first.
+	// The kernel reports a refusal of the last message once, to the next write or read.
 	_, err := g.conn.Write(m.bytes())
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		offer(g.events, Event{Kind: Refused})
 		_, err = g.conn.Write(m.bytes())
 	}
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
-		err = nil // Nobody answers for the sibling's address: that is what silence is.
+		err = nil // No host answers for the peer's address: the peer is silent.
 	}
 	g.failed("say", err)
 }
 
-// offer drops e where too much waits.
+// offer drops e where the queue is full.
 func offer(events chan<- Event, e Event) {
 	select {
 	case events <- e:
@@ -189,24 +187,24 @@ func offer(events chan<- Event, e Event) {
 }
 
 // failed logs err once, and says whether there is one.
-func (g *guard) failed(what string, err error) bool {
+func (g *agent) failed(what string, err error) bool {
 	if err == nil {
 		delete(g.failing, what)
 		return false
 	}
 	if g.failing[what] != err.Error() {
 		g.failing[what] = err.Error()
-		g.Log.Warn("guard of the next hop", "failed", what, "error", err)
+		g.Log.Warn("failover action failed", "action", what, "err", err)
 	}
 	return true
 }
 
-// open opens the socket where there is none yet and should be.
-func (g *guard) open(ctx context.Context) {
-	if g.conn != nil || !g.Sibling.IsValid() {
+// open opens the socket where one is needed and there is none.
+func (g *agent) open(ctx context.Context) {
+	if g.conn != nil || !g.PeerAddress.IsValid() {
 		return
 	}
-	conn, err := connect(ctx, g.Device, g.Own, g.Sibling)
+	conn, err := connect(ctx, g.Device, g.Address, g.PeerAddress)
 	if g.failed("listen", err) {
 		return
 	}
@@ -214,29 +212,29 @@ func (g *guard) open(ctx context.Context) {
 	go receive(conn, g.events)
 }
 
-// deaf says whether nothing could be heard now: there is no socket for what there
-// should be, or the device has no carrier. Without that an edge whose cable was
-// pulled would take its sibling for lost, and claim when it is plugged in again.
-func (g *guard) deaf() bool {
-	if g.conn == nil && g.Sibling.IsValid() {
+// deaf says whether no message could arrive now: a socket is missing, or the device has no
+// carrier. Else an edge without a link would take its peer for unreachable, and announce
+// as soon as the link is back.
+func (g *agent) deaf() bool {
+	if g.conn == nil && g.PeerAddress.IsValid() {
 		return true
 	}
 	i, err := net.InterfaceByName(g.Device)
 	return err != nil || i.Flags&net.FlagRunning == 0
 }
 
-func (g *guard) close() {
+func (g *agent) close() {
 	if g.conn != nil {
 		_ = g.conn.Close()
 	}
 }
 
-// onLink is the time to live of what no router has passed on (RFC 5082).
+// onLink is the time to live of a packet that no router forwarded (RFC 5082).
 const onLink = 255
 
-// connect opens the socket for heartbeats. The kernel drops what does not come
-// by device, or not from the sibling's address and Port.
-func connect(ctx context.Context, device string, own, sibling netip.Addr) (*net.UDPConn, error) {
+// connect opens the socket for heartbeats. The kernel drops what does not arrive on
+// device, or not from the peer's address and port.
+func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
 		if err := edge.Control(device)(network, address, c); err != nil {
 			return err
@@ -247,15 +245,15 @@ func connect(ctx context.Context, device string, own, sibling netip.Addr) (*net.
 		})
 		return errors.Join(err, set)
 	}}
-	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(sibling, wire.HeartbeatPort).String())
+	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
 	if err != nil {
 		return nil, fmt.Errorf("heartbeats of %s: %w", own, err)
 	}
 	return c.(*net.UDPConn), nil
 }
 
-// receive hands on what the sibling says, until conn is closed. What came through
-// a router is dropped.
+// receive passes the peer's messages on until conn is closed. What a router forwarded is
+// dropped.
 func receive(conn *net.UDPConn, events chan<- Event) {
 	b, about := make([]byte, maxMessage+1), make([]byte, 64)
 	for {
@@ -267,7 +265,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 		case errors.Is(err, syscall.ECONNREFUSED):
 			e.Kind = Refused
 		case err != nil:
-			continue // Silence, as when nobody answers for the address.
+			continue // As when no host answers for the address.
 		case ttl(about[:m]) != onLink:
 			continue
 		default:
@@ -279,7 +277,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 	}
 }
 
-// ttl is what a control message says (IP_TTL), 0 where there is none.
+// ttl is the IP_TTL of a control message, 0 where there is none.
 func ttl(about []byte) int {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {
@@ -293,10 +291,10 @@ func ttl(about []byte) int {
 	return 0
 }
 
-// errNoAnswer stands for an answer that does not come.
+// errNoAnswer stands for an answer that did not arrive in time.
 var errNoAnswer = errors.New("no answer")
 
-// watch asks whether this edge serves until ctx ends, and hands on what changes.
+// watch checks whether this edge serves until ctx ends, and passes changes on.
 func watch(ctx context.Context, o Options, events chan<- Event) {
 	last := Event{Kind: NotReady}
 	tell := func(err error) {
@@ -316,9 +314,9 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 		case <-ctx.Done():
 		}
 	}
-	interval := askAgain
+	interval := servingInterval
 	if o.ServingChanged != nil {
-		interval = askSeldom
+		interval = servingRecheck
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

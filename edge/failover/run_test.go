@@ -42,7 +42,7 @@ func TestRunAlone(t *testing.T) {
 	ended := make(chan error, 1)
 	go edge.Do(t, func() {
 		ended <- failover.Run(ctx, failover.Options{
-			Device: "net1", Edge: 1, Own: netip.MustParseAddr("192.168.100.4"), NextHop: netip.MustParseAddr(nextHop), Serving: serving,
+			Device: "net1", Edge: 1, Address: netip.MustParseAddr("192.168.100.4"), NextHop: netip.MustParseAddr(nextHop), Serving: serving,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s failover.State) { phases <- s.Self.Phase },
 		})
 	})
@@ -56,7 +56,7 @@ func TestRunAlone(t *testing.T) {
 	g.Eventually(ended, "2s").Should(Receive(Succeed()))
 }
 
-// TestRunWaitsForItsAddress, and tells of its sibling when it is there.
+// TestRunWaitsForItsAddress, and tells of its peer when it is there.
 func TestRunWaitsForItsAddress(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -65,23 +65,23 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 	segment.Attach(t, two, "net1", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	states, ended := make(chan failover.State, 100), make(chan error, 2)
-	run := func(ns *netns.Namespace, number int, own, sibling string, changed func(failover.State)) {
+	run := func(ns *netns.Namespace, number int, own, peer string, changed func(failover.State)) {
 		go ns.Do(t, func() {
 			ended <- failover.Run(ctx, failover.Options{
-				Device: "net1", Edge: number, Own: netip.MustParseAddr(own), Sibling: netip.MustParseAddr(sibling), NextHop: netip.MustParseAddr(nextHop),
+				Device: "net1", Edge: number, Address: netip.MustParseAddr(own), PeerAddress: netip.MustParseAddr(peer), NextHop: netip.MustParseAddr(nextHop),
 				Serving: func() error { return nil }, Plan: func() string { return "1a2b3c4d" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
 			})
 		})
 	}
 	run(one, 1, "192.168.100.4", "192.168.100.5", nil)
 	run(two, 2, "192.168.100.5", "192.168.100.4", func(s failover.State) { states <- s })
-	// What it says of itself may change; of its sibling it knows nothing.
-	sight := func() failover.Sight {
+	// What it says of itself may change; of its peer it knows nothing.
+	sight := func() failover.PeerState {
 		for {
 			select {
 			case s := <-states:
-				if s.Sight != failover.Unknown {
-					return s.Sight
+				if s.PeerState != failover.Unknown {
+					return s.PeerState
 				}
 			default:
 				return failover.Unknown
@@ -97,10 +97,10 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 		case seen = <-states:
 		default:
 		}
-		return seen.Sight == failover.Serves && seen.Sibling.Sees
+		return seen.PeerState == failover.PeerServing && seen.Peer.Sees
 	}, "10s").Should(BeTrue())
-	g.Expect(seen.Sibling.Edge).To(Equal(1))
-	g.Expect(seen.Sibling.Plan).To(Equal("1a2b3c4d"))
+	g.Expect(seen.Peer.Edge).To(Equal(1))
+	g.Expect(seen.Peer.Plan).To(Equal("1a2b3c4d"))
 	cancel()
 	for range 2 {
 		g.Eventually(ended, "6s").Should(Receive(Succeed()))

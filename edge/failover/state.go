@@ -1,6 +1,6 @@
-// This file decides when an edge claims the next hop, what it says to its
-// sibling, and when one that leaves may close. It is a function of what was seen
-// and the time; it never sends, receives or reads a clock.
+// This file decides when an edge announces the next-hop VIP, what it sends to its peer,
+// and when an edge that drains may close. It is a function of what was seen and the time.
+// It never sends, receives or reads a clock.
 
 package failover
 
@@ -9,88 +9,85 @@ import (
 	"time"
 )
 
-// Interval is how often an edge says what it does, and counts what it has not
-// heard.
+// Interval is how often an edge sends a heartbeat, and counts those that it missed.
 const Interval = 500 * time.Millisecond
 
 const (
 	// missable is how many heartbeats in a row may be missed.
 	missable = 3
-	// maxDoubts doublings of missable. A sibling that was only not heard is given
-	// more time at the next silence, so that a bad link does not herd machines.
+	// maxDoubts doublings of missable. A peer that was there though it was not heard gets
+	// more time at the next silence, so that a bad link does not move VMs back and forth.
 	maxDoubts = 4
-	// forgiven is how long a sibling is heard until one doubt is forgotten.
+	// forgiven is how long a peer is heard until one doubling is taken back.
 	forgiven = time.Minute
-	// claimAgain is how often what answers and does not serve is claimed against. A
-	// machine's kernel ignores a claim in the first second after its entry changed
-	// (neigh/default/locktime), as by the announcement of a pod just born.
-	claimAgain = Interval
-	// handover is how long an edge that leaves serves on, if its sibling claims:
-	// until machines' kernels heed a claim, and its own kernel has done with a claim
-	// of its own.
+	// announceInterval is how often an edge announces while its peer answers ARP and does
+	// not serve. A VM's kernel ignores an announcement in the first second after its entry
+	// changed (neigh/default/locktime), as after the announcement of a new pod.
+	announceInterval = Interval
+	// handover is how long an edge that drains keeps serving if its peer announces: until
+	// VMs' kernels accept an announcement, and its own kernel has ended one of its own.
 	handover = 2 * time.Second
-	// leaveLimit is how long it waits for a sibling that does not claim.
-	leaveLimit = 4 * time.Second
-	// maxAnswers to messages that don't know us, in one Interval.
+	// drainLimit is how long it waits for a peer that does not announce.
+	drainLimit = 4 * time.Second
+	// maxAnswers to messages of an unknown instance, in one Interval.
 	maxAnswers = 8
 	never      = 1 << 30
 )
 
-// lostAt is when a silence is claimed against, counted from the first claim.
-// After the last there is none, so that two edges which both live and don't hear
-// each other leave the machines in peace.
+// lostAt is when an edge announces while its peer is unreachable, counted from the first
+// announcement. There is none after the last, so that two edges that both run and do not
+// hear each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt is when an edge that is alone claims, counted from when it first serves.
-// That cuts nobody's connection, since nobody else is to have any. The edge that a
-// plan had before may be there for a while yet, and hear late that it is no more.
+// aloneAt is when an edge without a peer announces, counted from when it first serves.
+// It disrupts no connection, since no other edge has any. An edge that was removed from
+// the plan may still run, and learn late that it was.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
-// A Sight is what an edge makes of its sibling.
-type Sight string
+// A PeerState is what an edge knows of its peer.
+type PeerState string
 
-// The sights.
+// States of the peer.
 const (
-	// Alone: the plan has one edge.
-	Alone Sight = "alone"
-	// Unknown: it has not been looked for long enough.
-	Unknown Sight = "unknown"
-	// Serves: it says so.
-	Serves Sight = "serves"
-	// Idle: its kernel answers machines that ask for the next hop, and nothing
-	// serves there: it starts, it leaves, or its guard is not there.
-	Idle Sight = "idle"
-	// Lost: nothing is heard.
-	Lost Sight = "lost"
+	// Alone: the plan has one edge, so there is no peer.
+	Alone PeerState = "alone"
+	// Unknown: the edge has not listened for long enough.
+	Unknown PeerState = "unknown"
+	// PeerServing: the peer says that it serves.
+	PeerServing PeerState = "serving"
+	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, and nothing serves
+	// there. It starts, it drains, or its failover agent is away.
+	PeerIdle PeerState = "idle"
+	// PeerUnreachable: no message arrives.
+	PeerUnreachable PeerState = "unreachable"
 )
 
-// A State is what one edge knows. It is a value: Next makes the one that
-// follows.
+// A State is what one edge knows. It is a value: Next returns the next one.
 type State struct {
-	// Self is what the edge says of itself.
+	// Self is what the edge sends about itself.
 	Self Message
-	// Sibling is what its sibling said last. Zero: nothing yet.
-	Sibling Message
-	Sight   Sight
-	// Yields: the plan has this edge no more. It claims against a sibling that is
-	// lost, and not against one whose kernel refuses: that is alone by plan, serves
-	// and does not listen.
-	Yields bool
+	// Peer is the last message of the peer. Zero: none yet.
+	Peer      Message
+	PeerState PeerState
+	// Removed: the plan no longer has this edge. It announces while its peer is
+	// unreachable, but not while the peer's kernel refuses heartbeats: that peer is alone by
+	// plan, serves and does not listen.
+	Removed bool
 
 	missed, refused int // Intervals since a message, since a refusal
 	doubts, answers int
-	heardSince      time.Time // Since when Sight is not Lost; a doubt less restarts it
-	leaving         time.Time
-	claims          int // Of Sight
+	heardSince      time.Time // Since when PeerState is not PeerUnreachable; a doubt less restarts it
+	drainingSince   time.Time
+	announced       int // Of PeerState
 	first, last     time.Time
 }
 
-// NewState is that of an edge which starts. Instance is by chance. Alone: there
-// is no sibling by plan.
+// NewState is that of an edge which starts. Instance is random. Alone: the plan has no
+// peer.
 func NewState(edge int, instance string, alone bool) State {
-	s := State{Self: Message{Phase: Starting, Edge: edge, Instance: instance}, Sight: Unknown, refused: never}
+	s := State{Self: Message{Phase: Starting, Edge: edge, Instance: instance}, PeerState: Unknown, refused: never}
 	if alone {
-		s.Sight = Alone
+		s.PeerState = Alone
 	}
 	return s
 }
@@ -100,19 +97,18 @@ type Kind int
 
 // What can happen.
 const (
-	// Tick: an Interval has passed. Those that were missed are not made up for, so
-	// an edge that slept for a while does not take its sibling for lost.
+	// Tick: an Interval has passed. Missed ticks are not repeated, so an edge that slept
+	// for a while does not take its peer for unreachable.
 	Tick Kind = iota
-	// Heard: Message came from the sibling's address.
+	// Heard: Message arrived from the peer's address.
 	Heard
-	// Refused: the sibling's kernel says that nobody listens (ICMP port
-	// unreachable).
+	// Refused: the peer's kernel says that no process listens (ICMP port unreachable).
 	Refused
 	// Ready and NotReady: this edge serves, or not. Plan may have changed.
 	Ready
 	NotReady
-	// Leave: this edge is to close.
-	Leave
+	// Drain: this edge is to stop.
+	Drain
 )
 
 // An Event is one thing that happened.
@@ -122,72 +118,72 @@ type Event struct {
 	Plan    string
 }
 
-// Actions are what is to be done, in this order.
+// Actions are what to do, in this order.
 type Actions struct {
-	// Claim the next hop.
-	Claim bool
-	// Say these to the sibling.
-	Say []Message
-	// Close: an edge that leaves need not wait any longer.
+	// Announce the next-hop VIP.
+	Announce bool
+	// Send these to the peer.
+	Send []Message
+	// Close: an edge that drains need not wait any longer.
 	Close bool
 }
 
-// Next is the state after e, and what is to be done about it.
+// Next is the state after e, and what to do about it.
 func Next(s State, e Event, now time.Time) (State, Actions) {
 	was := s
-	stranger := ""
+	unknown := ""
 	switch e.Kind {
 	case Tick:
 		s.missed, s.refused, s.answers = min(s.missed+1, never), min(s.refused+1, never), 0
 	case Heard:
-		s, stranger = s.hear(e.Message, now)
+		s, unknown = s.hear(e.Message, now)
 	case Refused:
 		s.refused = 0
 	case Ready, NotReady:
-		if s.Self.Phase == Leaving {
+		if s.Self.Phase == Draining {
 			break
 		}
 		s.Self.Phase, s.Self.Plan = Starting, e.Plan
 		if e.Kind == Ready {
 			s.Self.Phase = Serving
 		}
-	case Leave:
-		if s.Self.Phase != Leaving {
-			s.Self.Phase, s.leaving = Leaving, now
+	case Drain:
+		if s.Self.Phase != Draining {
+			s.Self.Phase, s.drainingSince = Draining, now
 		}
 	}
 	s = s.look(now)
 	var a Actions
 	if s.due(now) {
-		a.Claim = true
-		if s.claims == 0 {
+		a.Announce = true
+		if s.announced == 0 {
 			s.first = now
 		}
-		s.claims, s.last = s.claims+1, now
+		s.announced, s.last = s.announced+1, now
 	}
-	s.Self.Peer, s.Self.Sees = s.Sibling.Instance, s.heard()
-	s.Self.Claims = s.claims
-	if stranger != "" {
+	s.Self.Peer, s.Self.Sees = s.Peer.Instance, s.heard()
+	s.Self.Announcements = s.announced
+	if unknown != "" {
 		s.Self.Number++
 		m := s.Self
-		m.Peer = stranger
-		a.Say = append(a.Say, m)
+		m.Peer = unknown
+		a.Send = append(a.Send, m)
 	}
-	changed := s.Self.Phase != was.Self.Phase || s.Self.Plan != was.Self.Plan || a.Claim
-	if s.Sight != Alone && (e.Kind == Tick || changed) {
+	changed := s.Self.Phase != was.Self.Phase || s.Self.Plan != was.Self.Plan || a.Announce
+	if s.PeerState != Alone && (e.Kind == Tick || changed) {
 		s.Self.Number++
-		a.Say = append(a.Say, s.Self)
+		a.Send = append(a.Send, s.Self)
 	}
 	a.Close = s.mayClose(now)
 	return s, a
 }
 
-// hear takes a message in. It counts only if its sender has heard us: who can't
-// see what the sibling is sent can't speak for it. The instance of another is
-// returned, to be answered, so that a sibling which starts can show that it hears.
-func (s State) hear(m Message, now time.Time) (next State, stranger string) {
+// hear takes a message in. It counts only if its sender has received ours: a host that
+// does not see what is sent to the peer cannot forge the peer's messages. An unknown
+// instance is returned, to be answered, so that a new peer can show that it hears.
+func (s State) hear(m Message, now time.Time) (next State, unknown string) {
 	switch {
-	case s.Sight == Alone || m.Instance == s.Self.Instance:
+	case s.PeerState == Alone || m.Instance == s.Self.Instance:
 		return s, ""
 	case m.Peer != s.Self.Instance:
 		if s.answers >= maxAnswers {
@@ -195,87 +191,87 @@ func (s State) hear(m Message, now time.Time) (next State, stranger string) {
 		}
 		s.answers++
 		return s, m.Instance
-	case m.Instance == s.Sibling.Instance && m.Number <= s.Sibling.Number:
+	case m.Instance == s.Peer.Instance && m.Number <= s.Peer.Number:
 		return s, ""
-	case m.Instance == s.Sibling.Instance && s.Sight == Lost:
-		// The same run of it: it was there all the time.
+	case m.Instance == s.Peer.Instance && s.PeerState == PeerUnreachable:
+		// The same run: the peer was there all the time.
 		s.doubts = min(s.doubts+1, maxDoubts)
 		s.heardSince = now
 	}
-	s.Sibling, s.missed, s.refused = m, 0, never
+	s.Peer, s.missed, s.refused = m, 0, never
 	return s, ""
 }
 
-// heard says whether the sibling has been heard lately.
-func (s State) heard() bool { return s.Sibling.Instance != "" && s.missed <= missable }
+// heard says whether a message of the peer arrived within the last two seconds.
+func (s State) heard() bool { return s.Peer.Instance != "" && s.missed <= missable }
 
-// look decides the sight from what was heard and what was not.
+// look decides the peer's state from what arrived and what did not.
 func (s State) look(now time.Time) State {
-	sight := s.Sight
-	said := Idle
-	if s.Sibling.Phase == Serving {
-		said = Serves
+	state := s.PeerState
+	said := PeerIdle
+	if s.Peer.Phase == Serving {
+		said = PeerServing
 	}
 	switch {
-	case sight == Alone:
-	case s.Sibling.Instance != "" && s.missed < missable:
-		// A refusal can be forged; who still speaks is there.
-		sight = said
+	case state == Alone:
+	case s.Peer.Instance != "" && s.missed < missable:
+		// A refusal can be forged. A peer that still sends is there.
+		state = said
 	case s.refused <= missable:
-		sight = Idle
+		state = PeerIdle
 	case s.missed > missable<<s.doubts:
-		sight = Lost
-	case s.Sibling.Instance != "":
-		sight = said
+		state = PeerUnreachable
+	case s.Peer.Instance != "":
+		state = said
 	}
-	if sight != s.Sight {
-		s.claims, s.first, s.last = 0, time.Time{}, time.Time{}
-		if s.Sight == Lost || s.Sight == Unknown {
+	if state != s.PeerState {
+		s.announced, s.first, s.last = 0, time.Time{}, time.Time{}
+		if s.PeerState == PeerUnreachable || s.PeerState == Unknown {
 			s.heardSince = now
 		}
-		s.Sight = sight
+		s.PeerState = state
 	}
-	if s.doubts > 0 && s.Sight != Lost && now.Sub(s.heardSince) >= forgiven {
+	if s.doubts > 0 && s.PeerState != PeerUnreachable && now.Sub(s.heardSince) >= forgiven {
 		s.doubts, s.heardSince = s.doubts-1, now
 	}
 	return s
 }
 
-// due says whether to claim now. Who does not serve never claims.
+// due says whether to announce now. An edge that does not serve never does.
 func (s State) due(now time.Time) bool {
 	// What falls due within half an Interval is done now, not one Interval late.
 	const early = Interval / 2
 	if s.Self.Phase != Serving {
 		return false
 	}
-	switch s.Sight {
-	case Idle:
-		if s.Yields && (s.Sibling.Phase == Serving || !s.heard()) {
+	switch s.PeerState {
+	case PeerIdle:
+		if s.Removed && (s.Peer.Phase == Serving || !s.heard()) {
 			return false
 		}
-		return s.claims == 0 || now.Sub(s.last) >= claimAgain-early
-	case Lost:
-		return s.claims == 0 || s.claims < len(lostAt) && now.Sub(s.first) >= lostAt[s.claims]-early
+		return s.announced == 0 || now.Sub(s.last) >= announceInterval-early
+	case PeerUnreachable:
+		return s.announced == 0 || s.announced < len(lostAt) && now.Sub(s.first) >= lostAt[s.announced]-early
 	case Alone:
-		return s.claims == 0 || s.claims < len(aloneAt) && now.Sub(s.first) >= aloneAt[s.claims]-early
+		return s.announced == 0 || s.announced < len(aloneAt) && now.Sub(s.first) >= aloneAt[s.announced]-early
 	}
 	return false
 }
 
-// mayClose says whether an edge that leaves may close: its sibling has taken the
-// machines over, or can't, or was waited for long enough.
+// mayClose says whether an edge that drains may close: its peer has taken over, or
+// cannot, or did not in time.
 func (s State) mayClose(now time.Time) bool {
-	if s.Self.Phase != Leaving {
+	if s.Self.Phase != Draining {
 		return false
 	}
-	switch s.Sight {
-	case Alone, Lost:
+	switch s.PeerState {
+	case Alone, PeerUnreachable:
 		return true
-	case Idle:
-		if s.Sibling.Phase == Leaving || !s.heard() {
+	case PeerIdle:
+		if s.Peer.Phase == Draining || !s.heard() {
 			return true
 		}
 	}
-	waited := now.Sub(s.leaving)
-	return s.heard() && s.Sibling.Claims > 0 && waited >= handover || waited >= leaveLimit
+	waited := now.Sub(s.drainingSince)
+	return s.heard() && s.Peer.Announcements > 0 && waited >= handover || waited >= drainLimit
 }

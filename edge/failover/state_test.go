@@ -19,8 +19,8 @@ func pair(t *testing.T) *world {
 	}
 	w.pass(5*time.Second, nil)
 	g := NewWithT(t)
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
-	g.Expect(w.edges[1].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
+	g.Expect(w.edges[1].state.PeerState).To(Equal(failover.PeerServing))
 	w.claim = nil
 	return w
 }
@@ -52,9 +52,9 @@ func TestCauses(t *testing.T) {
 		"nothing":            {func(*world) {}, nil},
 		"the node is lost":   {func(w *world) { w.die(1) }, seconds(2, 3, 5, 12)},
 		"its server fails":   {func(w *world) { w.serve(1, false); w.pass(3200*time.Millisecond, nil); w.serve(1, true) }, seconds(0, .5, 1, 1.5, 2, 2.5, 3)},
-		"its guard is gone":  {func(w *world) { w.crash(1); w.pass(3200*time.Millisecond, nil); w.run(1); w.serve(1, true) }, seconds(1, 1.5, 2, 2.5, 3)},
+		"its agent is gone":  {func(w *world) { w.crash(1); w.pass(3200*time.Millisecond, nil); w.run(1); w.serve(1, true) }, seconds(1, 1.5, 2, 2.5, 3)},
 		"it leaves":          {func(w *world) { w.leave(1); w.pass(1500*time.Millisecond, nil); w.die(1) }, seconds(0, .5, 1, 1.5, 2, 2.5, 3, 4, 6, 13)},
-		"its guard restarts": {func(w *world) { w.crash(1); w.run(1); w.serve(1, true) }, nil},
+		"its agent restarts": {func(w *world) { w.crash(1); w.run(1); w.serve(1, true) }, nil},
 		"one way only":       {func(w *world) { w.lost[1] = 100 }, seconds(2, 3, 5, 12)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,9 +73,9 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestLeavesAfterItsSiblingHasClaimed; and where nobody can take over,
+// TestLeavesAfterItsPeerHasClaimed; and where nobody can take over,
 // at once.
-func TestLeavesAfterItsSiblingHasClaimed(t *testing.T) {
+func TestLeavesAfterItsPeerHasClaimed(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	since := w.now
@@ -92,9 +92,9 @@ func TestLeavesAfterItsSiblingHasClaimed(t *testing.T) {
 	g.Expect(w.after(1, since)).To(BeEmpty())
 
 	s := failover.NewState(1, "a", true)
-	_, do := failover.Next(s, failover.Event{Kind: failover.Leave}, w.now)
+	_, do := failover.Next(s, failover.Event{Kind: failover.Drain}, w.now)
 	g.Expect(do.Close).To(BeTrue())
-	g.Expect(do.Say).To(BeEmpty())
+	g.Expect(do.Send).To(BeEmpty())
 }
 
 // TestTwoThatDontSeeEachOther both live: they claim four times each, and then
@@ -109,7 +109,7 @@ func TestTwoThatDontSeeEachOther(t *testing.T) {
 	g.Expect(w.claim).To(HaveLen(8))
 	w.lost = [2]int{}
 	w.pass(time.Minute, nil)
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 	g.Expect(w.claim).To(HaveLen(8))
 }
 
@@ -142,8 +142,8 @@ func TestAlone(t *testing.T) {
 	step := func(k failover.Kind) {
 		var do failover.Actions
 		s, do = failover.Next(s, failover.Event{Kind: k}, now)
-		said += len(do.Say)
-		if do.Claim {
+		said += len(do.Send)
+		if do.Announce {
 			claims++
 		}
 		now = now.Add(failover.Interval)
@@ -166,10 +166,10 @@ func TestAlone(t *testing.T) {
 func TestTheEdgeThatGoes(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
-	w.edges[0].state.Yields = true
+	w.edges[0].state.Removed = true
 	w.crash(1) // Its kernel refuses.
 	w.pass(10*time.Minute, nil)
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Idle))
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerIdle))
 	g.Expect(w.claim).To(BeEmpty())
 	w.die(1)
 	w.pass(time.Minute, nil)
@@ -180,33 +180,33 @@ func TestTheEdgeThatGoes(t *testing.T) {
 
 	// One that has not taken the plan in is heard, and taken over from as ever.
 	w = pair(t)
-	w.edges[0].state.Yields = true
+	w.edges[0].state.Removed = true
 	w.leave(1)
 	w.pass(time.Second, nil)
 	g.Expect(w.claim).NotTo(BeEmpty())
 }
 
-// TestForgery: who sends from the sibling's address, but does not see what the
-// sibling is sent, changes nothing and hides nothing.
+// TestForgery: who sends from the peer's address, but does not see what the
+// peer is sent, changes nothing and hides nothing.
 func TestForgery(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
-	sibling := w.edges[0].state.Sibling
+	other := w.edges[0].state.Peer
 	n := uint64(1 << 40)
 	forge := func() {
-		for _, phase := range []failover.Phase{failover.Serving, failover.Leaving, failover.Starting} {
-			for _, peer := range []string{"", "guess", sibling.Instance} {
+		for _, phase := range []failover.Phase{failover.Serving, failover.Draining, failover.Starting} {
+			for _, peer := range []string{"", "guess", other.Instance} {
 				n++
-				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: "forged", Number: n, Peer: peer, Claims: 9}})
-				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: sibling.Instance, Number: n, Peer: peer, Claims: 9}})
+				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: "forged", Number: n, Peer: peer, Announcements: 9}})
+				w.handle(0, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: phase, Edge: 2, Instance: other.Instance, Number: n, Peer: peer, Announcements: 9}})
 			}
 		}
 		w.handle(0, failover.Event{Kind: failover.Refused})
 	}
 	w.pass(time.Minute, forge)
 	g.Expect(w.claim).To(BeEmpty())
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
-	g.Expect(w.edges[1].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
+	g.Expect(w.edges[1].state.PeerState).To(Equal(failover.PeerServing))
 	since := w.now
 	w.die(1)
 	w.pass(4*time.Second, forge)
@@ -217,21 +217,21 @@ func TestForgery(t *testing.T) {
 	for range 1000 {
 		n++
 		next, do := failover.Next(w.edges[0].state, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Serving, Instance: "forged", Number: n}}, w.now)
-		w.edges[0].state, answers = next, answers+len(do.Say)
+		w.edges[0].state, answers = next, answers+len(do.Send)
 	}
 	g.Expect(answers).To(BeNumerically("<=", 8))
 
 	// An old message does not undo a newer one.
 	w = pair(t)
-	old := w.edges[0].state.Sibling
+	old := w.edges[0].state.Peer
 	w.serve(1, false)
 	w.pass(100*time.Millisecond, nil)
 	w.handle(0, failover.Event{Kind: failover.Heard, Message: old})
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Idle))
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerIdle))
 }
 
 // TestASleepIsNoLoss: an edge that did not run for a while does not take its
-// sibling for lost.
+// peer for lost.
 func TestASleepIsNoLoss(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -247,11 +247,11 @@ func TestPlansAndSightAreTold(t *testing.T) {
 	w := pair(t)
 	w.handle(1, failover.Event{Kind: failover.Ready, Plan: "next"})
 	w.pass(100*time.Millisecond, nil)
-	g.Expect(w.edges[0].state.Sibling.Plan).To(Equal("next"), "without waiting for the next Interval")
-	g.Expect(w.edges[0].state.Sibling.Edge).To(Equal(2))
-	g.Expect(w.edges[0].state.Sibling.Sees).To(BeTrue())
+	g.Expect(w.edges[0].state.Peer.Plan).To(Equal("next"), "without waiting for the next Interval")
+	g.Expect(w.edges[0].state.Peer.Edge).To(Equal(2))
+	g.Expect(w.edges[0].state.Peer.Sees).To(BeTrue())
 	w.lost[0] = 100
 	w.pass(5*time.Second, nil)
-	g.Expect(w.edges[0].state.Sibling.Sees).To(BeFalse(), "it is heard, and says that it hears nothing")
-	g.Expect(w.edges[0].state.Sight).To(Equal(failover.Serves))
+	g.Expect(w.edges[0].state.Peer.Sees).To(BeFalse(), "it is heard, and says that it hears nothing")
+	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 }

@@ -63,7 +63,7 @@ func (j *journal) count(what string) int {
 	return strings.Count(j.b.String(), what)
 }
 
-const claims = `msg="claims the next hop"`
+const claims = `msg="failover announcement sent"`
 
 // newSite has the kernels of edges ask in the name of whatever they send from
 // (arp_announce=0), or where strict (2), of the address that fits; then edges
@@ -82,7 +82,7 @@ func newSite(t *testing.T, strict bool) *site {
 	var done sync.WaitGroup
 	t.Cleanup(func() { cancel(); done.Wait() })
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.edges[i].log.count("sibling=serves") }, "10s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[i].log.count("peer=serves") }, "10s").Should(Equal(1))
 	}
 	for _, i := range []int{1, 2} {
 		s.quiet(i)
@@ -142,7 +142,7 @@ func (s *site) birth(i int) {
 func (s *site) run(i int) {
 	s.Helper()
 	e := s.edges[i]
-	options, err := json.Marshal(edgeOptions{Edge: i, Own: netip.MustParseAddr(e.own), Sibling: netip.MustParseAddr(s.siblingOf(i))})
+	options, err := json.Marshal(edgeOptions{Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(s.siblingOf(i))})
 	s.g.Expect(err).NotTo(HaveOccurred())
 	c := e.ns.Command(s.Context(), "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", s.binary)
 	c.Env = append(os.Environ(), asEdge+"="+string(options))
@@ -233,7 +233,7 @@ func TestTakeOver(t *testing.T) {
 		s := newSite(t, false)
 		since := time.Now()
 		s.edges[1].kill(syscall.SIGUSR1)
-		s.passes("server fails, guard lives", since, 2)
+		s.passes("server fails, agent lives", since, 2)
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		s.edges[1].kill(syscall.SIGUSR2)
 		s.g.Eventually(func() int { return s.edges[2].log.count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
@@ -289,7 +289,7 @@ func TestBirth(t *testing.T) {
 	s.passes("born, serves nothing yet", born, 2)
 	late := s.claimsBy(2)
 	s.run(1)
-	s.g.Eventually(func() int { return s.edges[1].log.count("sibling=serves") }, "10s").Should(Equal(2))
+	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serves") }, "10s").Should(Equal(2))
 	s.quiet(2)
 	s.sendsTo(s.v, 1)
 	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves now, and nobody claims")

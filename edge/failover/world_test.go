@@ -28,15 +28,15 @@ type world struct {
 }
 
 type edge struct {
-	kernel  bool // answers ARP, and refuses where no guard runs
-	guard   bool
-	serves  bool
-	closed  bool // Next said so
-	leaving time.Time
-	state   failover.State
-	next    time.Time   // its tick
-	refusal time.Time   // the last it sent: the kernel sends one a second
-	burst   []time.Time // claims since its sight of the sibling changed
+	kernel        bool // answers ARP, and refuses where no agent runs
+	agent         bool
+	serves        bool
+	closed        bool // Next said so
+	drainingSince time.Time
+	state         failover.State
+	next          time.Time   // its tick
+	refusal       time.Time   // the last it sent: the kernel sends one a second
+	burst         []time.Time // claims since its sight of the peer changed
 }
 
 type datagram struct {
@@ -76,10 +76,10 @@ func (w *world) boot(i int) {
 }
 
 func (w *world) run(i int) {
-	if e := &w.edges[i]; e.kernel && !e.guard {
+	if e := &w.edges[i]; e.kernel && !e.agent {
 		w.runs++
 		w.note("%d runs", i)
-		e.guard, e.closed, e.leaving, e.burst = true, false, time.Time{}, nil
+		e.agent, e.closed, e.drainingSince, e.burst = true, false, time.Time{}, nil
 		e.state = failover.NewState(i+1, fmt.Sprintf("%d.%d", i, w.runs), false)
 		e.next = w.now.Add(time.Duration(w.rand.IntN(500)) * time.Millisecond)
 	}
@@ -87,7 +87,7 @@ func (w *world) run(i int) {
 
 func (w *world) serve(i int, serves bool) {
 	e := &w.edges[i]
-	if !e.guard || e.serves == serves || !e.leaving.IsZero() {
+	if !e.agent || e.serves == serves || !e.drainingSince.IsZero() {
 		return
 	}
 	w.note("%d serves: %v", i, serves)
@@ -101,16 +101,16 @@ func (w *world) serve(i int, serves bool) {
 
 func (w *world) crash(i int) {
 	w.note("%d crashes", i)
-	w.edges[i].guard, w.edges[i].serves = false, false
+	w.edges[i].agent, w.edges[i].serves = false, false
 }
 
 func (w *world) die(i int) { w.note("%d dies", i); w.edges[i] = edge{} }
 
 func (w *world) leave(i int) {
-	if e := &w.edges[i]; e.guard && e.leaving.IsZero() {
+	if e := &w.edges[i]; e.agent && e.drainingSince.IsZero() {
 		w.note("%d leaves", i)
-		e.leaving = w.now
-		w.handle(i, failover.Event{Kind: failover.Leave})
+		e.drainingSince = w.now
+		w.handle(i, failover.Event{Kind: failover.Drain})
 	}
 }
 
@@ -123,25 +123,25 @@ func (w *world) move(i int) {
 
 func (w *world) handle(i int, e failover.Event) {
 	me := &w.edges[i]
-	before := me.state.Sight
+	before := me.state.PeerState
 	next, do := failover.Next(me.state, e, w.now)
 	me.state = next
-	if before != next.Sight {
-		w.note("%d: sibling %s", i, next.Sight)
+	if before != next.PeerState {
+		w.note("%d: peer %s", i, next.PeerState)
 		me.burst = nil
 	}
-	if do.Claim {
+	if do.Announce {
 		w.note("%d claims", i)
 		me.burst = append(me.burst, w.now)
 		w.claim = append(w.claim, claimed{i, w.now})
 		w.move(i)
 	}
-	for _, m := range do.Say {
+	for _, m := range do.Send {
 		w.send(i, m)
 	}
 	if do.Close && !me.closed {
 		w.note("%d closes", i)
-		me.closed, me.guard, me.serves = true, false, false
+		me.closed, me.agent, me.serves = true, false, false
 	}
 }
 
@@ -151,7 +151,7 @@ func (w *world) send(from int, m failover.Message) {
 		return
 	}
 	d := datagram{to: to, at: w.now.Add(time.Duration(w.rand.IntN(20)) * time.Millisecond), message: m}
-	if e := &w.edges[to]; !e.guard {
+	if e := &w.edges[to]; !e.agent {
 		if w.rand.IntN(100) < w.lost[to] || w.now.Sub(e.refusal) < time.Second {
 			return
 		}
@@ -172,7 +172,7 @@ func (w *world) pass(d time.Duration, check func()) {
 			switch {
 			case d.at.After(w.now):
 				later = append(later, d)
-			case !w.edges[d.to].guard:
+			case !w.edges[d.to].agent:
 			case d.refused:
 				w.handle(d.to, failover.Event{Kind: failover.Refused})
 			default:
@@ -181,7 +181,7 @@ func (w *world) pass(d time.Duration, check func()) {
 		}
 		w.flight = append(w.flight, later...)
 		for i := range w.edges {
-			if e := &w.edges[i]; e.guard && !w.now.Before(e.next) {
+			if e := &w.edges[i]; e.agent && !w.now.Before(e.next) {
 				e.next = w.now.Add(failover.Interval + time.Duration(w.rand.IntN(21)-10)*time.Millisecond)
 				w.handle(i, failover.Event{Kind: failover.Tick})
 			}
@@ -230,14 +230,14 @@ func play(t *testing.T, seed uint64, faults []byte) {
 	check := func() {
 		for i, e := range w.edges {
 			n := len(e.burst)
-			switch sight := e.state.Sight; {
+			switch sight := e.state.PeerState; {
 			case n == 0:
-			case sight == failover.Lost && n > 4:
+			case sight == failover.PeerUnreachable && n > 4:
 				w.fatal(t, "edge %d claims %d times after one loss", i, n)
-			case sight == failover.Idle && n > 1 && e.burst[n-1].Sub(e.burst[n-2]) < 200*time.Millisecond:
+			case sight == failover.PeerIdle && n > 1 && e.burst[n-1].Sub(e.burst[n-2]) < 200*time.Millisecond:
 				w.fatal(t, "edge %d claims without a pause", i)
-			case sight != failover.Lost && sight != failover.Idle:
-				w.fatal(t, "edge %d claims while its sibling is %s", i, sight)
+			case sight != failover.PeerUnreachable && sight != failover.PeerIdle:
+				w.fatal(t, "edge %d claims while its peer is %s", i, sight)
 			}
 		}
 		for ; checked < len(w.claim); checked++ {
@@ -246,7 +246,7 @@ func play(t *testing.T, seed uint64, faults []byte) {
 			}
 		}
 		for i := range w.edges {
-			if e := w.edges[i]; !e.leaving.IsZero() && !e.closed && w.now.Sub(e.leaving) > 5*time.Second && e.guard {
+			if e := w.edges[i]; !e.drainingSince.IsZero() && !e.closed && w.now.Sub(e.drainingSince) > 5*time.Second && e.agent {
 				w.fatal(t, "edge %d waits for ever to close", i)
 			}
 		}
@@ -311,7 +311,7 @@ func (w *world) judge(t *testing.T, lossy bool, check func()) {
 	w.pass(bound, check)
 	a, b := w.edges[0], w.edges[1]
 	// One that leaves claims for nobody: it is gone in a moment.
-	stays := a.serves && a.leaving.IsZero() || b.serves && b.leaving.IsZero()
+	stays := a.serves && a.drainingSince.IsZero() || b.serves && b.drainingSince.IsZero()
 	if !blind && stays && !w.served() {
 		w.fatal(t, "machines send to an edge that does not serve: %v", w.owner)
 	}

@@ -188,7 +188,7 @@ func (u *Upstream) note(server int, err error) {
 		return
 	}
 	if failing {
-		u.log.Warn("an upstream resolver does not answer", "server", u.servers[server], "error", err)
+		u.log.Warn("an upstream resolver does not answer", "server", u.servers[server], "err", err)
 	} else {
 		u.log.Info("an upstream resolver answers again", "server", u.servers[server])
 	}

@@ -135,8 +135,8 @@ func loseNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	if len(s.network.Edges) > 1 {
 		g.Eventually(func() (string, error) {
 			said, err := reports(t.Context(), s.hosted, s.network.Name)
-			return said[3-edge.number].Sibling, err
-		}).WithTimeout(30*time.Second).WithPolling(100*time.Millisecond).Should(Equal(string(failover.Lost)), "what the other edge says of the lost one")
+			return said[3-edge.number].Peer, err
+		}).WithTimeout(30*time.Second).WithPolling(100*time.Millisecond).Should(Equal(string(failover.PeerUnreachable)), "what the other edge says of the lost one")
 	}
 	quiet(t, m, 3*time.Second, 5*time.Minute)
 	g.Expect(s.cluster.NodeUp(number)).To(Succeed())

@@ -132,7 +132,7 @@ func (s *stage) whole(t *testing.T, limit time.Duration) {
 			said, err := reports(t.Context(), s.hosted, s.network.Name)
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, e := range s.network.Edges {
-				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Sibling", string(failover.Serves))))
+				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Peer", string(failover.PeerServing))))
 			}
 		}
 	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(Succeed(), "every edge serves")

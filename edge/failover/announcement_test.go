@@ -18,7 +18,7 @@ const own, nextHop, service = "192.168.100.4", "192.168.100.2", "192.168.100.3"
 // stale is a MAC that nobody has.
 const stale = "02:00:00:00:00:99"
 
-// TestClaim moves a real kernel's entry, wherever Slow says that it does.
+// TestClaim moves a real kernel's entry, wherever Degraded says that it does.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	ownFirst := []string{own + "/24", nextHop + "/32", service + "/32"}
@@ -48,16 +48,16 @@ func TestClaim(t *testing.T) {
 			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", c.device)
 			hop := netip.MustParseAddr(nextHop)
 			var slow error
-			e.Do(t, func() { slow = Slow("/", "net1", hop) })
+			e.Do(t, func() { slow = Degraded("/", "net1", hop) })
 			// Nothing is known of the machine, as after a birth: the edge asks for
 			// nobody, and nobody else.
 			machine.SetNeighbour(t, "eth0", nextHop, stale, false)
 			var err error
-			e.Do(t, func() { err = claim("net1", hop, 1) })
+			e.Do(t, func() { err = announce("net1", hop, 1) })
 			g.Expect(err).NotTo(HaveOccurred())
 			knows := func() string { return machine.Neighbour(t, "eth0", nextHop) }
 			if c.slow != "" {
-				g.Expect(slow).To(MatchError(And(ContainSubstring(c.slow), ContainSubstring("in the name of "+own))))
+				g.Expect(slow).To(MatchError(And(ContainSubstring(c.slow), ContainSubstring("ARP requests from "+own))))
 				g.Consistently(knows, "3500ms", "100ms").Should(Equal(stale))
 				return
 			}
@@ -97,8 +97,8 @@ func TestClaimBehindProxyARP(t *testing.T) {
 				g.Eventually(func() string {
 					claims++
 					e.Do(t, func() {
-						g.Expect(claim("net1", hop, claims)).To(Succeed())
-						g.Expect(Slow("/", "net1", hop)).To(Succeed())
+						g.Expect(announce("net1", hop, claims)).To(Succeed())
+						g.Expect(Degraded("/", "net1", hop)).To(Succeed())
 					})
 					return machine.Neighbour(t, "eth0", nextHop)
 				}, "2s", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
@@ -115,13 +115,13 @@ func TestNobodyIsLeft(t *testing.T) {
 	g := NewWithT(t)
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24", nextHop+"/32")
-	hop, all := netip.MustParseAddr(nextHop), nobodies()
+	hop, all := netip.MustParseAddr(nextHop), unusedAddresses()
 	for _, a := range all {
 		g.Expect(a.IsLinkLocalUnicast()).To(BeTrue())
 		e.SetNeighbour(t, "net1", a.String(), stale, true) // else the kernel may forget some
 	}
 	both := func() (claimed, slow error) {
-		e.Do(t, func() { claimed, slow = claim("net1", hop, 1), Slow("/", "net1", hop) })
+		e.Do(t, func() { claimed, slow = announce("net1", hop, 1), Degraded("/", "net1", hop) })
 		return claimed, slow
 	}
 	claimed, slow := both()
@@ -139,22 +139,22 @@ func TestNobodyIsLeft(t *testing.T) {
 func TestNobody(t *testing.T) {
 	g := NewWithT(t)
 	known, asked := map[netip.Addr]string{}, map[netip.Addr]int{}
-	for n := range 10 * inTurn {
-		a, err := nobody(n, known)
+	for n := range 10 * targetsInTurn {
+		a, err := target(n, known)
 		g.Expect(err).NotTo(HaveOccurred())
 		if was, ok := asked[a]; ok {
-			g.Expect(n-was).To(Equal(inTurn), "the kernel has done with it")
+			g.Expect(n-was).To(Equal(targetsInTurn), "the kernel has done with it")
 		}
 		asked[a] = n
 	}
-	g.Expect(asked).To(HaveLen(inTurn), "the kernel's table stays small")
-	for n := range nobodies() {
-		a, err := nobody(n, known)
+	g.Expect(asked).To(HaveLen(targetsInTurn), "the kernel's table stays small")
+	for n := range unusedAddresses() {
+		a, err := target(n, known)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(known).NotTo(HaveKey(a))
 		known[a] = stale
 	}
-	_, err := nobody(0, known)
+	_, err := target(0, known)
 	g.Expect(err).To(MatchError(errAnswered))
 }
 
@@ -163,15 +163,15 @@ func TestClaimWhereItCannotBeMade(t *testing.T) {
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24")
 	e.Do(t, func() {
-		g.Expect(claim("net1", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("claim " + nextHop)))
-		g.Expect(claim("net2", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("net2")))
-		g.Expect(Slow("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
+		g.Expect(announce("net1", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("announcing " + nextHop)))
+		g.Expect(announce("net2", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("net2")))
+		g.Expect(Degraded("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
 	})
 }
 
-// TestHeartbeatsComeFromTheSiblingOnly: the kernel drops what another address,
+// TestHeartbeatsComeFromThePeerOnly: the kernel drops what another address,
 // another port or a router sends.
-func TestHeartbeatsComeFromTheSiblingOnly(t *testing.T) {
+func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	g := NewWithT(t)
 	segment, e, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24")
@@ -199,9 +199,9 @@ func TestHeartbeatsComeFromTheSiblingOnly(t *testing.T) {
 	send(at("192.168.100.10"), 255, "another address")
 	send("192.168.100.5:1024", 255, "another port")
 	send(at("192.168.100.5"), 254, "by a router")
-	send(at("192.168.100.5"), 255, "the sibling")
+	send(at("192.168.100.5"), 255, "the peer")
 	var heard Event
 	g.Eventually(events, "5s").Should(Receive(&heard))
-	g.Expect(heard.Message.Instance).To(Equal("the sibling"))
+	g.Expect(heard.Message.Instance).To(Equal("the peer"))
 	g.Consistently(events, "200ms").ShouldNot(Receive())
 }
