@@ -82,7 +82,7 @@ func newSite(t *testing.T, strict bool) *site {
 	var done sync.WaitGroup
 	t.Cleanup(func() { cancel(); done.Wait() })
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.edges[i].log.count("peer=serves") }, "10s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[i].log.count("peer=serving") }, "10s").Should(Equal(1))
 	}
 	for _, i := range []int{1, 2} {
 		s.quiet(i)
@@ -247,7 +247,7 @@ func TestTakeOver(t *testing.T) {
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		again := time.Now()
 		s.segment.Plug(t, s.edges[1].ns, "net1")
-		s.g.Eventually(func() int { return s.edges[2].log.count("was=lost") }, "20s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[2].log.count("was=unreachable") }, "20s").Should(Equal(1))
 		s.quiet(2)
 		s.peace("link plugged in again", again)
 		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty(), "both serve again, and nobody claims")
@@ -289,7 +289,7 @@ func TestBirth(t *testing.T) {
 	s.passes("born, serves nothing yet", born, 2)
 	late := s.claimsBy(2)
 	s.run(1)
-	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serves") }, "10s").Should(Equal(2))
+	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
 	s.quiet(2)
 	s.sendsTo(s.v, 1)
 	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves now, and nobody claims")
