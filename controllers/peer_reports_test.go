@@ -35,12 +35,21 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 		edge   string
 		again  time.Duration
 	}{
-		"each hears the other":      {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerServing)} }, "", resyncReady},
-		"neither does":              {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)} }, "edge 1", rollout.PartitionInterval},
-		"the second does not":       {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)} }, "edge 2", rollout.PartitionInterval},
-		"on another network":        {func(w *world) { w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}} }, "", resyncReady},
+		"each hears the other": {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerServing)} }, "", resyncReady},
+		"neither does": {func(w *world) {
+			w.reports = []reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)}
+		}, "edge 1", rollout.PartitionInterval},
+		"the second does not": {func(w *world) {
+			w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
+		}, "edge 2", rollout.PartitionInterval},
+		"on another network": {func(w *world) {
+			w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
+		}, "", resyncReady},
 		"one does not serve at all": {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable)}; w.set(second, stopped) }, "", resyncReady},
-		"one serves since a moment": {func(w *world) { w.reports = []reported{tells(1, network.PeerUnreachable)}; w.set(second, readySince(time.Second)) }, "", rollout.PartitionInterval},
+		"one serves since a moment": {func(w *world) {
+			w.reports = []reported{tells(1, network.PeerUnreachable)}
+			w.set(second, readySince(time.Second))
+		}, "", rollout.PartitionInterval},
 		"both serve for long": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.set(first, readySince(time.Hour))
