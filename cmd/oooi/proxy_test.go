@@ -191,8 +191,9 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, asked := source.Current().Network, agent.NewServers(run)
+	go asked.Follow(t.Context(), func() network.Network { return n }, source.Changed)
 	serves := func() error { return asked.Err(n) }
-	g.Expect(serves()).To(MatchError(ContainSubstring("Envoy does not answer")))
+	g.Eventually(serves, "10s").Should(MatchError(ContainSubstring("Envoy does not answer")))
 
 	startEnvoy := func() *exec.Cmd {
 		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test")...)
@@ -202,7 +203,7 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	}
 	e := startEnvoy()
 	g.Eventually(probe, "30s").Should(BeEmpty())
-	g.Expect(serves()).To(Succeed())
+	g.Eventually(serves, "10s").Should(Succeed())
 	_, stay, err := greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -211,7 +212,7 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	said, _, err := greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(said).To(Equal("the API"), "without us")
-	g.Expect(serves()).To(Succeed(), "so no machine is moved")
+	g.Consistently(serves, "500ms", "10ms").Should(Succeed(), "so no VM is moved")
 	start(t, v.edge, args...)
 	g.Eventually(probe, "30s").Should(BeEmpty())
 	_, err = io.WriteString(stay, "still there?\n")
@@ -220,7 +221,7 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 
 	g.Expect(e.Process.Signal(syscall.SIGKILL)).To(Succeed())
 	_ = e.Wait()
-	g.Expect(serves()).NotTo(Succeed(), "at once")
+	g.Eventually(serves, "1s", "10ms").ShouldNot(Succeed(), "at once")
 	g.Eventually(probe, "30s").Should(Equal("oooi: proxy: not ready: Envoy is not connected"))
 	startEnvoy()
 	g.Eventually(probe, "30s").Should(BeEmpty())
