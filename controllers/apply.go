@@ -140,9 +140,10 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 		case o.GroupVersionKind() == leaseKind:
 			return networks[o.Labels[wire.LabelNetwork]]
 		}
-		return o.GroupVersionKind() == deploymentKind && d.does(o.Name, rollout.Keep) || slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+		wanted := slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
 		})
+		return wanted || o.GroupVersionKind() == deploymentKind && d.does(o.Name, rollout.Keep)
 	})
 }
 
@@ -159,7 +160,9 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 		return outcome{}, nil
 	}
 	if len(w.owned) > 0 {
-		return outcome{unfinished: true, again: whileRemoving}, r.prune(ctx, w.owned, func(o metav1.PartialObjectMetadata) { logRemoved(logr.FromContextOrDiscard(ctx), decision{}, o) })
+		log := logr.FromContextOrDiscard(ctx)
+		err := r.prune(ctx, w.owned, func(o metav1.PartialObjectMetadata) { logRemoved(log, decision{}, o) })
+		return outcome{unfinished: true, again: whileRemoving}, err
 	}
 	return outcome{}, r.delete(ctx, *w.binding)
 }
@@ -167,7 +170,10 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 // prune deletes edges before what holds them in, and before the rights by which
 // they write leases, and those before the leases. It tells of each that is gone.
 func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata)) error {
-	order := []string{deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind}
+	order := []string{
+		deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind,
+		serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind,
+	}
 	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})

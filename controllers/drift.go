@@ -30,16 +30,18 @@ func drifted(e Edge, u *unstructured.Unstructured) bool {
 		return false
 	}
 	is, be := live.Spec.Template, want.Spec.Template
-	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] || slices.ContainsFunc(be.Spec.Containers, func(c corev1.Container) bool {
+	differs := func(c corev1.Container) bool {
 		return !slices.ContainsFunc(is.Spec.Containers, func(x corev1.Container) bool {
 			return x.Name == c.Name && x.Image == c.Image && slices.Equal(x.Args, c.Args) && equality.Semantic.DeepEqual(x.Resources, c.Resources)
 		})
-	})
+	}
+	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] || slices.ContainsFunc(be.Spec.Containers, differs)
 }
 
 // isForeign says whether m has fields of a template that we write, and is not ours.
 func isForeign(m metav1.ManagedFieldsEntry) bool {
-	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc([]string{"image", "args", "resources", wire.AnnotationNetworks}, func(field string) bool {
+	fields := []string{"image", "args", "resources", wire.AnnotationNetworks}
+	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {
 		return bytes.Contains(m.FieldsV1.Raw, []byte(`"f:`+field+`"`))
 	})
 }

@@ -116,7 +116,8 @@ func networkName(p network.Plan, label string) string {
 
 // servicesOf are the servers of the network with this label.
 func servicesOf(p network.Plan, label string) string {
-	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "access to the control plane"}
+	words := map[network.Service]string{
+		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "access to the control plane"}
 	n, ok := networkLabelled(p, label)
 	if !ok {
 		return "service"

@@ -32,7 +32,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if name == "" {
 		name = "hostedcluster"
 	}
-	c, err := controller.New(name, mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 4, LogConstructor: clusterLog(mgr.GetLogger())})
+	c, err := controller.New(name, mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: 4, LogConstructor: clusterLog(mgr.GetLogger())})
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,8 @@ func logCondition(log logr.Logger, d decision, v verdict, exists bool) {
 	}
 	log.Info("condition changed", "ready", v.Ready, "reason", v.Reason, "applied", d.action == serve)
 	for _, p := range v.problems {
-		log.Info("problem", "reason", p.Reason, "cause", p.Cause, "severity", p.Level(), "subject", p.Subject.String(), "detail", explain.Problem(p).String())
+		log.Info("problem", "reason", p.Reason, "cause", p.Cause, "severity", p.Level(), "subject", p.Subject.String(),
+			"detail", explain.Problem(p).String())
 	}
 	for _, s := range d.steps() {
 		if s.Action == rollout.Keep || s.Action == rollout.Hold && s.Peer != "" {

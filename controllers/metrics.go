@@ -19,9 +19,11 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_ready", Help: "1 where the condition NetworkReady of a hosted cluster that opted in is True, else 0."}, []string{"namespace", "name"}),
+			Name: "oooi_hosted_cluster_ready", Help: "1 if the condition NetworkReady of a hosted cluster that opted in is True, else 0."},
+			[]string{"namespace", "name"}),
 		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_problems", Help: "How many problems of a reason and a severity (Error, Waiting, Warning, Info) a hosted cluster has."},
+			Name: "oooi_hosted_cluster_problems",
+			Help: "Number of problems of a hosted cluster by reason and severity (Error, Waiting, Warning, Info)."},
 			[]string{"namespace", "name", "reason", "severity"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_object_writes_total", Help: "Objects that were created, or changed since they were not as desired."}, []string{"kind"}),

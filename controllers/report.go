@@ -51,14 +51,16 @@ type verdict struct {
 
 func verdictOf(w world, d decision, o outcome) verdict {
 	problems := slices.Concat(d.problems, edgeProblems(d, o.edges))
+	running := slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge })
 	s := explain.Status{
-		Plan: d.plan, Problems: problems, Applied: d.action == serve, Running: slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge }),
+		Plan: d.plan, Problems: problems, Applied: d.action == serve, Running: running,
 		ReadyEdges: map[string]int{}, Neighbours: d.neighbours, Settings: Settings(w.Objects),
 	}
 	for _, n := range d.plan.Networks {
 		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))
 	}
-	return verdict{problems: problems, Condition: s.Condition(), lost: slices.DeleteFunc(slices.Clone(o.edges), func(e Edge) bool { return !e.lost() })}
+	lost := slices.DeleteFunc(slices.Clone(o.edges), func(e Edge) bool { return !e.lost() })
+	return verdict{problems: problems, Condition: s.Condition(), lost: lost}
 }
 
 // condition is what the HostedCluster should say. ok is false where it should say

@@ -170,5 +170,7 @@ func (w world) resync(d decision) time.Duration {
 // hasManualEndpoints says whether someone else than Kubernetes writes the endpoints
 // of b's Service.
 func (w world) hasManualEndpoints(b network.Backend) bool {
-	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service && hcp.ByHand(s) })
+	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
+		return s.Name == b.Service && hcp.ByHand(s)
+	})
 }
