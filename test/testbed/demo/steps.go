@@ -171,7 +171,7 @@ func create(ctx context.Context, d *demo) (string, error) {
 	return fmt.Sprintf("hypershift create cluster kubevirt --name %s ... --annotations %s=auto", d.hosted, e2e.Annotation), err
 }
 
-// goal is how long after the annotation, and after HyperShift has published the API server, an edge may take to serve.
+// goal is how long an edge may take to serve, after the annotation and after HyperShift has published the API server.
 const goal = 10 * time.Second
 
 // serve waits for the edge and for what it leads to, and measures both from the annotation.
@@ -192,8 +192,12 @@ func serve(ctx context.Context, d *demo) (string, error) {
 	if err := both.Wait(); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("An edge serves %.1fs after the annotation (goal: %.0fs). HyperShift published %s after %.1fs",
-		served.Seconds(), goal.Seconds(), target, published.Seconds()), nil
+	told := fmt.Sprintf("An edge serves %.1fs after the annotation (goal: %.0fs)", served.Seconds(), goal.Seconds())
+	if served > published { // HyperShift's own time is not the operator's
+		told = fmt.Sprintf("An edge serves %.1fs after the annotation, and %.1fs after HyperShift published the API server (goal: %.0fs)",
+			served.Seconds(), (served - published).Seconds(), goal.Seconds())
+	}
+	return told + ". The API server is at " + target, nil
 }
 
 // startControlPlane waits for HyperShift, and plays the release's own installer.
