@@ -104,7 +104,7 @@ func tooLarge(p network.Plan) network.Problems {
 		return nil
 	}
 	return network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + wire.PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
-		"the plan has %d KiB, more than the %d KiB for which there is room in a ConfigMap. Name fewer dns-records, reservations, published Services or registries.", size>>10, maxPlan>>10)}}
+		"the plan has %d KiB, more than the %d KiB for which there is room in a ConfigMap. Name fewer dns-records, reservations, published Services or allowed-hosts.", size>>10, maxPlan>>10)}}
 }
 
 // refusedBy is d where the API server did not take it.

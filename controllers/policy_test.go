@@ -263,7 +263,7 @@ func TestEgressRefuses(t *testing.T) {
 func TestEgressToAPortOfNodes(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := storyThere(t, "registries", func(w *world) {
-		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"registries", "auto,git.example.com:9443")
+		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,git.example.com:9443")
 	})
 	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), corev1.ProtocolTCP, 9443)).To(BeTrue())

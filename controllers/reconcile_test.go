@@ -131,7 +131,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 // testSecondReconcile of a world with a part of each kind.
 func testSecondReconcile(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
-	h := s.newHosted(t, "twice", map[string]string{"registries": "auto,mirror.example.com:5000", "apps-address": "192.168.100.80", "dns-records": "git.example.com=192.168.100.9"})
+	h := s.newHosted(t, "twice", map[string]string{"allowed-hosts": "auto,mirror.example.com:5000", "apps-address": "192.168.100.80", "dns-records": "git.example.com=192.168.100.9"})
 	second := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "storage", Annotations: map[string]string{settings.Prefix + "cidr": "192.168.150.0/24"}},
 		Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"cniVersion":"0.3.1","name":"storage","type":"bridge","bridge":"br-twice","vlan":150,"ipam":{}}`}}
 	g.Expect(s.admin.Create(t.Context(), second)).To(Succeed())

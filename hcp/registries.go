@@ -63,8 +63,8 @@ func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []sett
 			}
 		}
 	}
-	if s.Registries != nil {
-		hosts = append(hosts, s.Registries.Hosts...)
+	if s.AllowedHosts != nil {
+		hosts = append(hosts, s.AllowedHosts.Hosts...)
 	}
 	hosts = slices.DeleteFunc(hosts, func(h settings.HostPort) bool { return answeredByUser(s.Settings, h.Host) })
 	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
@@ -108,7 +108,7 @@ func byServerName(registry string) (h settings.HostPort, why string) {
 	case port == "80" || strings.HasPrefix(registry, plainHTTP):
 		return h, "is plain HTTP, which has no TLS server name; serve it by HTTPS"
 	}
-	if h, err = settings.AllowedHost(registry); err != nil {
+	if h, err = settings.ExternalHost(registry); err != nil {
 		return h, "can't be carried: " + err.Error()
 	}
 	return h, ""
@@ -119,8 +119,8 @@ func byServerName(registry string) (h settings.HostPort, why string) {
 func registryEndpoints(o Objects, in network.Request, s settings.Values) reachable {
 	var r reachable
 	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
-	off := s.Registries != nil && s.Registries.None
-	if !hasPrimary(in) || s.Registries == nil && !isolated {
+	off := s.AllowedHosts != nil && s.AllowedHosts.None
+	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
 		return r
 	}
 	hosts, cannot := wantedHosts(o, in, s)
@@ -201,8 +201,8 @@ func imagesUnreachable(in network.Request, off bool, carried []network.Endpoint,
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
-			return problem(settings.Prefix+settings.KeyRegistries, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
-				settings.Prefix+settings.KeyRegistries, s.Attachment, missing, settings.Prefix+settings.KeyRegistries, settings.Prefix+settings.KeyGateway)
+			return problem(settings.Prefix+settings.KeyAllowedHosts, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
+				settings.Prefix+settings.KeyAllowedHosts, s.Attachment, missing, settings.Prefix+settings.KeyAllowedHosts, settings.Prefix+settings.KeyGateway)
 		case !serves(network.ServiceProxy) || !serves(network.ServiceDNS):
 			return problem(settings.Prefix+settings.KeyServices, "%s leaves out dns or proxy on network %s, which has no gateway: its nodes never become Ready unless your own servers answer for %s, from which they pull their images.",
 				settings.Prefix+settings.KeyServices, s.Attachment, missing)

@@ -80,10 +80,10 @@ func TestWhenRegistriesAreCarried(t *testing.T) {
 		problem     string
 	}{
 		"by default":                 {nil, []string{"registry.example.com:8443"}, ""},
-		"none":                       {map[string]string{"registries": "none"}, nil, "registry.example.com"},
-		"further ones":               {map[string]string{"registries": "auto,git.example.com:444"}, []string{"git.example.com:444", "registry.example.com:8443"}, ""},
+		"none":                       {map[string]string{"allowed-hosts": "none"}, nil, "registry.example.com"},
+		"further ones":               {map[string]string{"allowed-hosts": "auto,git.example.com:444"}, []string{"git.example.com:444", "registry.example.com:8443"}, ""},
 		"with a gateway":             {map[string]string{"gateway": "192.168.100.1"}, nil, ""},
-		"asked for beside it":        {map[string]string{"gateway": "192.168.100.1", "registries": "auto"}, []string{"registry.example.com:8443"}, ""},
+		"asked for beside it":        {map[string]string{"gateway": "192.168.100.1", "allowed-hosts": "auto"}, []string{"registry.example.com:8443"}, ""},
 		"without our DNS":            {map[string]string{"services": "dhcp,proxy"}, []string{"registry.example.com:8443"}, "registry.example.com"},
 		"without our proxy":          {map[string]string{"services": "dhcp,dns"}, []string{"registry.example.com:8443"}, "registry.example.com"},
 		"a mirror of the user's own": {map[string]string{"dns-records": "registry.example.com=192.168.100.7"}, nil, ""},
@@ -146,7 +146,7 @@ func TestTheManagementClustersProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			o := pulling(t, privateRelease)
-			o.HostedCluster.Annotations[settings.Prefix+"registries"] = "auto,mirror.corp.example.net"
+			o.HostedCluster.Annotations[settings.Prefix+"allowed-hosts"] = "auto,mirror.corp.example.net"
 			o.Proxy = c.proxy
 			hosts, problems := through(o)
 			g.Expect(hosts).To(Equal(c.hosts))

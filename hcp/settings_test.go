@@ -44,7 +44,7 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 		"dns-upstreams":   {"google", "8.8.8.8:0", "fd00::1"},
 		"dns-records":     {"x.example.com", "=1.2.3.4", "x=y"},
 		"services":        {"", "dhcp,tftp", "all"},
-		"registries":      {"", "quay.io", "none,quay.io", "auto,10.0.0.1", "auto,10.0.0.1:5000", "auto,[fd00::1]:5000", "auto,registry", "auto,registry:5000", "auto,registry.registries.svc", "auto,registry.registries.svc.cluster.local:5000", "auto,quay.io:0", "auto,quay.io:x", "auto,"},
+		"allowed-hosts":   {"", "quay.io", "none,quay.io", "auto,10.0.0.1", "auto,10.0.0.1:5000", "auto,[fd00::1]:5000", "auto,registry", "auto,registry:5000", "auto,registry.registries.svc", "auto,registry.registries.svc.cluster.local:5000", "auto,quay.io:0", "auto,quay.io:x", "auto,"},
 		"unknown-clients": {"yes"},
 		"paused":          {"tomorrow"},
 	} {

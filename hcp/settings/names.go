@@ -19,8 +19,8 @@ type HostPort struct {
 	Port uint16
 }
 
-// Registries are the external hosts that a user allows.
-type Registries struct {
+// AllowedHosts are the external hosts that a user allows.
+type AllowedHosts struct {
 	// None allows no host, not even those that the release image needs.
 	None bool
 	// Hosts are allowed beside those that the release image needs.
@@ -74,24 +74,24 @@ func record(v string) (network.Record, error) {
 	return network.Record{Name: n, Addresses: []netip.Addr{a}}, err
 }
 
-func registries(v string) (*Registries, error) {
+func allowedHosts(v string) (*AllowedHosts, error) {
 	if v == "none" {
-		return &Registries{None: true}, nil
+		return &AllowedHosts{None: true}, nil
 	}
 	first, more, further := strings.Cut(v, ",")
 	if strings.TrimSpace(first) != "auto" {
 		return nil, fmt.Errorf("want none, auto, or auto and further hosts such as auto,registry.example.com")
 	}
 	if !further {
-		return &Registries{}, nil
+		return &AllowedHosts{}, nil
 	}
-	hosts, err := few(more, AllowedHost)
-	return &Registries{Hosts: hosts}, err
+	hosts, err := few(more, ExternalHost)
+	return &AllowedHosts{Hosts: hosts}, err
 }
 
-// AllowedHost reads a host outside of the management cluster, with or without a
+// ExternalHost reads a host outside of the management cluster, with or without a
 // port; the default is 443.
-func AllowedHost(v string) (HostPort, error) {
+func ExternalHost(v string) (HostPort, error) {
 	h, err := readHostPort(v, 443)
 	if err != nil {
 		return HostPort{}, err

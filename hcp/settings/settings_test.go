@@ -44,9 +44,20 @@ func TestWrongPublications(t *testing.T) {
 	}
 }
 
+// TestRenamedKeyIsRefused: what an earlier version allowed is not dropped in
+// silence.
+func TestRenamedKeyIsRefused(t *testing.T) {
+	g := NewWithT(t)
+	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "registries": "auto,git.example.com"})
+	g.Expect(problems).To(HaveLen(1))
+	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
+	g.Expect(problems.Blocking()).To(BeTrue())
+	g.Expect(problems[0].Detail).To(ContainSubstring("renamed to " + settings.Prefix + "allowed-hosts"))
+}
+
 func TestInClusterRegistryIsSentToPublish(t *testing.T) {
 	g := NewWithT(t)
-	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "registries": "auto,mirror.registries.svc:5000"})
+	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "allowed-hosts": "auto,mirror.registries.svc:5000"})
 	g.Expect(problems[0].Detail).To(ContainSubstring(settings.Prefix + "publish"))
 }
 

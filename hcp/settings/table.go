@@ -16,17 +16,23 @@ const Prefix = wire.Prefix
 
 // Keys, without the prefix, that other code names.
 const (
-	KeyNetwork     = "network"
-	KeyCIDR        = "cidr"
-	KeyGateway     = "gateway"
-	KeyAppsAddress = "apps-address"
-	KeyServices    = "services"
-	KeyRegistries  = "registries"
-	KeyPublish     = "publish"
-	KeyNTPServers  = "ntp-servers"
-	KeyDNSRecords  = "dns-records"
-	KeyPaused      = "paused"
+	KeyNetwork      = "network"
+	KeyCIDR         = "cidr"
+	KeyGateway      = "gateway"
+	KeyAppsAddress  = "apps-address"
+	KeyServices     = "services"
+	KeyAllowedHosts = "allowed-hosts"
+	KeyPublish      = "publish"
+	KeyNTPServers   = "ntp-servers"
+	KeyDNSRecords   = "dns-records"
+	KeyPaused       = "paused"
 )
+
+// renamed are keys of earlier versions, and what they are called now.
+func renamed(name string) (now string, ok bool) {
+	now, ok = map[string]string{"registries": KeyAllowedHosts}[name]
+	return now, ok
+}
 
 // A Place is the kind of an object that carries annotations.
 type Place string
@@ -130,9 +136,9 @@ func Keys() []Key {
 		{Name: KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6",
 			Meaning: "The address that answers for `*.apps` of the hosted cluster.",
 			set:     func(s *Values, v string) (err error) { s.AppsAddress, err = ipv4(v); return err }},
-		{Name: KeyRegistries, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
-			Meaning: "Hosts outside that are answered on the VLAN and carried there by TLS server name: `auto`, what the release image and its mirrors need, and at most 64 further hosts with or without a port (443); `none`: nothing gets out.",
-			set:     func(s *Values, v string) (err error) { s.Registries, err = registries(v); return err }},
+		{Name: KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
+			Meaning: "External hosts that VMs can reach without a gateway, by TLS server name. `auto`: the registries of the release image and its mirrors, and at most 64 further hosts, each with or without a port (443). `none`: no external host.",
+			set:     func(s *Values, v string) (err error) { s.AllowedHosts, err = allowedHosts(v); return err }},
 		{Name: "unknown-clients", On: cluster, Default: "serve", Example: "ignore",
 			Meaning: "Whether DHCP serves MACs that no machine of the cluster has: `serve` or `ignore`.",
 			set: func(s *Values, v string) (err error) {

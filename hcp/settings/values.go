@@ -24,8 +24,8 @@ type Values struct {
 	AppsAddress netip.Addr
 	// Paused is true, false, or an RFC 3339 time.
 	Paused string
-	// Registries is nil where it was not set.
-	Registries *Registries
+	// AllowedHosts is nil where it was not set.
+	AllowedHosts *AllowedHosts
 	// Publish is where a Service is published.
 	Publish []HostPort
 	// Edges is 1 or 2, or 0 where it was not set.
@@ -55,6 +55,10 @@ func Over(base Values, at Place, object string, annotations map[string]string) (
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
 		if !ours {
+			continue
+		}
+		if now, old := renamed(name); old {
+			problems = append(problems, invalid(on+full, annotations[full], fmt.Errorf("renamed to %s%s", Prefix, now)))
 			continue
 		}
 		k, known := find(name, at)
