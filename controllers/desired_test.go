@@ -124,7 +124,7 @@ func TestOnlyOurServersHoldAToken(t *testing.T) {
 func TestAddressesOfAnEdge(t *testing.T) {
 	for story, want := range map[string]string{
 		"lb-ip":   `[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.4/24","192.168.100.3/32","10.240.0.200/32"],"interface":"net1"}]`,
-		"lb-name": `[{"name":"oooi-clusters-vlan100","namespace":"clusters-lbh","ips":["192.168.100.2/32","192.168.100.4/24","192.168.100.3/32"],"interface":"net1"}]`,
+		"lb-name": `[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.4/24","192.168.100.3/32"],"interface":"net1"}]`,
 	} {
 		t.Run(story, func(t *testing.T) {
 			w, plan := served(t, story)

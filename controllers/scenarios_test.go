@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -74,13 +75,18 @@ func TestStories(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(d.action).To(Equal(serve))
 			g.Expect(d.desired).To(Equal(desired(w, plan, w.roll(plan, testOptions, testNow))), "what is decided from the objects is what the story's plan asks for")
+			g.Expect(planOf(t, d.desired)).To(Equal(string(text)), "edges read the story's plan, to the byte")
 			story.Check(t, "applied.yaml", manifest(t, append(
 				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, w.roll(plan, testOptions, testNow))...)))
 		})
 	}
 }
 
-var bootstrapLine = regexp.MustCompile(`(?m)(- --config-yaml\n +- ).*$`)
+var (
+	bootstrapLine = regexp.MustCompile(`(?m)(- --config-yaml\n +- ).*$`)
+	templateLine  = regexp.MustCompile(`(?m)^( +` + regexp.QuoteMeta(wire.AnnotationTemplate) + `: ).*$`)
+	planLines     = regexp.MustCompile(`(?m)^  plan.json: \|\n((?:    .*\n)+)`)
+)
 
 func manifest(t *testing.T, objects []*unstructured.Unstructured) []byte {
 	t.Helper()
@@ -93,7 +99,26 @@ func manifest(t *testing.T, objects []*unstructured.Unstructured) []byte {
 		out.WriteString("---\n")
 		out.Write(b)
 	}
-	// Envoy's bootstrap is one long line, the same in every story, and held by
-	// envoy's own tests.
-	return bootstrapLine.ReplaceAll(out.Bytes(), []byte("${1}(bootstrap)"))
+	// What stands elsewhere is named here: Envoy's bootstrap is held by envoy's own
+	// tests, the plan is the story's plan.json, and the hash is of the pod template
+	// that follows it.
+	text := bootstrapLine.ReplaceAll(out.Bytes(), []byte("${1}(bootstrap)"))
+	text = templateLine.ReplaceAll(text, []byte("${1}(hash)"))
+	return planLines.ReplaceAll(text, []byte("  plan.json: (plan.json)\n"))
+}
+
+// planOf is what the plan's ConfigMap holds.
+func planOf(t *testing.T, objects []*unstructured.Unstructured) string {
+	t.Helper()
+	for _, u := range objects {
+		if u.GetKind() == "ConfigMap" {
+			text, _, err := unstructured.NestedString(u.Object, "data", "plan.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+	}
+	t.Fatal("no ConfigMap")
+	return ""
 }

@@ -249,10 +249,10 @@ func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 	if len(o.NodePools) > 0 {
 		step("one more NodePool", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", false)) })
 		step("one more network", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", true)) })
-		step("a NodePool less", func(o *hcp.Objects) {
-			i := r.IntN(len(o.NodePools))
-			o.NodePools = slices.Delete(o.NodePools, i, i+1)
-		})
+		// A CIDR that the NodePool itself sets goes with it.
+		if i := r.IntN(len(o.NodePools)); !annotatedFor(o, o.NodePools[i]) {
+			step("a NodePool less", func(o *hcp.Objects) { o.NodePools = slices.Delete(o.NodePools, i, i+1) })
+		}
 	}
 	for _, edges := range []string{"1", "2"} {
 		step(edges+" edges", func(o *hcp.Objects) {

@@ -88,7 +88,7 @@ func TestPlanExitCodes(t *testing.T) {
 		"served":             {args: []string{"-f", served}},
 		"a folder":           {args: []string{"-f", filepath.Dir(served)}},
 		"standard input":     {stdin: read(t, served), args: []string{"-f", "-"}},
-		"two on one VLAN":    {args: []string{"-f", served, objects(t, "route")}, code: 2},
+		"two on one VLAN":    {args: []string{"-f", objects(t, "two-clusters-conflict")}, code: 2},
 		"one of two refused": {args: []string{"-f", served, "-f", objects(t, "external-infrastructure")}, code: 2},
 		"no such file":       {args: []string{"-f", "/nonexistent"}, code: 1, stderr: "nonexistent"},
 		"not YAML":           {args: []string{"-f", bad}, code: 1, stderr: "bad.yaml"},
@@ -117,7 +117,7 @@ func TestPlanExitCodes(t *testing.T) {
 func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
 	g := NewWithT(t)
 	both := strings.ReplaceAll(read(t, objects(t, "lb-ip")), "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: clusters/other") +
-		strings.ReplaceAll(read(t, objects(t, "route")), "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: none")
+		"---\n" + strings.NewReplacer("blue", "rt", "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: none").Replace(read(t, objects(t, "route")))
 	stdout, _, code := oooiPlan(t, both, "-f", "-", "-o", "json", "--set", "network=auto")
 	g.Expect(code).To(Equal(2))
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
