@@ -28,18 +28,18 @@ const edgesEnd = (graceSeconds + 60) * time.Second
 // check would find these edges, which may answer for some seconds more.
 func (w world) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
-		return was.Name == n.Name && was.Asker() == n.Asker() && slices.Equal(was.Asked(), n.Asked())
+		return was.Name == n.Name && was.ProbeAddress() == n.ProbeAddress() && slices.Equal(was.ProbedAddresses(), n.ProbedAddresses())
 	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 
 // inUse are the addresses that the address conflict detection of n found in use, now
 // or when it probed for others. Edges of ours that are still ending do not count.
-func (w world) inUse(n network.Network, now time.Time) []network.TakenAddress {
+func (w world) inUse(n network.Network, now time.Time) []network.UsedAddress {
 	acd, exists := w.edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.edgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {
 		return nil
 	}
-	var out []network.TakenAddress
+	var out []network.UsedAddress
 	for _, r := range w.reports {
 		if r.network == wire.NetworkLabel(n.Name) && r.Edge == 0 {
 			out = append(out, r.AddressesInUse...)
@@ -53,7 +53,7 @@ func (w world) inUse(n network.Network, now time.Time) []network.TakenAddress {
 func (w world) inForce(now time.Time) network.Plan {
 	p := w.last
 	p.Networks = slices.DeleteFunc(slices.Clone(p.Networks), func(n network.Network) bool {
-		return len(n.InTheWay(w.inUse(n, now))) > 0
+		return len(n.ConflictingWith(w.inUse(n, now))) > 0
 	})
 	return p
 }

@@ -170,12 +170,12 @@ func field(t *testing.T, x any, name string) any {
 
 // TestTakenAddress: it is said, the network waits, and everything else goes on.
 func TestTakenAddress(t *testing.T) {
-	router := network.TakenAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
+	router := network.UsedAddress{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}
 	said := func(d decision) bool { return d.problems.Has(network.AddressInUse) }
 	taken := func(t *testing.T) world {
 		w := askFirst(t, "two-edges")
 		w.created(2 * time.Minute)
-		w.reports = []reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.TakenAddress{router}}}}
+		w.reports = []reported{{"clusters.vlan100", network.Report{AddressesInUse: []network.UsedAddress{router}}}}
 		return w
 	}
 	t.Run("said, and waited for", func(t *testing.T) {

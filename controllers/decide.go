@@ -70,21 +70,21 @@ func decide(w world, o Options, now time.Time) decision {
 	request, facts := hcp.Translate(w.Objects)
 	facts.Problems = slices.Concat(w.unread, facts.Problems)
 	derived := network.Derive(request, facts, w.inForce(now), w.neighbours)
-	plan, problems := derived.Draft(), derived.Problems
-	if !w.hasControlPlane() && !problems.Has(network.WaitingForControlPlane) {
-		problems = append(problems, network.Problem{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
-			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."})
+	further := tooLarge(derived.Draft())
+	if !w.hasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
+		further = append(network.Problems{{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
+			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."}}, further...)
 	}
-	problems = append(problems, tooLarge(plan)...)
-	d := decision{action: serve, plan: plan, problems: problems, neighbours: w.neighbours, again: resyncReady}
-	if !servable(problems) {
-		d.action = leave
+	derived = derived.With(further...)
+	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, neighbours: w.neighbours, again: resyncReady}
+	plan, ok := derived.Plan()
+	if !ok || !servable(d.problems) {
 		return d
 	}
 	if d.err = plan.Validate(); d.err != nil {
-		d.action = leave
 		return d
 	}
+	d.action = serve
 	// What edges report is a problem at most. It never changes the plan.
 	d.rollouts = w.roll(plan, o, now)
 	d.problems = slices.Concat(d.problems, w.reportedProblems(d, now))

@@ -18,9 +18,9 @@ import (
 // an annotation: for other addresses the pod is recreated, so that no report is about
 // addresses that it did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.Asker(), n.CIDR.Bits())}, ns), wire.ACD)
+	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, ns), wire.ACD)
 	var asked []string
-	for _, a := range n.Asked() {
+	for _, a := range n.ProbedAddresses() {
 		asked = append(asked, a.String())
 	}
 	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")

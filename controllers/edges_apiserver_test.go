@@ -41,7 +41,7 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 	asked := h.deployments(t, "vlan100")[0]
 	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi-report." + wire.ACDDeploymentName(n), Labels: wire.NetworkLabels(wire.NameReport, n),
 		Annotations: map[string]string{wire.AnnotationReport: string(network.Report{
-			AddressesInUse: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
+			AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
 	later := *r

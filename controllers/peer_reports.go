@@ -16,7 +16,7 @@ import (
 func (w world) reportedProblems(d decision, now time.Time) network.Problems {
 	var ps network.Problems
 	for i, n := range d.plan.Networks {
-		ps = append(ps, n.TakenBy(w.inUse(n, now))...)
+		ps = append(ps, n.InUseByOthers(w.inUse(n, now))...)
 		for _, e := range n.Edges {
 			for _, r := range w.reports {
 				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.FailoverDegraded != "" {

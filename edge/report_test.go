@@ -67,7 +67,7 @@ func testReports(t *testing.T, c cluster) {
 	r.Tell(first)
 	g.Eventually(stored, "10s").Should(Equal(string(first.JSON())))
 	r.Tell(first)
-	second := network.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
+	second := network.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
 	shut.Store(true)
 	for range 100 {
 		r.Tell(first)

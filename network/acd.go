@@ -1,5 +1,5 @@
-// This file decides which addresses of a network are asked for before its first
-// edge starts, and who asks. What follows from the answer is in report.go.
+// This file decides which addresses of a network are probed before its first edge
+// starts, and from which address. What follows from the answers is in report.go.
 
 package network
 
@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Asker is the address that is held by who asks for the others: the last of the
-// edges' own, whether that edge runs or not. Nobody can be asked for an address
-// that the asking host has.
-func (n Network) Asker() netip.Addr {
+// ProbeAddress is the address from which the others are probed: the last edge
+// address, whether that edge runs or not. A host can't probe its own address. Zero
+// where n has no edges.
+func (n Network) ProbeAddress() netip.Addr {
 	all := n.ownOfEdges()
 	if len(all) == 0 {
 		return netip.Addr{}
@@ -19,15 +19,15 @@ func (n Network) Asker() netip.Addr {
 	return all[len(all)-1]
 }
 
-// Asked are the addresses that n's edges are to hold, so that nobody else may: the
-// next hop, the service address and the edges' own, but for Asker. What HyperShift
-// published is never on n's segment, and may be somebody else's until edges answer
-// for it: a load balancer's.
-func (n Network) Asked() []netip.Addr {
-	return slices.DeleteFunc(n.own(), func(a netip.Addr) bool { return a == n.Asker() })
+// ProbedAddresses are the addresses that n's edges will hold on the network: the
+// next-hop VIP, the service VIP and the edge addresses, but for ProbeAddress. What
+// HyperShift published is outside of n's CIDR, and another host, such as a load
+// balancer, may have it until edges answer for it.
+func (n Network) ProbedAddresses() []netip.Addr {
+	return slices.DeleteFunc(n.own(), func(a netip.Addr) bool { return a == n.ProbeAddress() })
 }
 
-// ownOfEdges are the own addresses of the edges that run, then those kept for one
+// ownOfEdges are the addresses of the edges that run, then those reserved for one
 // that does not.
 func (n Network) ownOfEdges() []netip.Addr {
 	var out []netip.Addr

@@ -24,6 +24,7 @@ const (
 // A NewerPlanError is about a plan that a newer version of oooi wrote.
 type NewerPlanError struct{ Version PlanVersion }
 
+// Error names both versions.
 func (e NewerPlanError) Error() string {
 	return fmt.Sprintf("the plan has version %d of the format, and this version of oooi reads up to %d", e.Version, CurrentPlanVersion)
 }

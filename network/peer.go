@@ -44,17 +44,17 @@ func (n Network) Controls() []netip.Addr {
 	return out
 }
 
-// InTheWay are those of ts that n asks for, in an order and each once. Who
+// ConflictingWith are those of ts that n asks for, in an order and each once. Who
 // answers for all Controls is passed over: a router with proxy ARP has none of them.
-func (n Network) InTheWay(ts []TakenAddress) []TakenAddress {
+func (n Network) ConflictingWith(ts []UsedAddress) []UsedAddress {
 	all := n.answersForAll(ts)
-	return slices.DeleteFunc(sortedTaken(ts), func(t TakenAddress) bool {
-		return !slices.Contains(n.Asked(), t.Address) || slices.Contains(all, t.MAC)
+	return slices.DeleteFunc(sortedTaken(ts), func(t UsedAddress) bool {
+		return !slices.Contains(n.ProbedAddresses(), t.Address) || slices.Contains(all, t.MAC)
 	})
 }
 
 // answersForAll are the MACs, sorted, that answer for all Controls.
-func (n Network) answersForAll(ts []TakenAddress) []string {
+func (n Network) answersForAll(ts []UsedAddress) []string {
 	controls, answers := n.Controls(), map[string]int{}
 	for _, t := range sortedTaken(ts) {
 		if slices.Contains(controls, t.Address) {

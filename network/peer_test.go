@@ -25,10 +25,10 @@ func TestEdgesApart(t *testing.T) {
 func TestProxyARP(t *testing.T) {
 	const router, edge = "02:00:00:00:00:01", "02:00:00:00:00:02"
 	n := tenant(2, 10, 99).Networks[0]
-	answers := func(mac string, all ...netip.Addr) []network.TakenAddress {
-		var out []network.TakenAddress
+	answers := func(mac string, all ...netip.Addr) []network.UsedAddress {
+		var out []network.UsedAddress
 		for _, a := range all {
-			out = append(out, network.TakenAddress{Address: a, MAC: mac})
+			out = append(out, network.UsedAddress{Address: a, MAC: mac})
 		}
 		return out
 	}
@@ -37,27 +37,27 @@ func TestProxyARP(t *testing.T) {
 
 	t.Run("keeps nothing waiting, and is told of", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(n.InTheWay(proxied)).To(BeEmpty())
-		ps := n.TakenBy(proxied)
+		g.Expect(n.ConflictingWith(proxied)).To(BeEmpty())
+		ps := n.InUseByOthers(proxied)
 		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Blocking", false), HaveField("Detail", ContainSubstring("MAC "+router+" answers for every address")))))
 	})
 	t.Run("and somebody has one", func(t *testing.T) {
 		g := NewWithT(t)
 		both := append(slices.Clone(proxied), answers(edge, n.NextHop)...)
-		g.Expect(n.InTheWay(both)).To(Equal(answers(edge, n.NextHop)))
-		g.Expect(n.TakenBy(both).Blocking()).To(BeTrue())
+		g.Expect(n.ConflictingWith(both)).To(Equal(answers(edge, n.NextHop)))
+		g.Expect(n.InUseByOthers(both).Blocking()).To(BeTrue())
 	})
 	t.Run("another cluster's edge", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(n.InTheWay(answers(edge, ours...))).To(HaveLen(3))
-		g.Expect(n.TakenBy(answers(edge, ours...)).Blocking()).To(BeTrue())
+		g.Expect(n.ConflictingWith(answers(edge, ours...))).To(HaveLen(3))
+		g.Expect(n.InUseByOthers(answers(edge, ours...)).Blocking()).To(BeTrue())
 	})
 	t.Run("a host with one more address", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(n.InTheWay(answers(edge, slices.Concat(ours, n.Controls()[1:])...))).To(HaveLen(3))
+		g.Expect(n.ConflictingWith(answers(edge, slices.Concat(ours, n.Controls()[1:])...))).To(HaveLen(3))
 	})
 	t.Run("machines that are there already are nobody's concern", func(t *testing.T) {
-		NewWithT(t).Expect(n.TakenBy(answers(edge, n.Controls()[1:]...))).To(BeEmpty())
+		NewWithT(t).Expect(n.InUseByOthers(answers(edge, n.Controls()[1:]...))).To(BeEmpty())
 	})
 }
 

@@ -26,15 +26,15 @@ type Report struct {
 	FailoverDegraded string `json:"failoverDegraded,omitempty"`
 	// AddressesInUse are the answers to address conflict detection: another host on the
 	// network has these addresses.
-	AddressesInUse []TakenAddress `json:"addressesInUse,omitempty"`
+	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 }
 
 // formerReport holds the fields and words of reports before version 1 of the plan. An
 // edge that was not replaced yet writes them.
 type formerReport struct {
-	Sibling      string         `json:"sibling"`
-	SlowTakeover string         `json:"slowTakeover"`
-	Taken        []TakenAddress `json:"taken"`
+	Sibling      string        `json:"sibling"`
+	SlowTakeover string        `json:"slowTakeover"`
+	Taken        []UsedAddress `json:"taken"`
 }
 
 // former says what a state of the peer is called now.
@@ -48,8 +48,8 @@ func former(state string) string {
 	return state
 }
 
-// A TakenAddress is an address that somebody else on the network answers for.
-type TakenAddress struct {
+// A UsedAddress is an address that somebody else on the network answers for.
+type UsedAddress struct {
 	Address netip.Addr `json:"address"`
 	// MAC in lower case with colons.
 	MAC string `json:"mac"`
@@ -106,9 +106,9 @@ func (r Report) plain() Report {
 }
 
 // sortedTaken is ts in order, each once, and no more than a reader can use.
-func sortedTaken(ts []TakenAddress) []TakenAddress {
+func sortedTaken(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
-	slices.SortFunc(out, func(a, b TakenAddress) int {
+	slices.SortFunc(out, func(a, b UsedAddress) int {
 		return cmp.Or(a.Address.Compare(b.Address), strings.Compare(a.MAC, b.MAC))
 	})
 	out = slices.Compact(out)
@@ -144,13 +144,13 @@ func isMAC(s string) bool {
 	return true
 }
 
-// TakenBy says which addresses of n somebody else on the network has. A network
+// InUseByOthers says which addresses of n somebody else on the network has. A network
 // that machines boot by is not served until that is mended; of any other it is
 // said. Addresses that are not, or no longer, asked for are passed over, and of who
 // answers for every address it is only said that he does.
-func (n Network) TakenBy(ts []TakenAddress) Problems {
+func (n Network) InUseByOthers(ts []UsedAddress) Problems {
 	var ps Problems
-	for _, t := range n.InTheWay(ts) {
+	for _, t := range n.ConflictingWith(ts) {
 		ps = append(ps, Problem{Reason: AddressInUse, Field: fieldEdgeAddresses, Blocking: n.Primary, Detail: fmt.Sprintf(
 			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or set %s to four addresses that nobody has.",
 			n.roleOf(t.Address), t.Address, n.Attachment, t.MAC, fieldEdgeAddresses)})

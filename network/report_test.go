@@ -11,16 +11,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func taken(address, mac string) network.TakenAddress {
-	return network.TakenAddress{Address: netip.MustParseAddr(address), MAC: mac}
+func taken(address, mac string) network.UsedAddress {
+	return network.UsedAddress{Address: netip.MustParseAddr(address), MAC: mac}
 }
 
 // TestReportsThatSayTheSameAreEqual: a report is written only when it changes.
 func TestReportsThatSayTheSameAreEqual(t *testing.T) {
 	g := NewWithT(t)
 	a, b := taken("192.168.100.2", "02:00:00:00:00:01"), taken("192.168.100.3", "02:00:00:00:00:02")
-	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.TakenAddress{b, a, b}}
-	other := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.TakenAddress{a, b}}
+	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{b, a, b}}
+	other := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{a, b}}
 	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
 	g.Expect(one.AddressesInUse).To(HaveLen(3), "what was told is left as it is")
 	g.Expect(network.ReadReport(one.JSON())).To(Equal(other))
@@ -60,7 +60,7 @@ func TestReportStaysReadable(t *testing.T) {
 	g := NewWithT(t)
 	r := network.Report{Edge: 1, FailoverDegraded: "a\nb\x00c " + strings.Repeat("ä", 10_000)}
 	for i := range 100 {
-		r.AddressesInUse = append(r.AddressesInUse, network.TakenAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
+		r.AddressesInUse = append(r.AddressesInUse, network.UsedAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
 	}
 	read, err := network.ReadReport(r.JSON())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -84,7 +84,7 @@ func FuzzReadReport(f *testing.F) {
 		if err != nil || !bytes.Equal(again.JSON(), r.JSON()) {
 			t.Errorf("%q is read as %q, then %q, %v", b, r.JSON(), again.JSON(), err)
 		}
-		for _, p := range tenant(2, 10, 99).Networks[0].TakenBy(r.AddressesInUse) {
+		for _, p := range tenant(2, 10, 99).Networks[0].InUseByOthers(r.AddressesInUse) {
 			if strings.ContainsFunc(p.Detail, func(x rune) bool { return x < ' ' }) {
 				t.Errorf("not plain words: %q", p.Detail)
 			}
@@ -92,23 +92,23 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
-// TestAsked is the same for one edge and for two: who asks has the last address.
-func TestAsked(t *testing.T) {
+// TestProbedAddresses are the same for one edge and for two: who asks has the last address.
+func TestProbedAddresses(t *testing.T) {
 	g := NewWithT(t)
 	n := tenant(2, 10, 99).Networks[0]
 	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
 	asked := []netip.Addr{netip.MustParseAddr("192.168.100.2"), netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("192.168.100.4")}
 	last := netip.MustParseAddr("192.168.100.5")
 	g.Expect(n.ReservedAddresses).To(HaveExactElements(last), "it has one edge")
-	g.Expect(n.Asked()).To(Equal(asked))
-	g.Expect(n.Asker()).To(Equal(last))
+	g.Expect(n.ProbedAddresses()).To(Equal(asked))
+	g.Expect(n.ProbeAddress()).To(Equal(last))
 	n.Edges, n.ReservedAddresses = append(n.Edges, network.Edge{Number: 2, Address: last}), nil
-	g.Expect(n.Asked()).To(Equal(asked))
-	g.Expect(n.Asker()).To(Equal(last))
+	g.Expect(n.ProbedAddresses()).To(Equal(asked))
+	g.Expect(n.ProbeAddress()).To(Equal(last))
 }
 
-// TestTakenBy: who has what, and which key is to be changed.
-func TestTakenBy(t *testing.T) {
+// TestInUseByOthers: who has what, and which key is to be changed.
+func TestInUseByOthers(t *testing.T) {
 	n := tenant(2, 10, 99).Networks[0]
 	const mac = "02:00:00:00:00:01"
 	for address, says := range map[string]string{
@@ -118,23 +118,23 @@ func TestTakenBy(t *testing.T) {
 	} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
-			ps := n.TakenBy([]network.TakenAddress{taken(address, mac)})
+			ps := n.InUseByOthers([]network.UsedAddress{taken(address, mac)})
 			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Field", "edge-addresses"), HaveField("Blocking", true))))
 			g.Expect(ps[0].Detail).To(And(ContainSubstring(says), ContainSubstring(mac+": free it, or set edge-addresses to")))
 		})
 	}
 	t.Run("in an order, each once", func(t *testing.T) {
 		g := NewWithT(t)
-		ps := n.TakenBy([]network.TakenAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
+		ps := n.InUseByOthers([]network.UsedAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
 		g.Expect(ps).To(HaveExactElements(HaveField("Detail", HavePrefix("next hop")), HaveField("Detail", HavePrefix("service"))))
 	})
 	t.Run("what is not asked for, or not any more", func(t *testing.T) {
-		NewWithT(t).Expect(n.TakenBy([]network.TakenAddress{taken("192.168.100.66", mac), taken("192.168.100.5", mac), {}})).To(BeEmpty())
+		NewWithT(t).Expect(n.InUseByOthers([]network.UsedAddress{taken("192.168.100.66", mac), taken("192.168.100.5", mac), {}})).To(BeEmpty())
 	})
 	t.Run("a further network keeps nothing else waiting", func(t *testing.T) {
 		g, further := NewWithT(t), n
 		further.Primary = false
-		ps := further.TakenBy([]network.TakenAddress{taken("192.168.100.3", mac)})
+		ps := further.InUseByOthers([]network.UsedAddress{taken("192.168.100.3", mac)})
 		g.Expect(ps).To(HaveLen(1))
 		g.Expect(ps.Blocking()).To(BeFalse())
 	})
@@ -156,7 +156,7 @@ func TestFormerReport(t *testing.T) {
 	r, err := network.ReadReport([]byte(`{"edge":1,"sibling":"lost","slowTakeover":"arp_announce is 2","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:aa"}]}`))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(r).To(Equal(network.Report{Edge: 1, Peer: network.PeerUnreachable, FailoverDegraded: "arp_announce is 2",
-		AddressesInUse: []network.TakenAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}))
+		AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}))
 	r, err = network.ReadReport([]byte(`{"edge":2,"sibling":"serves"}`))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(r.Peer).To(Equal(network.PeerServing))

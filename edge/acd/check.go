@@ -75,14 +75,14 @@ type Verdict struct {
 	Err error
 	// Answers are all answers, those for controls included, for the operator. Empty where
 	// nothing could be probed.
-	Answers []network.TakenAddress
+	Answers []network.UsedAddress
 	// Probed: the verdict comes from answers, or from their absence.
 	Probed bool
 }
 
 // Next is the state after a look, for the addresses that n's edges are to hold.
 func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
-	all := slices.Concat(n.Asked(), n.Controls())
+	all := slices.Concat(n.ProbedAddresses(), n.Controls())
 	switch {
 	case l.Err != nil:
 		return State{}, Actions{Verdict: &Verdict{Err: l.Err}, Again: retryInterval}
@@ -130,10 +130,10 @@ func (s State) take(l Look, all []netip.Addr) State {
 
 // verdict is nil while something may still answer.
 func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
-	var answers []network.TakenAddress
+	var answers []network.UsedAddress
 	for _, a := range slices.SortedFunc(maps.Keys(l.Table), netip.Addr.Compare) {
 		if mac := l.Table[a].MAC; mac != "" && !s.probed[a].IsZero() {
-			answers = append(answers, network.TakenAddress{Address: a, MAC: mac})
+			answers = append(answers, network.UsedAddress{Address: a, MAC: mac})
 		}
 	}
 	for _, a := range n.Controls() {
@@ -141,10 +141,10 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 			return nil
 		}
 	}
-	if conflicts := n.InTheWay(answers); len(conflicts) > 0 {
+	if conflicts := n.ConflictingWith(answers); len(conflicts) > 0 {
 		return &Verdict{Err: inUse(conflicts), Answers: answers, Probed: true}
 	}
-	for _, a := range n.Asked() {
+	for _, a := range n.ProbedAddresses() {
 		silent := s.failed[a] && now.Sub(s.probed[a]) >= AnswerWithin
 		if l.Table[a].MAC == "" && !silent {
 			return nil
@@ -157,7 +157,7 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 }
 
 // inUse names each conflict.
-func inUse(all []network.TakenAddress) error {
+func inUse(all []network.UsedAddress) error {
 	var out []string
 	for _, t := range all {
 		out = append(out, fmt.Sprintf("%s by MAC %s", t.Address, t.MAC))

@@ -118,7 +118,7 @@ func TestProxyARP(t *testing.T) {
 	}))
 	g.Expect(v.Err).NotTo(HaveOccurred())
 	g.Expect(took).To(BeNumerically(">=", FreeAfter))
-	g.Expect(v.Answers).To(HaveLen(len(blue().Asked()) + len(blue().Controls())))
+	g.Expect(v.Answers).To(HaveLen(len(blue().ProbedAddresses()) + len(blue().Controls())))
 }
 
 // TestLostCarrier restarts the check, and a plan with other addresses too.

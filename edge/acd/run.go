@@ -62,7 +62,7 @@ func (o Options) look(n network.Network) Look {
 	if !slices.ContainsFunc(held, n.CIDR.Contains) {
 		return Look{Err: fmt.Errorf("waiting for an address of %s on interface %s", n.CIDR, o.Device)}
 	}
-	for _, a := range n.Asked() {
+	for _, a := range n.ProbedAddresses() {
 		if slices.Contains(held, a) {
 			return Look{Err: fmt.Errorf("interface %s has %s already, so other hosts that have it cannot be found", o.Device, a)}
 		}
