@@ -78,7 +78,7 @@ func (f *Failover) Run(ctx context.Context) error {
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
 			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHop: a.nextHop, Removed: a.removed,
-			Serving: f.serves, ServingChanged: f.Servers.Changed, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
 		replace(nil)
@@ -103,6 +103,12 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 			return a
 		}
 	}
+}
+
+// carrier says whether the interface has a link.
+func (f *Failover) carrier() bool {
+	_, err := f.Interface.Addresses()
+	return err == nil
 }
 
 // triggers are what an assignment depends on.

@@ -49,6 +49,8 @@ type Options struct {
 	// Serving is nil where this edge serves VMs, else why not. It is called when
 	// ServingChanged fires and once a second, without that four times a second.
 	Serving func() error
+	// Carrier says whether Device has a link. Nil: the kernel is asked.
+	Carrier func() bool
 	// ServingChanged is closed when Serving may have changed since. It may be nil.
 	ServingChanged func() <-chan struct{}
 	// Plan names the plan in force in at most 64 bytes. Nil: no name.
@@ -218,6 +220,9 @@ func (g *agent) open(ctx context.Context) {
 func (g *agent) deaf() bool {
 	if g.conn == nil && g.PeerAddress.IsValid() {
 		return true
+	}
+	if g.Carrier != nil {
+		return !g.Carrier()
 	}
 	i, err := net.InterfaceByName(g.Device)
 	return err != nil || i.Flags&net.FlagRunning == 0

@@ -116,7 +116,7 @@ func (e *edge) probe(ctx context.Context) error {
 		if _, older := e.processes["guard"]; older {
 			args = args[1:]
 		}
-		c := e.ns.Command(ctx, e.oooi, append(args, "--run-dir", e.dir)...)
+		c := exec.CommandContext(ctx, e.oooi, append(args, "--run-dir", e.dir)...)
 		err := c.Run()
 		if c.ProcessState != nil {
 			e.probes += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
