@@ -237,7 +237,7 @@ func TestFailoverDegraded(t *testing.T) {
 		}
 	}
 	g.Expect(slow).To(HaveLen(1))
-	g.Expect(slow[0].Detail).To(ContainSubstring("arp_announce is 2"))
+	g.Expect(message(slow[0])).To(ContainSubstring("arp_announce is 2"))
 	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
 	g.Expect(c.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 }

@@ -4,8 +4,8 @@
 package controllers
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,8 +72,8 @@ func decide(w world, o Options, now time.Time) decision {
 	derived := network.Derive(request, facts, w.inForce(now), w.neighbours)
 	further := tooLarge(derived.Draft())
 	if !w.hasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
-		further = append(network.Problems{{Reason: network.WaitingForControlPlane, Field: "HostedControlPlane " + hc.Name,
-			Detail: "HyperShift has not yet made the control plane in namespace " + hcp.ControlPlaneNamespace(hc) + "."}}, further...)
+		further = append(network.Problems{network.NewProblem(network.ControlPlaneMissing, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
+			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)})}, further...)
 	}
 	derived = derived.With(further...)
 	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, neighbours: w.neighbours, again: resyncReady}
@@ -103,15 +103,14 @@ func tooLarge(p network.Plan) network.Problems {
 	if size <= maxPlan {
 		return nil
 	}
-	return network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + wire.PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
-		"the plan has %d KiB, more than the %d KiB for which there is room in a ConfigMap. Name fewer dns-records, reservations, published Services or allowed-hosts.", size>>10, maxPlan>>10)}}
+	return network.Problems{network.NewProblem(network.PlanTooLarge, network.Subject{Kind: "ConfigMap", Name: wire.PlanConfigMap},
+		network.Args{"size": strconv.Itoa(size >> 10), "most": strconv.Itoa(maxPlan >> 10)}, "dns-records", "reservations", "publish")}
 }
 
 // refusedBy is d where the API server did not take it.
 func (d decision) refusedBy(err error) decision {
 	d.action = leave
-	d.problems = append(slices.Clone(d.problems), network.Problem{Reason: network.NotApplied, Field: "the API server", Blocking: true,
-		Detail: fmt.Sprintf("the API server refuses what this cluster would be served by: %v. Mend what it names, or say less in annotations.", err)})
+	d.problems = append(slices.Clone(d.problems), network.NewProblem(network.WriteRefused, network.Subject{}, network.Args{"error": err.Error()}))
 	return d
 }
 

@@ -177,9 +177,8 @@ func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan
 	}
 	p, err = network.ReadPlan([]byte(cm.Data[wire.PlanKey]))
 	if err != nil {
-		fault = network.Problems{{Reason: network.NotApplied, Field: "ConfigMap " + wire.PlanConfigMap, Blocking: true, Detail: fmt.Sprintf(
-			"the plan in force can't be read (ConfigMap %s in namespace %s: %v), so nobody knows which addresses its machines have. Put back what it was; or, where no machine runs, delete it.",
-			wire.PlanConfigMap, ns, err)}}
+		fault = network.Problems{network.NewProblem(network.PlanUnreadable, network.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap},
+			network.Args{"namespace": ns, "error": err.Error()})}
 	}
 	return p, fault, nil
 }

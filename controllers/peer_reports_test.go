@@ -72,7 +72,7 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 				return
 			}
 			g.Expect(i).To(BeNumerically(">=", 0))
-			g.Expect(d.problems[i].Detail).To(ContainSubstring(c.edge + " does not hear"))
+			g.Expect(message(d.problems[i])).To(ContainSubstring(c.edge + " cannot reach its peer"))
 			verdict, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
 			g.Expect(verdict.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 			g.Expect(verdict.Status).To(Equal(metav1.ConditionTrue))

@@ -39,11 +39,11 @@ func lone(change func(*appsv1.Deployment)) outcome {
 // TestVerdict: which reason stands for what is known, and what users read first.
 func TestVerdict(t *testing.T) {
 	serving := edgesOf(deployment(func(*appsv1.Deployment) {}))
-	blocking := network.Problem{Reason: network.CIDRMissing, Detail: "No CIDR.", Blocking: true}
-	waiting := network.Problem{Reason: network.WaitingForEndpoint, Detail: "OAuth is missing."}
-	early := network.Problem{Reason: network.WaitingForControlPlane, Detail: "No API yet."}
-	inUse := network.Problem{Reason: network.AddressInUse, Detail: "By MAC x.", Blocking: true}
-	note := network.Problem{Reason: network.ImagesUnreachable, Detail: "no images."}
+	blocking := network.Problem{Reason: network.CIDRMissing, Severity: network.SeverityError, Args: network.Args{"detail": "No CIDR."}}
+	waiting := network.Problem{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting, Args: network.Args{"detail": "OAuth is missing."}}
+	early := network.Problem{Reason: network.WaitingForControlPlane, Severity: network.SeverityWaiting, Args: network.Args{"detail": "No API yet."}}
+	inUse := network.Problem{Reason: network.AddressInUse, Severity: network.SeverityError, Args: network.Args{"detail": "By MAC x."}}
+	note := network.Problem{Reason: network.ImagesUnreachable, Severity: network.SeverityWarning, Args: network.Args{"detail": "no images."}}
 	starts := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }
 	starting := edgeOf(deployment(func(d *appsv1.Deployment) { d.Name = "two"; starts(d) }))
 	lost := edgeOf(drained(time.Minute)(starting.live))
@@ -171,7 +171,7 @@ func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	earlier := metav1.NewTime(testNow.Add(-time.Hour))
 	w.HostedCluster.Status.Conditions = []metav1.Condition{{Type: ConditionType, Status: metav1.ConditionFalse, LastTransitionTime: earlier}}
-	waits := decision{action: serve, plan: plan, problems: network.Problems{{Reason: network.WaitingForEndpoint}}}
+	waits := decision{action: serve, plan: plan, problems: network.Problems{{Reason: network.WaitingForEndpoint, Severity: network.SeverityWaiting}}}
 	c, _ := condition(w, waits, verdictOf(w, waits, outcome{}), testNow)
 	g.Expect(c.LastTransitionTime).To(Equal(earlier), "False before and after")
 	ready := decision{action: serve, plan: plan}

@@ -74,9 +74,9 @@ func readPlans(data []byte) ([]network.Plan, error) {
 	for {
 		var line struct {
 			network.Plan
-			Cluster  json.RawMessage  `json:"cluster"`
-			Planned  *network.Plan    `json:"plan"`
-			Problems network.Problems `json:"problems"`
+			Cluster  json.RawMessage                   `json:"cluster"`
+			Planned  *network.Plan                     `json:"plan"`
+			Problems []struct{ Reason, Detail string } `json:"problems"`
 		}
 		err := d.Decode(&line)
 		if errors.Is(err, io.EOF) {

@@ -44,8 +44,7 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 	domain := appsDomain(hc)
 	switch {
 	case domain == "" && passthrough:
-		r.add(e, &network.Problem{Reason: network.WaitingForEndpoint, Field: "spec.dns.baseDomain",
-			Detail: "*.apps is not served yet: HyperShift has not yet written the base domain that it takes from the management cluster."})
+		r.add(e, problem(network.BaseDomainPending, endpoint(e.Name), network.Args{"object": "spec.dns.baseDomain"}))
 		return r
 	case domain == "":
 		return r
@@ -64,11 +63,9 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 		e.Backend = network.Backend{Kind: network.BackendMachines, Name: fmt.Sprintf("machines:%d", port), Port: port}
 		r.add(e, nil)
 	case passthrough:
-		r.add(e, &network.Problem{Reason: network.WaitingForEndpoint, Field: "Service " + passthroughService + k.GenerateID, Detail: fmt.Sprintf(
-			"%s is not served yet: HyperShift makes the Service that leads to it once the hosted cluster has an ingress.", name)})
+		r.add(e, problem(network.IngressServicePending, endpoint(e.Name), network.Args{"name": name, "object": "Service " + passthroughService + k.GenerateID}))
 	default:
-		r.add(e, &network.Problem{Reason: network.AppsUnreachable, Field: settings.Prefix + settings.KeyAppsAddress, Detail: fmt.Sprintf(
-			"%s is not answered, so the hosted cluster's console and ingress operators stay degraded. Set %s to an address that serves it on port 443. (A cluster created without a base domain needs no address, nor one whose guest ingress is HostNetwork: there connections go to the ingress on the machines.)", name, settings.Prefix+settings.KeyAppsAddress)})
+		r.add(e, problem(network.IngressAddressMissing, endpoint(e.Name), network.Args{"name": name}, settings.KeyAppsAddress))
 	}
 	return r
 }

@@ -5,7 +5,6 @@
 package hcp
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,11 +20,10 @@ import (
 // attachment completes seg's attachment from its definition. A zero Attachment
 // leaves the network out.
 func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, network.Problems) {
-	a := seg.Attachment
-	if why := nad.Misnamed(a); why != "" {
-		return network.Attachment{}, network.Problems{unserved(seg, network.NetworkMissing, fmt.Sprintf(
-			"NodePool %s names the network %q: %s. Name a NetworkAttachmentDefinition as [namespace]/[name], such as %s/vlan100.",
-			strings.Join(seg.NodePools, ", "), strings.TrimPrefix(a.String(), "/"), why, ControlPlaneNamespace(o.HostedCluster)))}
+	a, pools := seg.Attachment, strings.Join(seg.NodePools, ", ")
+	if part := nad.Misnamed(a); part != "" {
+		return network.Attachment{}, network.Problems{unserved(seg, network.NADNameInvalid, network.Args{"part": part,
+			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
 	said, forbidden := isolated(o, seg)
 	if forbidden {
@@ -33,26 +31,29 @@ func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, netw
 	}
 	found, ok := definition(o, a)
 	if !ok && o.Partial {
-		return a, append(said, network.Problem{Reason: network.WaitingForNetwork, Field: "NetworkAttachmentDefinition " + a.String(),
-			Detail: fmt.Sprintf("NetworkAttachmentDefinition %s is not among the given objects, so its kind, VLAN and MTU are not known here: add it with a further -f.", a)})
+		return a, append(said, nad.Problem(network.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, network.Problems{unserved(seg, network.NetworkMissing, fmt.Sprintf(
-			"there is no NetworkAttachmentDefinition %s, which NodePool %s names. Create it: type %s.",
-			a, strings.Join(seg.NodePools, ", "), nad.KindsServed))}
+		return network.Attachment{}, network.Problems{unserved(seg, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.KindsServed})}
 	}
 	a, problem := nad.Attach(read(found), nodesForEdges(o))
 	if problem != nil {
-		problem.Blocking = seg.Primary
-		return network.Attachment{}, network.Problems{*problem}
+		return network.Attachment{}, network.Problems{leftOut(seg, *problem)}
 	}
 	return a, said
 }
 
-// unserved blocks where VMs boot by the network, else only the network is left
-// out.
-func unserved(seg network.NetworkRequest, r network.Reason, detail string) network.Problem {
-	return network.Problem{Reason: r, Field: "NetworkAttachmentDefinition " + seg.Attachment.String(), Detail: detail, Blocking: seg.Primary}
+// unserved is a problem that keeps seg from being served.
+func unserved(seg network.NetworkRequest, c network.Cause, args network.Args) network.Problem {
+	return leftOut(seg, nad.Problem(c, seg.Attachment, args))
+}
+
+// leftOut is p, which blocks where VMs boot by seg; else only seg is left out.
+func leftOut(seg network.NetworkRequest, p network.Problem) network.Problem {
+	if !seg.Primary && p.Severity == network.SeverityError {
+		p.Severity = network.SeverityWarning
+	}
+	return p
 }
 
 // read is what package nad needs of a NetworkAttachmentDefinition.
@@ -109,16 +110,12 @@ func isolated(o Objects, seg network.NetworkRequest) (ps network.Problems, forbi
 	if slices.Contains(allowed, a.Namespace) || runsOn(o.Machines, a) {
 		return nil, false
 	}
-	cure := fmt.Sprintf("Create it in %s or default, and name that one in NodePool %s.", own, strings.Join(seg.NodePools, ", "))
-	if o.MultusIsolates {
-		return network.Problems{unserved(seg, network.NADNamespaceNotAllowed, fmt.Sprintf(
-			"NetworkAttachmentDefinition %s is in a namespace that Multus keeps from the machines, which run in %s: OpenShift allows definitions of %s only. %s",
-			a, own, strings.Join(allowed, ", "), cure))}, true
+	args := network.Args{"namespace": own, "nodePools": strings.Join(seg.NodePools, ", ")}
+	if !o.MultusIsolates {
+		return network.Problems{unserved(seg, network.NADNamespaceDiffers, args)}, false
 	}
-	p := unserved(seg, network.NADNamespaceNotAllowed, fmt.Sprintf(
-		"NetworkAttachmentDefinition %s is not in the namespace of the machines, %s. Where Multus isolates namespaces, as on OpenShift, they will not start. %s", a, own, cure))
-	p.Blocking = false
-	return network.Problems{p}, false
+	args["allowed"] = strings.Join(allowed, ", ")
+	return network.Problems{unserved(seg, network.NADNamespaceIsolated, args)}, true
 }
 
 // runsOn says whether a VM was given an interface on a.

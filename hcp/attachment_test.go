@@ -23,7 +23,7 @@ func TestUserDefinedNetworkIsNamed(t *testing.T) {
 	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`
 	o.NetworkAttachmentDefinitions[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}}
 	_, problems := translated(o)
-	g.Expect(problems[0].Detail).To(ContainSubstring("in place of vlan100"))
+	g.Expect(message(problems[0])).To(ContainSubstring("Replace ClusterUserDefinedNetwork vlan100"))
 }
 
 // TestSRIOV is served where some node has virtual functions to give.
@@ -75,7 +75,7 @@ func TestMultusIsolation(t *testing.T) {
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
 			g.Expect(len(intent.Networks) == 0).To(Equal(c.left))
 			if c.said {
-				g.Expect(problems[0].Detail).To(ContainSubstring("Create it in clusters-blue or default"))
+				g.Expect(message(problems[0])).To(ContainSubstring("Create it in namespace clusters-blue or default"))
 			}
 		})
 	}
@@ -95,5 +95,5 @@ func TestOneSegmentByTwoDefinitions(t *testing.T) {
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse(), "machines boot by the first")
 	g.Expect(problems[0].Reason).To(Equal(network.NetworkShared))
-	g.Expect(problems[0].Detail).To(ContainSubstring("bridge br1 vlan 100"))
+	g.Expect(message(problems[0])).To(ContainSubstring("bridge br1 vlan 100"))
 }

@@ -46,7 +46,7 @@ func TestAnotherCountIsRefused(t *testing.T) {
 	annotate(&o, "edges", "3")
 	_, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeTrue())
-	g.Expect(problems[0].Detail).To(And(ContainSubstring(`"3"`), ContainSubstring("want 1 or 2")))
+	g.Expect(message(problems[0])).To(And(ContainSubstring(`"3"`), ContainSubstring("Set 1 or 2")))
 }
 
 func TestEdgeNodeSelector(t *testing.T) {

@@ -73,10 +73,19 @@ func (r *reachable) add(e network.Endpoint, problem *network.Problem) {
 		return
 	}
 	r.problems = append(r.problems, *problem)
-	if problem.Reason.Waits() {
-		r.problems[len(r.problems)-1].Endpoint = e.Name
+	if problem.Waits() {
+		r.problems[len(r.problems)-1].Subject = endpoint(e.Name)
 		r.waiting = append(r.waiting, e.Name)
 	}
+}
+
+// endpoint is the subject of problems about an endpoint.
+func endpoint(name string) network.Subject { return network.Subject{Kind: "Endpoint", Name: name} }
+
+// problem is network.NewProblem's, where there may be none.
+func problem(c network.Cause, subject network.Subject, args network.Args, keys ...string) *network.Problem {
+	p := network.NewProblem(c, subject, args, keys...)
+	return &p
 }
 
 // publishedEndpoints are what HyperShift publishes.
@@ -136,14 +145,17 @@ func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrate
 	}
 	e.Backend, problem = backend(o, p.backend, port)
 	if problem != nil && p.service == hyperv1.APIServer {
-		problem.Reason = network.WaitingForControlPlane
+		return e, problemOf(network.APIServiceMissing, network.Args{"object": p.backend})
 	}
 	return e, problem
 }
 
 func atIPv6(p published) *network.Problem {
-	return &network.Problem{Reason: network.IPv6NotServed, Field: field(p.service, "type"), Blocking: p.service == hyperv1.APIServer,
-		Detail: fmt.Sprintf("%s is published at an IPv6 address, which is not served. Publish it by a host name or an IPv4 address.", p.service)}
+	at6 := problem(network.EndpointAtIPv6, endpoint(p.route), network.Args{"service": string(p.service)}, keyServices)
+	if p.service != hyperv1.APIServer {
+		at6.Severity = network.SeverityWarning
+	}
+	return at6
 }
 
 // apiServer is at status.controlPlaneEndpoint, the one place that says what
@@ -152,8 +164,7 @@ func atIPv6(p published) *network.Problem {
 func apiServer(o Objects) (network.Endpoint, *network.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
-		return network.Endpoint{}, &network.Problem{Reason: network.WaitingForControlPlane, Field: "status.controlPlaneEndpoint",
-			Detail: "HyperShift has not yet said where the API server is published. It will be at " + announced(strategyOf(o.HostedCluster, hyperv1.APIServer)) + "."}
+		return network.Endpoint{}, problemOf(network.APIEndpointUnknown, network.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
 	}
 	e := dialledAt(ep.Host, uint16(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
@@ -196,7 +207,7 @@ func byRoute(o Objects, p published) (network.Endpoint, *routev1.RoutePort, *net
 		}
 	}
 	if host == "" {
-		return network.Endpoint{}, nil, waiting(p.service, "Route "+p.route, "its Route has no host yet. It will be at "+announced(strategyOf(o.HostedCluster, p.service)))
+		return network.Endpoint{}, nil, pending(network.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
 	}
 	return dialledAt(host, 443, network.MatchServerName), port, nil
 }
@@ -204,7 +215,7 @@ func byRoute(o Objects, p published) (network.Endpoint, *routev1.RoutePort, *net
 func ignitionByNodePort(o Objects) (network.Endpoint, *network.Problem) {
 	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
 	if !ok {
-		return network.Endpoint{}, waiting(hyperv1.Ignition, "status.ignitionEndpoint", "HyperShift has not yet said where it is published. It will be at "+announced(strategyOf(o.HostedCluster, hyperv1.Ignition)))
+		return network.Endpoint{}, pending(network.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
 	}
 	return dialledAt(host, port, network.MatchAny), nil
 }
@@ -212,7 +223,7 @@ func ignitionByNodePort(o Objects) (network.Endpoint, *network.Problem) {
 func byNodePort(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	svc, ok := service(o, p.backend)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
-		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its Service has no node port yet. It will be at "+announced(s))
+		return network.Endpoint{}, pending(network.NodePortPending, p.service, "Service "+p.backend, s)
 	}
 	return dialledAt(s.NodePort.Address, uint16(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
@@ -221,7 +232,7 @@ func byLoadBalancer(o Objects, p published, s hyperv1.ServicePublishingStrategy)
 	svc, ok := service(o, p.backend)
 	host := loadBalancerAddress(svc)
 	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
-		return network.Endpoint{}, waiting(p.service, "Service "+p.backend, "its load balancer is not provisioned yet. It will be at "+announced(s))
+		return network.Endpoint{}, pending(network.LoadBalancerPending, p.service, "Service "+p.backend, s)
 	}
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
@@ -258,8 +269,7 @@ func routeEndpoints(o Objects, r *reachable) {
 		e := dialledAt(route.Spec.Host, 443, network.MatchServerName)
 		e.Name = route.Name
 		if len(e.Hosts) == 0 {
-			r.add(e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Route " + route.Name, Detail: fmt.Sprintf(
-				"Route %s is left out: it is told from others by its host name, and its host is the address %s.", route.Name, route.Spec.Host)})
+			r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
 			continue
 		}
 		b, problem := backend(o, route.Spec.To.Name, route.Spec.Port)
@@ -318,19 +328,17 @@ func service(o Objects, name string) (corev1.Service, bool) {
 // backend is the port of a Service that a Route names, or its first: HyperShift's
 // own Routes name none.
 func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
-	missing := func(what string) *network.Problem {
-		return &network.Problem{Reason: network.WaitingForEndpoint, Field: "Service " + name, Detail: what}
-	}
+	object := "Service " + name
 	svc, ok := service(o, name)
 	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, missing(fmt.Sprintf("Service %s is not there yet.", name))
+		return network.Backend{}, problemOf(network.EndpointServiceMissing, network.Args{"object": object})
 	}
 	i := 0
 	if port != nil {
 		i = slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return routedTo(p, port.TargetPort) })
 	}
 	if i < 0 {
-		return network.Backend{}, missing(fmt.Sprintf("Service %s has no port %s, which its Route names.", name, port.TargetPort.String()))
+		return network.Backend{}, problemOf(network.EndpointPortMissing, network.Args{"object": object, "port": port.TargetPort.String()})
 	}
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
@@ -355,6 +363,13 @@ func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
 	return b
 }
 
-func waiting(s hyperv1.ServiceType, at, why string) *network.Problem {
-	return &network.Problem{Reason: network.WaitingForEndpoint, Field: at, Detail: fmt.Sprintf("%s is not served yet: %s.", s, why)}
+// problemOf is a problem whose subject is the endpoint to which it is added.
+func problemOf(c network.Cause, args network.Args) *network.Problem {
+	return problem(c, network.Subject{}, args)
+}
+
+// pending is the problem of a service that HyperShift has still to publish, and
+// where it will be.
+func pending(c network.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *network.Problem {
+	return problemOf(c, network.Args{"service": string(s), "object": object, "at": announced(strategy)})
 }

@@ -122,7 +122,7 @@ func TestNodePorts(t *testing.T) {
 	publish(o, hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "Nodes.example.com", Port: 31000}})
 	in, problems := translated(o)
 	g.Expect(in.Waiting).To(HaveExactElements("oauth"))
-	g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be at Nodes.example.com:31000"))
+	g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be served at Nodes.example.com:31000"))
 
 	for i := range o.Services {
 		if o.Services[i].Name == "oauth-openshift" {

@@ -35,18 +35,18 @@ func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	}
 	n := hc.Spec.Networking
 	for _, e := range n.ClusterNetwork {
-		add("its pods (spec.networking.clusterNetwork)", e.CIDR.String())
+		add("the pod network (spec.networking.clusterNetwork)", e.CIDR.String())
 	}
 	for _, e := range n.ServiceNetwork {
-		add("its Services (spec.networking.serviceNetwork)", e.CIDR.String())
+		add("the Service network (spec.networking.serviceNetwork)", e.CIDR.String())
 	}
 	if n.NetworkType != hyperv1.OVNKubernetes && n.NetworkType != "" {
 		return out
 	}
 	said := ovnSaid(hc)
-	add("its OVN-Kubernetes' join switch", cmp.Or(said.InternalJoinSubnet, ovnJoin))
-	add("its OVN-Kubernetes' transit switch", cmp.Or(said.InternalTransitSwitchSubnet, ovnTransit))
-	add("its OVN-Kubernetes' masquerading", ovnMasquerade)
+	add("the OVN-Kubernetes join switch", cmp.Or(said.InternalJoinSubnet, ovnJoin))
+	add("the OVN-Kubernetes transit switch", cmp.Or(said.InternalTransitSwitchSubnet, ovnTransit))
+	add("the OVN-Kubernetes masquerade network", ovnMasquerade)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -14,11 +15,11 @@ import (
 // the CIDR.
 func TestWhatTheGuestHasInside(t *testing.T) {
 	for cidr, words := range map[string]string{
-		"10.133.0.0/24":    "its pods (spec.networking.clusterNetwork) (10.132.0.0/14)",
-		"172.31.0.0/20":    "its Services",
+		"10.133.0.0/24":    "the pod network (spec.networking.clusterNetwork) (10.132.0.0/14)",
+		"172.31.0.0/20":    "the Service network",
 		"100.66.7.0/24":    "join switch (100.66.0.0/16)",
 		"100.88.0.0/24":    "transit switch",
-		"169.254.100.0/24": "masquerading",
+		"169.254.100.0/24": "masquerade",
 		"100.64.0.0/24":    "",
 		"10.77.0.0/24":     "",
 	} {
@@ -31,9 +32,9 @@ func TestWhatTheGuestHasInside(t *testing.T) {
 				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 				return
 			}
-			p := problems.ByUrgency()[0]
-			g.Expect(p).To(And(HaveField("Reason", network.AddressConflict), HaveField("Blocking", true)))
-			g.Expect(p.Detail).To(ContainSubstring(words))
+			p := problems.BySeverity()[0]
+			g.Expect(p).To(And(HaveField("Reason", network.AddressConflict), HaveField("Blocks()", true)))
+			g.Expect(message(p)).To(ContainSubstring(words))
 		})
 	}
 }
@@ -66,8 +67,8 @@ func TestJudgedBeforeCreation(t *testing.T) {
 		reason network.Reason
 		words  string
 	}{
-		"in the VLAN's CIDR":   {at("192.168.100.77"), network.AddressConflict, "lies in the CIDR 192.168.100.0/24"},
-		"a pod's of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in what the hosted cluster has inside itself, its pods"},
+		"in the VLAN's CIDR":   {at("192.168.100.77"), network.AddressConflict, "lies in CIDR 192.168.100.0/24"},
+		"a pod's of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in the pod network"},
 		"IPv6":                 {at("fd00::7"), network.IPv6NotServed, "IPv6"},
 		"with a port":          {at("10.0.0.7:30000"), network.PublishingUnsupported, "nodePort.address"},
 		"no address":           {at("10.0.0.700"), network.PublishingUnsupported, "nodePort.address"},
@@ -90,9 +91,9 @@ func TestJudgedBeforeCreation(t *testing.T) {
 				g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 				return
 			}
-			p := problems.ByUrgency()[0]
-			g.Expect(p).To(And(HaveField("Reason", c.reason), HaveField("Blocking", true)))
-			g.Expect(p.Field + p.Detail).To(ContainSubstring(c.words))
+			p := problems.BySeverity()[0]
+			g.Expect(p).To(And(HaveField("Reason", c.reason), HaveField("Blocks()", true)))
+			g.Expect(strings.Join(p.Keys, " ") + message(p)).To(ContainSubstring(c.words))
 		})
 	}
 }

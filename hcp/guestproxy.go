@@ -5,7 +5,6 @@
 package hcp
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,9 +34,8 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request) network.Problems 
 			if !s.Primary || s.Gateway.IsValid() || s.CIDR.Contains(parsed(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
-			return network.Problems{{Reason: network.ImagesUnreachable, Field: "spec.configuration.proxy", Detail: fmt.Sprintf(
-				"the hosted cluster's nodes get their ignition and their images by the HTTP proxy %s, which must be reachable on network %s, and that has no gateway: they never become Ready unless it is. Give the proxy an address on the network (%sdns-records for its name), name a gateway by %s, or create the cluster without spec.configuration.proxy.",
-				host, s.Attachment, settings.Prefix, settings.Prefix+settings.KeyGateway)}}
+			return network.Problems{networkProblem(network.GuestProxyUnreachable, s.Attachment, network.Args{"proxy": host},
+				"spec.configuration.proxy", "dns-records", settings.KeyGateway)}
 		}
 	}
 	return nil

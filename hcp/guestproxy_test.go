@@ -30,10 +30,10 @@ func TestGuestProxy(t *testing.T) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: c.proxy, HTTPSProxy: c.proxy}}
 			c.given(&o)
 			_, problems := translated(o)
-			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Field == "spec.configuration.proxy" })
+			i := slices.IndexFunc(problems, func(p network.Problem) bool { return slices.Contains(p.Keys, "spec.configuration.proxy") })
 			g.Expect(i >= 0).To(Equal(c.said), "%v", problems)
 			if c.said {
-				g.Expect(problems[i].Detail).To(And(ContainSubstring("proxy.example.com"), Not(ContainSubstring("secret"))))
+				g.Expect(message(problems[i])).To(And(ContainSubstring("proxy.example.com"), Not(ContainSubstring("secret"))))
 			}
 		})
 	}

@@ -50,8 +50,8 @@ func TestIllegalStrategies(t *testing.T) {
 			_, problems := translated(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Reason == network.PublishingUnsupported })
 			g.Expect(i).To(BeNumerically(">=", 0))
-			g.Expect(problems[i].Field).To(Equal(c.field))
-			g.Expect(problems[i].Blocking).To(BeTrue())
+			g.Expect(problems[i].Keys).To(ContainElement(c.field))
+			g.Expect(problems[i].Blocks()).To(BeTrue())
 		})
 	}
 }

@@ -4,7 +4,7 @@
 package hcp
 
 import (
-	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,7 +12,6 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 
-	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -29,9 +28,8 @@ func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
 	i := slices.IndexFunc(endpoints, func(e network.Endpoint) bool { return e.Name == "oauth" && len(e.Addresses) > 0 })
 	for _, s := range in.Networks {
 		if i >= 0 && s.Primary && s.Gateway.IsValid() {
-			return network.Problems{{Reason: network.OAuthUnreachable, Field: field(hyperv1.OAuthServer, "nodePort.address"), Detail: fmt.Sprintf(
-				"OAuth is published at the bare address %s, and network %s has the gateway %s: pods of the hosted cluster, the console among them, send to that gateway and not by their node's route, so nobody logs in to the console. Create the cluster with a host name for OAuth, let the gateway route %s to the network's next hop, or set routingViaHost in the hosted cluster's OVN-Kubernetes.",
-				endpoints[i].Addresses[0], s.Attachment, s.Gateway, endpoints[i].Addresses[0])}}
+			args := network.Args{"address": endpoints[i].Addresses[0].String(), "gateway": s.Gateway.String()}
+			return network.Problems{networkProblem(network.OAuthBehindGateway, s.Attachment, args, keyServices)}
 		}
 	}
 	return nil
@@ -48,9 +46,7 @@ func clocks(in network.Request) network.Problems {
 	if len(alone) == 0 {
 		return nil
 	}
-	return network.Problems{{Reason: network.NTPMissing, Field: settings.Prefix + "ntp-servers", Detail: fmt.Sprintf(
-		"on %s, without a gateway, machines reach no public time server, and nobody named another: their clocks drift, and TLS fails in the end. Set %sntp-servers to a time server on the network, unless the machines keep their hosts' time.",
-		strings.Join(alone, ", "), settings.Prefix)}}
+	return network.Problems{network.NewProblem(network.TimeServersMissing, network.Subject{}, network.Args{"networks": strings.Join(alone, ", ")}, "ntp-servers")}
 }
 
 func ipv6(hc *hyperv1.HostedCluster) network.Problems {
@@ -72,8 +68,14 @@ func ipv6(hc *hyperv1.HostedCluster) network.Problems {
 	if len(said) == 0 {
 		return nil
 	}
-	return network.Problems{{Reason: network.IPv6NotServed, Field: "spec.networking", Detail: fmt.Sprintf(
-		"the cluster has IPv6 networks (%s), and machines get IPv4 addresses only from here. What works by IPv4 works.", strings.Join(said, ", "))}}
+	return network.Problems{network.NewProblem(network.IPv6Networks, network.Subject{}, network.Args{"networks": strings.Join(said, ", ")}, "spec.networking")}
+}
+
+// networkProblem is a problem of the network of a, which it names in its arguments.
+func networkProblem(c network.Cause, a network.Attachment, args network.Args, keys ...string) network.Problem {
+	all := network.Args{"network": a.String()}
+	maps.Copy(all, args)
+	return network.NewProblem(c, network.Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
 }
 
 func hasPrimary(in network.Request) bool {

@@ -159,12 +159,10 @@ func appsDomain(hc *hyperv1.HostedCluster) string {
 func unsupported(hc *hyperv1.HostedCluster) network.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
-		return network.Problems{{Reason: network.PlatformUnsupported, Field: "spec.platform.type", Blocking: true,
-			Detail: "only KubeVirt hosted clusters have machines on a network of ours; spec.platform.type is " + string(p.Type) + ". Remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
+		return network.Problems{network.NewProblem(network.NotKubeVirt, network.Subject{}, network.Args{"platform": string(p.Type)}, "spec.platform.type", settings.KeyNetwork)}
 	}
 	if p.Kubevirt != nil && p.Kubevirt.Credentials != nil {
-		return network.Problems{{Reason: network.ExternalInfrastructure, Field: "spec.platform.kubevirt.credentials", Blocking: true,
-			Detail: "spec.platform.kubevirt.credentials puts the machines on another cluster, where nothing of this one can be attached to their network. Serve DHCP, DNS and a proxy there by hand, and remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
+		return network.Problems{network.NewProblem(network.VMsOnOtherCluster, network.Subject{}, nil, "spec.platform.kubevirt.credentials", settings.KeyNetwork)}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,9 +32,9 @@ func publications(o Objects) reachable {
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
 		asked, problems := settings.Over(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
-			if p.Blocking {
+			if p.Blocks() {
 				// It is about this Service alone, whose last places stay meanwhile.
-				p.Blocking = false
+				p.Severity = network.SeverityWarning
 				r.waiting = append(r.waiting, svc.Name+"/")
 			}
 			r.problems = append(r.problems, p)
@@ -49,9 +50,8 @@ func publications(o Objects) reachable {
 		}
 	}
 	if len(left) > 0 {
-		r.problems = append(r.problems, network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + left[0] + " annotation publish", Detail: fmt.Sprintf(
-			"Services ask to be published at more than %d places together, so not all of Service %s is published, nor of %d more that are younger. Take the annotation off some.",
-			mostPublications, left[0], len(left)-1)})
+		r.problems = append(r.problems, network.NewProblem(network.TooManyPublished, onService(left[0]), network.Args{
+			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(mostPublications)}, settings.KeyPublish))
 	}
 	return r
 }
@@ -73,21 +73,23 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *ne
 		Port:   h.Port,
 		Match:  network.MatchAny,
 	}
+	args := network.Args{"service": svc.Name, "at": fmt.Sprintf("%s:%d", h.Host, h.Port)}
 	if h.Port == 443 {
 		e.Match = network.MatchServerName
 	}
 	if strings.HasPrefix(svc.Name, passthroughService) {
-		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
-			"Service %s is not published at %s:%d: it leads to the hosted cluster's own ingress on its machines, which is served as *.apps. Take the annotation off it.", svc.Name, h.Host, h.Port)}
+		return e, problem(network.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
 	}
 	port, ok := answering(svc, h.Port)
 	if !ok {
-		return e, &network.Problem{Reason: network.PublishingUnsupported, Field: "Service " + svc.Name + " annotation publish", Detail: fmt.Sprintf(
-			"Service %s is not published at %s:%d: it has no TCP port, or no pods behind it (type ExternalName). Publish a Service with a port.", svc.Name, h.Host, h.Port)}
+		return e, problem(network.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
 	}
 	e.Backend = backendAt(svc, port)
 	return e, nil
 }
+
+// onService is the subject of problems about a Service of the control plane.
+func onService(name string) network.Subject { return network.Subject{Kind: "Service", Name: name} }
 
 // answering is svc's port of that number, else its first.
 func answering(svc corev1.Service, number uint16) (corev1.ServicePort, bool) {

@@ -46,11 +46,11 @@ func TestPublishedServicesThatCannotBe(t *testing.T) {
 		reason network.Reason
 		field  string
 	}{
-		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, network.PublishingUnsupported, "Service a annotation publish"},
-		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, network.PublishingUnsupported, "Service a annotation publish"},
-		"nobody in the cluster":  {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "Service a annotation publish"},
-		"a Route's name":         {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "Service a annotation publish"},
-		"the second at one port": {"x.example.com:2222", port, network.AddressConflict, "Service b annotation publish"},
+		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, network.PublishingUnsupported, "a"},
+		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, network.PublishingUnsupported, "a"},
+		"nobody in the cluster":  {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "a"},
+		"a Route's name":         {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "a"},
+		"the second at one port": {"x.example.com:2222", port, network.AddressConflict, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -59,7 +59,7 @@ func TestPublishedServicesThatCannotBe(t *testing.T) {
 			withService(&o, "b", "y.example.com:2222", port)
 			withService(&o, "a", c.at, c.spec)
 			p, problems := plan(o)
-			g.Expect(problems).To(ContainElement(And(HaveField("Reason", c.reason), HaveField("Field", c.field), HaveField("Blocking", false))))
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", c.reason), HaveField("Subject.Name", c.field), HaveField("Keys", ContainElement("publish")), HaveField("Blocks()", false))))
 			for _, l := range before.Networks[0].Listeners {
 				g.Expect(p.Networks[0].Listeners).To(ContainElement(l), "what HyperShift published stays")
 			}
@@ -78,7 +78,7 @@ func TestPublishThatCannotBeRead(t *testing.T) {
 	last, _ := plan(o)
 
 	in, problems := translated(bad)
-	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Blocking", false))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Blocks()", false))))
 	now, _ := after(in, last)
 	g.Expect(now).To(Equal(last))
 }
@@ -92,7 +92,7 @@ func TestPublishNamesOfTheAPI(t *testing.T) {
 			o := served(t)
 			withService(&o, "a", name+":443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
 			in, problems := translated(o)
-			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), HaveField("Detail", ContainSubstring("clients of its API server")))))
+			g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AnnotationInvalid), WithTransform(message, ContainSubstring("Clients of its API server")))))
 			g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 		})
 	}
@@ -104,7 +104,7 @@ func TestPublishOfTheIngress(t *testing.T) {
 	o := served(t)
 	withService(&o, "default-ingress-passthrough-service-abc", "x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}})
 	in, problems := translated(o)
-	g.Expect(problems).To(ContainElement(And(HaveField("Detail", ContainSubstring("served as *.apps")), HaveField("Blocking", false))))
+	g.Expect(problems).To(ContainElement(And(WithTransform(message, ContainSubstring("served as *.apps")), HaveField("Blocks()", false))))
 	g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 }
 
@@ -134,6 +134,6 @@ func TestPublishWithoutEnd(t *testing.T) {
 		}
 	}
 	g.Expect(of).To(Equal(map[string]int{"e": 60, "d": 60, "c": 60, "b": 60, "a": 16}))
-	g.Expect(problems).To(ContainElement(And(HaveField("Field", "Service a annotation publish"), HaveField("Blocking", false))))
-	g.Expect(problems).To(ContainElement(And(HaveField("Field", ContainSubstring("too-many")), HaveField("Detail", ContainSubstring("at most 64")), HaveField("Blocking", false))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "a"), HaveField("Blocks()", false))))
+	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "too-many"), WithTransform(message, ContainSubstring("Set at most 64")), HaveField("Blocks()", false))))
 }

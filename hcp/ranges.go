@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// fieldCIDR is where the CIDR of the first network that machines boot by is said.
-const fieldCIDR = "annotation " + settings.Prefix + settings.KeyCIDR + " or spec.networking.machineNetwork"
+// fieldMachineNetwork is where HyperShift has the CIDR of VMs.
+const fieldMachineNetwork = "spec.networking.machineNetwork"
 
 // giveAddresses gives each segment its CIDR and gateway, the strongest word
 // first: what NodePools said stays; the cluster's CIDR is for home alone, since
@@ -29,7 +29,8 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 		if !base.CIDR.IsValid() {
 			all[home].CIDR = machineNetwork(o.HostedCluster)
 		}
-		all[home].CIDRField = fieldCIDR
+		all[home].CIDRField = "annotation " + settings.KeyCIDR + " or " + fieldMachineNetwork
+		all[home].CIDRKeys = []string{settings.KeyCIDR, fieldMachineNetwork}
 	}
 	var problems network.Problems
 	gateways := make([]netip.Addr, len(all))
@@ -38,19 +39,18 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 		found, _ := definition(o, s.Attachment)
 		said, ps := settings.Over(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
 		for _, p := range ps {
-			p.Blocking = p.Blocking && s.Primary
-			problems = append(problems, p)
+			problems = append(problems, leftOut(s.NetworkRequest, p))
 		}
 		gateways[i] = said.Gateway
 		switch {
 		case s.CIDR.IsValid():
 		case said.CIDR.IsValid():
-			s.CIDR, s.CIDRField = said.CIDR, said.CIDRField
+			s.CIDR, s.CIDRField, s.CIDRKeys = said.CIDR, said.CIDRField, []string{said.CIDRKey}
 		case i != home:
-			s.CIDRField = cidrWanted(s.NetworkRequest, s.said)
+			s.CIDRField, s.CIDRKeys = cidrWanted(s.NetworkRequest, s.said)
 		}
 		if !s.CIDR.IsValid() {
-			s.CIDRUnused = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
+			s.CIDRUnused, s.CIDRFound = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
 		}
 	}
 	giveWithin(all, home, base)
@@ -62,13 +62,15 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 	return problems
 }
 
-// cidrWanted is where the CIDR of a further network may be said.
-func cidrWanted(s network.NetworkRequest, first bool) string {
-	own := fmt.Sprintf("annotation %s%s on NetworkAttachmentDefinition %s", settings.Prefix, settings.KeyCIDR, s.Attachment)
+// cidrWanted is where the CIDR of a further network may be set, for people and as
+// keys.
+func cidrWanted(s network.NetworkRequest, first bool) (field string, keys []string) {
+	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", settings.KeyCIDR, s.Attachment)
 	if !first {
-		return own
+		return "annotation " + own, []string{settings.KeyCIDR}
 	}
-	return fmt.Sprintf("annotation %s%s.%s or %s", settings.Prefix, settings.KeyCIDR, s.NodePools[0], own)
+	ofPool := settings.KeyCIDR + "." + s.NodePools[0]
+	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, settings.KeyCIDR}
 }
 
 // giveWithin gives what base says of addresses to the segments in whose CIDR they
@@ -117,9 +119,9 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// unusedMachineNetwork says why what spec.networking.machineNetwork has is no
-// CIDR for a segment that has none, or "".
-func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) string {
+// unusedMachineNetwork is why what spec.networking.machineNetwork has is not the
+// CIDR of a segment that has none, and what it has. Empty: it has nothing.
+func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why network.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		all = append(all, m.CIDR.String())
@@ -127,16 +129,15 @@ func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) strin
 			four = append(four, p.String())
 		}
 	}
-	const name = "spec.networking.machineNetwork"
 	switch {
 	case len(all) == 0:
-		return ""
+		return "", ""
 	case len(four) == 0:
-		return fmt.Sprintf("%s has %s, and machines get IPv4 addresses only.", name, strings.Join(all, ", "))
+		return network.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
 	case !hasHome:
-		return fmt.Sprintf("%s (%s) is not for it: that is for a network that machines boot by, and here they have the pod network for that.", name, four[0])
+		return network.NetworkCIDRForBootOnly, four[0]
 	case !isHome && len(four) > 1:
-		return fmt.Sprintf("The second IPv4 network of %s, %s, is not for it: it says not which network it is for.", name, four[1])
+		return network.NetworkCIDRAmbiguous, four[1]
 	}
-	return ""
+	return "", ""
 }

@@ -7,7 +7,9 @@ package hcp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -36,8 +38,12 @@ func redirected(registry string) []string {
 	return nil
 }
 
-// A missed registry is one that can't be carried, and why.
-type missed struct{ registry, why string }
+// A missed registry is one that can't be carried, and why. No cause: no external
+// host is allowed.
+type missed struct {
+	registry string
+	why      network.Cause
+}
 
 // wantedHosts are the hosts that nodes pull from: of the release images, of
 // their mirrors, those they redirect to, and those the user names.
@@ -97,19 +103,23 @@ func registryOf(image string) string {
 }
 
 // byServerName is a registry as a TLS server name tells it, or why none does.
-func byServerName(registry string) (h settings.HostPort, why string) {
+func byServerName(registry string) (h settings.HostPort, why network.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
 		host, port = strings.Trim(registry, "[]"), ""
 	}
 	switch _, err := netip.ParseAddr(host); {
 	case err == nil:
-		return h, "is an address, which no client sends as TLS server name; give the registry a DNS name"
+		return h, network.RegistryIsAddress
 	case port == "80" || strings.HasPrefix(registry, plainHTTP):
-		return h, "is plain HTTP, which has no TLS server name; serve it by HTTPS"
+		return h, network.RegistryIsPlainHTTP
 	}
-	if h, err = settings.ExternalHost(registry); err != nil {
-		return h, "can't be carried: " + err.Error()
+	h, err = settings.ExternalHost(registry)
+	if m := (settings.Mistake{}); errors.As(err, &m) && m.Cause == network.HostInManagementCluster {
+		return h, network.RegistryInManagementCluster
+	}
+	if err != nil {
+		return h, network.RegistryNameInvalid
 	}
 	return h, ""
 }
@@ -164,36 +174,36 @@ func answeredByUser(s network.Settings, host string) bool {
 // proxyFor is the HTTP proxy, "host:port", that must be asked for h, empty where
 // it is dialled directly, or why it can't be. The proxy is never said itself: it
 // may hold a password.
-func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy, why string) {
+func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, why network.Cause) {
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
 	// What is no URL is read once more with http:// before it, and then has a path.
 	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
-		return "", "can't be carried: HTTPS_PROXY of the operator can't be read"
+		return "", network.ManagementProxyUnreadable
 	case u == nil:
 		return "", ""
 	case u.User != nil:
-		return "", "can't be carried: the management cluster's HTTP proxy wants a password, which edges are not given; name the host in NO_PROXY where it can be reached without the proxy"
+		return "", network.ManagementProxyNeedsPassword
 	case u.Scheme != "http":
-		return "", "can't be carried: the management cluster's proxy is no http:// one; name the host in NO_PROXY where it can be reached without the proxy"
+		return "", network.ManagementProxyNotHTTP
 	}
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable says, once for the cluster, what nodes can't pull from.
+// imagesUnreachable is what nodes can't pull from: once for the cluster, and of
+// hosts that can't be carried once for each cause.
 func imagesUnreachable(in network.Request, off bool, carried []network.Endpoint, cannot []missed) network.Problems {
-	problem := func(field, format string, args ...any) network.Problems {
-		return network.Problems{{Reason: network.ImagesUnreachable, Field: field, Detail: fmt.Sprintf(format, args...)}}
-	}
-	var all, why []string
+	var all []string
 	for _, e := range carried {
 		all = append(all, e.Hosts...)
 	}
+	byCause := map[network.Cause][]string{}
 	for _, m := range cannot {
-		all, why = append(all, m.registry), append(why, m.registry+" "+m.why+".")
+		all = append(all, m.registry)
+		byCause[m.why] = append(byCause[m.why], m.registry)
 	}
 	slices.Sort(all)
-	missing := strings.Join(slices.Compact(all), ", ")
+	hosts := network.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
 	for _, s := range in.Networks {
 		serves := func(x network.Service) bool {
 			return s.Settings.Services == nil || slices.Contains(s.Settings.Services, x)
@@ -201,15 +211,14 @@ func imagesUnreachable(in network.Request, off bool, carried []network.Endpoint,
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
-			return problem(settings.Prefix+settings.KeyAllowedHosts, "%s is none and network %s has no gateway: its nodes never become Ready unless something on the network answers for %s, from which they pull their images. Set %s to auto, or name a gateway by %s.",
-				settings.Prefix+settings.KeyAllowedHosts, s.Attachment, missing, settings.Prefix+settings.KeyAllowedHosts, settings.Prefix+settings.KeyGateway)
+			return network.Problems{networkProblem(network.ExternalHostsOff, s.Attachment, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
 		case !serves(network.ServiceProxy) || !serves(network.ServiceDNS):
-			return problem(settings.Prefix+settings.KeyServices, "%s leaves out dns or proxy on network %s, which has no gateway: its nodes never become Ready unless your own servers answer for %s, from which they pull their images.",
-				settings.Prefix+settings.KeyServices, s.Attachment, missing)
+			return network.Problems{networkProblem(network.ExternalHostsNotServed, s.Attachment, hosts, settings.KeyServices, settings.KeyGateway)}
 		}
 	}
-	if len(why) > 0 {
-		return problem("spec.release.image, spec.imageContentSources", "nodes on a network without a gateway can't pull images from all that they are told to: %s Or name a gateway by %s.", strings.Join(why, " "), settings.Prefix+settings.KeyGateway)
+	var ps network.Problems
+	for _, c := range slices.Sorted(maps.Keys(byCause)) {
+		ps = append(ps, network.NewProblem(c, network.Subject{}, network.Args{"hosts": strings.Join(byCause[c], ", ")}, "spec.release.image", "spec.imageContentSources"))
 	}
-	return nil
+	return ps
 }

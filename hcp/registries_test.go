@@ -48,7 +48,7 @@ func said(ps network.Problems, r network.Reason) string {
 	if i < 0 {
 		return ""
 	}
-	return ps[i].Detail
+	return message(ps[i])
 }
 
 const privateRelease = "registry.example.com:8443/ocp/release:4.20"
@@ -107,13 +107,13 @@ func TestWhenRegistriesAreCarried(t *testing.T) {
 // TestWhatNoServerNameTells is not carried, and why is said.
 func TestWhatNoServerNameTells(t *testing.T) {
 	for mirror, why := range map[string]string{
-		"10.9.8.7:5000/ocp":                         "10.9.8.7:5000 is an address",
-		"[fd00::7]:5000/ocp":                        "[fd00::7]:5000 is an address",
-		"fd00::7/ocp":                               "is an address",
-		"http://mirror.example.com:5000/ocp":        "mirror.example.com:5000 is plain HTTP",
-		"mirror.example.com:80/ocp":                 "mirror.example.com:80 is plain HTTP",
+		"10.9.8.7:5000/ocp":                         "an IP address (10.9.8.7:5000)",
+		"[fd00::7]:5000/ocp":                        "an IP address ([fd00::7]:5000)",
+		"fd00::7/ocp":                               "an IP address (fd00::7)",
+		"http://mirror.example.com:5000/ocp":        "plain HTTP (mirror.example.com:5000)",
+		"mirror.example.com:80/ocp":                 "plain HTTP (mirror.example.com:80)",
 		"registry.registry.svc.cluster.local:5000/": "inside the management cluster",
-		"registry:5000/ocp":                         "one label",
+		"registry:5000/ocp":                         "not a full DNS name (registry:5000)",
 		"192.168.100.7:5000/on/the/network":         "",
 	} {
 		t.Run(mirror, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestTheManagementClustersProxy(t *testing.T) {
 		"none":            {httpproxy.Config{}, []string{"mirror.corp.example.net:443", "registry.example.com:8443"}, ""},
 		"for all":         {httpproxy.Config{HTTPSProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443 by proxy.example.com:3128", "registry.example.com:8443 by proxy.example.com:3128"}, ""},
 		"its port":        {httpproxy.Config{HTTPSProxy: "proxy.example.com", NoProxy: ".corp.example.net"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443 by proxy.example.com:80"}, ""},
-		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "registry.example.com can't be carried: the management cluster's HTTP proxy wants a password"},
-		"by TLS":          {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "no http:// one"},
+		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "The HTTP proxy of the management cluster needs a password, which edges do not have. Nodes cannot pull images from registry.example.com."},
+		"by TLS":          {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "not an http:// proxy"},
 		"unreadable":      {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy:port"}, nil, "HTTPS_PROXY"},
 	} {
 		t.Run(name, func(t *testing.T) {

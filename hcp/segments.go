@@ -6,7 +6,6 @@ package hcp
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -72,15 +71,12 @@ func attached(o Objects, all []joined) ([]network.NetworkRequest, network.Proble
 			continue
 		}
 		if i := slices.IndexFunc(out, func(x network.NetworkRequest) bool { return x.Attachment.SameNetwork(a) }); i >= 0 {
-			problems = append(problems, unserved(s.NetworkRequest, network.NetworkShared, fmt.Sprintf(
-				"NetworkAttachmentDefinitions %s and %s are one segment (%s), where machines would be offered addresses of both. Name %s in NodePool %s too.",
-				out[i].Attachment, a, a.Layer2, out[i].Attachment, strings.Join(s.NodePools, ", "))))
+			problems = append(problems, unserved(s.NetworkRequest, network.NADsOnOneNetwork, network.Args{
+				"otherNAD": out[i].Attachment.String(), "layer2": a.Layer2, "nodePools": strings.Join(s.NodePools, ", ")}))
 			continue
 		}
 		if s.Primary && len(s.beside) > 0 {
-			problems = append(problems, network.Problem{Reason: network.NetworkUnsupported, Field: "NodePool " + s.beside[0], Detail: fmt.Sprintf(
-				"machines of NodePool %s have another default route, and get one more and our DNS on network %s, by which others boot. Give them a network of their own.",
-				strings.Join(s.beside, ", "), a)})
+			problems = append(problems, networkProblem(network.VMsHaveOtherRoute, a, network.Args{"nodePools": strings.Join(s.beside, ", ")}))
 		}
 		s.Attachment = a
 		out = append(out, s.NetworkRequest)
@@ -96,8 +92,8 @@ func noSuchNodePool(o Objects) network.Problems {
 		if !ok || len(o.NodePools) == 0 || slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name }) {
 			continue
 		}
-		problems = append(problems, network.Problem{Reason: network.AnnotationUnknown, Field: full,
-			Detail: fmt.Sprintf("%s has no effect: the cluster has no NodePool %s.", full, name)})
+		problems = append(problems, network.NewProblem(network.NodePoolNotFound, network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
+			network.Args{"nodePool": name}, strings.TrimPrefix(full, settings.Prefix)))
 	}
 	return problems
 }
@@ -142,6 +138,9 @@ func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values,
 		return out
 	}
 	out.CIDR, out.CIDRField, out.Gateway, out.Settings = s.CIDR, s.CIDRField, s.Gateway, s.Settings
+	if s.CIDRKey != "" {
+		out.CIDRKeys = []string{s.CIDRKey}
+	}
 	return out
 }
 
@@ -160,28 +159,32 @@ func merge(a, b joined) (joined, network.Problems) {
 	out.beside = append(slices.Clone(a.beside), b.beside...)
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	var problems network.Problems
-	disagree := func(field, format string, args ...any) {
-		problems = append(problems, network.Problem{Reason: network.AnnotationInvalid, Field: field, Blocking: true, Detail: fmt.Sprintf(
-			"NodePools %s and %s are on the one network %s, but %s. Say it on the HostedCluster, or the same on both.",
-			strings.Join(a.NodePools, ", "), b.NodePools[0], a.Attachment, fmt.Sprintf(format, args...))})
+	disagree := func(c network.Cause, args network.Args, keys ...string) {
+		all := network.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
+		maps.Copy(all, args)
+		problems = append(problems, networkProblem(c, a.Attachment, all, keys...))
 	}
 	if a.said == b.said && !reflect.DeepEqual(a.Settings, b.Settings) {
-		disagree("NodePool "+b.NodePools[0], "their annotations differ")
+		disagree(network.NodePoolSettingsDiffer, nil)
+		problems[len(problems)-1].Subject = network.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
 	}
 	switch {
 	case !out.CIDR.IsValid():
-		out.CIDR, out.CIDRField = other.CIDR, other.CIDRField
+		out.CIDR, out.CIDRField, out.CIDRKeys = other.CIDR, other.CIDRField, other.CIDRKeys
 	case other.CIDR.IsValid() && a.CIDR != b.CIDR:
-		disagree(settings.Prefix+settings.KeyCIDR, "disagree on %s: %s and %s", settings.KeyCIDR, a.CIDR, b.CIDR)
+		disagree(network.NodePoolValuesDiffer, network.Args{"value": a.CIDR.String(), "otherValue": b.CIDR.String()}, settings.KeyCIDR)
 	}
 	switch {
 	case !out.Gateway.IsValid():
 		out.Gateway = other.Gateway
 	case other.Gateway.IsValid() && a.Gateway != b.Gateway:
-		disagree(settings.Prefix+settings.KeyGateway, "disagree on %s: %s and %s", settings.KeyGateway, a.Gateway, b.Gateway)
+		disagree(network.NodePoolValuesDiffer, network.Args{"value": a.Gateway.String(), "otherValue": b.Gateway.String()}, settings.KeyGateway)
 	}
 	return out, problems
 }
+
+// fieldAdditionalNetworks is where a NodePool names its networks.
+const fieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
 
 // noSegment explains an empty list.
 func noSegment(o Objects, base settings.Values, found int) network.Problems {
@@ -189,15 +192,12 @@ func noSegment(o Objects, base settings.Values, found int) network.Problems {
 		return nil
 	}
 	if len(o.NodePools) == 0 {
-		return network.Problems{{Reason: network.WaitingForNetwork, Field: "NodePool",
-			Detail: "the cluster has no NodePool yet, and so no network."}}
+		return network.Problems{network.NewProblem(network.NodePoolMissing, network.Subject{}, nil)}
 	}
 	if base.Network != "auto" && base.Network != "" {
-		return network.Problems{{Reason: network.NetworkMissing, Field: settings.Prefix + settings.KeyNetwork, Blocking: true,
-			Detail: fmt.Sprintf("no NodePool of the cluster names the network %s in spec.platform.kubevirt.additionalNetworks. Name it there, or set %s to auto.", base.Network, settings.Prefix+settings.KeyNetwork)}}
+		return network.Problems{network.NewProblem(network.NetworkNotNamed, network.Subject{}, network.Args{"network": base.Network}, settings.KeyNetwork, fieldAdditionalNetworks)}
 	}
-	return network.Problems{{Reason: network.NetworkMissing, Field: "NodePool spec.platform.kubevirt.additionalNetworks", Blocking: true,
-		Detail: "no NodePool of the cluster names a network: its machines have the pod network only, and need nothing of ours. Create NodePools with --attach-default-network=false and --additional-network, or remove the annotation " + settings.Prefix + settings.KeyNetwork + "."}}
+	return network.Problems{network.NewProblem(network.NoNetworkNamed, network.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
 }
 
 // wanted are the names of the networks that must not be removed: those that a

@@ -130,20 +130,20 @@ func TestWhereACIDRIsSaid(t *testing.T) {
 		return intent.Networks[1]
 	}
 	g.Expect(second().CIDR.IsValid()).To(BeFalse())
-	g.Expect(second().CIDRField).To(And(ContainSubstring(settings.Prefix+"cidr.beta"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
+	g.Expect(second().CIDRField).To(And(ContainSubstring("annotation cidr.beta on the HostedCluster"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
 
 	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24", settings.Prefix + "gateway": "10.1.0.1"}
 	g.Expect(second().CIDR.String()).To(Equal("10.1.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal("NetworkAttachmentDefinition clusters/vlan200 " + settings.Prefix + "cidr"))
+	g.Expect(second().CIDRField).To(Equal("annotation cidr on NetworkAttachmentDefinition clusters/vlan200"))
 	g.Expect(second().Gateway.String()).To(Equal("10.1.0.1"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "10.2.0.0/24"
 	g.Expect(second().CIDR.String()).To(Equal("10.2.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal(settings.Prefix + "cidr.beta"))
+	g.Expect(second().CIDRField).To(Equal("annotation cidr.beta on the HostedCluster"))
 
 	np.Annotations = map[string]string{settings.Prefix + "cidr": "10.3.0.0/24"}
 	g.Expect(second().CIDR.String()).To(Equal("10.3.0.0/24"))
-	g.Expect(second().CIDRField).To(Equal("NodePool beta " + settings.Prefix + "cidr"))
+	g.Expect(second().CIDRField).To(Equal("annotation cidr on NodePool beta"))
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"mtu"] = "9000"
 	_, problems := translated(o)
@@ -231,7 +231,7 @@ func TestNodePoolsMoveNobody(t *testing.T) {
 	g.Expect(p.Networks).To(HaveLen(2))
 	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
 	i := slices.IndexFunc(problems, func(x network.Problem) bool { return x.Reason == network.NetworkUnsupported })
-	g.Expect(problems[i].Detail).To(ContainSubstring("machines of NodePool aged have another default route"))
+	g.Expect(message(problems[i])).To(ContainSubstring("VMs of NodePool aged have a default route already"))
 
 	slices.Reverse(o.NodePools)
 	reordered, _ := plan(o)
@@ -282,5 +282,5 @@ func TestSettingsOfANodePoolThatIsNot(t *testing.T) {
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.bleu"] = "10.1.0.0/24"
 	_, problems := translated(o)
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
-	g.Expect(problems[0].Detail).To(ContainSubstring("no NodePool bleu"))
+	g.Expect(message(problems[0])).To(ContainSubstring("no NodePool bleu"))
 }

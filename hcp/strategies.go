@@ -6,6 +6,7 @@ package hcp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,27 +23,39 @@ func field(s hyperv1.ServiceType, rest string) string {
 // illegal is a pair of service and strategy that HyperShift accepts in a
 // HostedCluster and then does not carry out.
 func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
-	problem := network.Problem{Reason: network.PublishingUnsupported, Blocking: true}
+	refused := func(c network.Cause, rest string, args network.Args) *network.Problem {
+		path := field(p.service, rest)
+		all := network.Args{"field": path}
+		if c != network.APIRouteHostMissing {
+			all["service"] = string(p.service)
+		}
+		maps.Copy(all, args)
+		return problem(c, endpoint(p.route), all, path)
+	}
 	switch {
 	case !slices.Contains(p.strategies, s.Type):
-		problem.Field = field(p.service, "type")
-		problem.Detail = fmt.Sprintf("%s: HyperShift does not publish %s by %s on KubeVirt. The strategy can't be changed later: create the cluster with one of %v.", problem.Field, p.service, s.Type, p.strategies)
+		return refused(network.StrategyUnsupported, "type", network.Args{"strategy": string(s.Type), "strategies": strategyNames(p.strategies)})
 	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
-		problem.Field = field(p.service, "nodePort.address")
-		problem.Detail = fmt.Sprintf("%s is empty: %s is published by NodePort without an address, so machines have nothing to dial. Create the cluster with an address.", problem.Field, p.service)
+		return refused(network.NodePortAddressMissing, "nodePort.address", nil)
 	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
-		problem.Field = field(p.service, "nodePort.address")
-		problem.Detail = fmt.Sprintf("%s is localhost: each machine would look for %s on itself. Create the cluster with an address or a DNS name.", problem.Field, p.service)
+		return refused(network.NodePortAddressIsLocalhost, "nodePort.address", nil)
 	case badHost(s) != "":
-		problem.Field = field(p.service, badHost(s))
-		problem.Detail = fmt.Sprintf("%s is not a name that machines could dial %s by: want a DNS name such as blue.example.com (for nodePort.address an IPv4 address will do). It can't be changed later: create the cluster with another.", problem.Field, p.service)
+		return refused(network.PublishedHostInvalid, badHost(s), nil)
 	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
-		problem.Field = field(p.service, "route.hostname")
-		problem.Detail = problem.Field + " is empty: HyperShift refuses to publish the API server by a Route without a host name. Create the cluster with one; where its command line has no flag for it, edit what --render writes."
-	default:
-		return nil
+		return refused(network.APIRouteHostMissing, "route.hostname", nil)
 	}
-	return &problem
+	return nil
+}
+
+// keyServices is the field that says how HyperShift publishes.
+const keyServices = "spec.services"
+
+func strategyNames(all []hyperv1.PublishingStrategyType) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // badHost is the field of s whose value is no host, or "".

@@ -40,7 +40,7 @@ func TestMachineNetworkThatIsNotUsed(t *testing.T) {
 		_, problems := plan(o)
 		for _, p := range problems {
 			if p.Reason == network.CIDRMissing || p.Reason == network.WaitingForNetwork {
-				return p.Detail
+				return message(p)
 			}
 		}
 		g.Expect(problems).To(BeEmpty(), "no such problem")
@@ -49,35 +49,35 @@ func TestMachineNetworkThatIsNotUsed(t *testing.T) {
 	t.Run("IPv6 only", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o, "fd00:100::/64")
-		g.Expect(detail(g, o)).To(ContainSubstring("spec.networking.machineNetwork has fd00:100::/64, and machines get IPv4 addresses only."))
+		g.Expect(detail(g, o)).To(ContainSubstring("spec.networking.machineNetwork has only fd00:100::/64. VMs cannot boot from it, because only IPv4 is provided."))
 	})
 	t.Run("the second of two", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o, "192.168.100.0/24", "192.168.200.0/24")
 		more(&o, "beta", "200")
-		g.Expect(detail(g, o)).To(ContainSubstring("192.168.200.0/24, is not for it"))
+		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.200.0/24) is not used"))
 	})
 	t.Run("beside the pod network", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		yes := true
 		o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
-		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.100.0/24) is not for it"))
+		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.100.0/24) applies only to a network that VMs boot from"))
 	})
 	t.Run("never given", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o)
-		g.Expect(detail(g, o)).NotTo(ContainSubstring("machineNetwork has"))
+		g.Expect(detail(g, o)).NotTo(ContainSubstring("has only"))
 	})
 }
 
 // TestNamesThatAreNone: what no definition could be called is said in words.
 func TestNamesThatAreNone(t *testing.T) {
 	for name, words := range map[string]string{
-		"Default/vlan100":   `"Default/vlan100": a namespace has lower case`,
-		"default/VLAN_100":  `a name has lower case`,
-		"default/vlan100/x": "more than one slash",
-		"":                  "a name has lower case",
-		"/vlan100":          "a namespace has",
+		"Default/vlan100":   `"Default/vlan100", which has an invalid namespace`,
+		"default/VLAN_100":  `an invalid name`,
+		"default/vlan100/x": "an invalid name",
+		"":                  "an invalid name",
+		"/vlan100":          "an invalid namespace",
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -86,8 +86,8 @@ func TestNamesThatAreNone(t *testing.T) {
 			intent, problems := translated(o)
 			g.Expect(intent.Networks).To(BeEmpty())
 			g.Expect(problems.Blocking()).To(BeTrue())
-			g.Expect(problems.ByUrgency()[0].Reason).To(Equal(network.NetworkMissing))
-			g.Expect(problems.ByUrgency()[0].Detail).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
+			g.Expect(problems.BySeverity()[0].Reason).To(Equal(network.NetworkMissing))
+			g.Expect(message(problems.BySeverity()[0])).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
 		})
 	}
 }

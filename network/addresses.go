@@ -13,19 +13,20 @@ package network
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 )
 
-// The annotation keys that problems of this file name.
+// The annotation keys that problems name.
 const (
-	fieldEdgeAddresses = "edge-addresses"
-	fieldDHCPRange     = "dhcp-range"
-	fieldReservations  = "reservations"
-	fieldGateway       = "gateway"
-	fieldAppsAddress   = "apps-address"
+	keyEdgeAddresses = "edge-addresses"
+	keyDHCPRange     = "dhcp-range"
+	keyDHCPExclude   = "dhcp-exclude"
+	keyReservations  = "reservations"
+	keyGateway       = "gateway"
+	keyAppsAddress   = "apps-address"
 )
 
 // addresses of one segment.
@@ -95,54 +96,53 @@ func usable(p netip.Prefix, place int) netip.Addr {
 }
 
 func tooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem, bool) {
-	p := Problem{Reason: CIDRTooSmall, Field: s.CIDRField, Blocking: true}
-	for _, a := range own {
-		if !a.IsValid() {
-			p.Detail = fmt.Sprintf("CIDR %s of network %s is too small for our own addresses, by default its second to fifth usable one. Choose a larger CIDR (a /28 is the smallest that needs no further annotation).", s.CIDR, s.Attachment)
-			return p, true
-		}
-	}
-	if len(own) < 4 {
-		p.Reason, p.Field = AnnotationInvalid, fieldEdgeAddresses
-		p.Detail = fmt.Sprintf("%s needs four addresses: next hop, service address, and one for each of two edges; it has %d.", fieldEdgeAddresses, len(own))
-		return p, true
-	}
-	if gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)) {
-		p.Detail = fmt.Sprintf("CIDR %s of network %s is too small for machines: by default they get the tenth to the last usable address but one. Choose a larger CIDR, or set %s.", s.CIDR, s.Attachment, fieldDHCPRange)
-		return p, true
+	switch {
+	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
+		return s.problem(CIDRTooSmallForEdges, Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...), true
+	case len(own) < 2+maxEdges:
+		return s.problem(EdgeAddressCount, Args{"count": strconv.Itoa(len(own))}, keyEdgeAddresses), true
+	case gives && (!r.First.IsValid() || !r.Last.IsValid() || r.Last.Less(r.First)):
+		keys := append(slices.Clone(s.CIDRKeys), keyDHCPRange)
+		return s.problem(CIDRTooSmallForVMs, Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, keys...), true
 	}
 	return Problem{}, false
+}
+
+// roles are what edge-addresses lists, in its order.
+func roles() []string {
+	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
 }
 
 // checkOwn holds our own addresses against everything else on the segment.
 func checkOwn(s NetworkRequest, own []netip.Addr, r Range) Problems {
 	var ps Problems
-	conflict := func(field, format string, args ...any) {
-		ps = append(ps, Problem{Reason: AddressConflict, Field: field, Detail: fmt.Sprintf(format, args...), Blocking: true})
-	}
+	cidr := s.CIDR.String()
 	if s.Gateway.IsValid() && !s.CIDR.Contains(s.Gateway) {
-		conflict(fieldGateway, "gateway %s is not inside %s, so machines could not reach it.", s.Gateway, s.CIDR)
+		ps = append(ps, s.problem(GatewayOutsideCIDR, Args{"cidr": cidr, "gateway": s.Gateway.String()}, keyGateway))
 	}
 	for _, end := range []netip.Addr{r.First, r.Last} {
 		if end.IsValid() && !inside(s.CIDR, end) {
-			conflict(fieldDHCPRange, "%s of the DHCP range is not a host address of %s.", end, s.CIDR)
+			ps = append(ps, s.problem(DHCPRangeOutsideCIDR, Args{"cidr": cidr, "address": end.String()}, keyDHCPRange))
 		}
 	}
 	seen := map[netip.Addr]bool{}
-	for _, a := range own {
+	for i, a := range own[:min(len(own), len(roles()))] {
+		address, role := a.String(), roles()[i]
 		switch {
 		case !inside(s.CIDR, a):
-			conflict(fieldEdgeAddresses, "%s is not a host address of %s.", a, s.CIDR)
+			ps = append(ps, s.problem(EdgeAddressOutsideCIDR, Args{"cidr": cidr, "role": role, "address": address}, keyEdgeAddresses))
 		case seen[a]:
-			conflict(fieldEdgeAddresses, "%s is there twice: each of the four needs an address of its own.", a)
+			ps = append(ps, s.problem(EdgeAddressRepeated, Args{"address": address}, keyEdgeAddresses))
 		case a == s.Gateway:
-			conflict(fieldEdgeAddresses, "%s is the gateway's. Set %s to four other addresses.", a, fieldEdgeAddresses)
+			ps = append(ps, s.problem(EdgeAddressIsGateway, Args{"role": role, "address": address}, keyEdgeAddresses, keyGateway))
 		case r.Contains(a):
-			conflict(fieldDHCPRange, "the DHCP range %s contains our own address %s. Set %s or %s so that they are apart.", r, a, fieldDHCPRange, fieldEdgeAddresses)
+			args := Args{"role": role, "address": address, "range": r.String()}
+			ps = append(ps, s.problem(EdgeAddressInDHCPRange, args, keyDHCPRange, keyEdgeAddresses))
 		}
 		for _, x := range s.Settings.DHCPExclude {
 			if x.Contains(a) {
-				conflict(fieldEdgeAddresses, "%s is excluded by dhcp-exclude %s, so somebody else has it. Set %s to four other addresses.", a, x, fieldEdgeAddresses)
+				args := Args{"role": role, "address": address, "range": x.String()}
+				ps = append(ps, s.problem(EdgeAddressExcluded, args, keyEdgeAddresses, keyDHCPExclude))
 			}
 		}
 		seen[a] = true
@@ -155,19 +155,17 @@ func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
 	var ps Problems
 	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
 	for _, r := range sortedReservations(s.Settings.Reservations) {
-		var detail string
+		address := r.Address.String()
+		add := func(c Cause, args Args) { ps = append(ps, s.problem(c, args, keyReservations)) }
 		switch other := byAddress[r.Address]; {
 		case !inside(s.CIDR, r.Address):
-			detail = fmt.Sprintf("%s is not a host address of %s.", r.Address, s.CIDR)
+			add(ReservationOutsideCIDR, Args{"cidr": s.CIDR.String(), "address": address, "mac": r.MAC})
 		case slices.Contains(own, r.Address) || r.Address == s.Gateway:
-			detail = fmt.Sprintf("%s is ours or the gateway's.", r.Address)
+			add(ReservationOfEdgeAddress, Args{"address": address, "mac": r.MAC})
 		case other != "":
-			detail = fmt.Sprintf("%s is reserved for %s and for %s.", r.Address, other, r.MAC)
+			add(ReservedAddressRepeated, Args{"address": address, "mac": r.MAC, "otherMAC": other})
 		case byMAC[r.MAC]:
-			detail = fmt.Sprintf("%s has two reservations.", r.MAC)
-		}
-		if detail != "" {
-			ps = append(ps, Problem{Reason: AddressConflict, Field: fieldReservations, Detail: detail, Blocking: true})
+			add(ReservedMACRepeated, Args{"mac": r.MAC})
 		}
 		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
 	}

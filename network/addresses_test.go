@@ -39,24 +39,24 @@ func TestAddressProblems(t *testing.T) {
 		field  string
 		says   string
 	}{
-		"a /29 has no room":             {cidr: "10.0.0.0/29", reason: network.CIDRTooSmall, field: "the cidr", says: "tenth"},
-		"a /30 not even for us":         {cidr: "10.0.0.0/30", reason: network.CIDRTooSmall, field: "the cidr", says: "second to fifth"},
-		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: network.AddressConflict, field: "edge-addresses", says: "10.0.0.3 is the gateway's"},
-		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "not inside"},
+		"a /29 has no room":             {cidr: "10.0.0.0/29", reason: network.CIDRTooSmall, field: "dhcp-range", says: "tenth"},
+		"a /30 not even for us":         {cidr: "10.0.0.0/30", reason: network.CIDRTooSmall, field: "cidr", says: "second to fifth"},
+		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: network.AddressConflict, field: "edge-addresses", says: "The service VIP 10.0.0.3 of network"},
+		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "is outside CIDR 10.0.0.0/24"},
 		"an excluded edge address":      {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: network.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
 		"a pool over our addresses":     {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
 		"a pool outside":                {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
-		"three addresses":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: network.AnnotationInvalid, field: "edge-addresses", says: "it has 3"},
+		"three addresses":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: network.AnnotationInvalid, field: "edge-addresses", says: "has 3 addresses"},
 		"one address twice":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.2", "10.0.0.4", "10.0.0.5")}}, reason: network.AddressConflict, field: "edge-addresses", says: "twice"},
-		"a reservation of ours":         {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: network.AddressConflict, field: "reservations", says: "ours"},
+		"a reservation of ours":         {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: network.AddressConflict, field: "reservations", says: "is an edge address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			_, problems := derived(on(c.cidr, c.s))
 			g.Expect(problems.Blocking()).To(BeTrue())
 			g.Expect(problems[0].Reason).To(Equal(c.reason))
-			g.Expect(problems[0].Field).To(Equal(c.field))
-			g.Expect(problems[0].Detail).To(ContainSubstring(c.says))
+			g.Expect(problems[0].Keys).To(ContainElement(c.field))
+			g.Expect(message(problems[0])).To(ContainSubstring(c.says))
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestGatewayInPool(t *testing.T) {
 }
 
 func on(cidr string, s network.NetworkRequest) given {
-	s.Attachment, s.Primary, s.CIDRField = network.Attachment{Namespace: "clusters", Name: "vlan100"}, true, "the cidr"
+	s.Attachment, s.Primary, s.CIDRField, s.CIDRKeys = network.Attachment{Namespace: "clusters", Name: "vlan100"}, true, "annotation cidr", []string{"cidr"}
 	s.CIDR = netip.MustParsePrefix(cidr)
 	in := asking(1, s)
 	in.Cluster = network.Cluster{Namespace: "clusters", Name: "blue"}

@@ -29,6 +29,21 @@ func CauseTable() []Fact {
 		nadsFacts(), endpointsFacts(), reachFacts(), edgesFacts())
 }
 
+// of is p about subject.
+func (p Problem) of(subject Subject) Problem {
+	p.Subject = subject
+	return p
+}
+
+// warning is p about a part that is left out, so that it keeps nothing else from
+// being served.
+func (p Problem) warning() Problem {
+	if p.Severity == SeverityError {
+		p.Severity = SeverityWarning
+	}
+	return p
+}
+
 // NewProblem is a problem of cause c about subject, which the user fixes by one of
 // keys, the best first. Reason and Severity come from the table.
 func NewProblem(c Cause, subject Subject, args Args, keys ...string) Problem {
@@ -102,6 +117,7 @@ func servicesFacts() []Fact {
 		{ListenerInUse, AddressConflict, SeverityWarning, "at by"},
 		{ListenerWithoutServerNames, AddressConflict, SeverityWarning, "at by"},
 		{PortReservedForDNS, AddressConflict, SeverityWarning, "at"},
+		{BackendNameInUse, AddressConflict, SeverityWarning, "at by"},
 		{ServerNameMissing, PublishingUnsupported, SeverityWarning, "at"},
 		{RegistryNotServed, ImagesUnreachable, SeverityWarning, "registry"},
 		{LastGoodEndpoint, EndpointStale, SeverityWarning, "object"},

@@ -62,6 +62,7 @@ const (
 	ListenerInUse               Cause = "ListenerInUse"
 	ListenerWithoutServerNames  Cause = "ListenerWithoutServerNames"
 	PortReservedForDNS          Cause = "PortReservedForDNS"
+	BackendNameInUse            Cause = "BackendNameInUse"
 	ServerNameMissing           Cause = "ServerNameMissing"
 	RegistryNotServed           Cause = "RegistryNotServed"
 	LastGoodEndpoint            Cause = "LastGoodEndpoint"

@@ -5,9 +5,10 @@ package network
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -145,16 +146,33 @@ func sortedRequests(in []NetworkRequest) []NetworkRequest {
 // cidrMissing blocks where no machine could boot for want of a CIDR. Any other
 // segment without is left out and said, and what it gets later moves nothing.
 func cidrMissing(s NetworkRequest, all []NetworkRequest) Problem {
-	p := Problem{Reason: WaitingForNetwork, Field: s.CIDRField, Detail: fmt.Sprintf(
-		"network %s is not served: nobody said its CIDR. Say it by %s.", s.Attachment, s.CIDRField)}
+	args := Args{"where": s.CIDRField}
 	if s.CIDRUnused != "" {
-		p.Detail += " " + s.CIDRUnused
+		args["found"] = s.CIDRFound
 	}
 	boots := slices.ContainsFunc(all, func(x NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
-	if s.Primary && !boots {
-		p.Reason, p.Blocking = CIDRMissing, true
+	switch {
+	case !s.Primary || boots:
+		return s.problem(cmp.Or(s.CIDRUnused, NetworkCIDRNotSet), args, s.CIDRKeys...)
+	case s.CIDRUnused == NetworkCIDROnlyIPv6:
+		return s.problem(CIDROnlyIPv6, args, s.CIDRKeys...)
 	}
-	return p
+	return s.problem(CIDRNotSet, Args{"where": s.CIDRField}, s.CIDRKeys...)
+}
+
+// problem is one about s's network, which is named in its arguments.
+func (s NetworkRequest) problem(c Cause, args Args, keys ...string) Problem {
+	return s.Attachment.problem(c, args, keys...)
+}
+
+func (n Network) problem(c Cause, args Args, keys ...string) Problem {
+	return n.Attachment.problem(c, args, keys...)
+}
+
+func (a Attachment) problem(c Cause, args Args, keys ...string) Problem {
+	all := Args{"network": a.String()}
+	maps.Copy(all, args)
+	return NewProblem(c, Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
 }
 
 func newNetwork(in input, s NetworkRequest) (Network, Problems) {
@@ -255,9 +273,8 @@ func rangeTooSmall(n Network, s NetworkRequest) (Problem, bool) {
 	if !n.runs(ServiceDHCP) || has >= s.VMs {
 		return Problem{}, false
 	}
-	return Problem{Reason: RangeTooSmall, Field: fieldDHCPRange, Detail: fmt.Sprintf(
-		"network %s gives out %d addresses, and NodePools %s may have %d machines there at once, those included that an update adds for a while: the last of them get none. Enlarge %s, or lower the NodePools' limits.",
-		n.Attachment, has, strings.Join(n.NodePools, ", "), s.VMs, fieldDHCPRange)}, true
+	return s.problem(VMsExceedDHCPRange, Args{"count": strconv.Itoa(has), "nodePools": strings.Join(n.NodePools, ", "), "vms": strconv.Itoa(s.VMs)},
+		keyDHCPRange), true
 }
 
 // routes is option 121: the service address and every published address by way

@@ -6,7 +6,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -27,9 +26,8 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 			if h.Network != n.Name || !slices.Contains(n.own(), h.Address) || slices.Contains(held, h.Address) {
 				continue
 			}
-			ps = append(ps, Problem{Reason: AddressConflict, Field: fieldEdgeAddresses, Blocking: true, Detail: fmt.Sprintf(
-				"machine %s has %s on network %s, which would be our own. Set %s to four addresses that nobody has, or give the machine another one.",
-				h.VM, h.Address, n.Attachment, fieldEdgeAddresses)})
+			args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String()}
+			ps = append(ps, n.problem(VMHasEdgeAddress, args, keyEdgeAddresses))
 		}
 		return ps
 	})

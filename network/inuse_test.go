@@ -37,8 +37,8 @@ func TestWhatMachinesHaveIsTheirs(t *testing.T) {
 			g.Expect(out).To(Equal(plan))
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
 			if c.blocks {
-				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Field", "edge-addresses"),
-					HaveField("Detail", And(ContainSubstring("blue-worker-1"), ContainSubstring(c.seen[0].Address.String()))))))
+				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Keys", ContainElement("edge-addresses")),
+					WithTransform(message, And(ContainSubstring("blue-worker-1"), ContainSubstring(c.seen[0].Address.String()))))))
 			}
 		})
 	}

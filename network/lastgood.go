@@ -6,7 +6,6 @@ package network
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -32,14 +31,16 @@ func (in input) withLastKnownGood(last Plan) input {
 func (ps Problems) stale(last Plan) Problems {
 	out := slices.Clone(ps)
 	for i, p := range ps {
-		has := slices.ContainsFunc(last.Endpoints, func(e Endpoint) bool { return e.Name == p.Endpoint })
+		has := slices.ContainsFunc(last.Endpoints, func(e Endpoint) bool { return p.Subject == e.subject() })
 		if p.Reason == WaitingForEndpoint && has {
-			out[i].Reason = EndpointStale
-			out[i].Detail = fmt.Sprintf("%s can't be made out now (%s), so its last place stays served.", p.Endpoint, p.Field)
+			out[i] = NewProblem(LastGoodEndpoint, p.Subject, Args{"object": p.Args["object"]})
 		}
 	}
 	return out
 }
+
+// subject of the problems about e.
+func (e Endpoint) subject() Subject { return Subject{Kind: "Endpoint", Name: e.Name} }
 
 // waitsFor says whether the endpoint of this name, or the Service that begins its
 // name, waits.
@@ -79,8 +80,7 @@ func (p Plan) displaced(kept Plan) Problems {
 	for _, x := range p.Networks {
 		i := slices.IndexFunc(kept.Networks, func(n Network) bool { return n.Attachment.SameNetwork(x.Attachment) })
 		if i >= 0 && !kept.has(x) {
-			ps = append(ps, Problem{Reason: NetworkShared, Field: "NetworkAttachmentDefinition " + x.Attachment.String(), Detail: fmt.Sprintf(
-				"network %s is served as %s, the definition of the same segment by which it runs, until no NodePool and no machine uses that one.", x.Attachment, kept.Networks[i].Attachment)})
+			ps = append(ps, x.problem(NADDuplicatesRunning, Args{"other": kept.Networks[i].Attachment.String()}))
 		}
 	}
 	return ps

@@ -39,7 +39,7 @@ func TestKeepingOneSegment(t *testing.T) {
 	last, now := on("old", "bridge br1, VLAN 100"), on("new", "bridge br1, VLAN 100")
 	kept, displaced := now.Retaining(last, []string{"a.old", "a.new"})
 	g.Expect(kept).To(Equal(last))
-	g.Expect(displaced).To(HaveExactElements(And(HaveField("Blocking", false), HaveField("Detail", And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
+	g.Expect(displaced).To(HaveExactElements(And(HaveField("Blocks()", false), WithTransform(message, And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
 	kept, displaced = now.Retaining(last, []string{"a.new"})
 	g.Expect(displaced).To(BeEmpty())
 	g.Expect(kept).To(Equal(now), "nobody is on the old one any more")
@@ -72,10 +72,13 @@ func TestKeepingWhatWaits(t *testing.T) {
 func TestKept(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "oauth"}}}
-	ps := network.Problems{{Reason: network.WaitingForEndpoint, Endpoint: "oauth"}, {Reason: network.WaitingForEndpoint, Endpoint: "apps"}}
+	var ps network.Problems
+	for _, name := range []string{"oauth", "apps"} {
+		ps = append(ps, network.NewProblem(network.EndpointServiceMissing, network.Subject{Kind: "Endpoint", Name: name}, network.Args{"object": "Service x"}))
+	}
 	kept := ps.Stale(last)
-	g.Expect(kept[0].Urgency()).To(Equal(network.Noted))
-	g.Expect(kept[0].Detail).To(ContainSubstring("stays served"))
+	g.Expect(kept[0].Severity).To(Equal(network.SeverityWarning))
+	g.Expect(message(kept[0])).To(ContainSubstring("is still served"))
 	g.Expect(kept[1]).To(Equal(ps[1]), "there was none, so it is waited for")
 	g.Expect(ps[0].Reason).To(Equal(network.WaitingForEndpoint), "problems are values")
 }

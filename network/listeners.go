@@ -18,6 +18,7 @@ package network
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -55,12 +56,12 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 				l = &filling{Listener: Listener{Address: at, Port: e.Port}, names: map[string]string{}}
 				listeners[key] = l
 			}
-			p, bad := l.refused(e, AddressConflict, e.Backend.Name+" stands for something else already. Give the Service another name.")
+			p, bad := l.refused(e, BackendNameInUse, Args{"by": e.Backend.Name})
 			if other, has := backends[e.Backend.Name]; !has || sameBackend(other, e.Backend) {
 				p, bad = l.assign(e)
 			}
 			if bad {
-				problems = append(append(problems, p), missedImages(e, p)...)
+				problems = append(problems, refusals(e, p)...)
 				continue
 			}
 			backends[e.Backend.Name] = e.Backend
@@ -107,13 +108,12 @@ func sameBackend(a, b Backend) bool {
 	return a.Kind == b.Kind && a.Service == b.Service && a.Host == b.Host && a.Port == b.Port
 }
 
-// missedImages says that nodes can't pull from what is refused, if it is a
-// registry.
-func missedImages(e Endpoint, why Problem) Problems {
+// refusals are why, which keeps e from being served, and what nodes miss by that.
+func refusals(e Endpoint, why Problem) Problems {
 	if e.Origin != OriginRegistry {
-		return nil
+		return Problems{why}
 	}
-	return Problems{{Reason: ImagesUnreachable, Field: why.Field, Detail: fmt.Sprintf("nodes can't pull images from %s. %s", e.Name, why.Detail)}}
+	return Problems{why, NewProblem(RegistryNotServed, why.Subject, Args{"registry": e.Name}, why.Keys...)}
 }
 
 // dialled is every address that e is reached at.
@@ -137,23 +137,25 @@ type filling struct {
 }
 
 // refused says that e is not served at l.
-func (l *filling) refused(e Endpoint, r Reason, why string) (Problem, bool) {
-	p := Problem{Reason: r, Field: e.Name, Detail: fmt.Sprintf("%s is not served at %s: %s", e.Name, l.Name(), why)}
+func (l *filling) refused(e Endpoint, c Cause, args Args) (Problem, bool) {
+	subject, keys := e.subject(), []string(nil)
+	all := Args{"at": l.Name()}
 	if e.Origin == OriginService {
-		p.Field = "Service " + e.Backend.Service + " annotation publish"
-		p.Detail = fmt.Sprintf("Service %s is not published at %s:%d: %s", e.Backend.Service, e.Hosts[0], e.Port, why)
+		subject, keys = Subject{Kind: "Service", Name: e.Backend.Service}, []string{keyPublish}
+		all["at"] = fmt.Sprintf("%s:%d", e.Hosts[0], e.Port)
 	}
-	return p, true
+	maps.Copy(all, args)
+	return NewProblem(c, subject, all, keys...).warning(), true
 }
+
+// keyPublish is the annotation key by which a Service is published.
+const keyPublish = "publish"
 
 // assign gives e its part of l, or says who has it already.
 func (l *filling) assign(e Endpoint) (Problem, bool) {
-	refused := func(r Reason, why string) (Problem, bool) { return l.refused(e, r, why) }
-	taken := func(by string) (Problem, bool) {
-		return refused(AddressConflict, by+" answers there already. Publish one of them at another port or name.")
-	}
+	taken := func(by string) (Problem, bool) { return l.refused(e, ListenerInUse, Args{"by": by}) }
 	if l.Port == portDNS {
-		return refused(AddressConflict, "that port is for DNS. Publish it at another one.")
+		return l.refused(e, PortReservedForDNS, nil)
 	}
 	names := lowered(e.Hosts)
 	if e.Match == MatchAny {
@@ -167,10 +169,10 @@ func (l *filling) assign(e Endpoint) (Problem, bool) {
 		}
 	} else {
 		if l.unseen && e.Origin != OriginHyperShift {
-			return refused(AddressConflict, "every connection there is "+l.Default+"'s, whose clients need send no server name. Choose another port.")
+			return l.refused(e, ListenerWithoutServerNames, Args{"by": l.Default})
 		}
 		if len(names) == 0 {
-			return refused(PublishingUnsupported, "it is told from others by its server name, and has none.")
+			return l.refused(e, ServerNameMissing, nil)
 		}
 		for _, n := range names {
 			if by := l.names[n]; by != "" && by != e.Backend.Name {

@@ -5,7 +5,6 @@
 package network
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -38,17 +37,20 @@ func overlapping(in input, s NetworkRequest, other Network) Problem {
 	boots := slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool {
 		return x.Primary && x.Attachment != s.Attachment && in.inForce(x)
 	})
-	has := "which the cluster has too"
+	c := NetworksOverlap
 	if !slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {
-		has = "which no NodePool names any more, and which machines still use"
+		c = NetworkOverlapsRemoved
 	}
-	cure := "by " + s.CIDRField
+	keys, where := s.CIDRKeys, s.CIDRField
 	if s.Primary && len(s.NodePools) > 0 {
-		cure = fmt.Sprintf("by cidr.%s on the HostedCluster, or where it is said now (%s)", slices.Min(s.NodePools), s.CIDRField)
+		own := "cidr." + slices.Min(s.NodePools)
+		keys, where = append([]string{own}, keys...), "annotation "+own+" on the HostedCluster"
 	}
-	return Problem{Reason: AddressConflict, Field: s.CIDRField, Blocking: s.Primary && !boots, Detail: fmt.Sprintf(
-		"network %s is not served: its CIDR %s overlaps %s of network %s, %s, so two machines of the cluster could have one address. Give %s a CIDR of its own %s; then both are served.",
-		s.Attachment, s.CIDR, other.CIDR, other.Attachment, has, s.Attachment, cure)}
+	p := s.problem(c, Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}, keys...)
+	if !s.Primary || boots {
+		return p.warning()
+	}
+	return p
 }
 
 // inForce says whether there is a network for s that runs, whatever its CIDR.

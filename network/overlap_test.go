@@ -38,7 +38,7 @@ func TestNetworksOfOneClusterAreApart(t *testing.T) {
 		p, problems := served(alone, all, old, onVLAN("new", "10.1.0.128/25", "cidr.pool-new"))
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(problems[0].Reason).To(Equal(network.AddressConflict))
-		g.Expect(problems[0].Field).To(Equal("cidr.pool-new"))
+		g.Expect(problems[0].Keys).To(ContainElement("cidr.pool-new"))
 		g.Expect(problems.Blocking()).To(BeFalse(), "what runs goes on, and can be changed")
 		g.Expect(p.Networks).To(Equal(alone.Networks), "though the newer one comes first by name")
 	})
@@ -46,7 +46,7 @@ func TestNetworksOfOneClusterAreApart(t *testing.T) {
 		g := NewWithT(t)
 		p, problems := served(alone, all, onVLAN("new", "10.1.0.0/24", "machineNetwork"))
 		g.Expect(problems.Blocking()).To(BeTrue(), "no machine could boot by what is left")
-		g.Expect(problems[0].Detail).To(And(ContainSubstring("machines still use"), ContainSubstring("by cidr.pool-new")))
+		g.Expect(message(problems[0])).To(And(ContainSubstring("which VMs still use"), ContainSubstring("annotation cidr.pool-new on the HostedCluster")))
 		g.Expect(p.Networks).To(Equal(alone.Networks), "its machines go on")
 
 		p, problems = served(alone, all, onVLAN("new", "10.2.0.0/24", "cidr.pool-new"))
@@ -70,7 +70,7 @@ func TestNetworksOfOneClusterAreApart(t *testing.T) {
 		beside.Primary = false
 		p, problems := served(network.Plan{}, all, old, beside)
 		g.Expect(problems.Blocking()).To(BeFalse())
-		g.Expect(problems[0].Detail).To(ContainSubstring("by annotation cidr on NetworkAttachmentDefinition a/aaa"))
+		g.Expect(message(problems[0])).To(ContainSubstring("(annotation cidr on NetworkAttachmentDefinition a/aaa"))
 		g.Expect(p.Networks).To(Equal(alone.Networks))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 )
 
 // States of the peer in a Report, which the failover agent knows too.
@@ -20,10 +21,12 @@ const (
 // EdgesPartitioned says that edge of n does not hear the other one, though both serve. It
 // never blocks: machines are served by whichever they are at.
 func (n Network) EdgesPartitioned(edge int) Problem {
-	return Problem{Reason: EdgesPartitioned, Field: fmt.Sprintf("edge %d of network %s", edge, n.Attachment), Detail: fmt.Sprintf(
-		"both edges of network %s serve, but edge %d does not hear the other one on the VLAN. Either one is on a node without this VLAN, where no machine reaches it, or the switch keeps the two apart (a private VLAN, an access list). "+
-			"Until they hear each other (UDP port 7788), nobody takes over at once: machines may notice only after 40 to 50 s that an edge is lost. Look at which nodes they are on and at the VLAN on the ports of these; edge-node-selector keeps edges to nodes that have it.",
-		n.Attachment, edge)}
+	return n.problem(PeerNotHeard, Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").of(n.edge(edge))
+}
+
+// edge is the subject of what is found about one of n's edges.
+func (n Network) edge(number int) Subject {
+	return Subject{Kind: "Edge", Namespace: n.Attachment.Namespace, Name: fmt.Sprintf("%s-%d", n.Attachment.Name, number)}
 }
 
 // mostControls are enough: a router, or another cluster's edge, has a few addresses,

@@ -15,9 +15,9 @@ func TestEdgesApart(t *testing.T) {
 	g := NewWithT(t)
 	p := tenant(2, 10, 99).Networks[0].EdgesPartitioned(2)
 	g.Expect(p.Reason).To(Equal(network.EdgesPartitioned))
-	g.Expect(p.Urgency()).To(Equal(network.Noted))
-	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
-	g.Expect(p.Detail).To(And(ContainSubstring("edge 2 does not hear"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
+	g.Expect(p.Severity).To(Equal(network.SeverityWarning))
+	g.Expect(p.Subject.String()).To(Equal("Edge clusters/vlan100-2"))
+	g.Expect(message(p)).To(And(ContainSubstring("edge 2 cannot reach its peer"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
 }
 
 // TestProxyARP: who answers for any address has none of ours; another cluster's
@@ -39,7 +39,7 @@ func TestProxyARP(t *testing.T) {
 		g := NewWithT(t)
 		g.Expect(n.ConflictingWith(proxied)).To(BeEmpty())
 		ps := n.InUseByOthers(proxied)
-		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Blocking", false), HaveField("Detail", ContainSubstring("MAC "+router+" answers for every address")))))
+		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Blocks()", false), WithTransform(message, ContainSubstring("Router "+router+" uses proxy ARP")))))
 	})
 	t.Run("and somebody has one", func(t *testing.T) {
 		g := NewWithT(t)

@@ -5,8 +5,6 @@
 package network
 
 import (
-	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -34,7 +32,7 @@ func (in input) withPinned(last Plan) (input, Problems) {
 		if s.CIDR.IsValid() && s.CIDR.Masked() == n.CIDR && slices.Equal(would.byRole(), held) || len(held) != 4 {
 			continue
 		}
-		problems = append(problems, n.stays(s, would, ps))
+		problems = append(problems, n.stays(s, would, ps)...)
 		out.Networks[i] = n.pin(s, held)
 	}
 	return out, problems
@@ -59,25 +57,22 @@ func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	return s
 }
 
-// stays says that n keeps its addresses, and what s would make of them.
-func (n Network) stays(s NetworkRequest, would addresses, ps Problems) Problem {
-	p := Problem{Reason: AddressConflict, Field: s.CIDRField}
-	var wish, back string
+// stays says that n keeps its addresses, and what s would make of them. Where that
+// would be refused, problems say why.
+func (n Network) stays(s NetworkRequest, would addresses, problems Problems) Problems {
+	addresses := inOrder(n.byRole())
+	args := Args{"cidr": n.CIDR.String(), "addresses": addresses, "where": s.CIDRField}
 	switch {
 	case !s.CIDR.IsValid():
-		wish, back = "nobody says its CIDR any more", fmt.Sprintf("say %s again", n.CIDR)
+		return Problems{n.problem(PinnedCIDRRemoved, args, s.CIDRKeys...)}
 	case s.CIDR.Masked() != n.CIDR:
-		wish, back = fmt.Sprintf("its CIDR would become %s", s.CIDR), fmt.Sprintf("say %s again", n.CIDR)
-	case ps.Blocking():
-		p.Field = cmp.Or(ps[0].Field, fieldEdgeAddresses)
-		wish, back = "what is said now can't be served ("+strings.TrimSuffix(ps[0].Detail, ".")+")", "say what was said"
-	default:
-		p.Field = fieldEdgeAddresses
-		wish, back = fmt.Sprintf("they would become %s", inOrder(would.byRole())), fmt.Sprintf("set %s to %s", fieldEdgeAddresses, inOrder(n.byRole()))
+		args["wanted"] = s.CIDR.String()
+		return Problems{n.problem(PinnedCIDRChanged, args, s.CIDRKeys...)}
+	case problems.Blocking():
+		p := n.problem(PinnedSettingsRefused, Args{"cidr": n.CIDR.String(), "addresses": addresses}, problems[0].Keys...)
+		return append(Problems{p}, problems.notBlocking()...)
 	}
-	p.Detail = fmt.Sprintf("machines are on network %s, so its addresses stay: our own %s in %s, and what it gives out. Otherwise %s: that comes once no machine is on the network. To keep what is there, %s (%s).",
-		n.Attachment, inOrder(n.byRole()), n.CIDR, wish, back, p.Field)
-	return p
+	return Problems{n.problem(PinnedAddressesChanged, Args{"addresses": addresses, "wanted": inOrder(would.byRole())}, keyEdgeAddresses)}
 }
 
 // byRole are n's own addresses as edge-addresses lists them: next hop, service

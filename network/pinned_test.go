@@ -27,14 +27,14 @@ func TestMachinesKeepTheirAddresses(t *testing.T) {
 	}{
 		"another CIDR": {func(s *network.NetworkRequest) {
 			s.CIDR, s.CIDRField, s.Settings = netip.MustParsePrefix("10.1.0.0/24"), "spec.networking.machineNetwork", network.Settings{}
-		}, "spec.networking.machineNetwork", []string{"would become 10.1.0.0/24", "say 192.168.100.0/24 again", "no machine"}},
+		}, "cidr", []string{"The new CIDR 10.1.0.0/24 takes effect when no VM uses", "set the CIDR back to 192.168.100.0/24 (spec.networking.machineNetwork)"}},
 		"a wider CIDR": {func(s *network.NetworkRequest) {
 			s.CIDR, s.CIDRField = netip.MustParsePrefix("192.168.100.0/23"), "annotation cidr"
-		}, "annotation cidr", []string{"192.168.100.0/23"}},
+		}, "cidr", []string{"192.168.100.0/23"}},
 		"no CIDR": {func(s *network.NetworkRequest) {
 			s.CIDR, s.CIDRField, s.Settings = netip.Prefix{}, "annotation cidr.b", network.Settings{}
 		},
-			"annotation cidr.b", []string{"nobody says its CIDR any more", "say 192.168.100.0/24 again"}},
+			"cidr", []string{"Its CIDR is no longer set", "set 192.168.100.0/24 again (annotation cidr.b)"}},
 		"other addresses of ours": {func(s *network.NetworkRequest) {
 			s.Settings.EdgeAddresses, s.Settings.DHCPRange = nil, network.Range{}
 			s.CIDR = netip.MustParsePrefix("192.168.100.128/25")
@@ -44,13 +44,13 @@ func TestMachinesKeepTheirAddresses(t *testing.T) {
 			for i := range s.Settings.EdgeAddresses {
 				s.Settings.EdgeAddresses[i] = netip.MustParseAddr(fmt.Sprint("192.168.100.", 200+i))
 			}
-		}, "edge-addresses", []string{"would become 192.168.100.200,192.168.100.201,192.168.100.202,192.168.100.203", "set edge-addresses to 192.168.100.2,192.168.100.3,192.168.100.4,192.168.100.5"}},
+		}, "edge-addresses", []string{"edge addresses 192.168.100.200,192.168.100.201,192.168.100.202,192.168.100.203", "set annotation edge-addresses to 192.168.100.2,192.168.100.3,192.168.100.4,192.168.100.5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			var in given
 			tenant(2, 10, 99, func(x *given) { in = *x })
-			in.Networks[0].CIDRField = "cidr"
+			in.Networks[0].CIDRField, in.Networks[0].CIDRKeys = "cidr", []string{"cidr"}
 			c.change(&in.Networks[0])
 			in.Endpoints = []network.Endpoint{named("oauth", "oauth.example.com", 443, network.MatchServerName)}
 
@@ -61,9 +61,9 @@ func TestMachinesKeepTheirAddresses(t *testing.T) {
 
 			in.InUse = used
 			plan, problems := after(in, last)
-			g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", network.AddressConflict), HaveField("Field", c.field), HaveField("Blocking", false))))
-			for _, s := range append(c.says, "our own 192.168.100.2,192.168.100.3,192.168.100.4,192.168.100.5 in 192.168.100.0/24") {
-				g.Expect(problems[0].Detail).To(ContainSubstring(s))
+			g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", network.AddressConflict), HaveField("Keys", ContainElement(c.field)), HaveField("Blocks()", false))))
+			for _, s := range append(c.says, "192.168.100.2,192.168.100.3,192.168.100.4,192.168.100.5") {
+				g.Expect(message(problems[0])).To(ContainSubstring(s))
 			}
 			now, was := plan.Networks[0], last.Networks[0]
 			g.Expect(held(now)).To(Equal(held(was)))

@@ -101,38 +101,17 @@ type Args map[string]string
 type Problem struct {
 	// Reason is the condition's reason.
 	Reason   Reason   `json:"reason"`
-	Cause    Cause    `json:"cause,omitempty"`
-	Severity Severity `json:"severity,omitempty"`
+	Cause    Cause    `json:"cause"`
+	Severity Severity `json:"severity"`
 	Subject  Subject  `json:"subject,omitzero"`
 	// Keys are what the user can change, the best first: annotation keys without
 	// prefix ("dhcp-range") or field paths ("spec.services"). Empty: nothing.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
-
-	// The next four go as soon as every problem has a Cause.
-
-	// Field names what to change. Replaced by Subject and Keys.
-	Field string `json:"field"`
-	// Detail is the message. Replaced by explain.Problem.
-	Detail string `json:"detail"`
-	// Blocking problems leave the last good plan in force. Replaced by Severity.
-	Blocking bool `json:"blocking"`
-	// Endpoint that is waited for, by its name. Replaced by Subject.
-	Endpoint string `json:"-"`
 }
 
 // Level is p's severity.
-func (p Problem) Level() Severity {
-	switch {
-	case p.Severity != "":
-		return p.Severity
-	case p.Blocking:
-		return SeverityError
-	case strings.HasPrefix(string(p.Reason), "Waiting"):
-		return SeverityWaiting
-	}
-	return SeverityWarning
-}
+func (p Problem) Level() Severity { return p.Severity }
 
 // Blocks says whether nothing is applied because of p.
 func (p Problem) Blocks() bool { return p.Level() == SeverityError }
@@ -170,10 +149,7 @@ func (ps Problems) Has(r Reason) bool {
 func (ps Problems) notBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {
-		out[i].Blocking = false
-		if out[i].Severity == SeverityError {
-			out[i].Severity = SeverityWarning
-		}
+		out[i] = out[i].warning()
 	}
 	return out
 }
@@ -182,27 +158,3 @@ func (ps Problems) notBlocking() Problems {
 func (r Reason) Waits() bool {
 	return strings.HasPrefix(string(r), "Waiting") || r == AddressCheckPending
 }
-
-// Urgency of a problem: replaced by Severity.
-type Urgency int
-
-// The urgencies, the greatest first.
-const (
-	Refused Urgency = iota
-	Waits
-	Noted
-)
-
-// Urgency of p.
-func (p Problem) Urgency() Urgency {
-	switch {
-	case p.Blocks():
-		return Refused
-	case p.Waits():
-		return Waits
-	}
-	return Noted
-}
-
-// ByUrgency is BySeverity.
-func (ps Problems) ByUrgency() Problems { return ps.BySeverity() }

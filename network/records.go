@@ -6,7 +6,6 @@ package network
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -63,9 +62,7 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 func ourApps(n Network, in input) (Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.runs(ServiceDNS) && slices.Contains(slices.Concat(n.own(), n.PublishedAddresses), a) {
-			return Problem{Reason: AddressConflict, Field: fieldAppsAddress, Detail: fmt.Sprintf(
-				"%s is not answered on network %s: %s is %s, which is ours there, and nothing serves it. Set %s to an address that serves it on port 443.",
-				in.Apps.Name, n.Attachment, fieldAppsAddress, a, fieldAppsAddress)}, true
+			return n.problem(AppsAddressIsEdge, Args{"name": in.Apps.Name, "address": a.String()}, keyAppsAddress), true
 		}
 	}
 	return Problem{}, false

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -151,34 +152,29 @@ func isMAC(s string) bool {
 func (n Network) InUseByOthers(ts []UsedAddress) Problems {
 	var ps Problems
 	for _, t := range n.ConflictingWith(ts) {
-		ps = append(ps, Problem{Reason: AddressInUse, Field: fieldEdgeAddresses, Blocking: n.Primary, Detail: fmt.Sprintf(
-			"%s %s of network %s is used on the VLAN already, by MAC %s: free it, or set %s to four addresses that nobody has.",
-			n.roleOf(t.Address), t.Address, n.Attachment, t.MAC, fieldEdgeAddresses)})
+		p := n.problem(AddressUsedByOther, Args{"role": n.roleOf(t.Address), "address": t.Address.String(), "mac": t.MAC}, keyEdgeAddresses)
+		if !n.Primary {
+			p = p.warning()
+		}
+		ps = append(ps, p)
 	}
 	for _, mac := range n.answersForAll(ts) {
-		ps = append(ps, Problem{Reason: AddressInUse, Field: "network " + n.Attachment.String(), Detail: fmt.Sprintf(
-			"MAC %s answers for every address of network %s, whoever has it (proxy ARP), so nobody can see whether it has those that are ours, and machines may send by it. Switch proxy ARP off there for this VLAN.", mac, n.Attachment)})
+		ps = append(ps, n.problem(ProxyARP, Args{"mac": mac}))
 	}
 	return ps
 }
 
 // roleOf is what n has an address for that is asked for.
 func (n Network) roleOf(a netip.Addr) string {
-	for _, e := range n.Edges {
-		if e.Address == a {
-			return fmt.Sprintf("edge %d's address", e.Number)
-		}
+	if i := slices.Index(n.byRole(), a); i >= 0 && i < len(roles()) {
+		return roles()[i]
 	}
-	if a == n.NextHop {
-		return "next hop"
-	}
-	return "service address"
+	return "edge address"
 }
 
 // Slow says that the loss of an edge of n is noticed late, and why. It never
 // blocks: all is served, and only a take-over takes longer.
 func (n Network) Slow(edge int, why string) Problem {
-	return Problem{Reason: FailoverDegraded, Field: fmt.Sprintf("edge %d of network %s", edge, n.Attachment), Detail: fmt.Sprintf(
-		"edge %d of network %s can't claim the next hop %s at once where it must, so machines may notice only after 40 to 50 s that they must go to another edge: %s.",
-		edge, n.Attachment, n.NextHop, strings.TrimSuffix(plainWords(why), "."))}
+	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHop.String(), "finding": strings.TrimSuffix(plainWords(why), ".")}
+	return n.problem(FailoverAnnouncementIgnored, args).of(n.edge(edge))
 }

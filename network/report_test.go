@@ -85,8 +85,8 @@ func FuzzReadReport(f *testing.F) {
 			t.Errorf("%q is read as %q, then %q, %v", b, r.JSON(), again.JSON(), err)
 		}
 		for _, p := range tenant(2, 10, 99).Networks[0].InUseByOthers(r.AddressesInUse) {
-			if strings.ContainsFunc(p.Detail, func(x rune) bool { return x < ' ' }) {
-				t.Errorf("not plain words: %q", p.Detail)
+			if strings.ContainsFunc(message(p), func(x rune) bool { return x < ' ' }) {
+				t.Errorf("not plain words: %q", message(p))
 			}
 		}
 	})
@@ -112,21 +112,21 @@ func TestInUseByOthers(t *testing.T) {
 	n := tenant(2, 10, 99).Networks[0]
 	const mac = "02:00:00:00:00:01"
 	for address, says := range map[string]string{
-		"192.168.100.2": "next hop 192.168.100.2 of network clusters/vlan100 is used on the VLAN already, by MAC " + mac,
-		"192.168.100.3": "service address 192.168.100.3 of",
-		"192.168.100.4": "edge 1's address 192.168.100.4 of",
+		"192.168.100.2": "The next-hop VIP 192.168.100.2 of network clusters/vlan100 is already in use by MAC " + mac,
+		"192.168.100.3": "The service VIP 192.168.100.3 of",
+		"192.168.100.4": "The edge 1 address 192.168.100.4 of",
 	} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
 			ps := n.InUseByOthers([]network.UsedAddress{taken(address, mac)})
-			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Field", "edge-addresses"), HaveField("Blocking", true))))
-			g.Expect(ps[0].Detail).To(And(ContainSubstring(says), ContainSubstring(mac+": free it, or set edge-addresses to")))
+			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Keys", ContainElement("edge-addresses")), HaveField("Blocks()", true))))
+			g.Expect(message(ps[0])).To(And(ContainSubstring(says), ContainSubstring("Free the address, or set annotation edge-addresses to")))
 		})
 	}
 	t.Run("in an order, each once", func(t *testing.T) {
 		g := NewWithT(t)
 		ps := n.InUseByOthers([]network.UsedAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
-		g.Expect(ps).To(HaveExactElements(HaveField("Detail", HavePrefix("next hop")), HaveField("Detail", HavePrefix("service"))))
+		g.Expect(ps).To(HaveExactElements(WithTransform(message, HavePrefix("The next-hop VIP")), WithTransform(message, HavePrefix("The service VIP"))))
 	})
 	t.Run("what is not asked for, or not any more", func(t *testing.T) {
 		NewWithT(t).Expect(n.InUseByOthers([]network.UsedAddress{taken("192.168.100.66", mac), taken("192.168.100.5", mac), {}})).To(BeEmpty())
@@ -145,9 +145,9 @@ func TestSlow(t *testing.T) {
 	g := NewWithT(t)
 	p := tenant(2, 10, 99).Networks[0].Slow(2, "set net.ipv4.conf.all.arp_announce=0.\n")
 	g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
-	g.Expect(p.Urgency()).To(Equal(network.Noted))
-	g.Expect(p.Field).To(Equal("edge 2 of network clusters/vlan100"))
-	g.Expect(p.Detail).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), HaveSuffix(": set net.ipv4.conf.all.arp_announce=0.")))
+	g.Expect(p.Severity).To(Equal(network.SeverityWarning))
+	g.Expect(p.Subject.String()).To(Equal("Edge clusters/vlan100-2"))
+	g.Expect(message(p)).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), ContainSubstring("(set net.ipv4.conf.all.arp_announce=0)")))
 }
 
 // TestFormerReport: an edge that was not replaced yet reports in former words.

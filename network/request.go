@@ -50,10 +50,15 @@ type NetworkRequest struct {
 	Primary bool `json:"primary"`
 	// CIDR is invalid (zero) while nobody has said it.
 	CIDR netip.Prefix `json:"cidr,omitzero"`
-	// CIDRField names where CIDR was read, or where it is missing.
-	CIDRField string `json:"cidrField,omitempty"`
-	// CIDRUnused says in words why something that was said is not its CIDR.
-	CIDRUnused string `json:"cidrUnused,omitempty"`
+	// CIDRField names where CIDR is set, or can be, for people: "annotation cidr on
+	// NodePool b". CIDRKeys are the same as keys of a Problem.
+	CIDRField string   `json:"cidrField,omitempty"`
+	CIDRKeys  []string `json:"cidrKeys,omitempty"`
+	// CIDRUnused is why CIDRFound, from spec.networking.machineNetwork, is not the
+	// CIDR of a network that has none: NetworkCIDROnlyIPv6, NetworkCIDRForBootOnly
+	// or NetworkCIDRAmbiguous. Empty: there is nothing of the kind.
+	CIDRUnused Cause  `json:"cidrUnused,omitempty"`
+	CIDRFound  string `json:"cidrFound,omitempty"`
 	// Gateway is a router that the user named. Zero: none, the network is
 	// isolated and the next hop is handed out as router.
 	Gateway netip.Addr `json:"gateway,omitzero"`

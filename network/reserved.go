@@ -12,6 +12,14 @@ import (
 	"slices"
 )
 
+// keyPublishing is the field that says where HyperShift publishes.
+const keyPublishing = "spec.services"
+
+// published is a problem of an address of HyperShift's, which is other's.
+func published(c Cause, address netip.Addr, other string) Problem {
+	return NewProblem(c, Subject{}, Args{"address": address.String(), "other": other}, keyPublishing)
+}
+
 // conflicts are those of n, which is for s, with everything beyond its segment.
 func conflicts(n Network, s NetworkRequest, in input) Problems {
 	held := n.PublishedAddresses
@@ -21,8 +29,8 @@ func conflicts(n Network, s NetworkRequest, in input) Problems {
 		held = slices.Compact(held)
 	}
 	ps := checkPublished(n, held)
-	ps = append(ps, checkElsewhere(n, held, s.CIDRField, in.Reserved)...)
-	return append(ps, checkGuest(n, held, s.CIDRField, in.Guest)...)
+	ps = append(ps, checkElsewhere(n, s, held, in.Reserved)...)
+	return append(ps, checkGuest(n, s, held, in.Guest)...)
 }
 
 // checkPublished refuses a published address that lies in the segment's own
@@ -32,9 +40,7 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 	var ps Problems
 	for _, a := range held {
 		if n.CIDR.Contains(a) {
-			ps = append(ps, Problem{Reason: AddressConflict, Field: "spec.services", Blocking: true, Detail: fmt.Sprintf(
-				"HyperShift publishes at %s, which lies in the CIDR %s of network %s. Choose another CIDR for the network, or create the cluster with a host name there.",
-				a, n.CIDR, n.Attachment)})
+			ps = append(ps, n.problem(PublishedInCIDR, Args{"cidr": n.CIDR.String(), "address": a.String()}, keyPublishing))
 		}
 	}
 	return ps
@@ -43,21 +49,17 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 // checkElsewhere holds n's CIDR, and the published addresses that its edges hold,
 // against what they reach by the pod network. A management node's own address may
 // be published (by node port).
-func checkElsewhere(n Network, held []netip.Addr, cidrField string, elsewhere []ReservedDestination) Problems {
+func checkElsewhere(n Network, s NetworkRequest, held []netip.Addr, elsewhere []ReservedDestination) Problems {
 	var ps Problems
 	if what, bad := overlaps(n.CIDR, elsewhere); bad {
-		ps = append(ps, Problem{Reason: AddressConflict, Field: cidrField, Blocking: true, Detail: fmt.Sprintf(
-			"CIDR %s of network %s overlaps %s, which edges must reach by the pod network and no longer could. Choose another CIDR for the network.",
-			n.CIDR, n.Attachment, what)})
+		ps = append(ps, n.problem(CIDROverlapsManagement, Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
 	}
 	for _, a := range held {
 		for _, p := range elsewhere {
 			if p.Node || !p.Prefix.Contains(a) {
 				continue
 			}
-			ps = append(ps, Problem{Reason: AddressConflict, Field: "spec.services", Blocking: true, Detail: fmt.Sprintf(
-				"HyperShift publishes at %s, which meets %s (%s): every edge would hold the address, and no longer reach what is there. Publish at another address, or by a host name.",
-				a, p.What, place(p.Prefix))})
+			ps = append(ps, published(PublishedInManagement, a, fmt.Sprintf("%s (%s)", p.What, place(p.Prefix))))
 			break
 		}
 	}
@@ -65,17 +67,14 @@ func checkElsewhere(n Network, held []netip.Addr, cidrField string, elsewhere []
 }
 
 // checkGuest holds the same against what the hosted cluster has inside itself.
-func checkGuest(n Network, held []netip.Addr, cidrField string, guest []ReservedDestination) Problems {
+func checkGuest(n Network, s NetworkRequest, held []netip.Addr, guest []ReservedDestination) Problems {
 	var ps Problems
 	if what, bad := overlaps(n.CIDR, guest); bad {
-		ps = append(ps, Problem{Reason: AddressConflict, Field: cidrField, Blocking: true, Detail: fmt.Sprintf(
-			"CIDR %s of network %s overlaps what the hosted cluster has inside itself, %s: its nodes would not find each other there. Choose another CIDR for the network; the cluster's own can't be changed later.",
-			n.CIDR, n.Attachment, what)})
+		ps = append(ps, n.problem(CIDROverlapsGuest, Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
 	}
 	for _, a := range held {
 		if what, bad := overlaps(host(a), guest); bad {
-			ps = append(ps, Problem{Reason: AddressConflict, Field: "spec.services", Blocking: true, Detail: fmt.Sprintf(
-				"HyperShift publishes at %s, which lies in what the hosted cluster has inside itself, %s: its nodes would look for it there. Create the cluster with another address, or a host name.", a, what)})
+			ps = append(ps, published(PublishedInGuest, a, what))
 		}
 	}
 	return ps

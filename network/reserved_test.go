@@ -34,7 +34,7 @@ func TestElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			in := asking(1, network.NetworkRequest{
-				Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"), CIDRField: "cidr"})
+				Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"), CIDRField: "cidr", CIDRKeys: []string{"cidr"}})
 			in.Reserved = c.elsewhere
 			if c.published != "" {
 				in.Endpoints = []network.Endpoint{{Name: "api", Addresses: []netip.Addr{netip.MustParseAddr(c.published)}, Port: 6443,
@@ -46,9 +46,9 @@ func TestElsewhere(t *testing.T) {
 				return
 			}
 			g.Expect(problems).To(HaveLen(1))
-			g.Expect(problems[0]).To(And(HaveField("Reason", network.AddressConflict), HaveField("Field", c.field), HaveField("Blocking", true)))
+			g.Expect(problems[0]).To(And(HaveField("Reason", network.AddressConflict), HaveField("Keys", ContainElement(c.field)), HaveField("Blocks()", true)))
 			for _, w := range c.words {
-				g.Expect(problems[0].Detail).To(ContainSubstring(w))
+				g.Expect(message(problems[0])).To(ContainSubstring(w))
 			}
 		})
 	}

@@ -4,14 +4,13 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 )
 
-// fieldServices is the annotation key that problems of this file name.
-const fieldServices = "services"
+// keyServices is the annotation key that problems of this file name.
+const keyServices = "services"
 
 // services are the servers that an edge on s runs: all, or those that the user
 // named; DHCP alone where machines get an address only.
@@ -32,13 +31,10 @@ func nobodyServes(s NetworkRequest) (Problem, bool) {
 	if len(services(s)) > 0 {
 		return Problem{}, false
 	}
-	p := Problem{Reason: ServedByOthers, Field: fieldServices, Detail: fmt.Sprintf(
-		"network %s is not served: beside a machine's first network there is DHCP only, and %s leaves it out.", s.Attachment, fieldServices)}
 	if s.Primary {
-		p = Problem{Reason: AnnotationInvalid, Field: fieldServices, Blocking: true, Detail: fmt.Sprintf(
-			"network %s: %s names none of dhcp, dns, proxy.", s.Attachment, fieldServices)}
+		return s.problem(ServicesEmpty, nil, keyServices), true
 	}
-	return p, true
+	return s.problem(SecondaryWithoutDHCP, nil, keyServices), true
 }
 
 // nameServers is option 6: ours where we answer, else the servers that the user
@@ -63,43 +59,39 @@ func nameServers(n Network, s NetworkRequest) []netip.Addr {
 // endpoints are all that machines must reach.
 func byOthers(n Network, endpoints []Endpoint) Problems {
 	var ps Problems
-	note := func(format string, args ...any) {
-		ps = append(ps, Problem{Reason: ServedByOthers, Field: fieldServices, Detail: fmt.Sprintf(format, args...)})
-	}
+	note := func(c Cause, args Args) { ps = append(ps, n.problem(c, args, keyServices)) }
 	if !n.Primary {
 		return nil
 	}
 	if !n.runs(ServiceDHCP) {
-		note("DHCP on network %s is not ours. Its server must keep away from %s, and give machines the routes %s (option 121)%s.",
-			n.Attachment, list(n.own()), n.routesInWords(), n.serversInWords())
+		note(DHCPByOthers, Args{"addresses": list(n.own()), "options": n.optionsInWords()})
 	}
 	if !n.runs(ServiceDNS) && len(hosts(endpoints)) > 0 {
-		at := n.ServiceAddress.String()
-		if !n.runs(ServiceProxy) {
-			at = "the addresses of whatever carries their connections"
+		args := Args{"names": strings.Join(hosts(endpoints), ", ")}
+		if n.runs(ServiceProxy) {
+			args["address"] = n.ServiceAddress.String()
+			note(DNSByOthers, args)
+		} else {
+			note(DNSAndProxyByOthers, args)
 		}
-		note("DNS on network %s is not ours. Its server must answer %s with %s.", n.Attachment, strings.Join(hosts(endpoints), ", "), at)
 	}
 	if !n.runs(ServiceProxy) && len(endpoints) > 0 {
-		note("connections on network %s are not ours: nothing is carried to %s. Names are answered only as far as dns-records has them.",
-			n.Attachment, strings.Join(endpointNames(endpoints), ", "))
+		note(ProxyByOthers, Args{"endpoints": strings.Join(endpointNames(endpoints), ", ")})
 	}
 	return ps
 }
 
-func (n Network) routesInWords() string {
-	var out []string
+// optionsInWords are the DHCP options that a server of the user's must send.
+func (n Network) optionsInWords() string {
+	var routes []string
 	for _, r := range n.DHCP.Routes {
-		out = append(out, r.Destination.String()+" via "+r.Via.String())
+		routes = append(routes, r.Destination.String()+" via "+r.Via.String())
 	}
-	return strings.Join(out, ", ")
-}
-
-func (n Network) serversInWords() string {
-	if len(n.DHCP.DNSServers) == 0 {
-		return ""
+	out := "121 (routes) " + strings.Join(routes, ", ")
+	if len(n.DHCP.DNSServers) > 0 {
+		out += "; 6 (DNS servers) " + list(n.DHCP.DNSServers)
 	}
-	return fmt.Sprintf(" and the DNS server %s (option 6)", list(n.DHCP.DNSServers))
+	return out
 }
 
 func list(addresses []netip.Addr) string {

@@ -39,10 +39,10 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(problems[0].Reason).To(Equal(network.ServedByOthers))
 		g.Expect(problems.Blocking()).To(BeFalse())
-		g.Expect(problems[0].Detail).To(And(
-			ContainSubstring("keep away from 192.168.100.2, 192.168.100.3, 192.168.100.4, 192.168.100.5"),
-			ContainSubstring("192.168.100.3/32 via 192.168.100.2, 203.0.113.7/32 via 192.168.100.2, 0.0.0.0/0 via 192.168.100.2 (option 121)"),
-			ContainSubstring("DNS server 192.168.100.3 (option 6)")))
+		g.Expect(message(problems[0])).To(And(
+			ContainSubstring("exclude 192.168.100.2, 192.168.100.3, 192.168.100.4, 192.168.100.5"),
+			ContainSubstring("121 (routes) 192.168.100.3/32 via 192.168.100.2, 203.0.113.7/32 via 192.168.100.2, 0.0.0.0/0 via 192.168.100.2"),
+			ContainSubstring("6 (DNS servers) 192.168.100.3")))
 	})
 	t.Run("DNS", func(t *testing.T) {
 		g := NewWithT(t)
@@ -55,7 +55,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(n.DHCP.DNSServers).To(Equal([]netip.Addr{netip.MustParseAddr("192.168.100.53")}), "machines ask no other port")
 		g.Expect(n.Listeners).To(HaveLen(2))
 		g.Expect(problems).To(HaveLen(1))
-		g.Expect(problems[0].Detail).To(ContainSubstring("must answer oauth.example.com with 192.168.100.3"))
+		g.Expect(message(problems[0])).To(ContainSubstring("must resolve oauth.example.com to 192.168.100.3"))
 	})
 	t.Run("the proxy", func(t *testing.T) {
 		g := NewWithT(t)
@@ -68,7 +68,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(n.Backends).To(BeEmpty())
 		g.Expect(n.PublishedAddresses).To(BeEmpty(), "nobody answers there")
 		g.Expect(n.DNS.Views[0].Records).To(Equal(s.Settings.Records), "no name leads to an address where nothing listens")
-		g.Expect(problems[0].Detail).To(ContainSubstring("kube-apiserver, oauth"))
+		g.Expect(message(problems[0])).To(ContainSubstring("kube-apiserver, oauth"))
 	})
 	t.Run("DHCP, where there is nothing else", func(t *testing.T) {
 		g := NewWithT(t)
@@ -79,7 +79,7 @@ func TestServicesLeftOut(t *testing.T) {
 		p, problems := derived(in)
 		g.Expect(p.Networks).To(HaveLen(1))
 		g.Expect(problems).To(HaveLen(1))
-		g.Expect(problems[0].Detail).To(ContainSubstring("clusters/storage is not served"))
+		g.Expect(message(problems[0])).To(ContainSubstring("Network clusters/storage is not served"))
 	})
 }
 
@@ -109,11 +109,11 @@ func TestAddressesForMachines(t *testing.T) {
 		"enough":                         {machines: 12, kept: 12},
 		"not known":                      {machines: 0},
 		"all of them":                    {machines: 244, kept: 244},
-		"one too few":                    {machines: 245, kept: 244, small: "gives out 244 addresses"},
-		"what is excluded counts not":    {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "gives out 9 addresses"},
-		"exclusions that overlap":        {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "gives out 224"},
+		"one too few":                    {machines: 245, kept: 244, small: "has 244 DHCP addresses"},
+		"what is excluded counts not":    {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "has 9 DHCP addresses"},
+		"exclusions that overlap":        {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "has 224"},
 		"nobody else is served":          {machines: 12, settings: network.Settings{IgnoreUnknownClients: true}},
-		"nobody else, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "gives out 10"},
+		"nobody else, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "has 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -122,7 +122,7 @@ func TestAddressesForMachines(t *testing.T) {
 			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(c.kept))
 			g.Expect(problems.Has(network.RangeTooSmall)).To(Equal(c.small != ""))
 			if c.small != "" {
-				g.Expect(problems[0].Detail).To(ContainSubstring(c.small))
+				g.Expect(message(problems[0])).To(ContainSubstring(c.small))
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems[0].Reason).To(Equal(network.WaitingForNetwork))
-	g.Expect(problems[0].Detail).To(ContainSubstring("annotation cidr.a"))
+	g.Expect(message(problems[0])).To(ContainSubstring("annotation cidr.a"))
 
 	in.Networks = in.Networks[1:]
 	_, problems = derived(in)

@@ -7,7 +7,6 @@ package network
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -135,9 +134,7 @@ func (n Network) strangersTo(u OtherCluster) bool {
 
 // waitsFor says that n begins once u answers its own machines only.
 func (n Network) waitsFor(u OtherCluster) Problem {
-	return Problem{Reason: NetworkShared, Field: "HostedCluster " + u.Name, Blocking: true, Detail: fmt.Sprintf(
-		"network %s waits until hosted cluster %s, which is on it too, answers its own machines only: as it runs now it would offer addresses to these. It does so by itself, unless it is paused or its own condition refuses something: then mend that first.",
-		n.Attachment, u.Name)}
+	return n.problem(SharedNetworkPending, Args{"hostedCluster": u.Name})
 }
 
 func (n Network) meets(other Network) bool {
@@ -148,9 +145,7 @@ func (n Network) meets(other Network) bool {
 // shared says to n's user what to change.
 func (n Network) shared(theirs Network, u OtherCluster) Problem {
 	keys, ranges := n.clash(theirs)
-	return Problem{Reason: NetworkShared, Field: strings.Join(keys, ", "), Blocking: true, Detail: fmt.Sprintf(
-		"hosted cluster %s is on network %s too, comes first, and has %s of what this cluster would. Set %s to addresses that it does not have; where it leaves no room, narrow its %s first.",
-		u.Name, n.Attachment, strings.Join(ranges, ", "), strings.Join(keys, " and "), fieldDHCPRange)}
+	return n.problem(SharedAddresses, Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
 }
 
 // A holding is a run of addresses on a segment, and the key that says it.
@@ -163,16 +158,16 @@ type holding struct {
 func (n Network) holdings() []holding {
 	var out []holding
 	for _, a := range n.own() {
-		out = append(out, holding{Range{a, a}, fieldEdgeAddresses})
+		out = append(out, holding{Range{a, a}, keyEdgeAddresses})
 	}
 	if !slices.Contains(n.Services, ServiceDHCP) {
 		return out
 	}
 	for _, r := range n.DHCP.Range.without(n.DHCP.Exclude) {
-		out = append(out, holding{r, fieldDHCPRange})
+		out = append(out, holding{r, keyDHCPRange})
 	}
 	for _, r := range n.DHCP.Reservations {
-		out = append(out, holding{Range{r.Address, r.Address}, fieldReservations})
+		out = append(out, holding{Range{r.Address, r.Address}, keyReservations})
 	}
 	return out
 }
@@ -185,7 +180,7 @@ func (n Network) passes() []holding {
 		out = append(out, holding{Range{a, a}, "spec.services"})
 	}
 	if r := n.DHCP.Router; r.IsValid() && r != n.NextHop {
-		out = append(out, holding{Range{r, r}, fieldGateway})
+		out = append(out, holding{Range{r, r}, keyGateway})
 	}
 	return out
 }

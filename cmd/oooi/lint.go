@@ -110,11 +110,7 @@ func (a annotated) String() string {
 
 // finds is p as a finding about a.
 func (a annotated) finds(p network.Problem) finding {
-	f := finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: explain.Problem(p).String()}
-	if rest, ok := strings.CutPrefix(f.Detail, p.Field); ok {
-		f.Detail = strings.TrimLeft(rest, ": ")
-	}
-	return f
+	return finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: explain.Problem(p).String()}
 }
 
 func lint(stdin io.Reader, files []string) ([]finding, error) {
@@ -165,10 +161,10 @@ func toChange(p network.Problem, o hcp.Objects, all []annotated) annotated {
 	var cluster, pool annotated
 	for _, a := range all {
 		m := a.Metadata
-		if strings.HasPrefix(p.Field+" ", a.Kind+" "+m.Name+" ") || strings.HasPrefix(p.Field+" ", a.String()+" ") {
+		_, says := m.Annotations[key]
+		if a.is(p.Subject, hc.Namespace) || says && a.carries(p.Subject) {
 			return a
 		}
-		_, says := m.Annotations[key]
 		switch {
 		case m.Namespace != hc.Namespace:
 		case a.Kind == string(settings.OnHostedCluster) && m.Name == hc.Name:
@@ -183,21 +179,31 @@ func toChange(p network.Problem, o hcp.Objects, all []annotated) annotated {
 	return cluster
 }
 
-// keyOf is the annotation, with its prefix, that p refuses or ignores: the first
-// that its field names, and "*" for several. Empty: p is about something else, or
-// takes nothing away from what the user asked for.
+// is says whether a is s. What s does not say of its namespace is ns.
+func (a annotated) is(s network.Subject, ns string) bool {
+	return a.Kind == s.Kind && a.Metadata.Name == s.Name && (a.Metadata.Namespace == cmp.Or(s.Namespace, ns) || a.Kind == string(settings.OnService))
+}
+
+// carries says whether a is the NetworkAttachmentDefinition of the network s.
+func (a annotated) carries(s network.Subject) bool {
+	return s.Kind == "Network" && a.Kind == string(settings.OnNetworkAttachmentDefinition) && a.Metadata.Namespace == s.Namespace && a.Metadata.Name == s.Name
+}
+
+// keyOf is the annotation, with its prefix, that p refuses or ignores: the first of
+// its keys, and "*" for several. Empty: p is about something else, or takes nothing
+// away from what the user asked for.
 func keyOf(p network.Problem) string {
-	first, _, _ := strings.Cut(p.Field, ",")
-	words := strings.Fields(first)
-	if said := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown; !said && !p.Blocking || len(words) == 0 {
+	ofAnnotation := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
+	if !ofAnnotation && !p.Blocks() {
 		return ""
 	}
-	name, prefixed := strings.CutPrefix(words[len(words)-1], settings.Prefix)
-	known := slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == name })
-	switch {
-	case prefixed || known && len(words) == 1:
-		return settings.Prefix + name
-	case p.Reason == network.AnnotationInvalid:
+	for _, key := range p.Keys {
+		known := slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == key || k.PerNodePool && strings.HasPrefix(key, k.Name+".") })
+		if known || ofAnnotation {
+			return settings.Prefix + key
+		}
+	}
+	if ofAnnotation {
 		return settings.Prefix + "*"
 	}
 	return ""

@@ -60,30 +60,32 @@ func TestLint(t *testing.T) {
 			"d.yaml": object("NetworkAttachmentDefinition", "vlan100", "gatway: 192.168.100.1"),
 			"e.txt":  "not: read",
 		}, []string{
-			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + `lease-time: "1 hour": `,
-			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "netwrok: has no effect: there is no such annotation here. Did you mean " + settings.Prefix + "network?",
-			"b.yml: NodePool clusters/workers: " + settings.Prefix + `cidr: "192.168.100.0": `,
-			"c.json: Service clusters-blue/git: " + settings.Prefix + `publish: "git.example.com": `,
-			"d.yaml: NetworkAttachmentDefinition clusters/vlan100: " + settings.Prefix + "gatway: has no effect: there is no such annotation here. Did you mean " + settings.Prefix + "gateway?",
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + `lease-time: Annotation lease-time of HostedCluster blue has the invalid value "1 hour". Set a duration`,
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "netwrok: Annotation netwrok of HostedCluster blue does not exist and has no effect. Did you mean network?",
+			"b.yml: NodePool clusters/workers: " + settings.Prefix + `cidr: Annotation cidr of NodePool workers has the invalid value "192.168.100.0".`,
+			"c.json: Service clusters-blue/git: " + settings.Prefix + `publish: Annotation publish of Service git has the invalid value "git.example.com".`,
+			"d.yaml: NetworkAttachmentDefinition clusters/vlan100: " + settings.Prefix + "gatway: Annotation gatway of NetworkAttachmentDefinition vlan100 does not exist and has no effect. Did you mean gateway?",
 		}},
 		"on the wrong kind": {map[string]string{"a.yaml": object("NodePool", "workers", "apps-address: 192.168.100.6")}, []string{
-			"a.yaml: NodePool clusters/workers: " + settings.Prefix + "apps-address: has no effect here: it may stand on HostedCluster."}},
+			"a.yaml: NodePool clusters/workers: " + settings.Prefix + "apps-address: Annotation apps-address has no effect on NodePool workers. Set it on one of: HostedCluster."}},
 		"of a NodePool that is not there": {map[string]string{"a.yaml": object("HostedCluster", "blue", "network: auto", "cidr.workerz: 192.168.100.0/24") + object("NodePool", "workers")}, []string{
-			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "cidr.workerz: has no effect: the cluster has no NodePool workerz."}},
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "cidr.workerz: Annotation cidr.workerz has no effect, because the cluster has no NodePool workerz."}},
 		"of a NodePool that was not read": {map[string]string{"a.yaml": object("HostedCluster", "blue", "cidr.workerz: 192.168.100.0/24")}, nil},
 		"a list": {map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(object("Service", "git", "mtu: '9000'"), "---\n"), "\n", "\n  ")}, []string{
-			"a.yaml: Service clusters/git: " + settings.Prefix + "mtu: has no effect here: it may stand on HostedCluster, NodePool."}},
+			"a.yaml: Service clusters/git: " + settings.Prefix + "mtu: Annotation mtu has no effect on Service git. Set it on one of: HostedCluster, NodePool."}},
 		"together: ranges that meet": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "network: auto", "edge-addresses: 192.168.100.2-192.168.100.5"),
 			"b.yaml": object("NodePool", "workers", "dhcp-range: 192.168.100.5-192.168.100.20"),
-		}, []string{"b.yaml: NodePool clusters/workers: " + settings.Prefix + "dhcp-range: the DHCP range 192.168.100.5-192.168.100.20 contains our own address 192.168.100.5."}},
+		}, []string{"b.yaml: NodePool clusters/workers: " + settings.Prefix + "dhcp-range: The DHCP range 192.168.100.5-192.168.100.20 of network clusters/vlan100 contains the edge 2 address 192.168.100.5."}},
 		"together, but not opted in": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "edge-addresses: 192.168.100.2-192.168.100.5"),
 			"b.yaml": object("NodePool", "workers", "dhcp-range: 192.168.100.5-192.168.100.20"),
 		}, nil},
+		"together: a CIDR that is too small": {map[string]string{"a.yaml": object("HostedCluster", "blue", "network: auto", "cidr: 192.168.100.0/30") + object("NodePool", "workers")}, []string{
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "cidr: CIDR 192.168.100.0/30 of network clusters/vlan100 is too small"}},
 		"together: NodePools that disagree": {map[string]string{
 			"a.yaml": object("HostedCluster", "blue", "network: auto") + object("NodePool", "one", "mtu: '1400'") + object("NodePool", "two", "mtu: '1500'"),
-		}, []string{"a.yaml: NodePool clusters/two: " + settings.Prefix + "*: NodePools one and two are on the one network clusters/vlan100, but their annotations differ."}},
+		}, []string{"a.yaml: NodePool clusters/two: " + settings.Prefix + "*: NodePools one and two are on one network (clusters/vlan100), but their annotations differ."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

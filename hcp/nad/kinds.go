@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 )
 
 // The CNI types that are served.
@@ -17,26 +18,26 @@ const (
 	typeOVN       = "ovn-k8s-cni-overlay" // OVN-Kubernetes' secondary networks
 )
 
-// unfit says why the network of d can't be served, or "".
-func unfit(d Definition, nodes Nodes, plugins []map[string]any) string {
+// unfit is why the network of d can't be served, or nil.
+func unfit(d Definition, nodes Nodes, plugins []map[string]any) *network.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
 		return unfitOVN(d, first)
 	case typeBridge, typeCNVBridge, typeMacvlan:
 	case typeSRIOV:
-		if why := unfitSRIOV(d, nodes); why != "" {
-			return why
+		if p := unfitSRIOV(d, nodes); p != nil {
+			return p
 		}
 	default:
-		return fmt.Sprintf("is of type %q, which is not served. Use %s.", kind, KindsServed)
+		return d.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": KindsServed})
 	}
 	for _, p := range plugins {
 		if gives, ok := ipam(p); ok {
-			return fmt.Sprintf("gives out addresses itself (ipam %s), so KubeVirt would answer the machines' DHCP. Make it \"ipam\": {}.", gives)
+			return d.problem(network.NADHasIPAM, network.Args{"ipam": gives})
 		}
 	}
-	return ""
+	return nil
 }
 
 // ipam is what a plugin gives out addresses by, whatever that is.
@@ -52,33 +53,32 @@ func ipam(plugin map[string]any) (string, bool) {
 	}
 }
 
-// unfitOVN says why an OVN network can't be served, or "".
-func unfitOVN(d Definition, plugin map[string]any) string {
-	if role := text(plugin["role"]); role == "primary" {
-		return "is the primary network of its namespace, which pods join by themselves. Use one whose role is secondary."
+// unfitOVN is why an OVN network can't be served, or nil.
+func unfitOVN(d Definition, plugin map[string]any) *network.Problem {
+	if text(plugin["role"]) == "primary" {
+		return d.problem(network.OVNPrimaryNetwork, nil)
 	}
 	if s := text(plugin["subnets"]); s != "" {
-		cure := "Remove subnets, so that DHCP is ours."
 		if d.UserDefined != (Owner{}) {
-			cure = fmt.Sprintf("Make a %s without subnets (ipam.mode: Disabled) in place of %s, so that DHCP is ours.", d.UserDefined.Kind, d.UserDefined.Name)
+			return d.problem(network.OVNOwnerHasSubnets, network.Args{"subnets": s, "owner": d.UserDefined.Kind + " " + d.UserDefined.Name})
 		}
-		return fmt.Sprintf("has subnets (%s): OVN gives out addresses and answers DHCP itself. %s", s, cure)
+		return d.problem(network.OVNHasSubnets, network.Args{"subnets": s})
 	}
 	switch t := text(plugin["topology"]); t {
 	case "localnet", "layer2":
-		return ""
+		return nil
 	default:
-		return fmt.Sprintf("has topology %q, which machines can't share with an edge. Use localnet.", t)
+		return d.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
 	}
 }
 
-// unfitSRIOV says why no edge could get a virtual function, or "".
-func unfitSRIOV(d Definition, nodes Nodes) string {
-	if d.ResourceName == "" {
-		return fmt.Sprintf("is of type sriov without the annotation %s, so no edge could get a virtual function. Name the resource there, or use bridge, cnv-bridge or OVN localnet.", wire.AnnotationResourceName)
+// unfitSRIOV is why no edge could get a virtual function, or nil.
+func unfitSRIOV(d Definition, nodes Nodes) *network.Problem {
+	switch {
+	case d.ResourceName == "":
+		return d.problem(network.SRIOVResourceMissing, network.Args{"annotation": wire.AnnotationResourceName})
+	case nodes.Resources == nil || nodes.Resources[d.ResourceName]:
+		return nil
 	}
-	if nodes.Resources == nil || nodes.Resources[d.ResourceName] {
-		return ""
-	}
-	return fmt.Sprintf("needs a virtual function of %s, and no node has one. Edges need one each, as machines do: make more by an SriovNetworkNodePolicy, or use bridge, cnv-bridge or OVN localnet.", d.ResourceName)
+	return d.problem(network.SRIOVResourceExhausted, network.Args{"resource": d.ResourceName})
 }

@@ -4,7 +4,7 @@
 package nad
 
 import (
-	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -45,10 +45,10 @@ type Nodes struct {
 func Attach(d Definition, nodes Nodes) (network.Attachment, *network.Problem) {
 	plugins, conf, err := parse(d.Config)
 	if err != nil {
-		return network.Attachment{}, unsupported(d, fmt.Sprintf("has a spec.config that is not a CNI configuration: %v. Correct it.", err))
+		return network.Attachment{}, d.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
 	}
-	if why := unfit(d, nodes, plugins); why != "" {
-		return network.Attachment{}, unsupported(d, why)
+	if p := unfit(d, nodes, plugins); p != nil {
+		return network.Attachment{}, p
 	}
 	first := plugins[0]
 	a := network.Attachment{Namespace: d.Namespace, Name: d.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: d.ResourceName}
@@ -59,9 +59,18 @@ func Attach(d Definition, nodes Nodes) (network.Attachment, *network.Problem) {
 	return a, nil
 }
 
-func unsupported(d Definition, why string) *network.Problem {
-	name := "NetworkAttachmentDefinition " + d.Namespace + "/" + d.Name
-	return &network.Problem{Reason: network.NetworkUnsupported, Field: name, Detail: name + " " + why, Blocking: true}
+// problem is one that keeps edges from joining the network of d.
+func (d Definition) problem(c network.Cause, args network.Args) *network.Problem {
+	p := Problem(c, network.Attachment{Namespace: d.Namespace, Name: d.Name}, args)
+	return &p
+}
+
+// Problem is one of the NetworkAttachmentDefinition a, which it names in its
+// arguments.
+func Problem(c network.Cause, a network.Attachment, args network.Args) network.Problem {
+	all := network.Args{"nad": a.String()}
+	maps.Copy(all, args)
+	return network.NewProblem(c, network.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }
 
 // Named reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
@@ -73,16 +82,16 @@ func Named(s, ns string) network.Attachment {
 	return network.Attachment{Namespace: namespace, Name: name}
 }
 
-// Misnamed says why there can be no NetworkAttachmentDefinition a, or "".
+// Misnamed is the part of a's name that no NetworkAttachmentDefinition can have:
+// "name" or "namespace". Empty: there can be one.
 func Misnamed(a network.Attachment) string {
-	const has = "has lower case letters, digits and dashes only"
 	switch {
 	case strings.Contains(a.Name, "/"):
-		return "it has more than one slash"
+		return "name"
 	case len(validation.IsDNS1123Label(a.Namespace)) > 0:
-		return "a namespace " + has
+		return "namespace"
 	case len(validation.IsDNS1123Subdomain(a.Name)) > 0:
-		return "a name " + has + ", and dots"
+		return "name"
 	}
 	return ""
 }

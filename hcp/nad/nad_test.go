@@ -47,12 +47,12 @@ func TestRefusedDefinitions(t *testing.T) {
 		says   string
 	}{
 		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, says: "Remove subnets"},
-		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, says: "Make a ClusterUserDefinedNetwork without subnets (ipam.mode: Disabled) in place of vlan100"},
-		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, says: "role is secondary"},
-		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Make it "ipam": {}`},
+		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, says: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
+		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, says: "role secondary"},
+		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Set "ipam": {}`},
 		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, says: "ipam dhcp"},
 		"IPAM of no known form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, says: "ipam static"},
-		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "without the annotation " + wire.AnnotationResourceName},
+		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "has no annotation " + wire.AnnotationResourceName},
 		"unreadable":            {config: `{"type":`, says: "not a CNI configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestRefusedDefinitions(t *testing.T) {
 			g.Expect(a).To(BeZero())
 			g.Expect(problem).NotTo(BeNil())
 			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))
-			g.Expect(problem.Blocking).To(BeTrue())
-			g.Expect(problem.Detail).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.says)))
+			g.Expect(problem.Blocks()).To(BeTrue())
+			g.Expect(message(*problem)).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.says)))
 		})
 	}
 }

@@ -3,7 +3,6 @@
 package settings
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -14,10 +13,10 @@ import (
 func cidr(v string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(v)
 	if err != nil || !p.Addr().Is4() {
-		return netip.Prefix{}, fmt.Errorf("want an IPv4 network such as 192.168.100.0/24")
+		return netip.Prefix{}, want("an IPv4 network such as 192.168.100.0/24")
 	}
 	if p != p.Masked() {
-		return netip.Prefix{}, fmt.Errorf("has host bits set; did you mean %s?", p.Masked())
+		return netip.Prefix{}, Mistake{network.CIDRHasHostBits, network.Args{"value": v, "want": p.Masked().String()}}
 	}
 	return p, nil
 }
@@ -25,7 +24,7 @@ func cidr(v string) (netip.Prefix, error) {
 func ipv4(v string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(v)
 	if err != nil || !a.Is4() {
-		return netip.Addr{}, fmt.Errorf("want an IPv4 address such as 192.168.100.1")
+		return netip.Addr{}, want("an IPv4 address such as 192.168.100.1")
 	}
 	return a, nil
 }
@@ -45,7 +44,7 @@ func addressRange(v string) (network.Range, error) {
 		return network.Range{}, err
 	}
 	if l.Less(f) {
-		return network.Range{}, fmt.Errorf("range %s ends before it begins", v)
+		return network.Range{}, bad(network.RangeReversed, v)
 	}
 	return network.Range{First: f, Last: l}, nil
 }
@@ -62,7 +61,7 @@ func addressList(v string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for a := r.First; r.Contains(a); a = a.Next() {
 		if out = append(out, a); len(out) > 16 {
-			return nil, fmt.Errorf("range %s is longer than 16 addresses", v)
+			return nil, Mistake{network.RangeTooLong, network.Args{"value": v, "most": "16"}}
 		}
 	}
 	return out, nil
@@ -72,7 +71,7 @@ func reservation(v string) (network.Reservation, error) {
 	mac, addr, ok := strings.Cut(v, "=")
 	hw, err := net.ParseMAC(strings.TrimSpace(mac))
 	if !ok || err != nil || len(hw) != 6 {
-		return network.Reservation{}, fmt.Errorf("want MAC=address such as 02:00:00:00:00:01=192.168.100.20")
+		return network.Reservation{}, want("MAC=address such as 02:00:00:00:00:01=192.168.100.20")
 	}
 	a, err := ipv4(strings.TrimSpace(addr))
 	return network.Reservation{MAC: hw.String(), Address: a}, err

@@ -4,7 +4,6 @@
 package settings
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ func networkName(v string) (string, error) {
 	}
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || ns == "" || name == "" || strings.Contains(name, "/") {
-		return "auto", fmt.Errorf("want auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
+		return "auto", want("auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
 	}
 	return v, nil
 }
@@ -43,16 +42,16 @@ func networkName(v string) (string, error) {
 // DomainName is a host name of RFC 1123, lower-cased, without trailing dot.
 func DomainName(v string) (string, error) {
 	v = strings.ToLower(strings.TrimSuffix(v, "."))
-	bad := fmt.Errorf("want a DNS name such as blue.example.com")
+	notName := want("a DNS name such as blue.example.com")
 	if v == "" || len(v) > 253 {
-		return "", bad
+		return "", notName
 	}
 	for label := range strings.SplitSeq(v, ".") {
 		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return "", bad
+			return "", notName
 		}
 		if strings.ContainsFunc(label, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
-			return "", bad
+			return "", notName
 		}
 	}
 	return v, nil
@@ -61,7 +60,7 @@ func DomainName(v string) (string, error) {
 func record(v string) (network.Record, error) {
 	name, addr, ok := strings.Cut(v, "=")
 	if !ok {
-		return network.Record{}, fmt.Errorf("want name=address such as registry.example.com=192.168.100.1")
+		return network.Record{}, want("name=address such as registry.example.com=192.168.100.1")
 	}
 	n, err := DomainName(strings.TrimPrefix(strings.TrimSpace(name), "*."))
 	if err != nil {
@@ -80,7 +79,7 @@ func allowedHosts(v string) (*AllowedHosts, error) {
 	}
 	first, more, further := strings.Cut(v, ",")
 	if strings.TrimSpace(first) != "auto" {
-		return nil, fmt.Errorf("want none, auto, or auto and further hosts such as auto,registry.example.com")
+		return nil, want("none, auto, or auto and further hosts such as auto,registry.example.com")
 	}
 	if !further {
 		return &AllowedHosts{}, nil
@@ -97,7 +96,7 @@ func ExternalHost(v string) (HostPort, error) {
 		return HostPort{}, err
 	}
 	if inCluster(h.Host) {
-		return HostPort{}, fmt.Errorf("%s is inside the management cluster; want a host outside of it (a Service of the control plane namespace is reached by the annotation %s%s on it)", h.Host, Prefix, KeyPublish)
+		return HostPort{}, bad(network.HostInManagementCluster, h.Host)
 	}
 	return h, nil
 }
@@ -107,7 +106,7 @@ func ExternalHost(v string) (HostPort, error) {
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
 	if err == nil && inCluster(h.Host) {
-		return HostPort{}, fmt.Errorf("%s is a name inside the hosted cluster, and clients of its API server send such names; want another one such as git.example.com:443", h.Host)
+		return HostPort{}, bad(network.HostInHostedCluster, h.Host)
 	}
 	return h, err
 }
@@ -130,25 +129,25 @@ func readHostPort(v string, fallback uint16) (HostPort, error) {
 	if h, p, ok := strings.Cut(v, ":"); ok {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return HostPort{}, fmt.Errorf("%q: want a port from 1 to 65535", v)
+			return HostPort{}, want("a host with a port from 1 to 65535, such as git.example.com:443")
 		}
 		host, port = h, uint16(n)
 	}
 	if port == 0 {
-		return HostPort{}, fmt.Errorf("%q: want host:port such as git.example.com:443", v)
+		return HostPort{}, want("host:port such as git.example.com:443")
 	}
 	if _, err := netip.ParseAddr(strings.Trim(v, "[]")); err == nil {
-		return HostPort{}, fmt.Errorf("%q is an address; want a DNS name such as registry.example.com", v)
+		return HostPort{}, bad(network.HostIsAddress, v)
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
-		return HostPort{}, fmt.Errorf("%q is an address; want a DNS name such as registry.example.com", v)
+		return HostPort{}, bad(network.HostIsAddress, v)
 	}
 	name, err := DomainName(host)
 	if err != nil {
 		return HostPort{}, err
 	}
 	if !strings.Contains(name, ".") {
-		return HostPort{}, fmt.Errorf("%q has one label; want a DNS name such as registry.example.com", v)
+		return HostPort{}, bad(network.HostHasOneLabel, v)
 	}
 	return HostPort{Host: name, Port: port}, nil
 }

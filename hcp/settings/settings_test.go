@@ -25,7 +25,7 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 				}
 				g.Expect(problems).To(HaveLen(1))
 				g.Expect(problems[0].Reason).To(Equal(network.AnnotationUnknown))
-				g.Expect(problems[0].Detail).To(ContainSubstring("it may stand on " + k.On.String()))
+				g.Expect(message(problems[0])).To(ContainSubstring("Set it on one of: " + k.On.String()))
 			})
 		}
 	}
@@ -38,8 +38,8 @@ func TestWrongPublications(t *testing.T) {
 			g := NewWithT(t)
 			problems := settings.Check("Service", "git", map[string]string{settings.Prefix + "publish": v})
 			g.Expect(problems.Blocking()).To(BeTrue(), "accepted")
-			g.Expect(problems[0].Field).To(Equal("Service git " + settings.Prefix + "publish"))
-			g.Expect(problems[0].Detail).To(ContainSubstring("want"))
+			g.Expect(problems[0].Subject.String() + " " + problems[0].Keys[0]).To(Equal("Service git publish"))
+			g.Expect(message(problems[0])).To(ContainSubstring(". Set "))
 		})
 	}
 }
@@ -52,24 +52,24 @@ func TestRenamedKeyIsRefused(t *testing.T) {
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
 	g.Expect(problems.Blocking()).To(BeTrue())
-	g.Expect(problems[0].Detail).To(ContainSubstring("renamed to " + settings.Prefix + "allowed-hosts"))
+	g.Expect(message(problems[0])).To(ContainSubstring("was renamed to allowed-hosts"))
 }
 
 func TestInClusterRegistryIsSentToPublish(t *testing.T) {
 	g := NewWithT(t)
 	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "allowed-hosts": "auto,mirror.registries.svc:5000"})
-	g.Expect(problems[0].Detail).To(ContainSubstring(settings.Prefix + "publish"))
+	g.Expect(message(problems[0])).To(ContainSubstring("annotation publish"))
 }
 
 // TestMisspeltKeysElsewhere: "did you mean" knows what may stand where.
 func TestMisspeltKeysElsewhere(t *testing.T) {
 	g := NewWithT(t)
 	said := func(kind, key string) string {
-		return settings.Check(kind, "x", map[string]string{settings.Prefix + key: "1"})[0].Detail
+		return message(settings.Check(kind, "x", map[string]string{settings.Prefix + key: "1"})[0])
 	}
-	g.Expect(said("Service", "publsh")).To(HaveSuffix("Did you mean " + settings.Prefix + "publish?"))
+	g.Expect(said("Service", "publsh")).To(HaveSuffix("Did you mean publish?"))
 	g.Expect(said("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
-	g.Expect(said("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean " + settings.Prefix + "cidr?"))
-	g.Expect(said("NodePool", "cidr.workers")).To(HaveSuffix("there is no such annotation here."))
+	g.Expect(said("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean cidr?"))
+	g.Expect(said("NodePool", "cidr.workers")).To(ContainSubstring("does not exist and has no effect."))
 	g.Expect(settings.Check("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
 }

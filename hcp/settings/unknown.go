@@ -4,25 +4,22 @@
 package settings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/cldmnky/oooi/network"
 )
 
-// unknown says of a key without effect where it has one, or which was meant.
-func unknown(field, name string, at Place) network.Problem {
-	p := network.Problem{Reason: network.AnnotationUnknown, Field: field}
+// unknown is the problem of a key without effect: where it has one, or which key
+// was meant.
+func unknown(on network.Subject, name string, at Place) network.Problem {
 	near, ok := nearest(name, at)
 	switch {
 	case ok && near.Name == name:
-		p.Detail = fmt.Sprintf("%s has no effect here: it may stand on %s.", field, near.On)
+		return network.NewProblem(network.AnnotationMisplaced, on, network.Args{"places": near.On.String()}, name)
 	case ok:
-		p.Detail = fmt.Sprintf("%s has no effect: there is no such annotation here. Did you mean %s%s?", field, Prefix, near.Name)
-	default:
-		p.Detail = fmt.Sprintf("%s has no effect: there is no such annotation here.", field)
+		return network.NewProblem(network.AnnotationMisspelled, on, network.Args{"meant": near.Name}, name)
 	}
-	return p
+	return network.NewProblem(network.AnnotationNotKnown, on, nil, name)
 }
 
 // nearest is the key at the smallest edit distance, which is at most three: of

@@ -4,7 +4,6 @@
 package settings
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -18,8 +17,10 @@ type Values struct {
 	// Network is auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition.
 	Network string
 	CIDR    netip.Prefix
-	// CIDRField is where CIDR was set: the object and the annotation's full key.
+	// CIDRField is where CIDR was set, for people: "annotation cidr on NodePool b".
+	// CIDRKey is the annotation without its prefix.
 	CIDRField   string
+	CIDRKey     string
 	Gateway     netip.Addr
 	AppsAddress netip.Addr
 	// Paused is true, false, or an RFC 3339 time.
@@ -47,10 +48,7 @@ func Check(kind, name string, annotations map[string]string) network.Problems {
 // for one NodePool is checked and left out; see ForNodePool.
 func Over(base Values, at Place, object string, annotations map[string]string) (Values, network.Problems) {
 	s := base
-	on := string(at) + " " + object + " "
-	if at == OnHostedCluster {
-		on = ""
-	}
+	on := subject(at, object)
 	var problems network.Problems
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
@@ -58,20 +56,20 @@ func Over(base Values, at Place, object string, annotations map[string]string) (
 			continue
 		}
 		if now, old := renamed(name); old {
-			problems = append(problems, invalid(on+full, annotations[full], fmt.Errorf("renamed to %s%s", Prefix, now)))
+			problems = append(problems, network.NewProblem(network.AnnotationRenamed, on, network.Args{"newKey": now}, name))
 			continue
 		}
 		k, known := find(name, at)
 		if !known {
-			problems = append(problems, unknown(on+full, name, at))
+			problems = append(problems, unknown(on, name, at))
 			continue
 		}
 		into := &s
 		if k.Name != name {
 			into = &Values{} // it is for one NodePool
 		}
-		if err := into.take(k, strings.TrimSpace(annotations[full]), on+full); err != nil {
-			problems = append(problems, invalid(on+full, annotations[full], err))
+		if err := into.take(k, strings.TrimSpace(annotations[full]), name, on); err != nil {
+			problems = append(problems, invalid(on, name, annotations[full], err))
 		}
 	}
 	return s, problems
@@ -83,12 +81,12 @@ func Over(base Values, at Place, object string, annotations map[string]string) (
 // checked by Over: what can't be read there is left out here.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
 	s := base
-	s.CIDR, s.Gateway, s.CIDRField = netip.Prefix{}, netip.Addr{}, ""
+	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
 	s.EdgeAddresses, s.DHCPRange, s.DHCPExclude, s.Reservations = nil, network.Range{}, nil, nil
 	for _, k := range Keys() {
-		key := Prefix + k.Name + "." + name
-		if v, ok := hostedCluster[key]; ok && k.PerNodePool {
-			_ = s.take(k, strings.TrimSpace(v), key)
+		key := k.Name + "." + name
+		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
+			_ = s.take(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
 		}
 	}
 	return Over(s, OnNodePool, name, own)
@@ -103,12 +101,22 @@ func NodePoolOf(full string) (name string, ok bool) {
 }
 
 // take lays one value over s, and records where a CIDR was set.
-func (s *Values) take(k Key, value, field string) error {
+func (s *Values) take(k Key, value, name string, on network.Subject) error {
 	err := k.set(s, value)
 	if err == nil && k.Name == KeyCIDR {
-		s.CIDRField = field
+		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
 	}
 	return err
+}
+
+// subject is the object that annotations stand on, by its name or
+// "<namespace>/<name>".
+func subject(at Place, object string) network.Subject {
+	s := network.Subject{Kind: string(at), Name: object}
+	if namespace, name, ok := strings.Cut(object, "/"); ok {
+		s.Namespace, s.Name = namespace, name
+	}
+	return s
 }
 
 // find is the row of the table that an annotation is written by: its own name,
@@ -121,9 +129,4 @@ func find(name string, at Place) (Key, bool) {
 		}
 	}
 	return Key{}, false
-}
-
-func invalid(field, value string, err error) network.Problem {
-	return network.Problem{Reason: network.AnnotationInvalid, Field: field, Blocking: true,
-		Detail: fmt.Sprintf("%s: %q: %v.", field, value, err)}
 }

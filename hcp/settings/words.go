@@ -4,7 +4,6 @@
 package settings
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -23,7 +22,7 @@ const longestList = 64
 // few reads a list of at most longestList entries.
 func few[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if n := strings.Count(v, ",") + 1; n > longestList {
-		return nil, fmt.Errorf("has %d entries; want at most %d", n, longestList)
+		return nil, Mistake{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(longestList)}}
 	}
 	return each(v, read)
 }
@@ -44,7 +43,7 @@ func each[T any](v string, read func(string) (T, error)) ([]T, error) {
 // oneOf says whether v is the second of two words.
 func oneOf(v, first, second string) (bool, error) {
 	if v != first && v != second {
-		return false, fmt.Errorf("want %s or %s", first, second)
+		return false, want(first + " or " + second)
 	}
 	return v == second, nil
 }
@@ -54,7 +53,7 @@ func services(v string) ([]network.Service, error) {
 	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
 	said, err := each(v, func(s string) (network.Service, error) {
 		if !slices.Contains(all, network.Service(s)) {
-			return "", fmt.Errorf("want one or more of dhcp, dns, proxy, such as dns,proxy")
+			return "", want("one or more of dhcp, dns, proxy, such as dns,proxy")
 		}
 		return network.Service(s), nil
 	})
@@ -78,7 +77,7 @@ func edges(v string) (int, error) {
 func leaseTime(v string) (network.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil || d < time.Minute || d > 7*24*time.Hour {
-		return 0, fmt.Errorf("want a duration from 1m to 168h such as 1h")
+		return 0, want("a duration from 1m to 168h such as 1h")
 	}
 	return network.Duration(d), nil
 }
@@ -86,7 +85,7 @@ func leaseTime(v string) (network.Duration, error) {
 func mtu(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 576 || n > 65535 {
-		return 0, fmt.Errorf("want a number of bytes from 576 to 65535")
+		return 0, want("a number of bytes from 576 to 65535")
 	}
 	return n, nil
 }
@@ -96,7 +95,7 @@ func paused(v string) error {
 		return nil
 	}
 	if _, err := time.Parse(time.RFC3339, v); err != nil {
-		return fmt.Errorf("want true, false, or a time such as 2026-01-02T15:04:05Z")
+		return want("true, false, or a time such as 2026-01-02T15:04:05Z")
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func upstreams(v string) (*network.Upstreams, error) {
 		}
 		a, err := ipv4(s)
 		if err != nil {
-			return netip.AddrPort{}, fmt.Errorf("want none, management, or IPv4 addresses with or without a port")
+			return netip.AddrPort{}, want("none, management, or IPv4 addresses with or without a port")
 		}
 		return netip.AddrPortFrom(a, 53), nil
 	})
@@ -129,10 +128,10 @@ func nodeLabels(v string) (map[string]string, error) {
 	for part := range strings.SplitSeq(v, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(value)) > 0 {
-			return nil, fmt.Errorf("%q: want key=value such as vlan100=yes, the label that nodes have; further ones after commas", part)
+			return nil, want("labels of nodes such as vlan100=yes, separated by commas")
 		}
 		if _, twice := out[key]; twice {
-			return nil, fmt.Errorf("%s is there twice; want one value for each label", key)
+			return nil, bad(network.ListEntryRepeated, key)
 		}
 		out[key] = value
 	}

@@ -28,7 +28,7 @@ func served(name string, edges int) network.Network {
 }
 
 func problem(severity network.Severity, reason network.Reason, detail string) network.Problem {
-	return network.Problem{Reason: reason, Severity: severity, Detail: detail}
+	return network.Problem{Reason: reason, Severity: severity, Args: network.Args{"detail": detail}}
 }
 
 // TestCondition: what a reader of the HostedCluster sees first, the verdict, and what

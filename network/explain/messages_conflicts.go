@@ -12,12 +12,12 @@ func conflictsMessages() map[network.Cause]Message {
 			Fix:    "Set another CIDR for the network, or create the cluster with a host name instead.",
 		},
 		network.CIDROverlapsManagement: {
-			What:   "CIDR {cidr} of network {network} overlaps {other} in the management cluster.",
+			What:   "CIDR {cidr} of network {network} overlaps {other}.",
 			Effect: "Edges could not reach it.",
 			Fix:    "Set another CIDR for the network ({where}).",
 		},
 		network.PublishedInManagement: {
-			What:   "HyperShift publishes a service at {address}, which belongs to {other} in the management cluster.",
+			What:   "HyperShift publishes a service at {address}, which belongs to {other}.",
 			Effect: "Edges would take over the address and lose their connection to it.",
 			Fix:    "Create the cluster with another address, or with a host name.",
 		},

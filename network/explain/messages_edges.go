@@ -52,7 +52,7 @@ func edgesMessages() map[network.Cause]Message {
 			Fix:    "If only one node can run edges, set annotation edges to 1. If other nodes can, set annotation edge-node-selector.",
 		},
 		network.EdgeRolloutHeld: {
-			What: "{peer} keeps its previous version until {edge} is ready.",
+			What: "{subject} keeps its previous version until {edge} is ready.",
 			Fix:  "To replace it anyway, delete Deployment {peer}.",
 		},
 		network.PlanTooLarge: {

@@ -45,6 +45,10 @@ func servicesMessages() map[network.Cause]Message {
 			What: "{subject} is not served at {at}, because that port is reserved for DNS.",
 			Fix:  "Publish it at another port.",
 		},
+		network.BackendNameInUse: {
+			What: "{subject} is not served at {at}, because another endpoint is already named {by}.",
+			Fix:  "Give the Service another name.",
+		},
 		network.ServerNameMissing: {
 			What:   "{subject} is not served at {at}.",
 			Effect: "Connections to that port are distinguished by their TLS server name, and it has none.",
@@ -56,8 +60,8 @@ func servicesMessages() map[network.Cause]Message {
 			Fix:    "Fix the conflict that is reported for {registry}.",
 		},
 		network.LastGoodEndpoint: {
-			What:   "{object} is not found.",
-			Effect: "The last known address of {subject} is still served.",
+			What:   "The address of {subject} is currently unknown ({object}).",
+			Effect: "Its last known address is still served.",
 			Fix:    "If this persists, check {object}.",
 		},
 		network.FailoverAnnouncementIgnored: {

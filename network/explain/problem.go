@@ -7,6 +7,7 @@ package explain
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
@@ -33,11 +34,16 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Problem is the message about p.
+// Problem is the message about p. Where there is none for its cause, it is its
+// arguments in the order of their names.
 func Problem(p network.Problem) Message {
 	t, ok := messages()[p.Cause]
 	if !ok {
-		return Message{What: p.Detail}
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
+			values = append(values, p.Args[name])
+		}
+		return Message{What: strings.Join(values, " ")}
 	}
 	return t.with(p)
 }

@@ -75,7 +75,7 @@ func (v view) published(p purpose) []string {
 
 // about says whether x tells why p is missing.
 func (v view) about(x network.Problem, p purpose) bool {
-	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name) || x.Endpoint == p.endpoint
+	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name)
 }
 
 func (v view) problem(is func(network.Problem) bool) (network.Problem, bool) {
