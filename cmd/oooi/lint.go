@@ -24,18 +24,21 @@ import (
 // exitFindings is `oooi lint`'s where it has found something.
 const exitFindings = 2
 
-// A finding is one annotation that would not do what it says, and one line of
-// `oooi lint -o json`: a promise to scripts.
+// A finding is one annotation or field that would not do what it says, and one line
+// of `oooi lint -o json`: a promise to scripts.
 type finding struct {
 	File string `json:"file"`
 	// Object is "Kind namespace/name".
-	Object string         `json:"object"`
-	Key    string         `json:"key"`
-	Reason network.Reason `json:"reason"`
-	Detail string         `json:"detail"`
+	Object string `json:"object"`
+	// Key is an annotation with its prefix, or a field path such as spec.services.
+	Key      string           `json:"key"`
+	Reason   network.Reason   `json:"reason"`
+	Cause    network.Cause    `json:"cause"`
+	Severity network.Severity `json:"severity"`
+	Detail   string           `json:"detail"`
 }
 
-// String is "file: Kind namespace/name: key: words".
+// String is "file: Kind namespace/name: key: message".
 func (f finding) String() string {
 	return fmt.Sprintf("%s: %s: %s: %s", f.File, f.Object, f.Key, f.Detail)
 }
@@ -108,9 +111,23 @@ func (a annotated) String() string {
 	return a.Kind + " " + a.Metadata.Namespace + "/" + a.Metadata.Name
 }
 
-// finds is p as a finding about a.
-func (a annotated) finds(p network.Problem) finding {
-	return finding{File: a.file, Object: a.String(), Key: keyOf(p), Reason: p.Reason, Detail: explain.Problem(p).String()}
+// finds is p as a finding about key of a.
+func (a annotated) finds(p network.Problem, key string) finding {
+	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") {
+		key = settings.Prefix + key
+	}
+	return finding{File: a.file, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
+}
+
+// named says whether s has a's name, and its namespace where it says one.
+func (a annotated) named(s network.Subject) bool {
+	return a.Metadata.Name == s.Name && (s.Namespace == "" || a.Metadata.Namespace == s.Namespace)
+}
+
+// sets says whether a has the annotation key, without prefix.
+func (a annotated) sets(key string) bool {
+	_, ok := a.Metadata.Annotations[settings.Prefix+key]
+	return ok
 }
 
 func lint(stdin io.Reader, files []string) ([]finding, error) {
@@ -130,10 +147,10 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
 	}
 	var found []finding
-	said := map[string]bool{}
+	known := map[string]bool{}
 	for _, a := range all {
 		for _, p := range settings.Check(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
-			found, said[explain.Problem(p).String()] = append(found, a.finds(p)), true
+			found, known[identity(p)] = append(found, a.finds(p, bestKey(p))), true
 		}
 	}
 	clusters := dump.Clusters()
@@ -142,8 +159,8 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 			continue
 		}
 		for _, p := range planFor(o, clusters).Problems {
-			if !said[explain.Problem(p).String()] && keyOf(p) != "" {
-				found = append(found, toChange(p, o, all).finds(p))
+			if isFinding(p) && !known[identity(p)] {
+				found = append(found, toChange(p, ofCluster(o, all)))
 			}
 		}
 	}
@@ -153,60 +170,64 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 	return found, nil
 }
 
-// toChange is the object to change for p: the one that p names, else the cluster
-// where it has the annotation, else its first NodePool that has it, else the
-// cluster.
-func toChange(p network.Problem, o hcp.Objects, all []annotated) annotated {
-	key, hc := keyOf(p), o.HostedCluster
-	var cluster, pool annotated
+// isFinding says whether p is about something in the input that is refused or ignored:
+// every error that names an annotation or a field is, and every annotation without
+// effect.
+func isFinding(p network.Problem) bool {
+	ofAnnotations := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
+	return ofAnnotations || p.Blocks() && len(p.Keys) > 0
+}
+
+// bestKey is the best key of p to change, "*" where p is about all annotations.
+func bestKey(p network.Problem) string {
+	if len(p.Keys) == 0 {
+		return "*"
+	}
+	return p.Keys[0]
+}
+
+// identity is equal for one fact that was found twice.
+func identity(p network.Problem) string {
+	return fmt.Sprint(p.Cause, p.Subject.Kind, p.Subject.Name, p.Keys)
+}
+
+// ofCluster are the objects whose annotations speak of o: the HostedCluster first, its
+// NodePools, then NetworkAttachmentDefinitions and Services.
+func ofCluster(o hcp.Objects, all []annotated) []annotated {
+	hc := o.HostedCluster
+	var cluster, pools, rest []annotated
 	for _, a := range all {
-		m := a.Metadata
-		_, says := m.Annotations[key]
-		if a.is(p.Subject, hc.Namespace) || says && a.carries(p.Subject) {
-			return a
-		}
-		switch {
-		case m.Namespace != hc.Namespace:
-		case a.Kind == string(settings.OnHostedCluster) && m.Name == hc.Name:
-			cluster = a
-		case a.Kind == string(settings.OnNodePool) && a.Spec.ClusterName == hc.Name && says && pool.Kind == "":
-			pool = a
+		switch settings.Place(a.Kind) {
+		case settings.OnHostedCluster:
+			if a.Metadata.Namespace == hc.Namespace && a.Metadata.Name == hc.Name {
+				cluster = append(cluster, a)
+			}
+		case settings.OnNodePool:
+			if a.Metadata.Namespace == hc.Namespace && a.Spec.ClusterName == hc.Name {
+				pools = append(pools, a)
+			}
+		default:
+			rest = append(rest, a)
 		}
 	}
-	if _, says := cluster.Metadata.Annotations[key]; !says && pool.Kind != "" {
-		return pool
-	}
-	return cluster
+	return slices.Concat(cluster, pools, rest)
 }
 
-// is says whether a is s. What s does not say of its namespace is ns.
-func (a annotated) is(s network.Subject, ns string) bool {
-	return a.Kind == s.Kind && a.Metadata.Name == s.Name && (a.Metadata.Namespace == cmp.Or(s.Namespace, ns) || a.Kind == string(settings.OnService))
-}
-
-// carries says whether a is the NetworkAttachmentDefinition of the network s.
-func (a annotated) carries(s network.Subject) bool {
-	return s.Kind == "Network" && a.Kind == string(settings.OnNetworkAttachmentDefinition) && a.Metadata.Namespace == s.Namespace && a.Metadata.Name == s.Name
-}
-
-// keyOf is the annotation, with its prefix, that p refuses or ignores: the first of
-// its keys, and "*" for several. Empty: p is about something else, or takes nothing
-// away from what the user asked for.
-func keyOf(p network.Problem) string {
-	ofAnnotation := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
-	if !ofAnnotation && !p.Blocks() {
-		return ""
+// toChange is the finding about p: at the object that p is about, else where the best
+// of p's keys that is set is, else at the HostedCluster, the first of objects.
+func toChange(p network.Problem, objects []annotated) finding {
+	if i := slices.IndexFunc(objects, func(a annotated) bool { return a.Kind == p.Subject.Kind && a.named(p.Subject) }); i >= 0 {
+		return objects[i].finds(p, bestKey(p))
 	}
 	for _, key := range p.Keys {
-		known := slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == key || k.PerNodePool && strings.HasPrefix(key, k.Name+".") })
-		if known || ofAnnotation {
-			return settings.Prefix + key
+		for _, a := range objects {
+			onCluster := a.Kind == string(settings.OnHostedCluster) || a.Kind == string(settings.OnNodePool)
+			if a.sets(key) && (onCluster || p.Subject.Kind == "Network" && a.named(p.Subject)) {
+				return a.finds(p, key)
+			}
 		}
 	}
-	if ofAnnotation {
-		return settings.Prefix + "*"
-	}
-	return ""
+	return objects[0].finds(p, bestKey(p))
 }
 
 // annotatedIn are the objects in a file whose annotations may be ours.

@@ -93,7 +93,7 @@ func firstFix(problems network.Problems) string {
 		return ""
 	}
 	m := Problem(problems[i])
-	return fmt.Sprintf("%s: %s", problems[i].Reason, capital(cmp.Or(m.Fix, m.What)))
+	return fmt.Sprintf("%s: %s", problems[i].Reason, capital(Message{What: m.What, Fix: m.Fix}.String()))
 }
 
 func writeNetwork(w io.Writer, p Preview, n network.Network) {

@@ -91,7 +91,7 @@ func (v view) problem(is func(network.Problem) bool) (network.Problem, bool) {
 func no(p network.Problem) string {
 	m := Problem(p)
 	if p.Waits() {
-		return "NOT YET. " + capital(m.What)
+		return "NOT YET. " + capital(Message{What: m.What, Effect: m.Effect}.String())
 	}
 	return "NO. " + capital(cmp.Or(m.Fix, m.What))
 }
