@@ -93,7 +93,7 @@ func Foresee(ctx context.Context, names ...string) (Forecast, error) {
 	part := float64(len(missing)) / float64(max(len(names), 1))
 	var places []place
 	for _, p := range []place{
-		{dir: caches[0], need: part * 4}, {dir: caches[1], need: part * 6}, {dir: cacheDir(), need: part * 2}, {dir: stateRoot(), need: 2},
+		{dir: caches[0], need: part * 4}, {dir: caches[1], need: part * 6}, {dir: cacheDir(), need: part * 3}, {dir: stateRoot(), need: 3},
 	} {
 		if err := p.look(); err != nil {
 			return Forecast{}, err
