@@ -23,7 +23,7 @@ import (
 func askFirst(t *testing.T, story string) world {
 	t.Helper()
 	w, _ := served(t, story)
-	w.edges, w.Machines = nil, nil
+	w.edges, w.VMs = nil, nil
 	w = w.change(t, decide(w, testOptions, testNow))
 	w.created(0)
 	return w
@@ -81,7 +81,7 @@ func TestAddressesAreAskedForFirst(t *testing.T) {
 func TestDeletedEdgesComeBackAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
-	w.edges, w.Machines, w.last = nil, nil, plan
+	w.edges, w.VMs, w.last = nil, nil, plan
 	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}))
 	w.reports = []reported{{"clusters.vlan100", network.Report{}}}
 	g.Expect(deploys(decide(w, testOptions, testNow))).To(Equal(map[string]int{wire.NameACD: 1}), "only who asks has reported")

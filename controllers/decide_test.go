@@ -27,7 +27,7 @@ import (
 func (w *world) machineOn(n network.Network) {
 	m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: hcp.ControlPlaneNamespace(w.HostedCluster), Name: "on-" + n.Attachment.Name}}
 	m.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Attachment.String()}}}}
-	w.Machines = append(w.Machines, m)
+	w.VMs = append(w.VMs, m)
 }
 
 // annotated are w's annotations with one more of ours.
@@ -67,10 +67,10 @@ func TestAnnotationWhileMachinesRun(t *testing.T) {
 	w, plan := served(t, "lb-ip")
 	w.last = plan
 	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.77.0/24"
-	machines := w.Machines
-	w.Machines = nil
+	machines := w.VMs
+	w.VMs = nil
 	g.Expect(decide(w, testOptions, testNow).plan.Networks[0].CIDR.String()).To(Equal("192.168.77.0/24"), "nobody is on it")
-	w.Machines = machines
+	w.VMs = machines
 	w.machineOn(plan.Networks[0])
 	d := decide(w, testOptions, testNow)
 	g.Expect(d.action).To(Equal(serve))

@@ -40,7 +40,7 @@ func TestCuts(t *testing.T) {
 		"one that waits for its turn": {func(w *world, _ *Options) { old(w, first); w.set(second, stopped) }, nil},
 		"one edge instead of two":     {func(w *world, _ *Options) { w.HostedCluster.Annotations = annotated(*w, "edges", "1") }, []string{"Removing edge " + second, "Removing edge " + second2}},
 		"other addresses": {func(w *world, _ *Options) {
-			w.Machines = nil
+			w.VMs = nil
 			w.HostedCluster.Annotations = annotated(*w, "edge-addresses", "192.168.100.6,192.168.100.3,192.168.100.8,192.168.100.9")
 		}, []string{"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed."}},
 		"a port is published no more": {func(w *world, _ *Options) {
@@ -65,7 +65,7 @@ func TestCuts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w, _ := twoEdges(t)
-			w.Machines = nil
+			w.VMs = nil
 			o := testOptions
 			w.last.Networks = append([]network.Network(nil), w.last.Networks...)
 			c.change(&w, &o)

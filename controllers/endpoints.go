@@ -60,7 +60,7 @@ func (r *Reconciler) gatherEndpoints(ctx context.Context, w *world) error {
 	w.byHand = map[servicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
 		// Without the operator's own rights there is nothing to apply either.
-		if w.binding == nil || !hcp.ByHand(svc) {
+		if w.binding == nil || !hcp.HasManualEndpoints(svc) {
 			continue
 		}
 		list := &discoveryv1.EndpointSliceList{}

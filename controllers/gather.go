@@ -243,14 +243,14 @@ func (r *Reconciler) gatherAttached(ctx context.Context, o *hcp.Objects) error {
 	if err != nil {
 		return err
 	}
-	o.Machines = machines.Items
+	o.VMs = machines.Items
 	return r.gatherDefinitions(ctx, o)
 }
 
 // gatherDefinitions reads those that o's NodePools name.
 func (r *Reconciler) gatherDefinitions(ctx context.Context, o *hcp.Objects) error {
 	o.NetworkAttachmentDefinitions = nil
-	for _, a := range hcp.Definitions(*o) {
+	for _, a := range hcp.NamedNADs(*o) {
 		nad := nadv1.NetworkAttachmentDefinition{}
 		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
 		if err == nil {

@@ -31,7 +31,7 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 	if err := present(r.Client.List(ctx, all, client.UnsafeDisableDeepCopy)); err != nil {
 		return err
 	}
-	ours := hcp.Attached(w.Objects)
+	ours := hcp.AttachedNetworks(w.Objects)
 	for i := range all.Items {
 		hc := &all.Items[i]
 		if clusterName(hc) == clusterName(w.HostedCluster) || !ofOurs(hc) {
@@ -42,7 +42,7 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 			return err
 		}
 		goes := !hc.DeletionTimestamp.IsZero() || !hcp.OptedIn(hc)
-		if !goes && !meet(ours, hcp.Attached(o)) {
+		if !goes && !meet(ours, hcp.AttachedNetworks(o)) {
 			continue
 		}
 		serves, unread, err := r.servedIn(ctx, hcp.ControlPlaneNamespace(hc))
@@ -52,7 +52,7 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 		if err := r.gatherPublished(ctx, &o); err != nil {
 			return err
 		}
-		if n, ok := hcp.Other(w.Objects, o, serves); ok {
+		if n, ok := hcp.OtherCluster(w.Objects, o, serves); ok {
 			w.neighbours = append(w.neighbours, n)
 			w.unread = append(w.unread, unread...)
 		}
@@ -82,13 +82,13 @@ func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Requ
 	if err := r.gatherDefinitions(ctx, &o); err != nil {
 		return nil
 	}
-	changed := hcp.Attached(o)
+	changed := hcp.AttachedNetworks(o)
 	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
 		if c := conditionOf(hc); c != nil && c.Reason == string(network.NetworkShared) {
 			return true
 		}
 		other := hcp.Objects{HostedCluster: hc}
-		return r.gatherAttached(ctx, &other) == nil && meet(changed, hcp.Attached(other))
+		return r.gatherAttached(ctx, &other) == nil && meet(changed, hcp.AttachedNetworks(other))
 	})
 }
 

@@ -171,6 +171,6 @@ func (w world) resync(d decision) time.Duration {
 // of b's Service.
 func (w world) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {
-		return s.Name == b.Service && hcp.ByHand(s)
+		return s.Name == b.Service && hcp.HasManualEndpoints(s)
 	})
 }

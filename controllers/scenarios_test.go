@@ -40,7 +40,7 @@ func worldOf(t *testing.T, story golden.Story) world {
 	w.Partial, w.Management.PriorityClass = false, priorityClass
 	for _, other := range clusters[1:] {
 		other.Partial = false
-		if n, ok := hcp.Other(w.Objects, other, network.Plan{}); ok {
+		if n, ok := hcp.OtherCluster(w.Objects, other, network.Plan{}); ok {
 			w.neighbours = append(w.neighbours, n)
 		}
 	}

@@ -182,7 +182,7 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	var out []reconcile.Request
 	for _, req := range r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
 		named := hcp.Objects{HostedCluster: hc}
-		return r.gatherAttached(ctx, &named) == nil && slices.ContainsFunc(hcp.Definitions(named), func(a network.Attachment) bool {
+		return r.gatherAttached(ctx, &named) == nil && slices.ContainsFunc(hcp.NamedNADs(named), func(a network.Attachment) bool {
 			return a.Namespace == o.GetNamespace() && a.Name == o.GetName()
 		})
 	}) {

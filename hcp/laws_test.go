@@ -45,7 +45,7 @@ func own(o hcp.Objects) hcp.Objects {
 	o.HostedCluster = o.HostedCluster.DeepCopy()
 	o.NodePools = copies(o.NodePools, func(x *hyperv1.NodePool) hyperv1.NodePool { return *x.DeepCopy() })
 	o.NetworkAttachmentDefinitions = copies(o.NetworkAttachmentDefinitions, func(x *nadv1.NetworkAttachmentDefinition) nadv1.NetworkAttachmentDefinition { return *x.DeepCopy() })
-	o.Services, o.Routes, o.Machines = slices.Clone(o.Services), slices.Clone(o.Routes), slices.Clone(o.Machines)
+	o.Services, o.Routes, o.VMs = slices.Clone(o.Services), slices.Clone(o.Routes), slices.Clone(o.VMs)
 	return o
 }
 
@@ -312,7 +312,7 @@ func stays(o *hcp.Objects, np hyperv1.NodePool) {
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
 		m.Spec.Networks = append(m.Spec.Networks, kubevirtv1.Network{Name: n.Name, NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Name}}})
 	}
-	o.Machines = append(o.Machines, m)
+	o.VMs = append(o.VMs, m)
 }
 
 // define makes a bridge of the network's own.

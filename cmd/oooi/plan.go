@@ -127,7 +127,7 @@ func planFor(o hcp.Objects, all []hcp.Objects) planned {
 		if other.HostedCluster == o.HostedCluster {
 			continue
 		}
-		if n, ok := hcp.Other(o, other, network.Plan{}); ok {
+		if n, ok := hcp.OtherCluster(o, other, network.Plan{}); ok {
 			neighbours = append(neighbours, n)
 		}
 	}
@@ -148,11 +148,11 @@ func preview(o hcp.Objects, p planned) explain.Preview {
 	v := explain.Preview{
 		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,
 		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
-		PoolSizes: hcp.Sizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
+		PoolSizes: hcp.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
 	}
 	for _, s := range p.Request.Networks {
 		v.MaxVMs[s.Attachment.NetworkName()] = s.VMs
-		v.Sources[s.Attachment.NetworkName()] = hcp.Sources(o, s)
+		v.Sources[s.Attachment.NetworkName()] = hcp.SettingSources(o, s)
 	}
 	return v
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// KindsServed are the kinds of NetworkAttachmentDefinitions that work, as
+// SupportedKinds are the kinds of NetworkAttachmentDefinitions that work, as
 // messages name them.
-const KindsServed = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
+const SupportedKinds = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
 
-// A Definition is what is read of a NetworkAttachmentDefinition.
-type Definition struct {
+// A Object is what is read of a NetworkAttachmentDefinition.
+type Object struct {
 	Namespace, Name string
 	// ResourceName is the value of wire.AnnotationResourceName.
 	ResourceName string
@@ -42,7 +42,7 @@ type Nodes struct {
 
 // Attach is the network of d, and how an edge joins it. Where no edge can, the
 // problem says why, blocks, and the Attachment is zero.
-func Attach(d Definition, nodes Nodes) (network.Attachment, *network.Problem) {
+func Attach(d Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	plugins, conf, err := parse(d.Config)
 	if err != nil {
 		return network.Attachment{}, d.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
@@ -60,7 +60,7 @@ func Attach(d Definition, nodes Nodes) (network.Attachment, *network.Problem) {
 }
 
 // problem is one that keeps edges from joining the network of d.
-func (d Definition) problem(c network.Cause, args network.Args) *network.Problem {
+func (d Object) problem(c network.Cause, args network.Args) *network.Problem {
 	p := Problem(c, network.Attachment{Namespace: d.Namespace, Name: d.Name}, args)
 	return &p
 }
@@ -73,8 +73,8 @@ func Problem(c network.Cause, a network.Attachment, args network.Args) network.P
 	return network.NewProblem(c, network.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }
 
-// Named reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
-func Named(s, ns string) network.Attachment {
+// ParseName reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
+func ParseName(s, ns string) network.Attachment {
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok {
 		namespace, name = ns, s
@@ -82,9 +82,9 @@ func Named(s, ns string) network.Attachment {
 	return network.Attachment{Namespace: namespace, Name: name}
 }
 
-// Misnamed is the part of a's name that no NetworkAttachmentDefinition can have:
+// InvalidPart is the part of a's name that no NetworkAttachmentDefinition can have:
 // "name" or "namespace". Empty: there can be one.
-func Misnamed(a network.Attachment) string {
+func InvalidPart(a network.Attachment) string {
 	switch {
 	case strings.Contains(a.Name, "/"):
 		return "name"

@@ -28,7 +28,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Definition{Namespace: "clusters", Name: "vlan100", Config: c.config}, nad.Nodes{})
+			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config}, nad.Nodes{})
 			g.Expect(problem).To(BeNil())
 			g.Expect(a.String()).To(Equal("clusters/vlan100"))
 			g.Expect(a.Layer2).To(Equal(c.layer2))
@@ -57,7 +57,7 @@ func TestRefusedDefinitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Definition{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner}, nad.Nodes{})
+			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner}, nad.Nodes{})
 			g.Expect(a).To(BeZero())
 			g.Expect(problem).NotTo(BeNil())
 			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))

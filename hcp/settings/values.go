@@ -39,14 +39,14 @@ type Values struct {
 // Check holds the annotations of one object against the table, without a
 // cluster: values that can't be read, and keys that have no effect there.
 func Check(kind, name string, annotations map[string]string) network.Problems {
-	_, problems := Over(Values{}, Place(kind), name, annotations)
+	_, problems := Overlay(Values{}, Place(kind), name, annotations)
 	return problems
 }
 
-// Over lays the annotations of one object over base. A value that can't be read
+// Overlay lays the annotations of one object over base. A value that can't be read
 // blocks: half of what a user asked for is not what the user asked for. A value
 // for one NodePool is checked and left out; see ForNodePool.
-func Over(base Values, at Place, object string, annotations map[string]string) (Values, network.Problems) {
+func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, network.Problems) {
 	s := base
 	on := subject(at, object)
 	var problems network.Problems
@@ -78,7 +78,7 @@ func Over(base Values, at Place, object string, annotations map[string]string) (
 // ForNodePool lays over base what the HostedCluster's annotations say for the
 // NodePool by name, and over that the NodePool's own. Addresses of base are left
 // out: they are not for every network. The HostedCluster's annotations have been
-// checked by Over: what can't be read there is left out here.
+// checked by Overlay: what can't be read there is left out here.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
 	s := base
 	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
@@ -89,7 +89,7 @@ func ForNodePool(base Values, hostedCluster map[string]string, name string, own 
 			_ = s.take(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
 		}
 	}
-	return Over(s, OnNodePool, name, own)
+	return Overlay(s, OnNodePool, name, own)
 }
 
 // NodePoolOf is the NodePool that a HostedCluster's annotation is for, by its

@@ -30,7 +30,7 @@ func publications(o Objects) reachable {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	}
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
-		asked, problems := settings.Over(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
+		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocks() {
 				// It is about this Service alone, whose last places stay meanwhile.
@@ -56,10 +56,10 @@ func publications(o Objects) reachable {
 	return r
 }
 
-// ByHand says whether somebody else than Kubernetes writes who is behind svc, and
+// HasManualEndpoints says whether somebody else than Kubernetes writes who is behind svc, and
 // it is not the hosted cluster's own ingress, whose machines are reached by the
 // network itself.
-func ByHand(svc corev1.Service) bool {
+func HasManualEndpoints(svc corev1.Service) bool {
 	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, passthroughService)
 }
 

@@ -31,32 +31,32 @@ func TestOther(t *testing.T) {
 	}
 	g := NewWithT(t)
 	blue, green := two()
-	n, ok := hcp.Other(blue, green, network.Plan{})
+	n, ok := hcp.OtherCluster(blue, green, network.Plan{})
 	g.Expect(ok).To(BeTrue())
 	g.Expect(n.Name).To(Equal("clusters/green"))
 	g.Expect(n.Older).To(BeTrue())
 	g.Expect(n.Wants.Networks).To(HaveLen(1))
-	back, _ := hcp.Other(green, blue, network.Plan{})
+	back, _ := hcp.OtherCluster(green, blue, network.Plan{})
 	g.Expect(back.Older).To(BeFalse())
 
 	green.HostedCluster.CreationTimestamp = blue.HostedCluster.CreationTimestamp
-	n, _ = hcp.Other(blue, green, network.Plan{})
+	n, _ = hcp.OtherCluster(blue, green, network.Plan{})
 	g.Expect(n.Older).To(BeFalse(), "of two of one second, the first by name is the older")
 
 	green.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
-	n, ok = hcp.Other(blue, green, network.Plan{})
+	n, ok = hcp.OtherCluster(blue, green, network.Plan{})
 	g.Expect(ok).To(BeTrue(), "its machines are there all the same")
 	g.Expect(n.Wants.Networks).To(BeEmpty(), "what is refused takes nothing from others")
 
 	_, green = two()
 	green.NetworkAttachmentDefinitions = nil
-	_, ok = hcp.Other(blue, green, network.Plan{})
+	_, ok = hcp.OtherCluster(blue, green, network.Plan{})
 	g.Expect(ok).To(BeFalse(), "nothing says that the segment is one")
 	now := metav1.Now()
 	_, green = two()
-	runs, _ := hcp.Other(blue, green, network.Plan{})
+	runs, _ := hcp.OtherCluster(blue, green, network.Plan{})
 	green.HostedCluster.DeletionTimestamp, green.NodePools = &now, nil
-	n, ok = hcp.Other(blue, green, runs.Wants)
+	n, ok = hcp.OtherCluster(blue, green, runs.Wants)
 	g.Expect(ok).To(BeTrue(), "what runs is there until it is gone")
 	g.Expect(n.Wants.Networks).To(BeEmpty())
 	g.Expect(n.Serves.Networks).To(HaveLen(1))
@@ -75,7 +75,7 @@ func TestVMAddresses(t *testing.T) {
 		{InterfaceName: "br-ex", IP: "192.168.100.2"},
 	}
 	o := served(t)
-	o.Machines = []kubevirtv1.VirtualMachineInstance{vm}
+	o.VMs = []kubevirtv1.VirtualMachineInstance{vm}
 	in, _ := translated(o)
 	NewWithT(t).Expect(in.VMAddresses).To(Equal([]network.VMAddress{
 		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.20")},

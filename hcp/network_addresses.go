@@ -37,7 +37,7 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 	for i := range all {
 		s := &all[i]
 		found, _ := definition(o, s.Attachment)
-		said, ps := settings.Over(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
+		said, ps := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
 		for _, p := range ps {
 			problems = append(problems, leftOut(s.NetworkRequest, p))
 		}

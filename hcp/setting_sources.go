@@ -14,7 +14,7 @@ import (
 // Sources names, for each setting of s that is not a default, where a user set it:
 // "lease-time" -> "annotation lease-time on NodePool workers". Keys are annotation
 // keys without prefix.
-func Sources(o Objects, s network.NetworkRequest) map[string]string {
+func SettingSources(o Objects, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
 	for key, given := range givenTo(s) {
 		if from := source(o, s, key); given && from != "" {

@@ -29,7 +29,7 @@ func TestStories(t *testing.T) {
 			story.Check(t, "facts.json", indented(t, facts))
 			var others []byte
 			for _, other := range clusters[1:] {
-				if n, ok := hcp.Other(clusters[0], other, network.Plan{}); ok {
+				if n, ok := hcp.OtherCluster(clusters[0], other, network.Plan{}); ok {
 					others = indented(t, []network.OtherCluster{n})
 				}
 			}

@@ -66,8 +66,8 @@ func TestMultusIsolation(t *testing.T) {
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = c.namespace + "/vlan100"
 			o.NetworkAttachmentDefinitions[0].Namespace = c.namespace
 			if !c.running {
-				for i := range o.Machines {
-					o.Machines[i].Status.Interfaces = nil
+				for i := range o.VMs {
+					o.VMs[i].Status.Interfaces = nil
 				}
 			}
 			intent, problems := translated(o)

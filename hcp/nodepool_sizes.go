@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Sizes are the largest sizes of o's NodePools by name, without what an update
+// NodePoolSizes are the largest sizes of o's NodePools by name, without what an update
 // adds for a while.
-func Sizes(o Objects) map[string]int {
+func NodePoolSizes(o Objects) map[string]int {
 	out := map[string]int{}
 	for _, np := range o.NodePools {
 		out[np.Name] = size(np)

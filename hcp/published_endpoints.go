@@ -20,14 +20,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -255,42 +253,6 @@ func loadBalancerAddress(svc corev1.Service) string {
 	return cmp.Or(name, four, six)
 }
 
-// routeEndpoints are the passthrough Routes that no published service has, as
-// HyperShift may add more.
-func routeEndpoints(o Objects, r *reachable) {
-	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
-	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
-		known := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
-			return e.Name == route.Name || slices.Contains(e.Hosts, route.Spec.Host)
-		})
-		if known || !forMachines(route) {
-			continue
-		}
-		e := dialledAt(route.Spec.Host, 443, network.MatchServerName)
-		e.Name = route.Name
-		if len(e.Hosts) == 0 {
-			r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
-			continue
-		}
-		b, problem := backend(o, route.Spec.To.Name, route.Spec.Port)
-		e.Backend = b
-		r.add(e, problem)
-	}
-}
-
-// forMachines says whether a Route is one that machines may dial: passthrough,
-// for one exact host, not HyperShift's internal one, and not one of the four
-// services, which are read by their strategy.
-func forMachines(r routev1.Route) bool {
-	if r.Spec.Host == "" || r.Spec.TLS == nil || r.Spec.TLS.Termination != routev1.TLSTerminationPassthrough {
-		return false
-	}
-	if r.Spec.WildcardPolicy == routev1.WildcardPolicySubdomain || r.Labels["hypershift.openshift.io/internal-route"] == "true" {
-		return false
-	}
-	return !slices.Contains([]string{"kube-apiserver", "ignition-server", "konnectivity-server", "oauth"}, r.Name)
-}
-
 // dialledAt is an endpoint at a name or a bare IPv4 address. An IPv6 address
 // gives neither.
 func dialledAt(host string, port uint16, m network.Match) network.Endpoint {
@@ -314,53 +276,6 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 		return "", 0, false
 	}
 	return strings.Trim(s[:i], "[]"), port, true
-}
-
-func service(o Objects, name string) (corev1.Service, bool) {
-	for _, s := range o.Services {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return corev1.Service{}, false
-}
-
-// backend is the port of a Service that a Route names, or its first: HyperShift's
-// own Routes name none.
-func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
-	object := "Service " + name
-	svc, ok := service(o, name)
-	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, problemOf(network.EndpointServiceMissing, network.Args{"object": object})
-	}
-	i := 0
-	if port != nil {
-		i = slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return routedTo(p, port.TargetPort) })
-	}
-	if i < 0 {
-		return network.Backend{}, problemOf(network.EndpointPortMissing, network.Args{"object": object, "port": port.TargetPort.String()})
-	}
-	return backendAt(svc, svc.Spec.Ports[i]), nil
-}
-
-// routedTo says whether a Route's target port is p: as OpenShift's router has
-// it, p's name or the number that its pods listen on.
-func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
-	if target.Type == intstr.String {
-		return p.Name == target.StrVal
-	}
-	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
-}
-
-// backendAt is one port of svc.
-func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
-	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: uint16(port.Port), PortName: port.Name}
-	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
-		if a := parsed(ip); a.Is4() && !b.ClusterIP.IsValid() {
-			b.ClusterIP = a
-		}
-	}
-	return b
 }
 
 // problemOf is a problem whose subject is the endpoint to which it is added.

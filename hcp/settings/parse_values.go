@@ -22,7 +22,7 @@ const longestList = 64
 // few reads a list of at most longestList entries.
 func few[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if n := strings.Count(v, ",") + 1; n > longestList {
-		return nil, Mistake{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(longestList)}}
+		return nil, ValueError{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(longestList)}}
 	}
 	return each(v, read)
 }

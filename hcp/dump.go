@@ -132,7 +132,7 @@ func (d *Dump) Clusters() []Objects {
 			NetworkAttachmentDefinitions: d.nads,
 			Routes:                       keep(d.routes, func(r *routev1.Route) bool { return r.Namespace == ns }),
 			Services:                     keep(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
-			Machines:                     keep(d.machines, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
+			VMs:                          keep(d.machines, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
 			Nodes:                        d.nodes,
 			Partial:                      true,
 		})

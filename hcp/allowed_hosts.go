@@ -115,7 +115,7 @@ func byServerName(registry string) (h settings.HostPort, why network.Cause) {
 		return h, network.RegistryIsPlainHTTP
 	}
 	h, err = settings.ExternalHost(registry)
-	if m := (settings.Mistake{}); errors.As(err, &m) && m.Cause == network.HostInManagementCluster {
+	if m := (settings.ValueError{}); errors.As(err, &m) && m.Cause == network.HostInManagementCluster {
 		return h, network.RegistryInManagementCluster
 	}
 	if err != nil {

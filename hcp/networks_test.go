@@ -24,16 +24,16 @@ func TestWantedWhileAMachineUsesIt(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	wanted := func() []string { in, _ := translated(o); return in.Wanted }
-	g.Expect(o.Machines).NotTo(BeEmpty())
+	g.Expect(o.VMs).NotTo(BeEmpty())
 	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan200"}}
 	g.Expect(wanted()).To(Equal([]string{"clusters.vlan100", "clusters.vlan200"}))
 
-	o.Machines = nil
+	o.VMs = nil
 	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}))
 
-	o.Machines = []kubevirtv1.VirtualMachineInstance{{}}
-	o.Machines[0].Namespace = "clusters-blue"
-	o.Machines[0].Spec.Networks = []kubevirtv1.Network{{NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "bare"}}}, *kubevirtv1.DefaultPodNetwork()}
+	o.VMs = []kubevirtv1.VirtualMachineInstance{{}}
+	o.VMs[0].Namespace = "clusters-blue"
+	o.VMs[0].Spec.Networks = []kubevirtv1.Network{{NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "bare"}}}, *kubevirtv1.DefaultPodNetwork()}
 	g.Expect(wanted()).To(ContainElement("clusters-blue.bare"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"

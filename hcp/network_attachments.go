@@ -21,7 +21,7 @@ import (
 // leaves the network out.
 func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, network.Problems) {
 	a, pools := seg.Attachment, strings.Join(seg.NodePools, ", ")
-	if part := nad.Misnamed(a); part != "" {
+	if part := nad.InvalidPart(a); part != "" {
 		return network.Attachment{}, network.Problems{unserved(seg, network.NADNameInvalid, network.Args{"part": part,
 			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
@@ -34,7 +34,7 @@ func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, netw
 		return a, append(said, nad.Problem(network.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, network.Problems{unserved(seg, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.KindsServed})}
+		return network.Attachment{}, network.Problems{unserved(seg, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
 	}
 	a, problem := nad.Attach(read(found), nodesForEdges(o))
 	if problem != nil {
@@ -57,8 +57,8 @@ func leftOut(seg network.NetworkRequest, p network.Problem) network.Problem {
 }
 
 // read is what package nad needs of a NetworkAttachmentDefinition.
-func read(n nadv1.NetworkAttachmentDefinition) nad.Definition {
-	d := nad.Definition{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
+func read(n nadv1.NetworkAttachmentDefinition) nad.Object {
+	d := nad.Object{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
 	for _, owner := range n.OwnerReferences {
 		if owner.Kind == "ClusterUserDefinedNetwork" || owner.Kind == "UserDefinedNetwork" {
 			d.UserDefined = nad.Owner{Kind: owner.Kind, Name: owner.Name}
@@ -106,8 +106,8 @@ func forwardByDefault(o Objects) bool {
 // the network shows that Multus does not.
 func isolated(o Objects, seg network.NetworkRequest) (ps network.Problems, forbidden bool) {
 	a, own := seg.Attachment, ControlPlaneNamespace(o.HostedCluster)
-	allowed := nad.Allowed(own)
-	if slices.Contains(allowed, a.Namespace) || runsOn(o.Machines, a) {
+	allowed := nad.AllowedNamespaces(own)
+	if slices.Contains(allowed, a.Namespace) || runsOn(o.VMs, a) {
 		return nil, false
 	}
 	args := network.Args{"namespace": own, "nodePools": strings.Join(seg.NodePools, ", ")}
@@ -123,7 +123,7 @@ func runsOn(machines []kubevirtv1.VirtualMachineInstance, a network.Attachment) 
 	return slices.ContainsFunc(machines, func(m kubevirtv1.VirtualMachineInstance) bool {
 		return slices.ContainsFunc(m.Spec.Networks, func(n kubevirtv1.Network) bool {
 			has := slices.ContainsFunc(m.Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name == n.Name })
-			return has && n.Multus != nil && nad.Named(n.Multus.NetworkName, m.Namespace) == a
+			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, m.Namespace) == a
 		})
 	})
 }
@@ -137,9 +137,9 @@ func definition(o Objects, a network.Attachment) (nadv1.NetworkAttachmentDefinit
 	return nadv1.NetworkAttachmentDefinition{}, false
 }
 
-// Definitions are the NetworkAttachmentDefinitions that o's NodePools name,
+// NamedNADs are the NetworkAttachmentDefinitions that o's NodePools name,
 // sorted: what a caller must read for Translate.
-func Definitions(o Objects) []network.Attachment {
+func NamedNADs(o Objects) []network.Attachment {
 	seen := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {
 		for _, a := range attachments(o.HostedCluster, np) {

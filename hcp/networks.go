@@ -1,6 +1,7 @@
 // This file decides which layer-2 segments a cluster's machines sit on, and
 // which of them machines boot by. What addresses there are on them is decided in
-// ranges.go, what a NetworkAttachmentDefinition means in attachment.go.
+// network_addresses.go, what a NetworkAttachmentDefinition means in
+// network_attachments.go.
 
 package hcp
 
@@ -115,7 +116,7 @@ func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	}
 	var out []network.Attachment
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
-		out = append(out, nad.Named(n.Name, ControlPlaneNamespace(hc)))
+		out = append(out, nad.ParseName(n.Name, ControlPlaneNamespace(hc)))
 	}
 	return out
 }
@@ -205,7 +206,7 @@ func noSegment(o Objects, base settings.Values, found int) network.Problems {
 // NodePool has moved on.
 func wanted(o Objects) []string {
 	asked := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
-	return networkNames(slices.DeleteFunc(append(Definitions(o), ofMachines(o)...), func(a network.Attachment) bool {
+	return networkNames(slices.DeleteFunc(append(NamedNADs(o), ofMachines(o)...), func(a network.Attachment) bool {
 		return asked != "auto" && asked != a.String()
 	}))
 }

@@ -16,7 +16,7 @@ func cidr(v string) (netip.Prefix, error) {
 		return netip.Prefix{}, want("an IPv4 network such as 192.168.100.0/24")
 	}
 	if p != p.Masked() {
-		return netip.Prefix{}, Mistake{network.CIDRHasHostBits, network.Args{"value": v, "want": p.Masked().String()}}
+		return netip.Prefix{}, ValueError{network.CIDRHasHostBits, network.Args{"value": v, "want": p.Masked().String()}}
 	}
 	return p, nil
 }
@@ -61,7 +61,7 @@ func addressList(v string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for a := r.First; r.Contains(a); a = a.Next() {
 		if out = append(out, a); len(out) > 16 {
-			return nil, Mistake{network.RangeTooLong, network.Args{"value": v, "most": "16"}}
+			return nil, ValueError{network.RangeTooLong, network.Args{"value": v, "most": "16"}}
 		}
 	}
 	return out, nil

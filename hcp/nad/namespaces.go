@@ -9,6 +9,6 @@ func globalNamespaces() []string {
 	return []string{"default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv"}
 }
 
-// Allowed are the namespaces whose definitions VMs in the namespace own may use
+// AllowedNamespaces are the namespaces whose definitions VMs in the namespace own may use
 // where Multus isolates namespaces.
-func Allowed(own string) []string { return append([]string{own}, globalNamespaces()...) }
+func AllowedNamespaces(own string) []string { return append([]string{own}, globalNamespaces()...) }

@@ -19,7 +19,7 @@ const (
 )
 
 // unfit is why the network of d can't be served, or nil.
-func unfit(d Definition, nodes Nodes, plugins []map[string]any) *network.Problem {
+func unfit(d Object, nodes Nodes, plugins []map[string]any) *network.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
@@ -30,7 +30,7 @@ func unfit(d Definition, nodes Nodes, plugins []map[string]any) *network.Problem
 			return p
 		}
 	default:
-		return d.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": KindsServed})
+		return d.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": SupportedKinds})
 	}
 	for _, p := range plugins {
 		if gives, ok := ipam(p); ok {
@@ -54,7 +54,7 @@ func ipam(plugin map[string]any) (string, bool) {
 }
 
 // unfitOVN is why an OVN network can't be served, or nil.
-func unfitOVN(d Definition, plugin map[string]any) *network.Problem {
+func unfitOVN(d Object, plugin map[string]any) *network.Problem {
 	if text(plugin["role"]) == "primary" {
 		return d.problem(network.OVNPrimaryNetwork, nil)
 	}
@@ -73,7 +73,7 @@ func unfitOVN(d Definition, plugin map[string]any) *network.Problem {
 }
 
 // unfitSRIOV is why no edge could get a virtual function, or nil.
-func unfitSRIOV(d Definition, nodes Nodes) *network.Problem {
+func unfitSRIOV(d Object, nodes Nodes) *network.Problem {
 	switch {
 	case d.ResourceName == "":
 		return d.problem(network.SRIOVResourceMissing, network.Args{"annotation": wire.AnnotationResourceName})

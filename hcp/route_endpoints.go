@@ -1,0 +1,48 @@
+// This file decides which further passthrough Routes VMs can reach.
+
+package hcp
+
+import (
+	"slices"
+	"strings"
+
+	routev1 "github.com/openshift/api/route/v1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// routeEndpoints are the passthrough Routes that no published service has, as
+// HyperShift may add more.
+func routeEndpoints(o Objects, r *reachable) {
+	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
+	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
+		known := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
+			return e.Name == route.Name || slices.Contains(e.Hosts, route.Spec.Host)
+		})
+		if known || !forMachines(route) {
+			continue
+		}
+		e := dialledAt(route.Spec.Host, 443, network.MatchServerName)
+		e.Name = route.Name
+		if len(e.Hosts) == 0 {
+			r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
+			continue
+		}
+		b, problem := backend(o, route.Spec.To.Name, route.Spec.Port)
+		e.Backend = b
+		r.add(e, problem)
+	}
+}
+
+// forMachines says whether a Route is one that machines may dial: passthrough,
+// for one exact host, not HyperShift's internal one, and not one of the four
+// services, which are read by their strategy.
+func forMachines(r routev1.Route) bool {
+	if r.Spec.Host == "" || r.Spec.TLS == nil || r.Spec.TLS.Termination != routev1.TLSTerminationPassthrough {
+		return false
+	}
+	if r.Spec.WildcardPolicy == routev1.WildcardPolicySubdomain || r.Labels["hypershift.openshift.io/internal-route"] == "true" {
+		return false
+	}
+	return !slices.Contains([]string{"kube-apiserver", "ignition-server", "konnectivity-server", "oauth"}, r.Name)
+}

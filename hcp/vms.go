@@ -1,0 +1,54 @@
+// This file reads which networks the VMs of a hosted cluster are attached to, and
+// which addresses they have there.
+
+package hcp
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
+)
+
+// ofMachines are the segments that o's machines are on.
+func ofMachines(o Objects) []network.Attachment {
+	var out []network.Attachment
+	for _, m := range o.VMs {
+		for _, n := range m.Spec.Networks {
+			if n.Multus != nil {
+				out = append(out, nad.ParseName(n.Multus.NetworkName, m.Namespace))
+			}
+		}
+	}
+	return out
+}
+
+// vmAddresses are the addresses that o's machines have on segments, as KubeVirt
+// reports them. What only the guest's own agent names is not believed: it has no
+// interface of the machine's.
+func vmAddresses(o Objects) []network.VMAddress {
+	var out []network.VMAddress
+	for _, m := range o.VMs {
+		on := map[string]string{}
+		for _, n := range m.Spec.Networks {
+			if n.Multus != nil {
+				on[n.Name] = nad.ParseName(n.Multus.NetworkName, m.Namespace).NetworkName()
+			}
+		}
+		for _, i := range m.Status.Interfaces {
+			name, known := on[i.Name]
+			for _, a := range append([]string{i.IP}, i.IPs...) {
+				h := network.VMAddress{VM: m.Name, Network: name, Address: parsed(a)}
+				if known && h.Address.Is4() && !slices.Contains(out, h) {
+					out = append(out, h)
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b network.VMAddress) int {
+		return cmp.Or(strings.Compare(a.VM, b.VM), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
+	})
+	return out
+}
