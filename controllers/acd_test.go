@@ -209,7 +209,7 @@ func TestTakenAddress(t *testing.T) {
 		w.HostedCluster.Annotations = annotated(w, "edge-addresses", "192.168.100.6-192.168.100.9")
 		d := decide(w, testOptions, testNow)
 		n := d.plan.Networks[slices.IndexFunc(d.plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
-		g.Expect(n.NextHop.String()).To(Equal("192.168.100.6"), "%v", d.problems)
+		g.Expect(n.NextHopVIP.String()).To(Equal("192.168.100.6"), "%v", d.problems)
 		g.Expect(said(d)).To(BeFalse(), "who asks has yet to answer")
 	})
 	t.Run("told by nobody who asks now", func(t *testing.T) {

@@ -36,8 +36,8 @@ type decision struct {
 	action   action
 	plan     network.Plan
 	problems network.Problems
-	// neighbours are on a network with the cluster.
-	neighbours []network.OtherCluster
+	// others are on a network with the cluster.
+	others []network.OtherCluster
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured
 	// rollouts say what happens to the edges of each network.
@@ -69,14 +69,14 @@ func decide(w world, o Options, now time.Time) decision {
 	}
 	request, facts := hcp.Translate(w.Objects)
 	facts.Problems = slices.Concat(w.unread, facts.Problems)
-	derived := network.Derive(request, facts, w.inForce(now), w.neighbours)
+	derived := network.Derive(request, facts, w.inForce(now), w.others)
 	further := tooLarge(derived.Draft())
 	if !w.hasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
 		further = append(network.Problems{network.NewProblem(network.ControlPlaneMissing, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
 			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)})}, further...)
 	}
 	derived = derived.With(further...)
-	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, neighbours: w.neighbours, again: resyncReady}
+	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, others: w.others, again: resyncReady}
 	plan, ok := derived.Plan()
 	if !ok || !servable(d.problems) {
 		return d

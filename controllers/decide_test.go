@@ -55,7 +55,7 @@ func TestDeletedNodePoolMovesNobody(t *testing.T) {
 			g.Expect(d.plan.Networks).To(HaveLen(len(plan.Networks)))
 			for i, n := range d.plan.Networks {
 				was := plan.Networks[i]
-				g.Expect([]any{n.Name, n.CIDR, n.NextHop, n.ServiceAddress, n.Edges}).To(Equal([]any{was.Name, was.CIDR, was.NextHop, was.ServiceAddress, was.Edges}))
+				g.Expect([]any{n.Name, n.CIDR, n.NextHopVIP, n.ServiceVIP, n.Edges}).To(Equal([]any{was.Name, was.CIDR, was.NextHopVIP, was.ServiceVIP, was.Edges}))
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		out = append(out, object(w, policy))
 	}
 	for i, n := range plan.Networks {
-		if n.Attachment.SiblingConfig != "" {
+		if n.Attachment.EdgeNADConfig != "" {
 			out = append(out, sibling(w, n, ns))
 		}
 		out = append(out, rollouts[i].objects(w, n, ns)...)
@@ -63,7 +63,7 @@ func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApply
 // sibling is the edge NAD: edges join n with addresses through it. VMs use the
 // original NAD.
 func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.SiblingConfig}}}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.EdgeNADConfig}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
 	u.SetName(wire.EdgeNADName(n))

@@ -98,9 +98,9 @@ func podAnnotations(networks, container string) map[string]string {
 // the device's first one where arp_announce is above 0, so that is the next hop:
 // then claims work. Where OVN gives addresses, the first is the one it routes by.
 func heldBy(n network.Network, e network.Edge) []netip.Prefix {
-	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHop)
-	held := []netip.Prefix{hop, own, single(n.ServiceAddress)}
-	if n.Attachment.SiblingConfig == "" {
+	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
+	held := []netip.Prefix{hop, own, single(n.ServiceVIP)}
+	if n.Attachment.EdgeNADConfig == "" {
 		held[0], held[1] = own, hop
 	}
 	for _, a := range n.PublishedAddresses {
@@ -120,7 +120,7 @@ func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 		Interface string         `json:"interface"`
 	}
 	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held}
-	if n.Attachment.SiblingConfig == "" {
+	if n.Attachment.EdgeNADConfig == "" {
 		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
 	}
 	return string(encoded([]selection{s}))

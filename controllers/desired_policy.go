@@ -164,7 +164,7 @@ func toOutside(plan network.Plan) []*egressRule {
 		places, nodes = append(places, n.ReservedDestinations...), append(nodes, n.ReservedNodes...)
 		for _, b := range n.Backends {
 			switch {
-			case b.Kind != network.BackendOutside:
+			case b.Kind != network.BackendExternal:
 			case b.HTTPProxy != "":
 				proxies[b.HTTPProxy] = true
 			case network.NodesOwn(b.Port):

@@ -134,7 +134,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
 		g := NewWithT(t)
 		w, plan := served(t, "lb-name")
-		plan.Networks[0].Attachment.SiblingConfig = ""
+		plan.Networks[0].Attachment.EdgeNADConfig = ""
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
 		g.Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement("NetworkAttachmentDefinition"))
@@ -169,7 +169,7 @@ func TestWhatMakesAnEdgeAnew(t *testing.T) {
 			p.Networks[0].PublishedAddresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
 		}, true},
 		"the next hop": {func(_ *world, p *network.Plan, _ *Options) {
-			p.Networks[0].NextHop = netip.MustParseAddr("192.168.100.9")
+			p.Networks[0].NextHopVIP = netip.MustParseAddr("192.168.100.9")
 		}, true},
 		"our image":     {func(_ *world, _ *network.Plan, o *Options) { o.Image += "2" }, true},
 		"Envoy's image": {func(_ *world, _ *network.Plan, o *Options) { o.EnvoyImage += "2" }, true},

@@ -45,7 +45,7 @@ func TestCuts(t *testing.T) {
 		}, []string{"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed."}},
 		"a port is published no more": {func(w *world, _ *Options) {
 			n := &w.last.Networks[0]
-			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: n.ServiceAddress, Port: 8443, Default: "git:443"})
+			n.Listeners = append(n.Listeners[:len(n.Listeners):len(n.Listeners)], network.Listener{Address: n.ServiceVIP, Port: 8443, Default: "git:443"})
 		}, []string{"Network clusters/vlan100 no longer answers at 192.168.100.3:8443."}},
 		"an address is published no more": {func(w *world, _ *Options) {
 			n := &w.last.Networks[0]

@@ -72,8 +72,8 @@ type world struct {
 	last network.Plan
 	// unread are problems: plans in force that cannot be read, here or at a neighbor.
 	unread network.Problems
-	// neighbours are the other hosted clusters on its segments, by name.
-	neighbours []network.OtherCluster
+	// others are the other hosted clusters on its segments, by name.
+	others []network.OtherCluster
 	// apiServers are the addresses behind the management cluster's own API. Empty
 	// where they are not known.
 	apiServers []netip.AddrPort

@@ -53,11 +53,11 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 			return err
 		}
 		if n, ok := hcp.OtherCluster(w.Objects, o, serves); ok {
-			w.neighbours = append(w.neighbours, n)
+			w.others = append(w.others, n)
 			w.unread = append(w.unread, unread...)
 		}
 	}
-	slices.SortFunc(w.neighbours, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.others, func(a, b network.OtherCluster) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
 
@@ -149,7 +149,7 @@ func neighborStatusOf(o client.Object) neighborStatus {
 	return s
 }
 
-// planChanged makes neighbours of hc look again: its plan in force is another one.
+// planChanged makes others of hc look again: its plan in force is another one.
 func (r *Reconciler) planChanged(ctx context.Context, hc *hyperv1.HostedCluster) {
 	if r.plans == nil {
 		return

@@ -118,7 +118,7 @@ func needed(w world, plan network.Plan) []connection {
 				p := svc.Spec.Ports[slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == int32(b.Port) })]
 				pod, port := behindService(svc, p)
 				out = append(out, connection{b.Name, pod, corev1.ProtocolTCP, port})
-			case network.BackendOutside:
+			case network.BackendExternal:
 				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)},
 					connection{b.Name + " behind the management cluster's own load balancer", router, corev1.ProtocolTCP, int32(b.Port)})
 			}

@@ -54,7 +54,7 @@ func verdictOf(w world, d decision, o outcome) verdict {
 	running := slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge })
 	s := explain.Status{
 		Plan: d.plan, Problems: problems, Applied: d.action == serve, Running: running,
-		ReadyEdges: map[string]int{}, Neighbours: d.neighbours, Settings: Settings(w.Objects),
+		ReadyEdges: map[string]int{}, OtherClusters: d.others, Settings: Settings(w.Objects),
 	}
 	for _, n := range d.plan.Networks {
 		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))

@@ -41,7 +41,7 @@ func worldOf(t *testing.T, story golden.Story) world {
 	for _, other := range clusters[1:] {
 		other.Partial = false
 		if n, ok := hcp.OtherCluster(w.Objects, other, network.Plan{}); ok {
-			w.neighbours = append(w.neighbours, n)
+			w.others = append(w.others, n)
 		}
 	}
 	ns := hcp.ControlPlaneNamespace(w.HostedCluster)

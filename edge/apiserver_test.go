@@ -160,7 +160,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 
 func lease(address, mac string, expires time.Duration) network.Lease {
 	return network.Lease{
-		Address: netip.MustParseAddr(address), MAC: mac, Machine: "blue-1",
+		Address: netip.MustParseAddr(address), MAC: mac, VM: "blue-1",
 		Expires: time.Now().Add(expires).UTC().Truncate(time.Second),
 	}
 }

@@ -84,7 +84,7 @@ func (b *Backends) Follow(ctx context.Context, n network.Network) {
 	var names []string
 	for _, x := range n.Backends {
 		switch {
-		case x.Kind == network.BackendOutside:
+		case x.Kind == network.BackendExternal:
 			if host, _, ok := target(x); ok {
 				names = append(names, host)
 			}
@@ -129,12 +129,12 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 		return nil
 	}
 	var own []netip.Addr
-	if x.Kind == network.BackendOutside {
+	if x.Kind == network.BackendExternal {
 		own = ownAddresses()
 	}
 	out := []netip.AddrPort{}
 	for _, a := range found {
-		if x.Kind == network.BackendMachines && b.isMachines(a.Addr()) || x.Kind == network.BackendOutside && b.isOutside(x, own, a.Addr()) {
+		if x.Kind == network.BackendVMs && b.isMachines(a.Addr()) || x.Kind == network.BackendExternal && b.isOutside(x, own, a.Addr()) {
 			out = append(out, a)
 		}
 	}
@@ -145,7 +145,7 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 // found is who is said to stand behind x, nil where that has not been seen.
 func (b *Backends) found(x network.Backend) []netip.AddrPort {
 	switch {
-	case x.Kind == network.BackendOutside:
+	case x.Kind == network.BackendExternal:
 		host, port, ok := target(x)
 		all, _ := b.hosts.addresses(host)
 		if !ok || all == nil {
@@ -168,7 +168,7 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 
 // byLease says that x is every machine of the network.
 func byLease(x network.Backend) bool {
-	return x.Kind == network.BackendMachines && x.Service == ""
+	return x.Kind == network.BackendVMs && x.Service == ""
 }
 
 // inUse are the addresses of machines: by a lease that has not expired, whose MAC
@@ -238,7 +238,7 @@ func (b *Backends) Seen(ctx context.Context) bool {
 		for _, x := range b.network.Backends {
 			tried := b.kube == nil || b.pods.seen()
 			switch {
-			case x.Kind == network.BackendOutside:
+			case x.Kind == network.BackendExternal:
 				host, _, ok := target(x)
 				_, tried = b.hosts.addresses(host)
 				tried = tried || !ok

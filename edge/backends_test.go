@@ -30,8 +30,8 @@ import (
 )
 
 var (
-	images   = network.Backend{Kind: network.BackendOutside, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
-	machines = network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}
+	images   = network.Backend{Kind: network.BackendExternal, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
+	machines = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
 )
 
 // imagesName is asked for as it stands, without search domains.
@@ -255,7 +255,7 @@ func testBackends(t *testing.T, c cluster) {
 	file := filepath.Join(t.TempDir(), "backends.json")
 	b, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, file, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	passthrough := network.Backend{Kind: network.BackendMachines, Name: "default-ingress-passthrough:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https"}
+	passthrough := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https"}
 	api := network.Backend{Name: "absent:6443", Service: "absent", Port: 6443}
 	n := behind(machines, passthrough, api)
 	b.Follow(t.Context(), n)
@@ -272,7 +272,7 @@ func testBackends(t *testing.T, c cluster) {
 		}}}},
 		Status: kubevirtv1.VirtualMachineInstanceStatus{Interfaces: []kubevirtv1.VirtualMachineInstanceNetworkInterface{
 			{Name: "b", MAC: "02:00:00:00:01:02", IP: "192.168.100.150"},
-			{Name: "c", MAC: "02:00:00:00:01:03", IP: n.ServiceAddress.String()},
+			{Name: "c", MAC: "02:00:00:00:01:03", IP: n.ServiceVIP.String()},
 		}},
 	}
 	c.apply(t, vmi)
@@ -298,7 +298,7 @@ func testBackends(t *testing.T, c cluster) {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.168.100.101"}}, {Addresses: []string{"10.128.0.9"}},
-			{Addresses: []string{n.ServiceAddress.String()}}, {Addresses: []string{"192.168.100.255"}}},
+			{Addresses: []string{n.ServiceVIP.String()}}, {Addresses: []string{"192.168.100.255"}}},
 	})
 	want := addrPorts("192.168.100.101:31443")
 	g.Eventually(at(passthrough), "10s").Should(Equal(want), "only machines on the network")

@@ -27,7 +27,7 @@ func leaseObject(name string, l network.Lease, now time.Time) *coordinationv1.Le
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        wire.LeaseName(name, l.Address),
 			Labels:      wire.LeaseLabels(name),
-			Annotations: map[string]string{wire.AnnotationMAC: l.MAC, wire.AnnotationMachine: l.Machine},
+			Annotations: map[string]string{wire.AnnotationMAC: l.MAC, wire.AnnotationVM: l.VM},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
 	}
@@ -44,7 +44,7 @@ func readLease(o *coordinationv1.Lease) (network.Lease, error) {
 		return network.Lease{Address: a, Expires: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, nil
 	}
 	l := network.Lease{
-		Address: a, MAC: *o.Spec.HolderIdentity, Machine: o.Annotations[wire.AnnotationMachine],
+		Address: a, MAC: *o.Spec.HolderIdentity, VM: o.Annotations[wire.AnnotationVM],
 		Expires: o.Spec.RenewTime.Add(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second).UTC().Truncate(time.Second),
 	}
 	if l.MAC == nobody {

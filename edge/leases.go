@@ -119,7 +119,7 @@ func (s *Leases) All() []network.Lease {
 // has not expired. Empty: none does.
 func (s *Leases) VMAt(a netip.Addr) string {
 	if l, ok := s.At(a); ok && l.Held(time.Now()) {
-		return l.Machine
+		return l.VM
 	}
 	return ""
 }

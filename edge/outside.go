@@ -196,7 +196,7 @@ func inside(n network.Network, a netip.Addr, port uint16) bool {
 
 // holds says whether edges of n hold a, or may come to.
 func holds(n network.Network, a netip.Addr) bool {
-	if a == n.NextHop || a == n.ServiceAddress || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
+	if a == n.NextHopVIP || a == n.ServiceVIP || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
 		return true
 	}
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })

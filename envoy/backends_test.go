@@ -23,8 +23,8 @@ const (
 )
 
 var (
-	images   = network.Backend{Kind: network.BackendOutside, Name: imageHost + ":443", Host: imageHost, Port: 443}
-	machines = network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}
+	images   = network.Backend{Kind: network.BackendExternal, Name: imageHost + ":443", Host: imageHost, Port: 443}
+	machines = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
 )
 
 // with is blue with one more name on 443.
@@ -71,7 +71,7 @@ func TestEachKindIsDialledByItsDevice(t *testing.T) {
 		r := NewResources(network.Network{Backends: []network.Backend{c.backend}}, options(), nil)
 		cluster := r.Clusters[clusterName(c.backend)]
 		g.Expect(string(cluster.UpstreamBindConfig.SocketOptions[0].GetBufValue())).To(Equal(c.device+"\x00"), c.backend.Name)
-		g.Expect(len(cluster.HealthChecks) > 0).To(Equal(c.backend.Kind == network.BackendMachines), c.backend.Name)
+		g.Expect(len(cluster.HealthChecks) > 0).To(Equal(c.backend.Kind == network.BackendVMs), c.backend.Name)
 	}
 }
 

@@ -57,9 +57,9 @@ func clusterName(b network.Backend) string {
 func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {
-	case network.BackendMachines:
+	case network.BackendVMs:
 		device = o.Device
-	case network.BackendOutside:
+	case network.BackendExternal:
 		connections = externalConnections
 	}
 	out := &clusterv3.Cluster{
@@ -82,7 +82,7 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	if device != "" {
 		out.UpstreamBindConfig = &corev3.BindConfig{SocketOptions: boundTo(device)}
 	}
-	if b.Kind == network.BackendMachines {
+	if b.Kind == network.BackendVMs {
 		checkHealth(out)
 	}
 	return out

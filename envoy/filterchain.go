@@ -56,7 +56,7 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 // host is reachable by its own name only, whatever the plan says: not by another
 // name, a wildcard, or without a name.
 func opens(serverName string, b network.Backend) bool {
-	return b.Kind != network.BackendOutside || serverName != "" && serverName == strings.ToLower(b.Host)
+	return b.Kind != network.BackendExternal || serverName != "" && serverName == strings.ToLower(b.Host)
 }
 
 // newFilterChain forwards bytes unchanged to b, through its HTTP proxy if it has one.

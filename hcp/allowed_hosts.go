@@ -158,7 +158,7 @@ func outside(h settings.HostPort, proxy string) network.Endpoint {
 	at := fmt.Sprintf("%s:%d", h.Host, h.Port)
 	return network.Endpoint{
 		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
-		Backend: network.Backend{Kind: network.BackendOutside, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},
+		Backend: network.Backend{Kind: network.BackendExternal, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},
 	}
 }
 

@@ -30,7 +30,7 @@ func pulling(t *testing.T, image string) hcp.Objects {
 func through(o hcp.Objects) (hosts []string, problems network.Problems) {
 	in, problems := translated(o)
 	for _, e := range in.Endpoints {
-		if e.Backend.Kind != network.BackendOutside {
+		if e.Backend.Kind != network.BackendExternal {
 			continue
 		}
 		at := e.Backend.Name
@@ -66,7 +66,7 @@ func TestRegistriesOfTheCluster(t *testing.T) {
 	p, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse())
 	n := p.Networks[0]
-	i := slices.IndexFunc(n.Listeners, func(l network.Listener) bool { return l.Address == n.ServiceAddress && l.Port == 8443 })
+	i := slices.IndexFunc(n.Listeners, func(l network.Listener) bool { return l.Address == n.ServiceVIP && l.Port == 8443 })
 	g.Expect(n.Listeners[i].Default).To(BeEmpty(), "what names another host there is closed")
 	g.Expect(n.Listeners[i].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"registry.example.com"}, Backend: "registry.example.com:8443"}))
 	g.Expect(n.DNS.Views[0].Records).To(ContainElement(HaveField("Name", "mirror.example.com")))

@@ -60,7 +60,7 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 		e.Backend = b
 		r.add(e, nil)
 	case onNodes:
-		e.Backend = network.Backend{Kind: network.BackendMachines, Name: fmt.Sprintf("machines:%d", port), Port: port}
+		e.Backend = network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("machines:%d", port), Port: port}
 		r.add(e, nil)
 	case passthrough:
 		r.add(e, problem(network.IngressServicePending, endpoint(e.Name), network.Args{"name": name, "object": "Service " + passthroughService + k.GenerateID}))
@@ -82,7 +82,7 @@ func passthroughBackend(o Objects) (network.Backend, bool) {
 		return network.Backend{}, false
 	}
 	b := backendAt(svc, svc.Spec.Ports[0])
-	b.Kind, b.ClusterIP = network.BackendMachines, netip.Addr{}
+	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
 	return b, true
 }
 

@@ -33,8 +33,8 @@ func hostNetwork(o *hcp.Objects, port int32) {
 
 // TestWhoAnswersForApps: the first of the ways that there are.
 func TestWhoAnswersForApps(t *testing.T) {
-	viaService := network.Backend{Kind: network.BackendMachines, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443"}
-	viaNodes := network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}
+	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443"}
+	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
 	for name, c := range map[string]struct {
 		given   func(*hcp.Objects)
 		backend *network.Backend
@@ -47,7 +47,7 @@ func TestWhoAnswersForApps(t *testing.T) {
 		"passthrough":                 {func(o *hcp.Objects) { passthrough(o, true) }, &viaService, "192.168.100.3", ""},
 		"passthrough, not there yet":  {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", network.WaitingForEndpoint},
 		"the nodes' own port":         {func(o *hcp.Objects) { hostNetwork(o, 0) }, &viaNodes, "192.168.100.3", ""},
-		"the nodes' own port, chosen": {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendMachines, Name: "machines:8443", Port: 8443}, "192.168.100.3", ""},
+		"the nodes' own port, chosen": {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "machines:8443", Port: 8443}, "192.168.100.3", ""},
 		"an annotation wins": {func(o *hcp.Objects) {
 			passthrough(o, true)
 			hostNetwork(o, 0)

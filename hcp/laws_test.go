@@ -197,7 +197,7 @@ func inUse(p network.Plan) map[string]string {
 			own = append(own, e.Address)
 		}
 		own = append(own, n.ReservedAddresses...)
-		out[n.Name] = fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, own, n.DHCP.Range, n.DHCP.ServerID)
+		out[n.Name] = fmt.Sprint(n.CIDR, n.NextHopVIP, n.ServiceVIP, own, n.DHCP.Range, n.DHCP.ServerID)
 	}
 	return out
 }

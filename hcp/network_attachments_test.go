@@ -42,7 +42,7 @@ func TestSRIOV(t *testing.T) {
 	intent, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 	g.Expect(intent.Networks[0].Attachment.ResourceName).To(Equal("openshift.io/vfs"))
-	g.Expect(intent.Networks[0].Attachment.SiblingConfig).To(ContainSubstring(`"type":"static"`))
+	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"type":"static"`))
 }
 
 // TestMultusIsolation: a definition that machines may not use is refused where

@@ -87,7 +87,7 @@ func TestSiblingOfAnInterfaceWithoutAddresses(t *testing.T) {
 	o := served(t)
 	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7,"disableContainerInterface":true,"macspoofchk":true,"preserveDefaultVlan":false}`
 	intent, _ := translated(o)
-	sibling := intent.Networks[0].Attachment.SiblingConfig
+	sibling := intent.Networks[0].Attachment.EdgeNADConfig
 	g.Expect(sibling).NotTo(ContainSubstring("disableContainerInterface"))
 	g.Expect(sibling).To(And(ContainSubstring(`"macspoofchk":true`), ContainSubstring(`"preserveDefaultVlan":false`)))
 }
@@ -100,7 +100,7 @@ func TestWindowsNodesDecideNothing(t *testing.T) {
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	o.Nodes[1].Status.NodeInfo = corev1.NodeSystemInfo{OperatingSystem: "windows", ContainerRuntimeVersion: "containerd://1.7"}
 	intent, _ := translated(o)
-	g.Expect(intent.Networks[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // more is a NodePool like o's first one, younger, on another VLAN, and the
@@ -194,8 +194,8 @@ func TestClusterWideAddresses(t *testing.T) {
 	g.Expect(held(both.Networks[0])).To(Equal(held(alone.Networks[0])))
 	g.Expect(both.Networks[0].DHCP.Router.String()).To(Equal("192.168.100.1"))
 	second := both.Networks[1]
-	g.Expect(second.NextHop.String()).To(Equal("192.168.200.2"))
-	g.Expect(second.DHCP.Router).To(Equal(second.NextHop), "the gateway is on the other network")
+	g.Expect(second.NextHopVIP.String()).To(Equal("192.168.200.2"))
+	g.Expect(second.DHCP.Router).To(Equal(second.NextHopVIP), "the gateway is on the other network")
 	g.Expect(second.DHCP.Exclude).To(HaveLen(1))
 
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "172.16.0.1"
@@ -204,7 +204,7 @@ func TestClusterWideAddresses(t *testing.T) {
 }
 
 func held(n network.Network) []any {
-	return []any{n.NextHop, n.ServiceAddress, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.Router}
+	return []any{n.NextHopVIP, n.ServiceVIP, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.Router}
 }
 
 // TestNodePoolsMoveNobody: whichever NodePools come, go or are listed first, the

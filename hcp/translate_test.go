@@ -170,8 +170,8 @@ func TestAttachments(t *testing.T) {
 			}
 			a := intent.Networks[0].Attachment
 			g.Expect(a.VLAN).To(Equal(c.vlan))
-			g.Expect(strings.Contains(a.SiblingConfig, c.sibling)).To(BeTrue(), a.SiblingConfig)
-			g.Expect(a.SiblingConfig == "").To(Equal(c.sibling == ""), "only OVN takes addresses by the machines' own definition")
+			g.Expect(strings.Contains(a.EdgeNADConfig, c.sibling)).To(BeTrue(), a.EdgeNADConfig)
+			g.Expect(a.EdgeNADConfig == "").To(Equal(c.sibling == ""), "only OVN takes addresses by the machines' own definition")
 		})
 	}
 }
@@ -182,13 +182,13 @@ func TestTuningOnlyWhereTheRuntimeForwards(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	intent, _ := translated(o)
-	g.Expect(intent.Networks[0].Attachment.SiblingConfig).To(ContainSubstring(`"tuning"`))
+	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"tuning"`))
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	registering := *o.Nodes[0].DeepCopy()
 	registering.Status.NodeInfo.ContainerRuntimeVersion = ""
 	o.Nodes = append(o.Nodes, registering)
 	intent, _ = translated(o)
-	g.Expect(intent.Networks[0].Attachment.SiblingConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // TestSecondPrimaryNetworkWaits: it never takes the first one's CIDR, and what

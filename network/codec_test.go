@@ -32,7 +32,7 @@ func TestPlansOfEveryFormat(t *testing.T) {
 		"0-with-services.json": func(g Gomega, p network.Plan) {
 			g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDNS, network.ServiceProxy))
 			g.Expect(p.Networks[0].DHCP.Range).To(BeZero(), "DHCP is not ours")
-			g.Expect(p.Networks[0].Backends[1]).To(Equal(network.Backend{Kind: network.BackendOutside, Name: "quay.io:443", Host: "quay.io", Port: 443, HTTPProxy: "10.0.0.9:3128"}))
+			g.Expect(p.Networks[0].Backends[1]).To(Equal(network.Backend{Kind: network.BackendExternal, Name: "quay.io:443", Host: "quay.io", Port: 443, HTTPProxy: "10.0.0.9:3128"}))
 			g.Expect(p.Networks[0].ReservedDestinations).To(HaveExactElements(netip.MustParsePrefix("10.128.0.0/14")))
 			g.Expect(p.Networks[0].ReservedNodes).To(HaveExactElements(netip.MustParsePrefix("10.0.0.5/32")))
 			g.Expect(p.Endpoints).To(HaveExactElements(HaveField("Name", "ignition-server")))
@@ -43,7 +43,7 @@ func TestPlansOfEveryFormat(t *testing.T) {
 			g.Expect(p.Networks[0].Placement).To(Equal(network.Placement{
 				NodeSelectors: []map[string]string{{"vlan100": "yes"}},
 				Tolerations:   []network.Toleration{{Key: "infra", Operator: "Exists"}}, PriorityClass: "hypershift-api-critical"}))
-			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(3))
+			g.Expect(p.Networks[0].DHCP.ReservedForVMs).To(Equal(3))
 		},
 	}
 	files, err := os.ReadDir("testdata/plans")
@@ -55,7 +55,7 @@ func TestPlansOfEveryFormat(t *testing.T) {
 			plan, err := network.ReadPlan(storedPlan(t, file))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(plan.Validate()).To(Succeed(), "an edge reads it too")
-			g.Expect(plan.Networks[0].NextHop).To(Equal(netip.MustParseAddr("192.168.100.2")))
+			g.Expect(plan.Networks[0].NextHopVIP).To(Equal(netip.MustParseAddr("192.168.100.2")))
 			meant(g, plan)
 
 			again, err := network.ReadPlan(plan.JSON())

@@ -184,8 +184,8 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		Primary:           s.Primary,
 		Services:          services(s),
 		CIDR:              s.CIDR.Masked(),
-		NextHop:           addresses.nextHop,
-		ServiceAddress:    addresses.service,
+		NextHopVIP:        addresses.nextHop,
+		ServiceVIP:        addresses.service,
 		Edges:             addresses.edges,
 		ReservedAddresses: addresses.reserved,
 	}
@@ -197,7 +197,7 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 	if s.Primary {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
-		n.Listeners, n.Backends, ps = connections(n.ServiceAddress, in.Endpoints)
+		n.Listeners, n.Backends, ps = connections(n.ServiceVIP, in.Endpoints)
 		n.ReservedDestinations, n.ReservedNodes = keptFromOutside(n, in.Reserved)
 		problems = append(problems, ps...)
 	}
@@ -225,7 +225,7 @@ func offers(n Network, s NetworkRequest, r Range, domain string) DHCP {
 	if !n.Primary {
 		return d
 	}
-	d.Router = n.NextHop
+	d.Router = n.NextHopVIP
 	if s.Gateway.IsValid() {
 		d.Router = s.Gateway
 	}
@@ -245,7 +245,7 @@ func (d *DHCP) gives(n Network, s NetworkRequest, r Range) {
 	d.Exclude = sortedRanges(s.Settings.DHCPExclude)
 	d.Reservations = sortedReservations(s.Settings.Reservations)
 	d.LeaseTime = cmp.Or(s.Settings.LeaseTime, DefaultLeaseTime)
-	d.ServerID = n.ServiceAddress
+	d.ServerID = n.ServiceVIP
 	d.Relays = s.Settings.DHCPRelays
 	d.IgnoreUnknownClients = s.Settings.IgnoreUnknownClients
 	for _, a := range slices.Concat([]netip.Addr{s.Gateway}, s.Settings.NTPServers, s.Settings.DHCPRelays) {
@@ -254,7 +254,7 @@ func (d *DHCP) gives(n Network, s NetworkRequest, r Range) {
 		}
 	}
 	if !d.IgnoreUnknownClients {
-		d.KeptForMachines = min(s.VMs, d.addresses())
+		d.ReservedForVMs = min(s.VMs, d.addresses())
 	}
 }
 
@@ -281,9 +281,9 @@ func rangeTooSmall(n Network, s NetworkRequest) (Problem, bool) {
 // of the next hop, whichever edge holds it, and the default route last, since
 // clients that know 121 ignore option 3 (RFC 3442).
 func routes(n Network, router netip.Addr) []Route {
-	out := []Route{{Destination: host(n.ServiceAddress), Via: n.NextHop}}
+	out := []Route{{Destination: host(n.ServiceVIP), Via: n.NextHopVIP}}
 	for _, a := range n.PublishedAddresses {
-		out = append(out, Route{Destination: host(a), Via: n.NextHop})
+		out = append(out, Route{Destination: host(a), Via: n.NextHopVIP})
 	}
 	return append(out, Route{Destination: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: router})
 }

@@ -35,7 +35,7 @@ func situationOf(seed uint64) situation {
 			s.InUse, s.Wanted = append(s.InUse, n.Name), append(s.Wanted, n.Name)
 		}
 		if r.IntN(4) == 0 {
-			s.VMAddresses = append(s.VMAddresses, network.VMAddress{VM: "vm", Network: n.Name, Address: n.NextHop.Next().Next()})
+			s.VMAddresses = append(s.VMAddresses, network.VMAddress{VM: "vm", Network: n.Name, Address: n.NextHopVIP.Next().Next()})
 		}
 	}
 	for _, e := range s.Last.Endpoints {

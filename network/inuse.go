@@ -35,5 +35,5 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 
 // own are the addresses of n that are ours on the segment, running edge or not.
 func (n Network) own() []netip.Addr {
-	return append([]netip.Addr{n.NextHop, n.ServiceAddress}, n.ownOfEdges()...)
+	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.ownOfEdges()...)
 }

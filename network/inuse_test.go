@@ -29,7 +29,7 @@ func TestWhatMachinesHaveIsTheirs(t *testing.T) {
 		"on another network":               {seen: has("192.168.100.2", "clusters.vlan200")},
 		"it is ours already":               {seen: has("192.168.100.2", name), last: plan},
 		"we move to where somebody is":     {seen: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
-		"ours already, on another network": {seen: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHop: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
+		"ours already, on another network": {seen: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHopVIP: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)

@@ -117,7 +117,7 @@ func shape(p network.Plan, edges int) string {
 }
 
 func held(n network.Network) []string {
-	out := []string{n.NextHop.String(), n.ServiceAddress.String(), n.DHCP.Range.String()}
+	out := []string{n.NextHopVIP.String(), n.ServiceVIP.String(), n.DHCP.Range.String()}
 	for _, e := range n.Edges {
 		out = append(out, e.Address.String())
 	}

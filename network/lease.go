@@ -20,9 +20,9 @@ type Lease struct {
 	// address is nobody's until Expires, because a client found it in use
 	// (DHCPDECLINE).
 	MAC string `json:"mac"`
-	// Machine is the name of the cluster's machine with this MAC. Empty: not one
+	// VM is the name of the cluster's VM with this MAC. Empty: not one
 	// of the cluster's.
-	Machine string `json:"machine,omitempty"`
+	VM string `json:"machine,omitempty"`
 	// Expires is never before what the client was told. It is written ahead, so
 	// that most renewals write nothing. Whole seconds.
 	Expires time.Time `json:"expires"`

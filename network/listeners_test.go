@@ -62,9 +62,9 @@ func TestBareAddress(t *testing.T) {
 	n := plan.Networks[0]
 	g.Expect(n.PublishedAddresses).To(HaveExactElements(bare))
 	g.Expect(n.DHCP.Routes).To(HaveExactElements(
-		network.Route{Destination: netip.MustParsePrefix("192.168.100.3/32"), Via: n.NextHop},
-		network.Route{Destination: netip.MustParsePrefix("203.0.113.7/32"), Via: n.NextHop},
-		network.Route{Destination: netip.MustParsePrefix("0.0.0.0/0"), Via: n.NextHop},
+		network.Route{Destination: netip.MustParsePrefix("192.168.100.3/32"), Via: n.NextHopVIP},
+		network.Route{Destination: netip.MustParsePrefix("203.0.113.7/32"), Via: n.NextHopVIP},
+		network.Route{Destination: netip.MustParsePrefix("0.0.0.0/0"), Via: n.NextHopVIP},
 	))
 	g.Expect(n.Listeners).To(HaveExactElements(network.Listener{Address: bare, Port: 6443, Default: "kube-apiserver:6443"}))
 	g.Expect(n.DNS.Views[0].Records).To(BeEmpty())
@@ -240,7 +240,7 @@ func TestBackendsOfOneName(t *testing.T) {
 	svc := network.Endpoint{Name: "machines/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,
 		Backend: network.Backend{Name: "machines:443", Service: "machines", Port: 443}}
 	apps := network.Endpoint{Name: "apps", Origin: network.OriginApps, Hosts: []string{"*.apps.example.com"}, Port: 443, Match: network.MatchServerName,
-		Backend: network.Backend{Kind: network.BackendMachines, Name: "machines:443", Port: 443}}
+		Backend: network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}}
 	plan, problems := derived(serving(svc, apps))
 	g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocks()", false))))
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "machines:443"}), "never the one's names to the other")

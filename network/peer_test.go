@@ -32,7 +32,7 @@ func TestProxyARP(t *testing.T) {
 		}
 		return out
 	}
-	ours := []netip.Addr{n.NextHop, n.ServiceAddress, n.Edges[0].Address}
+	ours := []netip.Addr{n.NextHopVIP, n.ServiceVIP, n.Edges[0].Address}
 	proxied := answers(router, slices.Concat(ours, n.Controls())...)
 
 	t.Run("keeps nothing waiting, and is told of", func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestProxyARP(t *testing.T) {
 	})
 	t.Run("and somebody has one", func(t *testing.T) {
 		g := NewWithT(t)
-		both := append(slices.Clone(proxied), answers(edge, n.NextHop)...)
-		g.Expect(n.ConflictingWith(both)).To(Equal(answers(edge, n.NextHop)))
+		both := append(slices.Clone(proxied), answers(edge, n.NextHopVIP)...)
+		g.Expect(n.ConflictingWith(both)).To(Equal(answers(edge, n.NextHopVIP)))
 		g.Expect(n.InUseByOthers(both).Blocking()).To(BeTrue())
 	})
 	t.Run("another cluster's edge", func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestControls(t *testing.T) {
 		g := NewWithT(t)
 		n := plan.Networks[0]
 		n.CIDR = netip.MustParsePrefix(cidr)
-		seen := map[netip.Addr]bool{n.NextHop: true, n.ServiceAddress: true, n.Edges[0].Address: true, n.CIDR.Addr(): true, netip.MustParseAddr("192.168.100.255"): true}
+		seen := map[netip.Addr]bool{n.NextHopVIP: true, n.ServiceVIP: true, n.Edges[0].Address: true, n.CIDR.Addr(): true, netip.MustParseAddr("192.168.100.255"): true}
 		for _, a := range n.Controls() {
 			g.Expect(n.CIDR.Contains(a)).To(BeTrue(), cidr)
 			g.Expect(seen[a]).To(BeFalse(), "%s of %s", a, cidr)

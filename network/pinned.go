@@ -48,7 +48,7 @@ func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
 	switch router, stays := n.DHCP.Router, n.Primary && s.Primary; {
-	case stays && router != n.NextHop:
+	case stays && router != n.NextHopVIP:
 		s.Gateway = router
 	case stays || !inside(n.CIDR, s.Gateway) || slices.Contains(held, s.Gateway):
 		s.Gateway = netip.Addr{}
@@ -78,7 +78,7 @@ func (n Network) stays(s NetworkRequest, would addresses, problems Problems) Pro
 // byRole are n's own addresses as edge-addresses lists them: next hop, service
 // address, and those of the edges by number.
 func (n Network) byRole() []netip.Addr {
-	return addresses{nextHop: n.NextHop, service: n.ServiceAddress, edges: n.Edges, reserved: n.ReservedAddresses}.byRole()
+	return addresses{nextHop: n.NextHopVIP, service: n.ServiceVIP, edges: n.Edges, reserved: n.ReservedAddresses}.byRole()
 }
 
 func (a addresses) byRole() []netip.Addr {

@@ -169,5 +169,5 @@ func pinned(n network.Network) string {
 	for _, e := range n.Edges {
 		own = append(own, e.Address)
 	}
-	return fmt.Sprint(n.CIDR, n.NextHop, n.ServiceAddress, append(own, n.ReservedAddresses...))
+	return fmt.Sprint(n.CIDR, n.NextHopVIP, n.ServiceVIP, append(own, n.ReservedAddresses...))
 }

@@ -34,12 +34,12 @@ type Network struct {
 	// Services are the servers that each edge runs here, sorted.
 	Services []Service    `json:"services"`
 	CIDR     netip.Prefix `json:"cidr"`
-	// NextHop is the address machines route by, held by every edge. Nothing
+	// NextHopVIP is the address machines route by, held by every edge. Nothing
 	// serves on it.
-	NextHop netip.Addr `json:"nextHop"`
-	// ServiceAddress is where DNS and the named endpoints answer, held by every
+	NextHopVIP netip.Addr `json:"nextHop"`
+	// ServiceVIP is where DNS and the named endpoints answer, held by every
 	// edge. It is also the DHCP server identifier.
-	ServiceAddress netip.Addr `json:"serviceAddress"`
+	ServiceVIP netip.Addr `json:"serviceAddress"`
 	// Edges that run. Their addresses are for what edges say to each other.
 	Edges []Edge `json:"edges"`
 	// ReservedAddresses are kept for an edge that does not run today, so that
@@ -111,9 +111,9 @@ type DHCP struct {
 	Relays []netip.Addr `json:"relays,omitempty"`
 	// IgnoreUnknownClients answers only machines of the cluster.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
-	// KeptForMachines is how many addresses of Range clients that are not the
+	// ReservedForVMs is how many addresses of Range clients that are not the
 	// cluster's machines never get: as many as its NodePools may ever need.
-	KeptForMachines int `json:"keptForMachines,omitempty"`
+	ReservedForVMs int `json:"keptForMachines,omitempty"`
 }
 
 // A Reservation gives one address to one MAC.
@@ -215,13 +215,13 @@ const (
 	// BackendPods are the pods of a Service in the control plane namespace,
 	// dialled by the pod network.
 	BackendPods BackendKind = ""
-	// BackendMachines are machines of the cluster, dialled on the network itself:
+	// BackendVMs are machines of the cluster, dialled on the network itself:
 	// those that the EndpointSlices of Service name, or, where it is empty, every
 	// machine with a lease, at Port.
-	BackendMachines BackendKind = "machines"
-	// BackendOutside is Host, a DNS name that the management cluster's resolver
+	BackendVMs BackendKind = "machines"
+	// BackendExternal is Host, a DNS name that the management cluster's resolver
 	// knows, at Port, dialled by the pod network.
-	BackendOutside BackendKind = "outside"
+	BackendExternal BackendKind = "outside"
 )
 
 // A Backend is where connections end.

@@ -23,7 +23,7 @@ func names(n Network, s NetworkRequest, in input) DNS {
 	if _, ours := ourApps(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []Record{in.Apps})
 	}
-	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceAddress, in.Endpoints, own)}
+	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceVIP, in.Endpoints, own)}
 	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
 		v.Zones = []string{in.Cluster.Domain}
 	}

@@ -175,6 +175,6 @@ func (n Network) roleOf(a netip.Addr) string {
 // Slow says that the loss of an edge of n is noticed late, and why. It never
 // blocks: all is served, and only a take-over takes longer.
 func (n Network) Slow(edge int, why string) Problem {
-	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHop.String(), "finding": strings.TrimSuffix(plainWords(why), ".")}
+	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String(), "finding": strings.TrimSuffix(plainWords(why), ".")}
 	return n.problem(FailoverAnnouncementIgnored, args).of(n.edge(edge))
 }

@@ -86,9 +86,9 @@ type Attachment struct {
 	// Layer2 is equal for two definitions of one network, such as the same bridge and
 	// VLAN. Empty: not known.
 	Layer2 string `json:"layer2,omitempty"`
-	// SiblingConfig is the CNI configuration of the edge NAD, by which edges get their
+	// EdgeNADConfig is the CNI configuration of the edge NAD, by which edges get their
 	// addresses. Empty: the edges use the VMs' own definition (OVN).
-	SiblingConfig string `json:"siblingConfig,omitempty"`
+	EdgeNADConfig string `json:"siblingConfig,omitempty"`
 }
 
 // String is "namespace/name".

@@ -108,7 +108,7 @@ func place(p netip.Prefix) string {
 
 // keptFromOutside are the places that n's edges never dial for a host outside.
 func keptFromOutside(n Network, elsewhere []ReservedDestination) (places, nodes []netip.Prefix) {
-	if !slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendOutside }) {
+	if !slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendExternal }) {
 		return nil, nil
 	}
 	for _, p := range elsewhere {

@@ -42,7 +42,7 @@ func nobodyServes(s NetworkRequest) (Problem, bool) {
 // address of an edge: no DNS server runs there.
 func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	if n.runs(ServiceDNS) {
-		return []netip.Addr{n.ServiceAddress}
+		return []netip.Addr{n.ServiceVIP}
 	}
 	var out []netip.Addr
 	if u := s.Settings.Upstreams; u != nil {
@@ -69,7 +69,7 @@ func byOthers(n Network, endpoints []Endpoint) Problems {
 	if !n.runs(ServiceDNS) && len(hosts(endpoints)) > 0 {
 		args := Args{"names": strings.Join(hosts(endpoints), ", ")}
 		if n.runs(ServiceProxy) {
-			args["address"] = n.ServiceAddress.String()
+			args["address"] = n.ServiceVIP.String()
 			note(DNSByOthers, args)
 		} else {
 			note(DNSAndProxyByOthers, args)

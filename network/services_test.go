@@ -119,7 +119,7 @@ func TestAddressesForMachines(t *testing.T) {
 			g := NewWithT(t)
 			p, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: c.machines, Settings: c.settings}))
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-			g.Expect(p.Networks[0].DHCP.KeptForMachines).To(Equal(c.kept))
+			g.Expect(p.Networks[0].DHCP.ReservedForVMs).To(Equal(c.kept))
 			g.Expect(problems.Has(network.RangeTooSmall)).To(Equal(c.small != ""))
 			if c.small != "" {
 				g.Expect(message(problems[0])).To(ContainSubstring(c.small))

@@ -179,7 +179,7 @@ func (n Network) passes() []holding {
 	for _, a := range n.PublishedAddresses {
 		out = append(out, holding{Range{a, a}, "spec.services"})
 	}
-	if r := n.DHCP.Router; r.IsValid() && r != n.NextHop {
+	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
 		out = append(out, holding{Range{r, r}, keyGateway})
 	}
 	return out

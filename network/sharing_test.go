@@ -122,7 +122,7 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 			g.Expect(problems.Blocking()).To(Equal(!c.served))
 			us := network.OtherCluster{Name: "c/d", Older: !c.older, On: u.On, Wants: same}
 			_, problems = c.theirs.Yielding([]network.OtherCluster{us}, u.Serves)
-			g.Expect(problems.Blocking()).To(Equal(c.served && c.theirs.Networks[0].NextHop == same.Networks[0].NextHop), "exactly one gives way")
+			g.Expect(problems.Blocking()).To(Equal(c.served && c.theirs.Networks[0].NextHopVIP == same.Networks[0].NextHopVIP), "exactly one gives way")
 		})
 	}
 	t.Run("both are, for whatever reason", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestNeverBothFromNothing(t *testing.T) {
 // apart looks at every address of the /24.
 func apart(a, b network.Network) bool {
 	has := func(n network.Network, x netip.Addr) bool {
-		for _, own := range append([]netip.Addr{n.NextHop, n.ServiceAddress, n.Edges[0].Address}, n.ReservedAddresses...) {
+		for _, own := range append([]netip.Addr{n.NextHopVIP, n.ServiceVIP, n.Edges[0].Address}, n.ReservedAddresses...) {
 			if own == x {
 				return true
 			}

@@ -54,8 +54,8 @@ func (n Network) validate() error {
 		}
 		held[a] = what
 	}
-	hold(n.NextHop, "the next hop")
-	hold(n.ServiceAddress, "the service address")
+	hold(n.NextHopVIP, "the next hop")
+	hold(n.ServiceVIP, "the service address")
 	for _, e := range n.Edges {
 		hold(e.Address, fmt.Sprintf("edge %d", e.Number))
 	}
@@ -78,13 +78,13 @@ func (n Network) validateServices() []error {
 	if !n.runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
 		errs = append(errs, errors.New("no proxy runs for its connections"))
 	}
-	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || slices.Contains(n.DHCP.DNSServers, n.ServiceAddress)) {
+	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
 		errs = append(errs, errors.New("no DNS server runs for its names"))
 	}
 	if !n.runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {
 		errs = append(errs, errors.New("no DHCP server runs for its addresses"))
 	}
-	if kept, all := n.DHCP.KeptForMachines, n.DHCP.addresses(); kept < 0 || kept > all {
+	if kept, all := n.DHCP.ReservedForVMs, n.DHCP.addresses(); kept < 0 || kept > all {
 		errs = append(errs, fmt.Errorf("%d of %d addresses are kept for machines", kept, all))
 	}
 	return errs
@@ -92,7 +92,7 @@ func (n Network) validateServices() []error {
 
 func (n Network) validateListeners() []error {
 	var errs []error
-	serves := map[netip.Addr]bool{n.ServiceAddress: true}
+	serves := map[netip.Addr]bool{n.ServiceVIP: true}
 	for _, a := range n.PublishedAddresses {
 		serves[a] = true
 	}

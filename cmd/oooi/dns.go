@@ -80,7 +80,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		if listen.IsValid() {
 			return listen
 		}
-		return netip.AddrPortFrom(source.Current().Network.ServiceAddress, dnsPort)
+		return netip.AddrPortFrom(source.Current().Network.ServiceVIP, dnsPort)
 	}
 	var status agent.Status
 	g, ctx := errgroup.WithContext(ctx)

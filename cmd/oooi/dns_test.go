@@ -46,12 +46,12 @@ func bluePlan(t *testing.T, file string, service netip.Addr, record string) {
 	p := network.Plan{
 		Cluster: network.Cluster{Namespace: "clusters", Name: "blue", Domain: "blue.example.com"},
 		Networks: []network.Network{{
-			Name:           "clusters.vlan100",
-			Services:       []network.Service{network.ServiceDNS},
-			CIDR:           cidr,
-			NextHop:        netip.MustParseAddr("192.168.100.2"),
-			ServiceAddress: service,
-			Edges:          []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
+			Name:       "clusters.vlan100",
+			Services:   []network.Service{network.ServiceDNS},
+			CIDR:       cidr,
+			NextHopVIP: netip.MustParseAddr("192.168.100.2"),
+			ServiceVIP: service,
+			Edges:      []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
 			DNS: network.DNS{
 				Upstreams: network.Upstreams{Mode: network.UpstreamNone},
 				Views: []network.View{{

@@ -32,9 +32,9 @@ func edged(t *testing.T, file string, edges int) {
 	all := []network.Edge{{Number: 1, Address: netip.MustParseAddr(blueOne)}, {Number: 2, Address: netip.MustParseAddr(blueTwo)}}
 	n := network.Network{
 		Name: "clusters.vlan100", Primary: true,
-		Services: []network.Service{network.ServiceDHCP, network.ServiceDNS},
-		CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
-		NextHop:  netip.MustParseAddr(blueNextHop), ServiceAddress: netip.MustParseAddr(blueService),
+		Services:   []network.Service{network.ServiceDHCP, network.ServiceDNS},
+		CIDR:       netip.MustParsePrefix("192.168.100.0/24"),
+		NextHopVIP: netip.MustParseAddr(blueNextHop), ServiceVIP: netip.MustParseAddr(blueService),
 		Edges: all[:edges],
 		DHCP: network.DHCP{
 			Range:    network.Range{First: netip.MustParseAddr("192.168.100.10"), Last: netip.MustParseAddr("192.168.100.253")},

@@ -122,17 +122,17 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 // planFor is what o gets beside all others, which share the network as far as
 // nobody was there first.
 func planFor(o hcp.Objects, all []hcp.Objects) planned {
-	var neighbours []network.OtherCluster
+	var others []network.OtherCluster
 	for _, other := range all {
 		if other.HostedCluster == o.HostedCluster {
 			continue
 		}
 		if n, ok := hcp.OtherCluster(o, other, network.Plan{}); ok {
-			neighbours = append(neighbours, n)
+			others = append(others, n)
 		}
 	}
 	request, facts := hcp.Translate(o)
-	derived := network.Derive(request, facts, network.Plan{}, neighbours)
+	derived := network.Derive(request, facts, network.Plan{}, others)
 	p := planned{Cluster: request.Cluster.String(), Request: request, Facts: facts, Problems: derived.Problems, Explained: explain.JSON(derived.Problems)}
 	p.Facts.Problems = nil // they are among all problems
 	if decided, ok := derived.Plan(); ok {

@@ -105,7 +105,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 func proxyNeeds(n network.Network) []network.ReservedDestination {
 	out := apiServer()
 	for _, b := range n.Backends {
-		if b.Kind == network.BackendOutside {
+		if b.Kind == network.BackendExternal {
 			return append(out, resolvers()...)
 		}
 	}

@@ -48,9 +48,9 @@ func carries(t *testing.T, file string, to network.Backend, listeners ...network
 		Cluster: network.Cluster{Namespace: "clusters", Name: "blue"},
 		Networks: []network.Network{{
 			Name: "clusters.vlan100", Primary: true,
-			Services: []network.Service{network.ServiceProxy},
-			CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
-			NextHop:  netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
+			Services:   []network.Service{network.ServiceProxy},
+			CIDR:       netip.MustParsePrefix("192.168.100.0/24"),
+			NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr(blueService),
 			Edges:     []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}},
 			Listeners: listeners, Backends: []network.Backend{to},
 		}},
@@ -265,7 +265,7 @@ func TestProxyToAHostOutside(t *testing.T) {
 	g.Expect(os.WriteFile(filepath.Join(conf, "resolv.conf"), []byte("nameserver 10.128.0.1\n"), 0o644)).To(Succeed())
 
 	file := filepath.Join(t.TempDir(), "plan.json")
-	outside := network.Backend{Kind: network.BackendOutside, Name: "mirror.example.com:5000", Host: "mirror.example.com", Port: 5000}
+	outside := network.Backend{Kind: network.BackendExternal, Name: "mirror.example.com:5000", Host: "mirror.example.com", Port: 5000}
 	carries(t, file, outside, network.Listener{
 		Address: netip.MustParseAddr(blueService), Port: 5000,
 		Forwards: []network.Forward{{ServerNames: []string{outside.Host}, Backend: outside.Name}},

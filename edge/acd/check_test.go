@@ -16,7 +16,7 @@ const router = "02:00:00:00:00:aa"
 func blue() network.Network {
 	return network.Network{
 		Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("192.168.100.0/24"),
-		NextHop: netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr("192.168.100.3"),
+		NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr("192.168.100.3"),
 		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
 	}
 }
@@ -136,7 +136,7 @@ func TestLostCarrier(t *testing.T) {
 	g.Expect(do.Verdict).To(BeNil())
 	g.Expect(do.Probe).To(HaveLen(6))
 	other := blue()
-	other.NextHop = netip.MustParseAddr("192.168.100.9")
+	other.NextHopVIP = netip.MustParseAddr("192.168.100.9")
 	_, do = Next(s, other, k.look(now), now.Add(6*time.Second))
 	g.Expect(do.Probe).To(HaveLen(6))
 }

@@ -54,7 +54,7 @@ type assignment struct {
 }
 
 func assignmentOf(v edge.View, removed bool) assignment {
-	a := assignment{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHop, removed: removed}
+	a := assignment{edge: v.Edge.Number, own: v.Edge.Address, nextHop: v.Network.NextHopVIP, removed: removed}
 	for _, e := range v.Network.Edges {
 		if e.Number != v.Edge.Number {
 			a.peer = e.Address
@@ -77,7 +77,7 @@ func (f *Failover) Run(ctx context.Context) error {
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
-			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHop: a.nextHop, Removed: a.removed,
+			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, Removed: a.removed,
 			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
@@ -194,7 +194,7 @@ func (f *Failover) tell() {
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().wait()
-		hop := f.Source.Current().Network.NextHop
+		hop := f.Source.Current().Network.NextHopVIP
 		if time.Since(checked) >= degradedInterval && f.Interface.May(hop) == nil {
 			checked = time.Now()
 			f.degraded(failover.Degraded("/", f.Interface.Name, hop))

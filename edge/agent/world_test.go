@@ -15,9 +15,9 @@ const blueService = "192.168.100.3"
 func blue() network.Network {
 	return network.Network{
 		Name: "clusters.vlan100", Primary: true,
-		Services: []network.Service{network.ServiceDHCP, network.ServiceDNS},
-		CIDR:     netip.MustParsePrefix("192.168.100.0/24"),
-		NextHop:  netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr(blueService),
+		Services:   []network.Service{network.ServiceDHCP, network.ServiceDNS},
+		CIDR:       netip.MustParsePrefix("192.168.100.0/24"),
+		NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr(blueService),
 		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
 		DHCP: network.DHCP{
 			Range:    network.Range{First: netip.MustParseAddr("192.168.100.10"), Last: netip.MustParseAddr("192.168.100.253")},

@@ -78,7 +78,7 @@ func runEdge(options string) error {
 		}
 	}()
 	err := failover.Run(ctx, failover.Options{
-		Device: "net1", Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHop: netip.MustParseAddr(nextHop),
+		Device: "net1", Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
 		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})
 	s.end()

@@ -42,8 +42,8 @@ type Options struct {
 	// Address is this edge's address, PeerAddress the other's. The latter is zero where the
 	// plan has one edge.
 	Address, PeerAddress netip.Addr
-	// NextHop is the next-hop VIP that is announced.
-	NextHop netip.Addr
+	// NextHopVIP is the next-hop VIP that is announced.
+	NextHopVIP netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
 	// Serving is nil where this edge serves VMs, else why not. It is called when
@@ -123,10 +123,10 @@ func (g *agent) handle(e Event) bool {
 	g.state = next
 	if do.Announce {
 		g.announcements++
-		err := announce(g.Device, g.NextHop, g.announcements)
+		err := announce(g.Device, g.NextHopVIP, g.announcements)
 		// A peer that never serves is announced against forever: log less and less.
 		if c := next.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
-			g.Log.Info("failover announcement sent", "nextHop", g.NextHop, "peer", string(next.PeerState), "count", next.Self.Announcements)
+			g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(next.PeerState), "count", next.Self.Announcements)
 		}
 		if g.Announced != nil {
 			g.Announced(err)

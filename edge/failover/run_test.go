@@ -42,7 +42,7 @@ func TestRunAlone(t *testing.T) {
 	ended := make(chan error, 1)
 	go edge.Do(t, func() {
 		ended <- failover.Run(ctx, failover.Options{
-			Device: "net1", Edge: 1, Address: netip.MustParseAddr("192.168.100.4"), NextHop: netip.MustParseAddr(nextHop), Serving: serving,
+			Device: "net1", Edge: 1, Address: netip.MustParseAddr("192.168.100.4"), NextHopVIP: netip.MustParseAddr(nextHop), Serving: serving,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s failover.State) { phases <- s.Self.Phase },
 		})
 	})
@@ -68,7 +68,7 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 	run := func(ns *netns.Namespace, number int, own, peer string, changed func(failover.State)) {
 		go ns.Do(t, func() {
 			ended <- failover.Run(ctx, failover.Options{
-				Device: "net1", Edge: number, Address: netip.MustParseAddr(own), PeerAddress: netip.MustParseAddr(peer), NextHop: netip.MustParseAddr(nextHop),
+				Device: "net1", Edge: number, Address: netip.MustParseAddr(own), PeerAddress: netip.MustParseAddr(peer), NextHopVIP: netip.MustParseAddr(nextHop),
 				Serving: func() error { return nil }, Plan: func() string { return "1a2b3c4d" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
 			})
 		})

@@ -40,10 +40,10 @@ const (
 	AnnotationTemplate = Prefix + "template"
 	// AnnotationACDAddresses of an ACD pod lists the addresses that it checks.
 	AnnotationACDAddresses = Prefix + "acd-addresses"
-	// AnnotationMachine and AnnotationMAC of a DHCP lease's object name the VM and its
+	// AnnotationVM and AnnotationMAC of a DHCP lease's object name the VM and its
 	// MAC address.
-	AnnotationMachine = Prefix + "machine"
-	AnnotationMAC     = Prefix + "mac"
+	AnnotationVM  = Prefix + "machine"
+	AnnotationMAC = Prefix + "mac"
 
 	// AnnotationNetworks of a pod is read by Multus: the NADs and the addresses on them.
 	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"

@@ -54,7 +54,7 @@ func Attach(d Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	a := network.Attachment{Namespace: d.Namespace, Name: d.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: d.ResourceName}
 	a.Layer2 = layer2(a, first, conf)
 	if a.Kind != typeOVN {
-		a.SiblingConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
+		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
 	}
 	return a, nil
 }

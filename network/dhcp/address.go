@@ -34,9 +34,9 @@ func newClient(n network.Network, k Known, mac string, now time.Time) client {
 	name, reported, ok := k.VMs.VM(mac)
 	if ok {
 		c.vm, c.reported = name, reported
-	} else if l, ok := k.Leases.Of(mac); ok && !k.VMs.Gone(l.Machine) {
+	} else if l, ok := k.Leases.Of(mac); ok && !k.VMs.Gone(l.VM) {
 		// VMs may not have been read yet; the lease has the name.
-		c.vm = l.Machine
+		c.vm = l.VM
 	}
 	return c
 }
@@ -132,7 +132,7 @@ func (c client) excluded(a netip.Addr) bool {
 // ours reports whether a belongs to an edge, to the router, or is published. Such an
 // address is never assigned, even inside the range.
 func (c client) ours(a netip.Addr) bool {
-	return a == c.n.NextHop || a == c.n.ServiceAddress || a == c.n.DHCP.Router ||
+	return a == c.n.NextHopVIP || a == c.n.ServiceVIP || a == c.n.DHCP.Router ||
 		slices.Contains(c.n.ReservedAddresses, a) || slices.Contains(c.n.PublishedAddresses, a) ||
 		slices.ContainsFunc(c.n.Edges, func(e network.Edge) bool { return e.Address == a })
 }
@@ -143,7 +143,7 @@ func (c client) available(a netip.Addr) bool {
 		if l.MAC == c.mac {
 			return true
 		}
-		gone := l.Machine != "" && c.known.VMs.Gone(l.Machine)
+		gone := l.VM != "" && c.known.VMs.Gone(l.VM)
 		// A declined address is in quarantine for all but the VM that KubeVirt reports to
 		// use it: another client declined it, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a

@@ -31,7 +31,7 @@ func TestAddressesThatMachinesHave(t *testing.T) {
 	published.PublishedAddresses = []netip.Addr{second}
 	machine := func(last, mac string, after time.Duration) network.Lease {
 		l := held(last, mac, after)
-		l.Machine = "blue-worker-1"
+		l.VM = "blue-worker-1"
 		return l
 	}
 	check(t, map[string]row{
@@ -88,7 +88,7 @@ func TestForeignMachines(t *testing.T) {
 		"REBINDING: ours":                {world{n: strict, machines: isMachine}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: ours from neighbour": {world{n: strict, machines: isMachine}, request, with(server(neighbour), asks("20")), dhcp.OtherServer, none, "", "", "", false},
 		"REBINDING: of a machine that is gone, once ours": {
-			world{n: strict, machines: cluster{seen: true}, leases: []network.Lease{{Address: at("20"), MAC: mac1, Machine: "blue-worker-1", Expires: now.Add(hour)}}},
+			world{n: strict, machines: cluster{seen: true}, leases: []network.Lease{{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: now.Add(hour)}}},
 			request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
 	})
 }
@@ -99,12 +99,12 @@ func TestKeptForMachines(t *testing.T) {
 	// Five addresses, of which machines may need three.
 	small := changed(func(d *network.DHCP) {
 		d.Range = network.Range{First: at("10"), Last: at("14")}
-		d.KeptForMachines = 3
+		d.ReservedForVMs = 3
 	})
 	exclude := small
 	exclude.DHCP.Exclude = []network.Range{{First: at("14"), Last: at("14")}}
 	one, two := held("10", mac2, hour), held("11", "02:00:00:00:00:03", hour)
-	gone := network.Lease{Address: at("11"), MAC: "02:00:00:00:00:03", Machine: "blue-old", Expires: now.Add(hour)}
+	gone := network.Lease{Address: at("11"), MAC: "02:00:00:00:00:03", VM: "blue-old", Expires: now.Add(hour)}
 	asking := func(leases ...network.Lease) world { return world{n: small, leases: leases} }
 	owned := func(w world, c cluster) world { w.machines = c; return w }
 	const place = "12"
@@ -137,7 +137,7 @@ func TestCollectable(t *testing.T) {
 	const lease = 10 * time.Minute
 	over := held("20", mac2, -24*time.Hour-lease-time.Second)
 	gone := over
-	gone.Machine = "blue-old"
+	gone.VM = "blue-old"
 	for name, c := range map[string]struct {
 		lease network.Lease
 		in    cluster
@@ -147,7 +147,7 @@ func TestCollectable(t *testing.T) {
 		"a stranger's, over for a day":     {over, cluster{}, true},
 		"a stranger's, not quite":          {held("20", mac2, -24*time.Hour), cluster{}, false},
 		"a gone machine's, over for a day": {gone, cluster{seen: true}, true},
-		"a gone machine's, over since now": {network.Lease{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(-hour)}, cluster{seen: true}, false},
+		"a gone machine's, over since now": {network.Lease{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-hour)}, cluster{seen: true}, false},
 		"a running machine's":              {over, cluster{names: map[string]string{mac2: "blue-worker-2"}}, false},
 		"declined yesterday":               {held("20", "", -25*time.Hour), cluster{}, true},
 		"declined just now":                {held("20", "", hour), cluster{}, false},

@@ -113,7 +113,7 @@ func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Stor
 		set(server)
 	}
 	own := n.Edges[server.Edge-1].Address.String() + "/" + strconv.Itoa(n.CIDR.Bits())
-	s.segment.Attach(t, s.edge, "net1", "", own, n.NextHop.String()+"/32", n.ServiceAddress.String()+"/32")
+	s.segment.Attach(t, s.edge, "net1", "", own, n.NextHopVIP.String()+"/32", n.ServiceVIP.String()+"/32")
 	var conn *net.UDPConn
 	s.edge.Do(t, func() {
 		conn, err = edge.ListenPacket(t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:67"))

@@ -51,6 +51,6 @@ func (s *Server) collect(ctx context.Context) {
 			s.Log.Warn("expired lease not deleted", "address", l.Address, "mac", l.MAC, "err", err)
 			return
 		}
-		s.Log.Info("expired lease deleted", "address", l.Address, "mac", l.MAC, "vm", l.Machine, "expired", l.Expires)
+		s.Log.Info("expired lease deleted", "address", l.Address, "mac", l.MAC, "vm", l.VM, "expired", l.Expires)
 	}
 }

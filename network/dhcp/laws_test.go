@@ -177,7 +177,7 @@ func TestMachinesAlwaysFit(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n := blue()
-		n.DHCP.Range, n.DHCP.KeptForMachines = network.Range{First: at("10"), Last: at("21")}, kept
+		n.DHCP.Range, n.DHCP.ReservedForVMs = network.Range{First: at("10"), Last: at("21")}, kept
 		n.DHCP.Exclude = []network.Range{{First: at("12"), Last: at("13")}}
 		machines := cluster{names: map[string]string{}, seen: true}
 		for i := range kept {

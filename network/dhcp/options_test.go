@@ -91,7 +91,7 @@ func TestRoom(t *testing.T) {
 		n.DHCP.SearchDomains = append(n.DHCP.SearchDomains, "a-rather-long-name-"+string(rune('a'+i))+".example.com")
 	}
 	for i := range byte(40) {
-		n.DHCP.Routes = append(n.DHCP.Routes, network.Route{Destination: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, i}), 32), Via: n.NextHop})
+		n.DHCP.Routes = append(n.DHCP.Routes, network.Route{Destination: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, i}), 32), Via: n.NextHopVIP})
 	}
 	for _, c := range []struct {
 		size   uint16

@@ -223,9 +223,9 @@ func (x exchange) grant(a netip.Addr) Verdict {
 	now := x.now.UTC().Truncate(time.Second)
 	was, had := x.known.Leases.At(a)
 	mine := had && was.MAC == x.mac
-	if !mine || was.Machine != x.vm || was.Expires.Before(now.Add(x.leaseTime())) {
+	if !mine || was.VM != x.vm || was.Expires.Before(now.Add(x.leaseTime())) {
 		v.Was = was
-		v.Next = network.Lease{Address: a, MAC: x.mac, Machine: x.vm, Expires: now.Add(2 * x.leaseTime())}
+		v.Next = network.Lease{Address: a, MAC: x.mac, VM: x.vm, Expires: now.Add(2 * x.leaseTime())}
 	}
 	// A client keeps its address while the store is not writable. No other client can
 	// get it meanwhile, since that needs a write, too.

@@ -74,7 +74,7 @@ func (w world) known() dhcp.Known {
 		Leases: files, VMs: w.machines, Complete: !w.partial,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
-	if w.n.DHCP.KeptForMachines > 0 {
+	if w.n.DHCP.ReservedForVMs > 0 {
 		k.PoolRemaining = func() int { return dhcp.PoolRemaining(w.n, k, now) }
 	}
 	return k
@@ -203,10 +203,10 @@ func TestSelecting(t *testing.T) {
 		"SELECTING: what it has, written long ago":    {world{leases: []network.Lease{held("20", mac1, time.Minute)}}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
 		"SELECTING: its reservation, and not the old": {world{n: reserved, leases: mine}, request, with(server(us), asks("7")), dhcp.Granted, ack, "7", mac1, "20", false},
 		"SELECTING: an expired one of a machine that is gone": {
-			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(-time.Second)}}},
+			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: one of a machine that is gone, not expired": {
-			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, Machine: "blue-old", Expires: now.Add(time.Second)}}},
+			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: not all leases are known": {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
 	})

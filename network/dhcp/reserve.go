@@ -54,7 +54,7 @@ func PoolRemaining(n network.Network, k Known, now time.Time) int {
 		}
 		a = a.Next()
 	}
-	return free - max(0, n.DHCP.KeptForMachines-len(settled))
+	return free - max(0, n.DHCP.ReservedForVMs-len(settled))
 }
 
 // countAgain is how long a count of the range is valid, so that a flood of requests

@@ -53,7 +53,7 @@ func say(out *strings.Builder, what string, v dhcp.Verdict) {
 		return
 	}
 	if v.Next.Address.IsValid() {
-		fmt.Fprintf(out, "  writes %s for %s %s, to %s from now\n", v.Next.Address, v.Next.MAC, v.Next.Machine, v.Next.Expires.Sub(now.Truncate(1e9)))
+		fmt.Fprintf(out, "  writes %s for %s %s, to %s from now\n", v.Next.Address, v.Next.MAC, v.Next.VM, v.Next.Expires.Sub(now.Truncate(1e9)))
 	}
 	fmt.Fprintf(out, "< %s to %s", v.Answer.MessageType(), v.To)
 	if v.Answer.YourIPAddr != nil {

@@ -183,7 +183,7 @@ func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) Verdict {
 		Leases: s.late.Over(s.Store), VMs: s.VMs, Complete: s.Ready() == nil,
 		Offered: func(a netip.Addr) string { return s.offers.to(a, now) },
 	}
-	if _, none := s.VMs.(NoVMs); !none && n.DHCP.KeptForMachines > 0 {
+	if _, none := s.VMs.(NoVMs); !none && n.DHCP.ReservedForVMs > 0 {
 		k.PoolRemaining = func() int { return s.room(n, k, now) }
 	}
 	return Reply(n, k, request, now)

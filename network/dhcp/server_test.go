@@ -76,7 +76,7 @@ func TestNothingServesOnTheNextHop(t *testing.T) {
 	s := serve(t, blue(), "")
 	station := s.station("192.168.100.200/24")
 	ask := message(dhcpv4.MessageTypeInform, mac1, has("200"))
-	for _, to := range []string{s.n.NextHop.String(), s.n.Edges[0].Address.String()} {
+	for _, to := range []string{s.n.NextHopVIP.String(), s.n.Edges[0].Address.String()} {
 		station.send(ask, to+":67")
 	}
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
@@ -226,7 +226,7 @@ func TestOutage(t *testing.T) {
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
 	g.Expect(err).NotTo(HaveOccurred())
-	old := network.Lease{Address: at("20"), MAC: mac1, Machine: "blue-worker-1", Expires: time.Now().Add(-time.Hour).UTC().Truncate(time.Second)}
+	old := network.Lease{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: time.Now().Add(-time.Hour).UTC().Truncate(time.Second)}
 	g.Expect(files.Replace(t.Context(), network.Lease{}, old)).To(Succeed())
 	store := &outage{Files: files, away: true}
 	s := serveFrom(t, blue(), store)

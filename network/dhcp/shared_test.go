@@ -17,10 +17,10 @@ import (
 // beside is a network as another hosted cluster has it on the segment of blue.
 func beside() network.Network {
 	n := blue()
-	n.NextHop, n.ServiceAddress = at("130"), at("131")
+	n.NextHopVIP, n.ServiceVIP = at("130"), at("131")
 	n.Edges, n.ReservedAddresses = []network.Edge{{Number: 1, Address: at("132")}}, []netip.Addr{at("133")}
-	n.DHCP.ServerID, n.DHCP.Router, n.DHCP.DNSServers = n.ServiceAddress, n.NextHop, []netip.Addr{n.ServiceAddress}
-	n.DHCP.Routes = []network.Route{{Destination: netip.MustParsePrefix("0.0.0.0/0"), Via: n.NextHop}}
+	n.DHCP.ServerID, n.DHCP.Router, n.DHCP.DNSServers = n.ServiceVIP, n.NextHopVIP, []netip.Addr{n.ServiceVIP}
+	n.DHCP.Routes = []network.Route{{Destination: netip.MustParsePrefix("0.0.0.0/0"), Via: n.NextHopVIP}}
 	n.DHCP.Range = network.Range{First: at("140"), Last: at("253")}
 	n.DHCP.IgnoreUnknownClients = true
 	return n

@@ -31,10 +31,10 @@ func prefixes(in ...string) []netip.Prefix {
 // blue is a network whose zone is all its own, except for one name of others.
 func blue(mode network.UpstreamMode) network.Network {
 	return network.Network{
-		Name:           "clusters-blue.vlan100",
-		CIDR:           netip.MustParsePrefix("192.168.100.0/24"),
-		NextHop:        netip.MustParseAddr("192.168.100.2"),
-		ServiceAddress: netip.MustParseAddr("192.168.100.3"),
+		Name:       "clusters-blue.vlan100",
+		CIDR:       netip.MustParsePrefix("192.168.100.0/24"),
+		NextHopVIP: netip.MustParseAddr("192.168.100.2"),
+		ServiceVIP: netip.MustParseAddr("192.168.100.3"),
 		DNS: network.DNS{
 			Upstreams: network.Upstreams{Mode: mode},
 			Views: []network.View{{

@@ -56,7 +56,7 @@ func Servers(n network.Network, r Resolver) []netip.AddrPort {
 		servers = n.DNS.Upstreams.Servers
 	}
 	return slices.DeleteFunc(slices.Clone(servers), func(s netip.AddrPort) bool {
-		return s.Addr() == n.ServiceAddress || s.Addr() == n.NextHop
+		return s.Addr() == n.ServiceVIP || s.Addr() == n.NextHopVIP
 	})
 }
 

@@ -104,7 +104,7 @@ func questions(t *testing.T, c network.Cluster, n network.Network) []dns.Questio
 	}
 	add("www.example.org", dns.TypeA)
 	add("kubernetes.default.svc.cluster.local", dns.TypeA)
-	for _, a := range []netip.Addr{n.ServiceAddress, n.DHCP.Range.First, n.DHCP.Range.Last} {
+	for _, a := range []netip.Addr{n.ServiceVIP, n.DHCP.Range.First, n.DHCP.Range.Last} {
 		if !a.IsValid() {
 			continue
 		}

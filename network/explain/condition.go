@@ -39,8 +39,8 @@ type Status struct {
 	Running bool
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
-	// Neighbours are hosted clusters that use the same networks.
-	Neighbours []network.OtherCluster
+	// OtherClusters are hosted clusters that use the same networks.
+	OtherClusters []network.OtherCluster
 	// Settings is the hash of the annotations that Plan was made from.
 	Settings string
 }

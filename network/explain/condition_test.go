@@ -18,7 +18,7 @@ func served(name string, edges int) network.Network {
 	n := network.Network{
 		Name: "clusters." + name, Attachment: network.Attachment{Namespace: "clusters", Name: name}, Primary: true,
 		Services: []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
-		NextHop: netip.MustParseAddr("192.168.100.2"), ServiceAddress: netip.MustParseAddr("192.168.100.3"),
+		NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr("192.168.100.3"),
 		DHCP: network.DHCP{LeaseTime: network.Duration(time.Hour)},
 	}
 	for i := range edges {
@@ -122,11 +122,11 @@ func TestSharedNetworks(t *testing.T) {
 	g := NewWithT(t)
 	n := served("vlan100", 1)
 	neighbour := network.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
-	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, Neighbours: []network.OtherCluster{neighbour}}
+	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, OtherClusters: []network.OtherCluster{neighbour}}
 	got := s.Condition()
 	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too."))
 	g.Expect(got.Reason).To(Equal(explain.Ready))
-	s.Neighbours[0].Serves = network.Plan{Networks: []network.Network{n}}
+	s.OtherClusters[0].Serves = network.Plan{Networks: []network.Network{n}}
 	got = s.Condition()
 	g.Expect(got.Message).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and still answers every VM there."))
 	g.Expect(got.Reason).To(Equal(explain.ReadyWithWarnings))
@@ -137,7 +137,7 @@ func TestAllowedHosts(t *testing.T) {
 	g := NewWithT(t)
 	n := served("vlan100", 1)
 	for i := range 300 {
-		n.Backends = append(n.Backends, network.Backend{Kind: network.BackendOutside, Name: fmt.Sprintf("cdn%03d.quay.io:443", i)})
+		n.Backends = append(n.Backends, network.Backend{Kind: network.BackendExternal, Name: fmt.Sprintf("cdn%03d.quay.io:443", i)})
 	}
 	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n, n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}}
 	g.Expect(s.Condition().Message).To(ContainSubstring("\nAllowed external hosts: cdn000.quay.io:443, cdn001.quay.io:443, "))
@@ -151,13 +151,13 @@ func TestAllowedHosts(t *testing.T) {
 func TestNetworkChanged(t *testing.T) {
 	g := NewWithT(t)
 	was := served("vlan100", 1)
-	was.Listeners = []network.Listener{{Address: was.ServiceAddress, Port: 443, Default: "a:443"}, {Address: was.ServiceAddress, Port: 8443, Default: "git:443"}}
+	was.Listeners = []network.Listener{{Address: was.ServiceVIP, Port: 443, Default: "a:443"}, {Address: was.ServiceVIP, Port: 8443, Default: "git:443"}}
 	g.Expect(explain.NetworkChanged(was, was)).To(BeEmpty())
 	longer := was
 	longer.DHCP.LeaseTime = network.Duration(2 * time.Hour)
 	g.Expect(explain.NetworkChanged(was, longer)).To(BeEmpty())
 	moved := was
-	moved.NextHop = netip.MustParseAddr("192.168.100.6")
+	moved.NextHopVIP = netip.MustParseAddr("192.168.100.6")
 	g.Expect(explain.NetworkChanged(was, moved)).To(HaveExactElements(
 		"Network clusters/vlan100 changes: next-hop VIP 192.168.100.2 becomes 192.168.100.6. Connections through its edges are closed. VMs receive the new addresses when they renew their lease, within 30m."))
 	closed := was

@@ -52,7 +52,7 @@ func changedAddresses(was, will network.Network) []string {
 	for _, x := range []struct {
 		name      string
 		was, will any
-	}{{"CIDR", was.CIDR, will.CIDR}, {"next-hop VIP", was.NextHop, will.NextHop}, {"service VIP", was.ServiceAddress, will.ServiceAddress}} {
+	}{{"CIDR", was.CIDR, will.CIDR}, {"next-hop VIP", was.NextHopVIP, will.NextHopVIP}, {"service VIP", was.ServiceVIP, will.ServiceVIP}} {
 		if x.was != x.will {
 			out = append(out, fmt.Sprintf("%s %v becomes %v", x.name, x.was, x.will))
 		}
@@ -65,7 +65,7 @@ func changedAddresses(was, will network.Network) []string {
 func closedListeners(was, will network.Network) []string {
 	var out []string
 	for _, l := range was.Listeners {
-		stillHeld := l.Address == was.ServiceAddress && l.Address == will.ServiceAddress || slices.Contains(will.PublishedAddresses, l.Address)
+		stillHeld := l.Address == was.ServiceVIP && l.Address == will.ServiceVIP || slices.Contains(will.PublishedAddresses, l.Address)
 		if (stillHeld || slices.Contains(was.PublishedAddresses, l.Address)) && !slices.ContainsFunc(will.Listeners, func(x network.Listener) bool { return sameSocket(x, l) }) {
 			out = append(out, l.Name())
 		}

@@ -161,7 +161,7 @@ func (v view) gets() []row {
 	rows = append(rows, row{"lease time", plain(time.Duration(d.LeaseTime)) + v.from("lease-time")}, row{"unknown clients", v.unknownClients()})
 	if d.Router.IsValid() {
 		router := d.Router.String() + ", the next-hop VIP: the network is isolated (default)"
-		if d.Router != v.n.NextHop {
+		if d.Router != v.n.NextHopVIP {
 			router = d.Router.String() + v.from("gateway")
 		}
 		rows = append(rows, row{"router", router})
@@ -180,7 +180,7 @@ func (v view) options() []row {
 	var rows []row
 	if len(d.DNSServers) > 0 {
 		server := join(d.DNSServers) + ", the service VIP"
-		if !slices.Contains(d.DNSServers, v.n.ServiceAddress) {
+		if !slices.Contains(d.DNSServers, v.n.ServiceVIP) {
 			server = join(d.DNSServers) + v.from("dns-upstreams")
 		}
 		rows = append(rows, row{"DNS server", server})
@@ -211,7 +211,7 @@ func (v view) unknownClients() string {
 	for _, pool := range v.n.NodePools {
 		size += v.PoolSizes[pool]
 	}
-	kept, most := d.KeptForMachines, v.MaxVMs[v.n.Name]
+	kept, most := d.ReservedForVMs, v.MaxVMs[v.n.Name]
 	switch {
 	case d.IgnoreUnknownClients:
 		return "get no answer" + v.from("unknown-clients")
@@ -229,7 +229,7 @@ func (v view) unknownClients() string {
 func (v view) reserves() []row {
 	n := v.n
 	from := v.from("edge-addresses")
-	rows := []row{{n.CIDR.String(), "CIDR of the network" + v.from("cidr")}, {n.NextHop.String(), "next-hop VIP" + from}, {n.ServiceAddress.String(), "service VIP" + from}}
+	rows := []row{{n.CIDR.String(), "CIDR of the network" + v.from("cidr")}, {n.NextHopVIP.String(), "next-hop VIP" + from}, {n.ServiceVIP.String(), "service VIP" + from}}
 	for _, e := range n.Edges {
 		rows = append(rows, row{e.Address.String(), fmt.Sprintf("edge %d%s", e.Number, from)})
 	}

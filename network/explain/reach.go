@@ -100,7 +100,7 @@ func no(p network.Problem) string {
 func (v view) ways(e network.Endpoint) []string {
 	var out []string
 	for _, h := range e.Hosts {
-		out = append(out, v.way(h, v.n.ServiceAddress, e))
+		out = append(out, v.way(h, v.n.ServiceVIP, e))
 	}
 	for _, a := range e.Addresses {
 		out = append(out, v.way(a.String(), a, e))
@@ -128,9 +128,9 @@ func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 // target is where connections to a backend end.
 func target(b network.Backend) string {
 	switch {
-	case b.Kind == network.BackendMachines && b.Service != "":
+	case b.Kind == network.BackendVMs && b.Service != "":
 		return "the VMs, at the node port of Service " + b.Service
-	case b.Kind == network.BackendMachines:
+	case b.Kind == network.BackendVMs:
 		return fmt.Sprintf("the VMs, port %d", b.Port)
 	}
 	return "Service " + b.Name
@@ -163,7 +163,7 @@ func (v view) apps() []string {
 func (v view) appsRecord() (network.Record, bool) {
 	for _, d := range v.n.DNS.Views {
 		for _, r := range d.Records {
-			if strings.HasPrefix(r.Name, "*.apps.") && !slices.Contains(r.Addresses, v.n.ServiceAddress) {
+			if strings.HasPrefix(r.Name, "*.apps.") && !slices.Contains(r.Addresses, v.n.ServiceVIP) {
 				return r, true
 			}
 		}
@@ -171,7 +171,7 @@ func (v view) appsRecord() (network.Record, bool) {
 	return network.Record{}, false
 }
 
-func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHop }
+func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHopVIP }
 
 // images says where nodes pull from.
 func (v view) images() []string {
@@ -200,7 +200,7 @@ func (v view) images() []string {
 func (v view) hosts() []string {
 	var out []string
 	for _, b := range v.n.Backends {
-		if b.Kind == network.BackendOutside {
+		if b.Kind == network.BackendExternal {
 			out = append(out, b.Name)
 		}
 	}
@@ -210,7 +210,7 @@ func (v view) hosts() []string {
 // httpProxy is how edges dial external hosts.
 func (v view) httpProxy() string {
 	for _, b := range v.n.Backends {
-		if b.Kind == network.BackendOutside && b.HTTPProxy != "" {
+		if b.Kind == network.BackendExternal && b.HTTPProxy != "" {
 			return "the management cluster's HTTP proxy " + b.HTTPProxy
 		}
 	}
@@ -248,7 +248,7 @@ func (v view) records() []string {
 	var out []string
 	for _, d := range v.n.DNS.Views {
 		for _, r := range d.Records {
-			if !strings.HasPrefix(r.Name, "*.apps.") && !slices.Equal(r.Addresses, []netip.Addr{v.n.ServiceAddress}) {
+			if !strings.HasPrefix(r.Name, "*.apps.") && !slices.Equal(r.Addresses, []netip.Addr{v.n.ServiceVIP}) {
 				out = append(out, r.Name+" -> "+join(r.Addresses)+v.from("dns-records"))
 			}
 		}

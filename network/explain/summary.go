@@ -147,9 +147,9 @@ func (s Status) sharing() (first, last []string) {
 		return nil, nil
 	}
 	for _, n := range s.Plan.Networks {
-		if by := n.OfferedBy(s.Neighbours); len(by) > 0 {
+		if by := n.OfferedBy(s.OtherClusters); len(by) > 0 {
 			first = append(first, fmt.Sprintf("Warning NetworkShared: HostedCluster %s uses network %s, too, and still answers every VM there. Fix its condition, or end its pause.", strings.Join(by, ", "), n.Attachment))
-		} else if with := n.SharedWith(s.Neighbours); len(with) > 0 {
+		} else if with := n.SharedWith(s.OtherClusters); len(with) > 0 {
 			last = append(last, fmt.Sprintf("Info NetworkShared: HostedCluster %s uses network %s, too. Each answers the VMs of its own cluster only.", strings.Join(with, ", "), n.Attachment))
 		}
 	}
@@ -158,7 +158,7 @@ func (s Status) sharing() (first, last []string) {
 
 // offered says whether another hosted cluster answers VMs of this one.
 func (s Status) offered() bool {
-	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.Neighbours)) > 0 })
+	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.OtherClusters)) > 0 })
 }
 
 // closing are the last lines: external hosts where something is applied, and the hash
@@ -177,7 +177,7 @@ func allowed(p network.Plan) string {
 	var hosts []string
 	for _, n := range p.Networks {
 		for _, b := range n.Backends {
-			if b.Kind == network.BackendOutside {
+			if b.Kind == network.BackendExternal {
 				hosts = append(hosts, b.Name)
 			}
 		}

@@ -60,7 +60,7 @@ func (d *demo) summary(ctx context.Context) error {
 
 func networkRows(t *tabwriter.Writer, n network.Network) {
 	fmt.Fprintf(t, "NETWORK\t%s\tVLAN %d, %s\n", n.Attachment, n.Attachment.VLAN, n.CIDR)
-	fmt.Fprintf(t, "\taddresses\tnext-hop VIP %s, service VIP %s", n.NextHop, n.ServiceAddress)
+	fmt.Fprintf(t, "\taddresses\tnext-hop VIP %s, service VIP %s", n.NextHopVIP, n.ServiceVIP)
 	for _, e := range n.Edges {
 		fmt.Fprintf(t, ", edge %d %s", e.Number, e.Address)
 	}

@@ -42,7 +42,7 @@ func testApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 		g.Eventually(func() (worker.Answer, error) {
 			return w.Machine.Ask(t.Context(), "https://"+console+"/whoami", nil, []byte(ca.Data["ca.crt"]))
 		}).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(And(
-			HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceAddress)), console)
+			HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceVIP)), console)
 	}
 }
 
@@ -134,7 +134,7 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g := NewWithT(t)
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	service := networkOf(t, plan, w).ServiceAddress
+	service := networkOf(t, plan, w).ServiceVIP
 	g.Eventually(func() (worker.Answer, error) {
 		return w.Machine.Ask(t.Context(), "https://"+hypershift.MirrorHost+"/v2/", nil, b.hypershift.CA())
 	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(And(HaveField("Status", 200), HaveField("Server", service)))

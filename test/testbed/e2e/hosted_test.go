@@ -95,7 +95,7 @@ func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 	for _, w := range workers {
 		n := networkOf(t, plan, w)
 		g.Expect(n.DHCP.Range.Contains(w.Lease.Address.Addr())).To(BeTrue(), "%s is in %s", w.Lease.Address, n.DHCP.Range)
-		g.Expect(w.Lease.Server).To(Equal(n.ServiceAddress), "every edge is the same DHCP server")
+		g.Expect(w.Lease.Server).To(Equal(n.ServiceVIP), "every edge is the same DHCP server")
 		g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
 		g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
 		g.Expect(w.NoToken.Status).To(Equal(401))

@@ -25,7 +25,7 @@ import (
 // published are the TCP ports that the plan offers, by address; every address of
 // the edges is there, also with none.
 func published(n network.Network) map[netip.Addr][]uint16 {
-	ports := map[netip.Addr][]uint16{n.NextHop: nil, n.ServiceAddress: {53}}
+	ports := map[netip.Addr][]uint16{n.NextHopVIP: nil, n.ServiceVIP: {53}}
 	for _, e := range n.Edges {
 		ports[e.Address] = nil
 	}
@@ -49,7 +49,7 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	inside := worker.Interface
 	route, err := w.Machine.Output(t.Context(), "ip", "route", "get", testbed.NodeIP)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(route)).To(ContainSubstring("via "+n.NextHop.String()+" dev "+inside), "the edge is the router")
+	g.Expect(string(route)).To(ContainSubstring("via "+n.NextHopVIP.String()+" dev "+inside), "the edge is the router")
 
 	scan := Scan{NetNS: w.Machine.NetNS(), Patience: 2 * time.Second, Parallel: 256}
 	expected := published(n)
@@ -59,7 +59,7 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 		g.Expect(open).To(HaveExactElements(anything(expected[address])...), "TCP ports of %s, of all 65535", address)
 		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, wire.HeartbeatPort, 8472})
 		g.Expect(err).NotTo(HaveOccurred())
-		if address == n.ServiceAddress {
+		if address == n.ServiceVIP {
 			g.Expect(answered).To(Equal([]uint16{53}), "UDP ports of %s", address)
 		} else {
 			g.Expect(answered).To(BeEmpty(), "UDP ports of %s", address)
@@ -107,7 +107,7 @@ func testPodAddresses(t *testing.T, h Hosted, n network.Network, machine station
 	for _, pod := range pods {
 		address, err := netip.ParseAddr(pod.Status.PodIP)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(machine.head(t.Context(), n.NextHop, pod.mac)).To(Succeed())
+		g.Expect(machine.head(t.Context(), n.NextHopVIP, pod.mac)).To(Succeed())
 		open, err := scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", address)

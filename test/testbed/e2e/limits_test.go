@@ -42,21 +42,21 @@ func testDialled(t *testing.T, s *stage) {
 			return exec.CommandContext(t.Context(), "nsenter", append([]string{"--net=" + bad.netNS, "--"}, argv...)...).Run()
 		}
 		g.Expect(in("ip", "address", "add", source, "dev", bad.card)).To(Succeed())
-		g.Expect(bad.head(t.Context(), s.network.NextHop, pods[1].mac)).To(Succeed())
+		g.Expect(bad.head(t.Context(), s.network.NextHopVIP, pods[1].mac)).To(Succeed())
 		_ = testbed.InNetNS(bad.netNS, func() error {
-			conn, err := net.DialTimeout("tcp4", net.JoinHostPort(s.network.NextHop.String(), "9"), 500*time.Millisecond)
+			conn, err := net.DialTimeout("tcp4", net.JoinHostPort(s.network.NextHopVIP.String(), "9"), 500*time.Millisecond)
 			if err == nil {
 				conn.Close()
 			}
 			return err // refused
 		})
 		g.Expect(in("ip", "address", "del", source, "dev", bad.card)).To(Succeed())
-		now, err := s.stations[0].heading(t.Context(), s.network.NextHop)
+		now, err := s.stations[0].heading(t.Context(), s.network.NextHopVIP)
 		g.Expect(err).NotTo(HaveOccurred())
 		if now != heading {
 			heading = now
 			moves++
-			g.Expect(s.stations[0].head(t.Context(), s.network.NextHop, pods[0].mac)).To(Succeed()) // the worst: it comes back each time
+			g.Expect(s.stations[0].head(t.Context(), s.network.NextHopVIP, pods[0].mac)).To(Succeed()) // the worst: it comes back each time
 			heading = pods[0].mac
 		}
 	}

@@ -159,7 +159,7 @@ func testOwnMachines(t *testing.T, elder, younger Hosted, elders, youngers []*wo
 		g.Expect(err).NotTo(HaveOccurred())
 		servers, err := Offers(t.Context(), w.Machine.NetNS(), worker.Interface, w.VM.MAC, 3*time.Second)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(servers).To(Equal([]netip.Addr{networkOf(t, plan, w).ServiceAddress}), "who offers %s's machine an address", h.Name)
+		g.Expect(servers).To(Equal([]netip.Addr{networkOf(t, plan, w).ServiceVIP}), "who offers %s's machine an address", h.Name)
 	}
 	stranger := net.HardwareAddr{0x02, 0xff, 0, 0, 0, 1}
 	g.Expect(Offers(t.Context(), shared.Machine.NetNS(), worker.Interface, stranger, 3*time.Second)).To(BeEmpty(), "an unknown client on a shared VLAN")

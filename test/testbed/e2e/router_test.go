@@ -33,8 +33,8 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 		g.Expect(err).NotTo(HaveOccurred(), "%v: %s", argv, out)
 	}
 	in("ip", "address", "add", "192.168.100.7/24", "dev", bad.card)
-	in("ip", "route", "add", "default", "via", s.network.NextHop.String())
-	g.Expect(bad.head(t.Context(), s.network.NextHop, by.mac)).To(Succeed())
+	in("ip", "route", "add", "default", "via", s.network.NextHopVIP.String())
+	g.Expect(bad.head(t.Context(), s.network.NextHopVIP, by.mac)).To(Succeed())
 
 	var node net.PacketConn
 	g.Expect(testbed.InNetNS(s.cluster.NetNS(), func() (err error) {
@@ -43,7 +43,7 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	})).To(Succeed())
 	defer node.Close()
 	// its own, another pod's, a node's, the edge's on either side
-	for _, source := range []string{"192.168.100.7", "10.244.0.250", "10.240.0.9", by.Status.PodIP, s.network.ServiceAddress.String()} {
+	for _, source := range []string{"192.168.100.7", "10.244.0.250", "10.240.0.9", by.Status.PodIP, s.network.ServiceVIP.String()} {
 		if source != "192.168.100.7" {
 			in("ip", "address", "add", source+"/32", "dev", bad.card)
 		}

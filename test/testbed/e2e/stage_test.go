@@ -142,7 +142,7 @@ func (s *stage) whole(t *testing.T, limit time.Duration) {
 func (s *stage) sendTo(t *testing.T, edge edgePod) {
 	t.Helper()
 	for _, m := range s.stations {
-		NewWithT(t).Expect(m.head(t.Context(), s.network.NextHop, edge.mac)).To(Succeed())
+		NewWithT(t).Expect(m.head(t.Context(), s.network.NextHopVIP, edge.mac)).To(Succeed())
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure
 	ctx, cancel := context.WithCancel(t.Context())
 	m = measure.Start(ctx, measure.Options{
 		Dial: testbed.DialNetNS(s.worker.Machine.NetNS()), API: s.api, Long: 4,
-		DNS: netip.AddrPortFrom(s.network.ServiceAddress, 53).String(), Question: s.name, Renew: s.client.Renew,
+		DNS: netip.AddrPortFrom(s.network.ServiceVIP, 53).String(), Question: s.name, Renew: s.client.Renew,
 	})
 	quiet(t, m, 2*time.Second, 2*time.Minute)
 	return m, func() measure.Report {

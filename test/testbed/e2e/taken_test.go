@@ -20,7 +20,7 @@ func testTaken(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g := NewWithT(t)
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	taken := networkOf(t, plan, w).NextHop
+	taken := networkOf(t, plan, w).NextHopVIP
 	testWithdrawn(t, h, "none")
 	rival := b.plug(t, "rival"+h.Name, w.VM.VLAN)
 	ip := func(args ...string) string {
