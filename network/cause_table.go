@@ -1,5 +1,5 @@
-// This file is the table of causes: for each its Reason, its usual Severity, and
-// the names of its Args. NewProblem makes a problem from it.
+// This file is the table of causes. NewProblem makes a problem from it, and
+// docs/problems.md is generated from it.
 
 package network
 
@@ -8,35 +8,36 @@ import (
 	"strings"
 )
 
-// A Fact describes the problems of one Cause.
-type Fact struct {
+// A CauseInfo describes the problems of one Cause.
+type CauseInfo struct {
 	Cause  Cause
 	Reason Reason
-	// Severity is the gravest that such a problem has: one about a part that is
-	// left out is a Warning where this is Error.
+	// Severity is the highest that a problem of this cause has. An Error becomes a
+	// Warning when it is about a part without which the rest can be served. An edge
+	// that starts is Waiting.
 	Severity Severity
 	// Args are the names of the arguments, separated by spaces.
 	Args string
 }
 
-// ArgNames are the names of the arguments. None: nil.
-func (f Fact) ArgNames() []string { return strings.Fields(f.Args) }
+// ArgNames returns the names of the arguments. None: nil.
+func (c CauseInfo) ArgNames() []string { return strings.Fields(c.Args) }
 
-// CauseTable describes all causes, each once.
-func CauseTable() []Fact {
+// Causes returns all causes, each once.
+func Causes() []CauseInfo {
 	return slices.Concat(
-		addressesFacts(), conflictsFacts(), servicesFacts(), annotationsFacts(),
-		nadsFacts(), endpointsFacts(), reachFacts(), edgesFacts())
+		addressesCauses(), conflictsCauses(), servicesCauses(), annotationsCauses(),
+		nadsCauses(), endpointsCauses(), reachCauses(), edgesCauses())
 }
 
-// of is p about subject.
+// of returns p with another subject.
 func (p Problem) of(subject Subject) Problem {
 	p.Subject = subject
 	return p
 }
 
-// warning is p about a part that is left out, so that it keeps nothing else from
-// being served.
+// warning returns p with severity Warning if it was Error. It is for a part without
+// which the rest can be served.
 func (p Problem) warning() Problem {
 	if p.Severity == SeverityError {
 		p.Severity = SeverityWarning
@@ -44,20 +45,20 @@ func (p Problem) warning() Problem {
 	return p
 }
 
-// NewProblem is a problem of cause c about subject, which the user fixes by one of
-// keys, the best first. Reason and Severity come from the table.
+// NewProblem returns a problem with the Reason and Severity that the table has for
+// cause c. keys are what the user can change, the best first.
 func NewProblem(c Cause, subject Subject, args Args, keys ...string) Problem {
 	p := Problem{Cause: c, Subject: subject, Args: args, Keys: keys}
-	for _, f := range CauseTable() {
-		if f.Cause == c {
-			p.Reason, p.Severity = f.Reason, f.Severity
+	for _, info := range Causes() {
+		if info.Cause == c {
+			p.Reason, p.Severity = info.Reason, info.Severity
 		}
 	}
 	return p
 }
 
-func addressesFacts() []Fact {
-	return []Fact{
+func addressesCauses() []CauseInfo {
+	return []CauseInfo{
 		{CIDRTooSmallForEdges, CIDRTooSmall, SeverityError, "network cidr where"},
 		{CIDRTooSmallForVMs, CIDRTooSmall, SeverityError, "network cidr where"},
 		{CIDRNotSet, CIDRMissing, SeverityError, "network where"},
@@ -84,8 +85,8 @@ func addressesFacts() []Fact {
 	}
 }
 
-func conflictsFacts() []Fact {
-	return []Fact{
+func conflictsCauses() []CauseInfo {
+	return []CauseInfo{
 		{PublishedInCIDR, AddressConflict, SeverityError, "network cidr address"},
 		{CIDROverlapsManagement, AddressConflict, SeverityError, "network cidr other where"},
 		{PublishedInManagement, AddressConflict, SeverityError, "address other"},
@@ -106,8 +107,8 @@ func conflictsFacts() []Fact {
 	}
 }
 
-func servicesFacts() []Fact {
-	return []Fact{
+func servicesCauses() []CauseInfo {
+	return []CauseInfo{
 		{SecondaryWithoutDHCP, ServedByOthers, SeverityInfo, "network"},
 		{ServicesEmpty, AnnotationInvalid, SeverityError, "network"},
 		{DHCPByOthers, ServedByOthers, SeverityInfo, "network addresses options"},
@@ -126,8 +127,8 @@ func servicesFacts() []Fact {
 	}
 }
 
-func annotationsFacts() []Fact {
-	return []Fact{
+func annotationsCauses() []CauseInfo {
+	return []CauseInfo{
 		{AnnotationUnreadable, AnnotationInvalid, SeverityError, "value want"},
 		{CIDRHasHostBits, AnnotationInvalid, SeverityError, "value want"},
 		{RangeReversed, AnnotationInvalid, SeverityError, "value"},
@@ -148,8 +149,8 @@ func annotationsFacts() []Fact {
 	}
 }
 
-func nadsFacts() []Fact {
-	return []Fact{
+func nadsCauses() []CauseInfo {
+	return []CauseInfo{
 		{NotKubeVirt, PlatformUnsupported, SeverityError, "platform"},
 		{VMsOnOtherCluster, ExternalInfrastructure, SeverityError, ""},
 		{NodePoolMissing, WaitingForNetwork, SeverityWaiting, ""},
@@ -173,8 +174,8 @@ func nadsFacts() []Fact {
 	}
 }
 
-func endpointsFacts() []Fact {
-	return []Fact{
+func endpointsCauses() []CauseInfo {
+	return []CauseInfo{
 		{APIEndpointUnknown, WaitingForControlPlane, SeverityWaiting, "object at"},
 		{APIServiceMissing, WaitingForControlPlane, SeverityWaiting, "object"},
 		{ControlPlaneMissing, WaitingForControlPlane, SeverityWaiting, "namespace"},
@@ -201,8 +202,8 @@ func endpointsFacts() []Fact {
 	}
 }
 
-func reachFacts() []Fact {
-	return []Fact{
+func reachCauses() []CauseInfo {
+	return []CauseInfo{
 		{OAuthBehindGateway, OAuthUnreachable, SeverityWarning, "network gateway address"},
 		{TimeServersMissing, NTPMissing, SeverityWarning, "networks"},
 		{GuestProxyUnreachable, ImagesUnreachable, SeverityWarning, "network proxy"},
@@ -218,8 +219,8 @@ func reachFacts() []Fact {
 	}
 }
 
-func edgesFacts() []Fact {
-	return []Fact{
+func edgesCauses() []CauseInfo {
+	return []CauseInfo{
 		{AddressCheckRunning, AddressCheckPending, SeverityWaiting, "network deployment command"},
 		{AddressCheckRefused, AddressCheckPending, SeverityWaiting, "network deployment command error"},
 		{EdgePodNotReady, EdgeUnavailable, SeverityWarning, "network services command"},

@@ -1,5 +1,5 @@
-// This file lists every Cause: the fact that it names, the Reason that it belongs
-// to, and the arguments that it carries. network/explain has a message for each.
+// This file has the name of every Cause. cause_table.go has their reasons and
+// arguments, and network/explain has a message for each.
 
 package network
 
@@ -30,7 +30,7 @@ const (
 	AppsAddressIsEdge        Cause = "AppsAddressIsEdge"
 )
 
-// Conflicts with what is elsewhere, in use, or another cluster's.
+// Conflicts with other networks, with addresses in use, and with other hosted clusters.
 const (
 	PublishedInCIDR        Cause = "PublishedInCIDR"
 	CIDROverlapsManagement Cause = "CIDROverlapsManagement"

@@ -1,5 +1,5 @@
-// This file holds Problem: one fact that keeps a network from being served as
-// asked, as data. network/explain has the words for it.
+// This file has Problem: one fact, as data, that a user must or may want to know.
+// network/explain renders it as text.
 
 package network
 
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A Reason is a stable CamelCase word: it becomes the reason of a condition and
-// a heading of docs/problems.md.
+// A Reason is a stable CamelCase word. It is the reason of a condition, and a heading
+// of docs/problems.md.
 type Reason string
 
-// The reasons. Each is a heading of docs/problems.md.
+// The reasons, by topic.
 const (
 	AnnotationInvalid      Reason = "AnnotationInvalid"
 	AnnotationUnknown      Reason = "AnnotationUnknown"
@@ -47,31 +47,32 @@ const (
 	WaitingForNetwork      Reason = "WaitingForNetwork"
 )
 
-// A Severity says how much a problem matters.
+// A Severity ranks problems.
 type Severity string
 
-// The severities, the gravest first.
+// The severities, the highest first.
 const (
-	// SeverityError: the user must act. Where the plan has one, nothing is applied.
+	// SeverityError: the user must act. While the plan has an error, nothing of it is
+	// applied, and running edges keep the previous plan.
 	SeverityError Severity = "Error"
 	// SeverityWaiting: a part is not served until something else exists.
 	SeverityWaiting Severity = "Waiting"
-	// SeverityWarning: VMs lack something, or will when a part fails.
+	// SeverityWarning: VMs lack something, or will lack it when a part fails.
 	SeverityWarning Severity = "Warning"
 	// SeverityInfo: worth knowing; nothing is lost.
 	SeverityInfo Severity = "Info"
 )
 
-// rank is 0 for the gravest.
+// rank returns 0 for the highest severity.
 func (s Severity) rank() int {
 	return slices.Index([]Severity{SeverityError, SeverityWaiting, SeverityWarning, SeverityInfo}, s)
 }
 
-// Compare is negative where s is graver than other.
+// Compare is negative if s is higher than other.
 func (s Severity) Compare(other Severity) int { return cmp.Compare(s.rank(), other.rank()) }
 
-// A Cause names the exact fact, in CamelCase. Each belongs to one Reason, and
-// picks the message.
+// A Cause names the exact fact, in CamelCase. It belongs to one Reason and selects the
+// message.
 type Cause string
 
 // A Subject is the object that a problem is about.
@@ -79,12 +80,12 @@ type Subject struct {
 	// Kind in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition,
 	// Service, Route, Network, Edge, Endpoint.
 	Kind string `json:"kind,omitempty"`
-	// Namespace is empty where Name is enough.
+	// Namespace is empty if Name identifies the object, or if it has none.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 }
 
-// String is "Kind namespace/name", or "Kind name" without a namespace.
+// String returns "Kind namespace/name", or "Kind name" without a namespace.
 func (s Subject) String() string {
 	name := s.Name
 	if s.Namespace != "" {
@@ -93,59 +94,61 @@ func (s Subject) String() string {
 	return strings.TrimSpace(s.Kind + " " + name)
 }
 
-// Args are plain values by name: addresses, names, counts. A list is joined by
-// ", ". No value is a sentence.
+// Args are the values of a problem by name: addresses, names, counts. The entries of a
+// list are separated by ", ". No value is a sentence.
 type Args map[string]string
 
-// A Problem is one fact that keeps a network from being served as asked.
+// A Problem is one fact about how a network is served.
 type Problem struct {
 	// Reason is the condition's reason.
 	Reason   Reason   `json:"reason"`
 	Cause    Cause    `json:"cause"`
 	Severity Severity `json:"severity"`
 	Subject  Subject  `json:"subject,omitzero"`
-	// Keys are what the user can change, the best first: annotation keys without
-	// prefix ("dhcp-range") or field paths ("spec.services"). Empty: nothing.
+	// Keys are what the user can change, the best first. They are annotation keys
+	// without prefix ("dhcp-range") or field paths ("spec.services"). Empty: neither
+	// helps.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
 }
 
-// Level is p's severity.
+// Level returns the severity of p.
 func (p Problem) Level() Severity { return p.Severity }
 
-// Blocks says whether nothing is applied because of p.
+// Blocks reports whether p prevents the plan from being applied.
 func (p Problem) Blocks() bool { return p.Level() == SeverityError }
 
-// Waits says whether p ends when something else exists.
+// Waits reports whether p ends when another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
-// Problems in the order they were found.
+// Problems are in the order in which they were found.
 type Problems []Problem
 
-// BySeverity is ps with the gravest first, else in their order.
+// BySeverity returns ps with the highest severity first. Equal ones keep their order.
 func (ps Problems) BySeverity() Problems {
 	out := slices.Clone(ps)
 	slices.SortStableFunc(out, func(a, b Problem) int { return a.Level().Compare(b.Level()) })
 	return out
 }
 
-// Of are those of ps with this severity.
+// Of returns the problems with this severity.
 func (ps Problems) Of(s Severity) Problems {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Level() != s })
 }
 
-// Blocking says whether any problem blocks.
+// Blocking reports whether any problem is an error.
 func (ps Problems) Blocking() bool { return slices.ContainsFunc(ps, Problem.Blocks) }
 
-// Waiting says whether any problem waits.
+// Waiting reports whether any problem ends when another object exists.
 func (ps Problems) Waiting() bool { return slices.ContainsFunc(ps, Problem.Waits) }
 
-// Has says whether one of the problems has this reason.
+// Has reports whether a problem has this reason.
 func (ps Problems) Has(r Reason) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
 }
 
-// notBlocking are the same problems of a part that is left out.
+// notBlocking returns ps with each error as a warning. It is for a part without which
+// the rest can be served.
 func (ps Problems) notBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {
@@ -154,7 +157,7 @@ func (ps Problems) notBlocking() Problems {
 	return out
 }
 
-// Waits says whether the reason is one that ends by itself.
+// Waits reports whether problems of this reason end when another object exists.
 func (r Reason) Waits() bool {
 	return strings.HasPrefix(string(r), "Waiting") || r == AddressCheckPending
 }

@@ -27,7 +27,7 @@ var (
 // them, and no cause is without.
 func TestEveryCauseHasAMessage(t *testing.T) {
 	seen := map[network.Cause]bool{}
-	for _, f := range network.CauseTable() {
+	for _, f := range network.Causes() {
 		if seen[f.Cause] {
 			t.Errorf("%s stands twice in the table", f.Cause)
 		}
@@ -51,7 +51,7 @@ func TestEveryCauseHasAMessage(t *testing.T) {
 
 // TestMessagesAreReadable: each sentence is short, and in the glossary's words.
 func TestMessagesAreReadable(t *testing.T) {
-	for _, f := range network.CauseTable() {
+	for _, f := range network.Causes() {
 		m, _ := explain.Template(f.Cause)
 		for _, part := range []string{m.What, m.Effect, m.Fix} {
 			for _, sentence := range sentenceEnd.Split(part, -1) {
@@ -73,7 +73,7 @@ func TestMessagesAreReadable(t *testing.T) {
 
 // TestAnErrorHasAFix: who must act is told what to do.
 func TestAnErrorHasAFix(t *testing.T) {
-	for _, f := range network.CauseTable() {
+	for _, f := range network.Causes() {
 		if m, _ := explain.Template(f.Cause); f.Severity == network.SeverityError && m.Fix == "" {
 			t.Errorf("%s: no fix", f.Cause)
 		}

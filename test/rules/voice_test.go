@@ -154,13 +154,13 @@ func itself(where string) string { return where }
 // TestVoiceOfMessages: what explain says of each cause is plain, short and standard.
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
-	for _, fact := range network.CauseTable() {
-		m, ok := explain.Template(fact.Cause)
+	for _, info := range network.Causes() {
+		m, ok := explain.Template(info.Cause)
 		if !ok {
-			t.Errorf("no message for %s", fact.Cause)
+			t.Errorf("no message for %s", info.Cause)
 		}
 		for _, part := range []string{m.What, m.Effect, m.Fix} {
-			report(t, nil, itself, breaks(string(fact.Cause), part, not, longestInMessages))
+			report(t, nil, itself, breaks(string(info.Cause), part, not, longestInMessages))
 		}
 	}
 }
