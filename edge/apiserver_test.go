@@ -34,11 +34,11 @@ import (
 
 const namespace = "clusters-blue"
 
-// A cluster is a real API server with its etcd, and nothing else.
+// A cluster is a real API server and its etcd.
 type cluster struct {
 	env   *envtest.Environment
 	admin client.Client
-	// pod is an edge's service account, with the rights that are shipped.
+	// pod is the service account of an edge, with the shipped RBAC rules.
 	pod *rest.Config
 }
 
@@ -91,20 +91,20 @@ func (c cluster) apply(t *testing.T, o client.Object) {
 	}
 }
 
-// A way to the API server that can be cut.
-type way struct {
+// A connection to the API server that can be cut.
+type connection struct {
 	l  net.Listener
 	mu sync.Mutex
 	cs []net.Conn
 }
 
-func newWay(t *testing.T, to string) *way {
+func newConnection(t *testing.T, to string) *connection {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &way{l: l}
+	w := &connection{l: l}
 	t.Cleanup(w.cut)
 	go func() {
 		for {
@@ -127,7 +127,7 @@ func newWay(t *testing.T, to string) *way {
 	return w
 }
 
-func (w *way) cut() {
+func (w *connection) cut() {
 	_ = w.l.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,12 +145,11 @@ func (c cluster) kube(t *testing.T) *edge.Kube {
 	return k
 }
 
-// TestAgainstAnAPIServer is everything an edge does with one, with no more rights
-// than are shipped.
+// TestAgainstAnAPIServer uses a real API server with no more rights than are shipped.
 func TestAgainstAnAPIServer(t *testing.T) {
 	c := newCluster(t)
 	t.Run("leases", func(t *testing.T) { testLeases(t, c) })
-	t.Run("machines", func(t *testing.T) { testMachines(t, c) })
+	t.Run("vms", func(t *testing.T) { testVMs(t, c) })
 	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
 	t.Run("backends", func(t *testing.T) { testBackends(t, c) })
 	t.Run("plan", func(t *testing.T) { testPlan(t, c) })
@@ -165,7 +164,7 @@ func lease(address, mac string, expires time.Duration) network.Lease {
 	}
 }
 
-// testLeases: two edges keep one network's leases.
+// testLeases: two edges share the leases of one network.
 func testLeases(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	one, two := c.kube(t).Leases(t.Context(), "clusters.vlan100"), c.kube(t).Leases(t.Context(), "clusters.vlan100")
@@ -178,9 +177,9 @@ func testLeases(t *testing.T, c cluster) {
 	at := func(l *edge.Leases) func() network.Lease {
 		return func() network.Lease { x, _ := l.At(a.Address); return x }
 	}
-	g.Expect(at(one)()).To(Equal(a), "known at once to who wrote it")
+	g.Expect(at(one)()).To(Equal(a), "the writer knows it at once")
 	g.Expect(two.Replace(t.Context(), none, b)).To(MatchError(fs.ErrExist))
-	g.Expect(at(two)()).To(Equal(a), "known at once to who was refused")
+	g.Expect(at(two)()).To(Equal(a), "the refused edge knows it at once")
 	of, _ := one.Of(a.MAC)
 	g.Expect(of).To(Equal(a))
 	g.Expect(one.VMAt(a.Address)).To(Equal("blue-1"))
@@ -189,7 +188,7 @@ func testLeases(t *testing.T, c cluster) {
 	later.Expires = a.Expires.Add(time.Hour)
 	g.Expect(two.Replace(t.Context(), a, later)).To(Succeed())
 	g.Eventually(at(one), "5s").Should(Equal(later))
-	g.Expect(one.Replace(t.Context(), a, b)).To(MatchError(fs.ErrExist), "what it knew is not so any more")
+	g.Expect(one.Replace(t.Context(), a, b)).To(MatchError(fs.ErrExist), "the expected lease is outdated")
 
 	var list coordinationv1.LeaseList
 	g.Expect(c.admin.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{"hostedcluster.densityops.com/network": "clusters.vlan100"})).To(Succeed())
@@ -200,7 +199,7 @@ func testLeases(t *testing.T, c cluster) {
 	broken := list.Items[0].DeepCopy()
 	broken.Spec.HolderIdentity = nil
 	g.Expect(c.admin.Update(t.Context(), broken)).To(Succeed())
-	g.Eventually(func() string { return at(one)().MAC }, "5s").Should(BeEmpty(), "edited by hand: nobody's")
+	g.Eventually(func() string { return at(one)().MAC }, "5s").Should(BeEmpty(), "edited by hand: blocked")
 	g.Expect(at(one)().Held(time.Now().AddDate(100, 0, 0))).To(BeTrue())
 	g.Expect(c.admin.Delete(t.Context(), broken)).To(Succeed())
 	g.Eventually(at(two), "5s").Should(Equal(none))
@@ -208,7 +207,7 @@ func testLeases(t *testing.T, c cluster) {
 
 	g.Expect(two.Replace(t.Context(), none, b)).To(Succeed())
 	g.Eventually(at(one), "5s").Should(Equal(b))
-	g.Expect(one.Remove(t.Context(), a)).To(Succeed(), "not as it is: left alone")
+	g.Expect(one.Remove(t.Context(), a)).To(Succeed(), "the lease has changed: it stays")
 	g.Expect(at(one)()).To(Equal(b))
 	declined := network.Lease{Address: b.Address, Expires: b.Expires}
 	g.Expect(one.Replace(t.Context(), b, declined)).To(Succeed())
@@ -216,14 +215,14 @@ func testLeases(t *testing.T, c cluster) {
 	g.Expect(one.Remove(t.Context(), declined)).To(Succeed())
 	g.Eventually(at(two), "5s").Should(Equal(none))
 	_, ok := other.Of(a.MAC)
-	g.Expect(ok).To(BeFalse(), "another network's")
+	g.Expect(ok).To(BeFalse(), "a lease of another network")
 }
 
-func testMachines(t *testing.T, c cluster) {
+func testVMs(t *testing.T, c cluster) {
 	g := NewWithT(t)
-	m := c.kube(t).Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24"))
-	g.Expect(m.Gone("blue-1")).To(BeFalse(), "not sure yet")
-	g.Eventually(m.Ready, "10s").Should(Succeed(), "that there is none is known, too")
+	m := c.kube(t).VMs(t.Context(), netip.MustParsePrefix("192.168.100.0/24"))
+	g.Expect(m.Gone("blue-1")).To(BeFalse(), "VMs were not read yet")
+	g.Eventually(m.Ready, "10s").Should(Succeed(), "an empty list is complete")
 	vmi := &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue-1"},
@@ -241,12 +240,12 @@ func testMachines(t *testing.T, c cluster) {
 	g.Expect(address.String()).To(Equal("192.168.100.66"))
 	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"))
 	name, _, _ := m.VM("02:00:00:00:00:aa")
-	g.Expect(name).To(Equal("blue-1"), "by its spec, before it runs")
+	g.Expect(name).To(Equal("blue-1"), "the spec is enough before the VM runs")
 	_, _, ok := m.VM("02:00:00:00:00:bb")
-	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
+	g.Expect(ok).To(BeFalse(), "only the guest agent reports it")
 	g.Expect(m.Gone("blue-1")).To(BeFalse())
 	g.Expect(m.Gone("blue-0")).To(BeTrue())
-	// One that a later KubeVirt wrote, in shapes that ours does not know.
+	// An object of a later KubeVirt, with fields of unknown shapes.
 	c.apply(t, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
 		"metadata": map[string]any{"namespace": namespace, "name": "odd"},
@@ -257,17 +256,17 @@ func testMachines(t *testing.T, c cluster) {
 			map[string]any{"name": "", "mac": "02:00:00:00:00:cc", "ipAddress": "192.168.100.4"}, map[string]any{"ipAddresses": "none"},
 		}},
 	}})
-	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "what can be read of it is")
+	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "readable fields are used")
 	_, _, ok = m.VM("02:00:00:00:00:cc")
-	g.Expect(ok).To(BeFalse(), "what only the guest says of itself")
+	g.Expect(ok).To(BeFalse(), "only the guest agent reports it")
 
-	// A younger one, by name as in the second it was made.
+	// Both are created in the same second, so the name decides.
 	second := vmi.DeepCopy()
 	second.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "blue-2"}
 	second.Status.Interfaces[0].MAC = "02:00:00:00:00:02"
 	c.apply(t, second)
 	g.Eventually(func() netip.Addr { _, a, _ := m.VM("02:00:00:00:00:02"); return a }, "10s").Should(Equal(address))
-	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"), "who was first")
+	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"), "the older VM has it")
 	name, _, _ = m.VM("02:00:00:00:00:aa")
 	g.Expect(name).To(Equal("blue-1"))
 	g.Expect(c.admin.Delete(t.Context(), second)).To(Succeed())
@@ -279,7 +278,7 @@ func testEndpoints(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	e := c.kube(t).EndpointSlices(t.Context())
 	g.Eventually(e.Seen(), "10s").Should(BeClosed())
-	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(BeNil(), "never seen")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(BeNil(), "no slice was seen")
 	changed := e.Changed()
 	yes, no := true, false
 	name, port := "", int32(6443)
@@ -296,7 +295,7 @@ func testEndpoints(t *testing.T, c cluster) {
 	c.apply(t, slice)
 	g.Eventually(changed, "10s").Should(BeClosed())
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.8:6443"), netip.MustParseAddrPort("10.1.0.9:6443")}))
-	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver", PortName: "other"})).To(And(BeEmpty(), Not(BeNil())), "seen, and no such port")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver", PortName: "other"})).To(And(BeEmpty(), Not(BeNil())), "the slices have no such port")
 	set := func(endpoints ...discoveryv1.Endpoint) {
 		changed = e.Changed()
 		slice.Endpoints = endpoints
@@ -306,11 +305,11 @@ func testEndpoints(t *testing.T, c cluster) {
 	starting := discoveryv1.Endpoint{Addresses: []string{"10.1.0.6"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no}}
 	ended := discoveryv1.Endpoint{Addresses: []string{"10.1.0.5"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}}
 	set(slice.Endpoints[2], starting)
-	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "none is ready, one still serves")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.7:6443")}), "no endpoint is ready, one still serves")
 	set(starting, ended)
-	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.6:6443")}), "none serves by what is said: who ends is not asked")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.6:6443")}), "no endpoint serves: those that do not terminate are used")
 	set()
-	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(And(BeEmpty(), Not(BeNil())), "seen, and none is there")
+	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(And(BeEmpty(), Not(BeNil())), "the slices have no endpoint")
 }
 
 func testPlan(t *testing.T, c cluster) {
@@ -324,7 +323,7 @@ func testPlan(t *testing.T, c cluster) {
 	newer.Networks[0].DHCP.MTU = 1400
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-plan"}, Data: map[string]string{"plan.json": string(newer.JSON())}}
 	c.apply(t, object)
-	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "before a kubelet mounts it")
+	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "the watch is faster than the kubelet's mount")
 	older := plan("blue", 1, "vlan100")
 	older.Networks[0].DHCP.MTU = 1300
 	g.Expect(os.WriteFile(file, older.JSON(), 0o600)).To(Succeed())
@@ -335,16 +334,16 @@ func testPlan(t *testing.T, c cluster) {
 	g.Consistently(func() int { return s.Current().Network.DHCP.MTU }, "500ms").Should(Equal(1400))
 }
 
-// testOutage cuts the way to the API server: what is known stays known, and what
-// can't be written is an error that is not fs.ErrExist.
+// testOutage cuts the connection to the API server. Known state is kept, and a failed
+// write returns an error other than fs.ErrExist.
 func testOutage(t *testing.T, c cluster) {
 	g := NewWithT(t)
-	way := newWay(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
+	way := newConnection(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
 	direct := c
 	c.pod = rest.CopyConfig(c.pod)
 	c.pod.Host = "https://" + way.l.Addr().String()
 	k := c.kube(t)
-	l, m, e := k.Leases(t.Context(), "clusters.vlan100"), k.Machines(t.Context(), netip.MustParsePrefix("192.168.100.0/24")), k.EndpointSlices(t.Context())
+	l, m, e := k.Leases(t.Context(), "clusters.vlan100"), k.VMs(t.Context(), netip.MustParsePrefix("192.168.100.0/24")), k.EndpointSlices(t.Context())
 	g.Eventually(l.Ready, "10s").Should(Succeed())
 	g.Eventually(e.Seen(), "10s").Should(BeClosed())
 	file := filepath.Join(t.TempDir(), "leases.json")
@@ -360,34 +359,34 @@ func testOutage(t *testing.T, c cluster) {
 	g.Expect(of).To(Equal(known))
 	g.Expect(l.Ready()).To(Succeed())
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).NotTo(BeNil())
-	// As a restart finds it; the first one still writes its own.
+	// A copy, as a restart finds it. The first server still writes its own file.
 	copied, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	file = filepath.Join(t.TempDir(), "leases.json")
 	g.Expect(os.WriteFile(file, copied, 0o600)).To(Succeed())
-	never := k.Leases(t.Context(), "clusters.vlan100")
-	keep(t, never, file)
-	g.Consistently(never.Ready, "300ms").ShouldNot(Succeed(), "started without the API server: it does not know")
-	of, _ = never.Of(known.MAC)
-	g.Expect(of).To(Equal(known), "but it remembers")
-	g.Expect(never.Replace(t.Context(), known, lease("192.168.100.30", known.MAC, 2*time.Hour))).NotTo(Succeed())
+	cached := k.Leases(t.Context(), "clusters.vlan100")
+	keep(t, cached, file)
+	g.Consistently(cached.Ready, "300ms").ShouldNot(Succeed(), "started without the API server")
+	of, _ = cached.Of(known.MAC)
+	g.Expect(of).To(Equal(known), "loaded from the cache")
+	g.Expect(cached.Replace(t.Context(), known, lease("192.168.100.30", known.MAC, 2*time.Hour))).NotTo(Succeed())
 
 	g.Expect(c.admin.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(namespace))).To(Succeed())
 	file = filepath.Join(t.TempDir(), "leases.json")
 	g.Expect(os.WriteFile(file, copied, 0o600)).To(Succeed())
 	back := direct.kube(t).Leases(t.Context(), "clusters.vlan100")
 	keep(t, back, file)
-	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "10s").Should(BeFalse(), "the API server says otherwise")
+	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "10s").Should(BeFalse(), "the API server has no such lease")
 	g.Expect(m.Gone("blue-9")).To(BeTrue())
 }
 
-// keep recalls and remembers leases in file until the test ends.
+// keep caches leases in file until the test ends.
 func keep(t *testing.T, l *edge.Leases, file string) {
 	t.Helper()
-	if err := l.Recall(file); err != nil {
+	if err := l.LoadCache(file); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { l.Remember(t.Context(), file, slog.New(slog.NewTextHandler(t.Output(), nil))); close(ended) }()
+	go func() { l.KeepCache(t.Context(), file, slog.New(slog.NewTextHandler(t.Output(), nil))); close(ended) }()
 	t.Cleanup(func() { <-ended })
 }

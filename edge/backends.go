@@ -1,7 +1,6 @@
-// This file decides who stands behind every kind of backend, from what the edge
-// watches: EndpointSlices, leases, machines, and what hosts outside resolve to.
-// It believes nobody that an address of the network's is a machine's where that
-// is ours. It never dials.
+// This file resolves every kind of backend to the addresses to dial, from what the edge
+// watches: EndpointSlices, leases, VMs, and DNS answers for external hosts. It drops
+// addresses that belong to oooi. It never dials.
 
 package edge
 
@@ -23,41 +22,41 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Backends knows who stands behind the backends of one network. What it has not
-// seen yet it recalls from a file, so that an edge which starts while the API
-// server or the resolver is away goes on where the last one ended.
+// Backends resolves the backends of one network. A file caches what it found, so an edge
+// that starts while the API server or the resolver is unavailable continues from the last
+// known good endpoints.
 type Backends struct {
 	kube   *Kube
-	hosts  hosts
+	hosts  externalHosts
 	file   string
 	log    *slog.Logger
 	signal signal
 
 	mu      sync.Mutex
 	network network.Network
-	// pods is nil outside of a cluster, leases and machines while no backend needs
-	// them.
-	pods     *EndpointSlices
-	leases   *Leases
-	machines *Machines
-	recalled map[string][]netip.AddrPort
-	refused  map[string]bool
-	written  string
+	// pods is nil outside of a cluster. leases and vms are nil until a backend needs them.
+	pods    *EndpointSlices
+	leases  *Leases
+	vms     *VMs
+	cached  map[string][]netip.AddrPort
+	refused map[string]bool
+	written string
 }
 
-// NewBackends follows the objects of kube, nil outside of a cluster, and hosts by
-// lookup, until ctx ends. Empty file: nothing is recalled. A file that can't be
-// read is an error beside a value that works.
+// NewBackends watches the objects of kube and resolves external hosts through lookup,
+// until ctx ends. Kube is nil outside of a cluster. File caches the endpoints; an empty
+// name disables the cache. If the file cannot be read, NewBackends returns the error
+// together with a usable value.
 func NewBackends(ctx context.Context, kube *Kube, lookup Lookup, file string, log *slog.Logger) (*Backends, error) {
 	b := &Backends{
 		kube: kube, file: file, log: log,
-		hosts:    hosts{lookup: lookup, log: log, known: map[string]*host{}},
-		recalled: map[string][]netip.AddrPort{}, refused: map[string]bool{},
+		hosts:  externalHosts{lookup: lookup, log: log, known: map[string]*externalHost{}},
+		cached: map[string][]netip.AddrPort{}, refused: map[string]bool{},
 	}
-	b.passOn(ctx, b.hosts.signal.changed)
+	b.forward(ctx, b.hosts.signal.changed)
 	if kube != nil {
 		b.pods = kube.EndpointSlices(ctx)
-		b.passOn(ctx, b.pods.Changed)
+		b.forward(ctx, b.pods.Changed)
 	}
 	go b.run(ctx)
 	if file == "" {
@@ -70,13 +69,13 @@ func NewBackends(ctx context.Context, kube *Kube, lookup Lookup, file string, lo
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		err = json.Unmarshal(text, &b.recalled)
+		err = json.Unmarshal(text, &b.cached)
 	}
 	return b, err
 }
 
-// Follow begins to watch what n's backends need until ctx ends, and forgets hosts
-// that none of them names.
+// Follow starts to watch what n's backends need, until ctx ends. It stops resolving hosts
+// that no backend of n names.
 func (b *Backends) Follow(ctx context.Context, n network.Network) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,25 +88,26 @@ func (b *Backends) Follow(ctx context.Context, n network.Network) {
 				names = append(names, host)
 			}
 		case byLease(x) && b.kube != nil && b.leases == nil:
-			b.leases, b.machines = b.kube.Leases(ctx, n.Name), b.kube.Machines(ctx, n.CIDR)
-			b.passOn(ctx, b.leases.signal.changed)
-			b.passOn(ctx, b.machines.signal.changed)
+			b.leases, b.vms = b.kube.Leases(ctx, n.Name), b.kube.VMs(ctx, n.CIDR)
+			b.forward(ctx, b.leases.signal.changed)
+			b.forward(ctx, b.vms.signal.changed)
 			go func() {
-				if poll(ctx, b.machinesSeen) {
+				if poll(ctx, b.vmsSeen) {
 					b.signal.notify()
 				}
 			}()
 		}
 	}
-	b.hosts.want(ctx, names)
+	b.hosts.follow(ctx, names)
 }
 
-// Changed is closed when Endpoints may have changed since it was asked.
+// Changed returns a channel that is closed when Endpoints may have changed since this
+// call.
 func (b *Backends) Changed() <-chan struct{} { return b.signal.changed() }
 
-// Endpoints are the addresses to dial for x: nil where nothing is known of it,
-// empty and not nil where there is nobody. For what is outside by way of an HTTP
-// proxy they are the proxy's.
+// Endpoints returns the addresses to dial for x, sorted. It returns nil if nothing is
+// known of x, and an empty slice if x has no endpoints. For an external host behind an
+// HTTP proxy they are the proxy's addresses.
 func (b *Backends) Endpoints(x network.Backend) []netip.AddrPort {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +123,7 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 	}
 	found := b.found(x)
 	if found == nil {
-		found = b.recalled[x.Name]
+		found = b.cached[x.Name]
 	}
 	if found == nil {
 		return nil
@@ -134,7 +134,7 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 	}
 	out := []netip.AddrPort{}
 	for _, a := range found {
-		if x.Kind == network.BackendVMs && b.isMachines(a.Addr()) || x.Kind == network.BackendExternal && b.isOutside(x, own, a.Addr()) {
+		if x.Kind == network.BackendVMs && b.isVMAddress(a.Addr()) || x.Kind == network.BackendExternal && b.isDialable(x, own, a.Addr()) {
 			out = append(out, a)
 		}
 	}
@@ -142,7 +142,7 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 	return slices.Compact(out)
 }
 
-// found is who is said to stand behind x, nil where that has not been seen.
+// found returns all addresses reported for x, unfiltered. Nil: none were seen yet.
 func (b *Backends) found(x network.Backend) []netip.AddrPort {
 	switch {
 	case x.Kind == network.BackendExternal:
@@ -153,10 +153,10 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 		}
 		return withPort(all, port)
 	case byLease(x):
-		if !b.machinesSeen() {
+		if !b.vmsSeen() {
 			return nil
 		}
-		return withPort(inUse(b.leases.All(), b.machines, time.Now()), x.Port)
+		return withPort(inUse(b.leases.All(), b.vms, time.Now()), x.Port)
 	case b.pods == nil || !b.pods.seen():
 		return nil
 	}
@@ -166,36 +166,36 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 	return []netip.AddrPort{}
 }
 
-// byLease says that x is every machine of the network.
+// byLease reports whether x selects every VM of the network.
 func byLease(x network.Backend) bool {
 	return x.Kind == network.BackendVMs && x.Service == ""
 }
 
-// inUse are the addresses of machines: by a lease that has not expired, whose MAC
-// a machine of the cluster has, and as machines are reported to have them where
-// no other MAC has a lease. A MAC that somebody made up is nobody's.
-func inUse(leases []network.Lease, machines *Machines, now time.Time) []netip.Addr {
+// inUse returns the VMs' addresses. An address counts if a VM of the cluster holds an
+// unexpired lease on it. An address that KubeVirt reports for a VM counts unless another
+// MAC holds its lease. A lease of a MAC that no VM has is ignored.
+func inUse(leases []network.Lease, vms *VMs, now time.Time) []netip.Addr {
 	var out []netip.Addr
-	holder := map[netip.Addr]string{}
+	macOf := map[netip.Addr]string{}
 	for _, l := range leases {
 		if !l.Held(now) {
 			continue
 		}
-		holder[l.Address] = l.MAC
-		if _, _, ok := machines.VM(l.MAC); ok {
+		macOf[l.Address] = l.MAC
+		if _, _, ok := vms.VM(l.MAC); ok {
 			out = append(out, l.Address)
 		}
 	}
-	for a, mac := range machines.Reported() {
-		if by, held := holder[a]; !held || by == mac {
+	for a, mac := range vms.Reported() {
+		if leased, ok := macOf[a]; !ok || leased == mac {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// target is what is dialled for a host outside: its HTTP proxy, by a name as any
-// pod may know it, or itself, by its whole name.
+// target returns what to dial for an external host: its HTTP proxy, or the host itself by
+// its fully qualified name. Proxy names are resolved with the pod's search domains.
 func target(x network.Backend) (host string, port uint16, ok bool) {
 	if x.HTTPProxy == "" {
 		return strings.TrimSuffix(x.Host, ".") + ".", x.Port, x.Host != ""
@@ -213,24 +213,25 @@ func withPort(all []netip.Addr, port uint16) []netip.AddrPort {
 	return out
 }
 
-// isMachines says whether an address may be a machine's: a host of the network
-// that is not ours, and not its router.
-func (b *Backends) isMachines(a netip.Addr) bool {
+// isVMAddress reports whether a VM may have address a: a host address of the network that
+// is neither oooi's nor the router's.
+func (b *Backends) isVMAddress(a netip.Addr) bool {
 	n := b.network
-	return n.CIDR.Contains(a) && a != n.CIDR.Addr() && n.CIDR.Contains(a.Next()) && a != n.DHCP.Router && !holds(n, a)
+	return n.CIDR.Contains(a) && a != n.CIDR.Addr() && n.CIDR.Contains(a.Next()) && a != n.DHCP.Router && !isEdgeAddress(n, a)
 }
 
-func (b *Backends) isOutside(x network.Backend, own []netip.Addr, a netip.Addr) bool {
-	why := never(b.network, x, own, a)
-	if said := x.Name + " " + a.String(); why != "" && !b.refused[said] {
-		b.refused[said] = true
+// isDialable reports whether a may be dialed for x. It logs each refused address once.
+func (b *Backends) isDialable(x network.Backend, own []netip.Addr, a netip.Addr) bool {
+	why := refusalReason(b.network, x, own, a)
+	if refusal := x.Name + " " + a.String(); why != "" && !b.refused[refusal] {
+		b.refused[refusal] = true
 		b.log.Warn("address of an external host not dialed", "backend", x.Name, "address", a, "err", why)
 	}
 	return why == ""
 }
 
-// Seen waits until everything that the network's backends need was seen, or tried
-// to be, and is false where ctx ends before.
+// Seen waits until each backend was looked up at least once. It returns false if ctx ends
+// first.
 func (b *Backends) Seen(ctx context.Context) bool {
 	return poll(ctx, func() bool {
 		b.mu.Lock()
@@ -243,7 +244,7 @@ func (b *Backends) Seen(ctx context.Context) bool {
 				_, tried = b.hosts.addresses(host)
 				tried = tried || !ok
 			case byLease(x):
-				tried = b.kube == nil || b.machinesSeen()
+				tried = b.kube == nil || b.vmsSeen()
 			}
 			if !tried {
 				return false
@@ -253,12 +254,12 @@ func (b *Backends) Seen(ctx context.Context) bool {
 	})
 }
 
-func (b *Backends) machinesSeen() bool {
-	return b.leases != nil && b.leases.Ready() == nil && b.machines.Ready() == nil
+func (b *Backends) vmsSeen() bool {
+	return b.leases != nil && b.leases.Ready() == nil && b.vms.Ready() == nil
 }
 
-// passOn makes the changes of a part changes of the whole, until ctx ends.
-func (b *Backends) passOn(ctx context.Context, changed func() <-chan struct{}) {
+// forward signals b's followers at each change of one part, until ctx ends.
+func (b *Backends) forward(ctx context.Context, changed func() <-chan struct{}) {
 	go func() {
 		for part := changed(); ; {
 			select {
@@ -266,17 +267,17 @@ func (b *Backends) passOn(ctx context.Context, changed func() <-chan struct{}) {
 				return
 			case <-part:
 			}
-			// Taken before it is passed on, so that nothing is missed between.
+			// The next channel is taken before the signal, so no change is missed.
 			part = changed()
 			b.signal.notify()
 		}
 	}()
 }
 
-// run writes what is known as it changes. Leases expire without a word, so it is
-// asked again now and then.
+// run updates the cache file at each change. Leases expire without an event, so it also
+// signals a change every resolveInterval.
 func (b *Backends) run(ctx context.Context) {
-	tick := time.NewTicker(lookAgain)
+	tick := time.NewTicker(resolveInterval)
 	defer tick.Stop()
 	for changed := b.signal.changed(); ; {
 		select {
@@ -287,15 +288,15 @@ func (b *Backends) run(ctx context.Context) {
 		case <-changed:
 		}
 		changed = b.signal.changed()
-		if err := b.remember(); err != nil {
+		if err := b.writeCache(); err != nil {
 			b.log.Warn("endpoints not cached", "file", b.file, "err", err)
 		}
 	}
 }
 
-// remember writes what can't be found again without the API server or the
-// resolver. Pods are left out: their Service's address is in the plan.
-func (b *Backends) remember() error {
+// writeCache saves the endpoints that cannot be found again without the API server or the
+// resolver. It omits pods: the plan has their Service's address.
+func (b *Backends) writeCache() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == "" || b.network.Name == "" {

@@ -30,15 +30,15 @@ import (
 )
 
 var (
-	images   = network.Backend{Kind: network.BackendExternal, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
-	machines = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
+	images = network.Backend{Kind: network.BackendExternal, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
+	allVMs = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
 )
 
-// imagesName is asked for as it stands, without search domains.
+// imagesName is the fully qualified name that is resolved, without search domains.
 const imagesName = "images.example.com."
 
-// behind is a network with these backends.
-func behind(all ...network.Backend) network.Network {
+// networkWith returns a network with these backends.
+func networkWith(all ...network.Backend) network.Network {
 	n := plan("blue", 1, "vlan100").Networks[0]
 	n.PublishedAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
 	n.Backends = all
@@ -61,34 +61,34 @@ func addrPorts(all ...string) []netip.AddrPort {
 	return out
 }
 
-// A resolver that says what the test has it say, or fails.
+// A resolver returns the answers that the test sets, or fails.
 type resolver struct {
-	mu    sync.Mutex
-	says  map[string][]netip.Addr
-	asked int
+	mu      sync.Mutex
+	answers map[string][]netip.Addr
+	asked   int
 }
 
 func (r *resolver) lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
-	if a, ok := r.says[host]; ok {
+	if a, ok := r.answers[host]; ok {
 		return a, nil
 	}
 	return nil, errors.New("no answer")
 }
 
-func (r *resolver) say(host string, all ...netip.Addr) {
+func (r *resolver) set(host string, all ...netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(all) == 0 {
-		delete(r.says, host)
+		delete(r.answers, host)
 		return
 	}
-	r.says[host] = all
+	r.answers[host] = all
 }
 
-// backends follow n with r, until the returned function is called.
+// backends follows n with r, until the returned function is called.
 func backends(t *testing.T, r *resolver, file string, n network.Network) (*edge.Backends, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -100,80 +100,80 @@ func backends(t *testing.T, r *resolver, file string, n network.Network) (*edge.
 	return b, cancel
 }
 
-// TestHostsOutsideAreLookedUpAgain, and an answer outlives a resolver that does
-// not answer any more, and the process too.
-func TestHostsOutsideAreLookedUpAgain(t *testing.T) {
+// TestExternalHostsAreResolvedAgain: the last known good answer outlives a resolver that
+// fails, and a restart of the process.
+func TestExternalHostsAreResolvedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		r := &resolver{says: map[string][]netip.Addr{}}
+		r := &resolver{answers: map[string][]netip.Addr{}}
 		file := filepath.Join(t.TempDir(), "backends.json")
-		b, end := backends(t, r, file, behind(images))
+		b, end := backends(t, r, file, networkWith(images))
 		synctest.Wait()
-		g.Expect(b.Endpoints(images)).To(BeNil(), "not known yet is not nobody")
-		g.Expect(b.Seen(t.Context())).To(BeTrue(), "it was tried, and nobody waits for ever")
+		g.Expect(b.Endpoints(images)).To(BeNil(), "unknown differs from empty")
+		g.Expect(b.Seen(t.Context())).To(BeTrue(), "one failed lookup is enough")
 
-		r.say(imagesName, addrs("198.51.100.2", "198.51.100.1", "::ffff:198.51.100.2")...)
+		r.set(imagesName, addrs("198.51.100.2", "198.51.100.1", "::ffff:198.51.100.2")...)
 		changed := b.Changed()
 		<-time.After(31 * time.Second)
 		synctest.Wait()
 		g.Expect(changed).To(BeClosed())
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.1:443", "198.51.100.2:443")))
 
-		r.say(imagesName)
+		r.set(imagesName)
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
-		g.Expect(b.Endpoints(images)).To(HaveLen(2), "the last good answer")
+		g.Expect(b.Endpoints(images)).To(HaveLen(2), "the last known good answer")
 		end()
 		synctest.Wait()
 
-		b, end = backends(t, r, file, behind(images))
+		b, end = backends(t, r, file, networkWith(images))
 		synctest.Wait()
-		g.Expect(b.Endpoints(images)).To(HaveLen(2), "recalled")
-		r.say(imagesName, addrs("198.51.100.3")...)
+		g.Expect(b.Endpoints(images)).To(HaveLen(2), "cached")
+		r.set(imagesName, addrs("198.51.100.3")...)
 		<-time.After(31 * time.Second)
 		synctest.Wait()
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.3:443")))
 
-		b.Follow(t.Context(), behind())
+		b.Follow(t.Context(), networkWith())
 		synctest.Wait()
 		asked := r.asked
 		<-time.After(time.Hour)
-		g.Expect(r.asked).To(Equal(asked), "nobody wants it any more")
+		g.Expect(r.asked).To(Equal(asked), "no backend names the host")
 		end()
 	})
 }
 
-// TestWhatIsNeverDialled for a host outside, whoever says that it is there.
-func TestWhatIsNeverDialled(t *testing.T) {
+// TestRefusedAddresses of an external host, whatever DNS answers.
+func TestRefusedAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		r := &resolver{says: map[string][]netip.Addr{}}
-		r.say(imagesName, addrs("198.51.100.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "224.0.0.1", "255.255.255.255", "240.0.0.1",
+		r := &resolver{answers: map[string][]netip.Addr{}}
+		r.set(imagesName, addrs("198.51.100.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "224.0.0.1", "255.255.255.255", "240.0.0.1",
 			"0.0.0.0", "0.1.2.3", "192.168.100.77", "192.168.100.3", "203.0.113.7", "2001:db8::1", "::ffff:127.0.0.1")...)
-		b, end := backends(t, r, "", behind(images))
+		b, end := backends(t, r, "", networkWith(images))
 		defer end()
 		synctest.Wait()
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.1:443")))
 
-		r.say(imagesName, addrs("127.0.0.1")...)
+		r.set(imagesName, addrs("127.0.0.1")...)
 		<-time.After(31 * time.Second)
 		synctest.Wait()
-		g.Expect(b.Endpoints(images)).To(And(BeEmpty(), Not(BeNil())), "an answer, and nobody in it")
+		g.Expect(b.Endpoints(images)).To(And(BeEmpty(), Not(BeNil())), "the answer has no usable address")
 	})
 }
 
-// TestTheHTTPProxyIsDialled and the host itself not even looked up: it may be
-// known to the proxy only.
-func TestTheHTTPProxyIsDialled(t *testing.T) {
+// TestHTTPProxyIsDialed: the host behind a proxy is not resolved, since only the proxy may
+// know it.
+func TestHTTPProxyIsDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		byName, byAddress := images, images
 		byName.HTTPProxy = "proxy.example.com:3128"
 		byAddress.Name, byAddress.HTTPProxy = "other.example.com:443", "198.51.100.10:8080"
-		r := &resolver{says: map[string][]netip.Addr{}}
-		r.say("proxy.example.com", addrs("198.51.100.9")...)
-		r.say("198.51.100.10", addrs("198.51.100.10")...)
-		b, end := backends(t, r, "", behind(byName, byAddress))
+		r := &resolver{answers: map[string][]netip.Addr{}}
+		r.set("proxy.example.com", addrs("198.51.100.9")...)
+		r.set("198.51.100.10", addrs("198.51.100.10")...)
+		b, end := backends(t, r, "", networkWith(byName, byAddress))
 		defer end()
 		synctest.Wait()
 		g.Expect(b.Endpoints(byName)).To(Equal(addrPorts("198.51.100.9:3128")))
@@ -182,7 +182,7 @@ func TestTheHTTPProxyIsDialled(t *testing.T) {
 	})
 }
 
-// resolves answers every question at an address of n with one address.
+// resolves answers every query to an address of n with one address.
 func resolves(t *testing.T, n *netns.Namespace, at, answer string) {
 	t.Helper()
 	var p net.PacketConn
@@ -205,8 +205,8 @@ func resolves(t *testing.T, n *netns.Namespace, at, answer string) {
 	t.Cleanup(func() { _ = s.Shutdown() })
 }
 
-// TestLookupByDevice: the resolver in resolv.conf is asked by the pod network,
-// though the routes lead to the same address on the VLAN.
+// TestLookupByDevice: the resolver in resolv.conf is queried through the pod network, even
+// if a route leads to the same address on the VLAN.
 func TestLookupByDevice(t *testing.T) {
 	const asChild = "OOOI_TEST_LOOKUP_DEVICE"
 	if device, ok := os.LookupEnv(asChild); ok {
@@ -241,13 +241,13 @@ func TestLookupByDevice(t *testing.T) {
 		return line
 	}
 	g.Expect(found("eth0")).To(Equal("[198.51.100.1] <nil>"))
-	g.Expect(found("")).To(Equal("[198.51.100.66] <nil>"), "what is not bound goes where the routes say")
+	g.Expect(found("")).To(Equal("[198.51.100.66] <nil>"), "an unbound socket follows the routes")
 }
 
-// testBackends: who stands behind machines, from what a real API server has.
+// testBackends resolves backends of VMs from a real API server.
 func testBackends(t *testing.T, c cluster) {
 	g := NewWithT(t)
-	way := newWay(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
+	way := newConnection(t, strings.Trim(strings.TrimPrefix(c.pod.Host, "https://"), "/"))
 	direct := c.pod
 	c.pod = rest.CopyConfig(c.pod)
 	c.pod.Host = "https://" + way.l.Addr().String()
@@ -257,12 +257,12 @@ func testBackends(t *testing.T, c cluster) {
 	g.Expect(err).NotTo(HaveOccurred())
 	passthrough := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https"}
 	api := network.Backend{Name: "absent:6443", Service: "absent", Port: 6443}
-	n := behind(machines, passthrough, api)
+	n := networkWith(allVMs, passthrough, api)
 	b.Follow(t.Context(), n)
 	g.Expect(b.Seen(t.Context())).To(BeTrue())
-	g.Expect(b.Endpoints(machines)).To(And(BeEmpty(), Not(BeNil())), "seen, and there is none")
-	g.Expect(b.Endpoints(passthrough)).To(And(BeEmpty(), Not(BeNil())), "machines have no Service's address to go to")
-	g.Expect(b.Endpoints(api)).To(BeNil(), "pods have")
+	g.Expect(b.Endpoints(allVMs)).To(And(BeEmpty(), Not(BeNil())), "the VMs were read, there are none")
+	g.Expect(b.Endpoints(passthrough)).To(And(BeEmpty(), Not(BeNil())), "VMs have no cluster IP to fall back to")
+	g.Expect(b.Endpoints(api)).To(BeNil(), "pods have a cluster IP")
 
 	vmi := &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
@@ -280,7 +280,7 @@ func testBackends(t *testing.T, c cluster) {
 	g.Eventually(l.Ready, "10s").Should(Succeed())
 	for _, x := range []network.Lease{
 		lease("192.168.100.101", "02:00:00:00:01:01", time.Hour),
-		lease("192.168.100.102", "02:00:00:00:0f:0f", time.Hour), // a MAC that nobody has
+		lease("192.168.100.102", "02:00:00:00:0f:0f", time.Hour), // a MAC that no VM has
 		lease("192.168.100.103", "02:00:00:00:01:01", -time.Hour),
 	} {
 		g.Expect(l.Replace(t.Context(), network.Lease{}, x)).To(Succeed())
@@ -288,9 +288,9 @@ func testBackends(t *testing.T, c cluster) {
 	at := func(x network.Backend) func() []netip.AddrPort {
 		return func() []netip.AddrPort { return b.Endpoints(x) }
 	}
-	g.Eventually(at(machines), "10s").Should(Equal(addrPorts("192.168.100.101:443", "192.168.100.150:443")), "by lease, and as reported")
+	g.Eventually(at(allVMs), "10s").Should(Equal(addrPorts("192.168.100.101:443", "192.168.100.150:443")), "one by its lease, one by KubeVirt's report")
 	g.Expect(l.Replace(t.Context(), network.Lease{}, lease("192.168.100.150", "02:00:00:00:0f:0f", time.Hour))).To(Succeed())
-	g.Eventually(at(machines), "10s").Should(Equal(addrPorts("192.168.100.101:443")), "what is said to be somebody's is another's by lease")
+	g.Eventually(at(allVMs), "10s").Should(Equal(addrPorts("192.168.100.101:443")), "another MAC holds the lease on the reported address")
 
 	name, port := "https", int32(31443)
 	c.apply(t, &discoveryv1.EndpointSlice{
@@ -301,7 +301,7 @@ func testBackends(t *testing.T, c cluster) {
 			{Addresses: []string{n.ServiceVIP.String()}}, {Addresses: []string{"192.168.100.255"}}},
 	})
 	want := addrPorts("192.168.100.101:31443")
-	g.Eventually(at(passthrough), "10s").Should(Equal(want), "only machines on the network")
+	g.Eventually(at(passthrough), "10s").Should(Equal(want), "only VMs on the network")
 	g.Eventually(func() string { text, _ := os.ReadFile(file); return string(text) }, "10s").Should(And(ContainSubstring("192.168.100.101:31443"), Not(ContainSubstring("192.168.100.150"))))
 
 	way.cut()
@@ -314,7 +314,7 @@ func testBackends(t *testing.T, c cluster) {
 	g.Expect(err).NotTo(HaveOccurred())
 	again.Follow(t.Context(), n)
 	g.Expect(again.Endpoints(passthrough)).To(Equal(want), "started without the API server")
-	g.Expect(again.Endpoints(machines)).To(Equal(addrPorts("192.168.100.101:443")))
+	g.Expect(again.Endpoints(allVMs)).To(Equal(addrPorts("192.168.100.101:443")))
 
 	g.Expect(c.admin.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(namespace))).To(Succeed())
 	g.Expect(c.admin.DeleteAllOf(t.Context(), &discoveryv1.EndpointSlice{}, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: passthrough.Service})).To(Succeed())
@@ -322,27 +322,27 @@ func testBackends(t *testing.T, c cluster) {
 	back, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, copied, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	back.Follow(t.Context(), n)
-	g.Eventually(func() []netip.AddrPort { return append(back.Endpoints(passthrough), back.Endpoints(machines)...) }, "10s").Should(
-		Equal(addrPorts("192.168.100.150:443")), "the API server says otherwise: there are no slices and no leases any more")
+	g.Eventually(func() []netip.AddrPort { return append(back.Endpoints(passthrough), back.Endpoints(allVMs)...) }, "10s").Should(
+		Equal(addrPorts("192.168.100.150:443")), "the slices and leases were deleted")
 }
 
-// TestWhatIsInsideIsNeverDialled for a host outside: DNS may say that it is there.
-func TestWhatIsInsideIsNeverDialled(t *testing.T) {
+// TestManagementClusterIsNotDialed for an external host, even if DNS names its addresses.
+func TestManagementClusterIsNotDialed(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		mirror, kubelet := images, images
 		mirror.Name, mirror.Port = "mirror", 5000
 		kubelet.Name, kubelet.Port = "kubelet", 10250
-		n := behind(images, mirror, kubelet, network.Backend{Name: "kube-apiserver:6443", ClusterIP: netip.MustParseAddr("10.96.9.9")})
+		n := networkWith(images, mirror, kubelet, network.Backend{Name: "kube-apiserver:6443", ClusterIP: netip.MustParseAddr("10.96.9.9")})
 		n.ReservedDestinations = []netip.Prefix{netip.MustParsePrefix("10.128.0.0/23")}
 		n.ReservedNodes = []netip.Prefix{netip.MustParsePrefix("10.0.0.11/32")}
-		r := &resolver{says: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "10.0.0.11", "10.0.0.12", "198.51.100.1")}}
+		r := &resolver{answers: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "10.0.0.11", "10.0.0.12", "198.51.100.1")}}
 		b, end := backends(t, r, "", n)
 		synctest.Wait()
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "198.51.100.1:443")))
-		g.Expect(b.Endpoints(mirror)).To(ContainElement(netip.MustParseAddrPort("10.0.0.11:5000")), "a mirror by the ingress of that cluster")
-		g.Expect(b.Endpoints(kubelet)).To(Equal(addrPorts("10.0.0.12:10250", "198.51.100.1:10250")), "what the node itself runs")
+		g.Expect(b.Endpoints(mirror)).To(ContainElement(netip.MustParseAddrPort("10.0.0.11:5000")), "a mirror behind the ingress of that cluster")
+		g.Expect(b.Endpoints(kubelet)).To(Equal(addrPorts("10.0.0.12:10250", "198.51.100.1:10250")), "the node's own ports")
 		end()
 	})
 }

@@ -1,5 +1,4 @@
-// This file decides which pods stand behind a Service, from its EndpointSlices.
-// It never dials.
+// This file selects the pods behind a Service from its EndpointSlices. It never dials.
 
 package edge
 
@@ -15,16 +14,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// EndpointSlices follows the namespace's EndpointSlices.
+// EndpointSlices watches the namespace's EndpointSlices.
 type EndpointSlices struct {
 	signal signal
 	store  cache.Store
 	seen   func() bool
-	// whole is closed when the first list has been seen.
+	// whole is closed after the first complete list.
 	whole chan struct{}
 }
 
-// EndpointSlices follows the namespace's EndpointSlices until ctx ends.
+// EndpointSlices watches the namespace's EndpointSlices until ctx ends.
 func (k *Kube) EndpointSlices(ctx context.Context) *EndpointSlices {
 	e := &EndpointSlices{whole: make(chan struct{})}
 	change := func(*discoveryv1.EndpointSlice) { e.signal.notify() }
@@ -38,7 +37,7 @@ func (k *Kube) EndpointSlices(ctx context.Context) *EndpointSlices {
 	return e
 }
 
-// slim drops what nobody reads, since a namespace has many slices.
+// slim drops unused fields, since a namespace has many slices.
 func slim(o any) (any, error) {
 	if s, ok := o.(*discoveryv1.EndpointSlice); ok {
 		s.ManagedFields, s.Annotations = nil, nil
@@ -46,17 +45,17 @@ func slim(o any) (any, error) {
 	return o, nil
 }
 
-// Seen is closed when every EndpointSlice that there was has been seen; with the
-// API server away it stays open.
+// Seen returns a channel that is closed after the first complete list. It stays open while
+// the API server is unavailable.
 func (e *EndpointSlices) Seen() <-chan struct{} { return e.whole }
 
-// Changed is closed at the next change. Take it before reading Endpoints.
+// Changed returns a channel that is closed at the next change. Take it before reading
+// Endpoints.
 func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.changed() }
 
-// Endpoints are the addresses behind b's Service and port name, sorted; an
-// empty name is the only port of a Service. Nil where no slice of the Service
-// has been seen (dial its cluster IP), empty where there are slices and nobody
-// in them.
+// Endpoints returns the addresses behind b's Service and port name, sorted. An empty port
+// name selects a Service's only port. The result is nil if no slice of the Service was
+// seen: dial its cluster IP. It is empty if the slices have no endpoint.
 func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	var all []*discoveryv1.EndpointSlice
 	for _, o := range e.store.List() {
@@ -67,10 +66,10 @@ func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	return endpoints(all, b.PortName)
 }
 
-// endpoints are those that are ready, or, where none is, those that still serve
-// while they end (KEP-1669), or else those that are not ready: after an API server
-// was away, all are said to be so for a while, and a pod that does not serve
-// refuses by itself.
+// endpoints returns the ready endpoints. If there are none, it returns those that still
+// serve while they terminate (KEP-1669), else those that are not ready. After an outage of
+// the API server all pods are reported unready for a while. A pod that does not serve
+// refuses connections itself.
 func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
 	if len(slice) == 0 {
 		return nil
@@ -106,7 +105,7 @@ func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.Addr
 	return []netip.AddrPort{}
 }
 
-// addresses are e's, at port.
+// addresses returns e's addresses with port.
 func addresses(e discoveryv1.Endpoint, port uint16) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, a := range e.Addresses {
@@ -124,7 +123,7 @@ func deref[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// poll waits until done says so, and is false where ctx ends before.
+// poll waits until done returns true. It returns false if ctx ends first.
 func poll(ctx context.Context, done func() bool) bool {
 	t := time.NewTicker(50 * time.Millisecond)
 	defer t.Stop()

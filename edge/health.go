@@ -1,6 +1,5 @@
-// This file answers readiness and metrics over a Unix socket, and asks for them.
-// It never listens on a network: a kubelet's probe of an address could meet an
-// address that HyperShift published.
+// This file serves readiness and metrics over a Unix socket, and queries them. It never
+// listens on a network: a kubelet's probe could hit an address that HyperShift published.
 
 package edge
 
@@ -19,10 +18,10 @@ import (
 	"time"
 )
 
-// ServeHealth answers GET /readyz (200, or 503 with ready's error), GET /metrics and
-// more on a Unix socket until ctx ends. More is answered as /readyz is, once, or with
-// ?follow at each change. The directory must exist; a socket that a dead process left
-// is replaced. Metrics may be nil.
+// ServeHealth serves GET /readyz (200, or 503 with ready's error), GET /metrics and more
+// on a Unix socket until ctx ends. More is answered like /readyz; with ?follow the answer
+// is sent at each change. The directory must exist. A socket left by a dead process is
+// replaced. Metrics may be nil.
 func ServeHealth(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -58,23 +57,22 @@ func answer(why func() error) http.HandlerFunc {
 	}
 }
 
-// A Question is a path that is answered.
+// A Question is one path and its answer.
 type Question struct {
 	Path string
-	// Why is why the answer is no, nil for yes.
+	// Why returns nil for yes, else the reason of a no.
 	Why func() error
-	// Changed is closed when the answer may have changed since it was called. Nil: it
-	// is asked once a second.
+	// Changed returns a channel that is closed when the answer may have changed. Nil: the
+	// answer is sent once a second.
 	Changed func() <-chan struct{}
 }
 
 // The paths of questions.
 const (
-	// ServesPath is where a server says whether it serves VMs. A server is ready when it
-	// does all that it is there for. It serves as long as VMs are better off with it
-	// than with nothing.
+	// ServesPath reports whether a server serves VMs. A ready server does everything it
+	// should. A server still serves while VMs are better off with it than without.
 	ServesPath = "/servez"
-	// PeerPath is where the failover agent says whether the other edge serves.
+	// PeerPath reports, at the failover agent, whether the peer serves.
 	PeerPath = "/peer"
 )
 
@@ -86,17 +84,17 @@ func (q Question) answer(w http.ResponseWriter, r *http.Request) {
 	answer(q.Why)(w, r)
 }
 
-// What an answer no begins with.
+// Prefixes of a negative answer.
 const (
 	noServing = "does not serve"
 	noPeer    = "the other edge"
 )
 
-// A Health asks one server. A question uses a connection of its own, so a server that
-// has ended is away at once.
+// A Health queries one server. Each query uses a new connection, so a stopped server is
+// noticed at once.
 type Health struct{ client *http.Client }
 
-// HealthAt asks the server behind socket.
+// HealthAt returns a Health for the server behind socket.
 func HealthAt(socket string) Health {
 	return Health{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -107,34 +105,31 @@ func HealthAt(socket string) Health {
 	}}}
 }
 
-// Ready is nil where the server says that it is ready, else what it says is
-// missing.
+// Ready returns nil if the server is ready, else the reason it gives.
 func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", "not ready") }
 
-// Serves is nil where the server says that it serves machines now, else why not.
-// See Away and Unanswered.
+// Serves returns nil if the server serves VMs now, else why not. See Away and Unanswered.
 func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, ServesPath, noServing) }
 
-// PeerServes is nil where the server, a failover agent, sees the network's other edge
-// serve now, else why not.
+// PeerServes asks a failover agent. It returns nil if the peer serves now, else why not.
 func (h Health) PeerServes(ctx context.Context) error {
 	return h.ask(ctx, PeerPath, noPeer)
 }
 
-// Probe is Health.Ready, asked once.
+// Probe calls Health.Ready once.
 func Probe(ctx context.Context, socket string) error { return HealthAt(socket).Ready(ctx) }
 
-// Serves is Health.Serves, asked once.
+// Serves calls Health.Serves once.
 func Serves(ctx context.Context, socket string) error { return HealthAt(socket).Serves(ctx) }
 
-// Away says whether an error of Ready or Serves is that nobody was there to ask:
-// the process has ended, or has not begun.
+// Away reports whether err of Ready or Serves means that no process listens: it has
+// stopped or not started.
 func Away(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Unanswered says whether an error of Ready or Serves, or of another who was asked
-// by HTTP, is that no answer came: in time, or whole. Who is away has answered.
+// Unanswered reports whether err of Ready, Serves or any HTTP request means that no
+// complete answer arrived in time. A server that is Away counts as an answer.
 func Unanswered(err error) bool {
 	var broken *url.Error
 	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))

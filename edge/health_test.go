@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// TestHealth: a server that is not ready may serve all the same, and who is not
-// there is told apart from who says no.
+// TestHealth: an unready server may still serve, and an absent server differs from one
+// that answers no.
 func TestHealth(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
@@ -27,9 +27,9 @@ func TestHealth(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	g.Expect(l.Close()).To(Succeed())
-	g.Expect(edge.Away(edge.Serves(t.Context(), socket))).To(BeTrue(), "what a dead process left")
+	g.Expect(edge.Away(edge.Serves(t.Context(), socket))).To(BeTrue(), "the socket of a dead process")
 	g.Expect(os.Remove(socket)).To(Succeed())
-	g.Expect(os.WriteFile(socket, nil, 0o600)).To(Succeed(), "what nobody expects there")
+	g.Expect(os.WriteFile(socket, nil, 0o600)).To(Succeed(), "a regular file in place of the socket")
 
 	var unready, idle atomic.Bool
 	no := func(b *atomic.Bool, why string) func() error {
@@ -61,32 +61,32 @@ func TestHealth(t *testing.T) {
 	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue())
 }
 
-// TestPeerServes: who can't say it does not see it.
+// TestPeerServes: a server without this question does not see the peer.
 func TestPeerServes(t *testing.T) {
 	g := NewWithT(t)
-	var lost atomic.Bool
-	lost.Store(true)
+	var unreachable atomic.Bool
+	unreachable.Store(true)
 	why := func() error {
-		if lost.Load() {
-			return errors.New("lost")
+		if unreachable.Load() {
+			return errors.New("unreachable")
 		}
 		return nil
 	}
-	guard, dns := wire.Socket(t.TempDir(), wire.Failover), wire.Socket(t.TempDir(), "dns")
-	g.Expect(edge.Away(edge.HealthAt(guard).PeerServes(t.Context()))).To(BeTrue())
+	agent, dns := wire.Socket(t.TempDir(), wire.Failover), wire.Socket(t.TempDir(), "dns")
+	g.Expect(edge.Away(edge.HealthAt(agent).PeerServes(t.Context()))).To(BeTrue())
 	go func() {
-		_ = edge.ServeHealth(t.Context(), guard, func() error { return nil }, nil, edge.Question{Path: edge.PeerPath, Why: why})
+		_ = edge.ServeHealth(t.Context(), agent, func() error { return nil }, nil, edge.Question{Path: edge.PeerPath, Why: why})
 	}()
 	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil) }()
-	g.Eventually(func() error { return edge.HealthAt(guard).PeerServes(t.Context()) }).Should(MatchError("the other edge: lost"))
-	lost.Store(false)
-	g.Expect(edge.HealthAt(guard).PeerServes(t.Context())).To(Succeed())
+	g.Eventually(func() error { return edge.HealthAt(agent).PeerServes(t.Context()) }).Should(MatchError("the other edge: unreachable"))
+	unreachable.Store(false)
+	g.Expect(edge.HealthAt(agent).PeerServes(t.Context())).To(Succeed())
 	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }).Should(Succeed())
 	g.Expect(edge.HealthAt(dns).PeerServes(t.Context())).NotTo(Succeed())
 }
 
-// TestHealthOfWhoDoesNotServeMachines: nobody is told that it does.
-func TestHealthOfWhoDoesNotServeMachines(t *testing.T) {
+// TestNotServing: a server without the question does not serve VMs.
+func TestNotServing(t *testing.T) {
 	g := NewWithT(t)
 	socket := wire.Socket(t.TempDir(), wire.Failover)
 	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil) }()

@@ -13,17 +13,17 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestSocketsAreBoundToTheirDevice: a machine that routes by the edge does not
-// reach what listens on the pod network, though the address is the same host's.
+// TestSocketsAreBoundToTheirDevice: a VM that routes through the edge cannot reach
+// listeners on the pod network, though they are on the same host.
 func TestSocketsAreBoundToTheirDevice(t *testing.T) {
 	g := NewWithT(t)
 	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
-	e, machine, pod := netns.New(t), netns.New(t), netns.New(t)
+	e, vm, pod := netns.New(t), netns.New(t), netns.New(t)
 	vlan.Attach(t, e, "net1", "", "192.0.2.1/24")
 	pods.Attach(t, e, "eth0", "", "10.128.0.2/24")
-	vlan.Attach(t, machine, "net1", "", "192.0.2.9/24")
+	vlan.Attach(t, vm, "net1", "", "192.0.2.9/24")
 	pods.Attach(t, pod, "eth0", "", "10.128.0.9/24")
-	machine.Route(t, "0.0.0.0/0", "192.0.2.1")
+	vm.Route(t, "0.0.0.0/0", "192.0.2.1")
 	e.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
 	for _, device := range []string{"eth0", ""} {
 		var l net.Listener
@@ -41,13 +41,13 @@ func TestSocketsAreBoundToTheirDevice(t *testing.T) {
 		}
 		g.Expect(dial(pod)).To(Succeed())
 		if device == "" {
-			g.Expect(dial(machine)).To(Succeed(), "the weak host model, which makes the binding necessary")
+			g.Expect(dial(vm)).To(Succeed(), "the weak host model, which makes the binding necessary")
 		} else {
-			g.Expect(dial(machine)).NotTo(Succeed())
+			g.Expect(dial(vm)).NotTo(Succeed())
 		}
 		g.Expect(l.Close()).To(Succeed())
 	}
-	machine.Do(t, func() {
+	vm.Do(t, func() {
 		_, err := edge.Dialer("no-such-device").DialContext(t.Context(), "tcp", "192.0.2.1:80")
 		g.Expect(err).To(MatchError(ContainSubstring("bind socket to no-such-device")))
 	})

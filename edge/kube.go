@@ -1,6 +1,5 @@
-// This file reaches the API server from inside an edge: by which device, in
-// which namespace, and how objects are followed. What is done with the objects
-// is decided in the files named after them.
+// This file connects to the API server from inside an edge: through which device, in which
+// namespace, and how objects are watched. Each watched kind has its own file.
 
 package edge
 
@@ -26,8 +25,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Kube is the API server as one edge sees it: its own namespace, by the
-// management side's device.
+// A Kube is the API server as one edge uses it: limited to its own namespace, and reached
+// through the management device.
 type Kube struct {
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
@@ -36,9 +35,8 @@ type Kube struct {
 	log       *slog.Logger
 }
 
-// InCluster reaches the API server with the pod's service account. Podinfo is the
-// directory of the downward API's annotations file; see Default for what it is
-// read for.
+// InCluster connects with the pod's service account. Podinfo is the directory of the
+// downward API's annotations file; see Default.
 func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -55,12 +53,12 @@ func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	return NewKube(config, strings.TrimSpace(string(namespace)), device, log)
 }
 
-// NewKube reaches the API server of config by device, or by any where it is
-// empty, for the objects of namespace.
+// NewKube connects to the API server of config through device, for the objects of
+// namespace. An empty device means any.
 func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube, error) {
 	c := rest.CopyConfig(config)
 	c.Dial = Dialer(device).DialContext
-	// Leases are written while machines wait: a burst of power-ons must not queue
+	// VMs wait while their leases are written, so a burst of power-ons must not queue
 	// here. The API server's own fairness decides.
 	c.QPS = -1
 	c.UserAgent = wire.NameEdge
@@ -78,16 +76,16 @@ func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*
 	return &Kube{client: client, dynamic: dyn, namespace: namespace, device: device, log: log}, nil
 }
 
-// Namespace is the control plane namespace the edge runs in.
+// Namespace returns the control plane namespace that the edge runs in.
 func (k *Kube) Namespace() string { return k.namespace }
 
-// Device is the management side's, empty where none was named.
+// Device returns the management device. Empty: any device.
 func (k *Kube) Device() string { return k.device }
 
-// Default is the device of the pod's default network: the one that network-status
-// in <podinfo>/annotations marks as default. That annotation appears in the file
-// some time after the pod has begun, so until then it is the device of the
-// default route in <root>/proc/net/route.
+// Default returns the device of the pod's default network: the one that network-status in
+// <podinfo>/annotations marks as default. The annotation reaches the file some time after
+// the pod starts. Until then Default returns the device of the default route in
+// <root>/proc/net/route.
 func Default(root, podinfo string) (string, error) {
 	if podinfo != "" {
 		b, err := os.ReadFile(filepath.Join(podinfo, wire.PodinfoAnnotations))
@@ -108,7 +106,7 @@ func Default(root, podinfo string) (string, error) {
 			return f[0], nil
 		}
 	}
-	return "", errors.New("no default route: which device leads to the management cluster?")
+	return "", errors.New("no default route: the device of the management network is unknown")
 }
 
 func markedDefault(annotations string) string {
@@ -137,7 +135,8 @@ func markedDefault(annotations string) string {
 	return ""
 }
 
-// lister lists and watches one resource of the namespace; a nil only means all.
+// lister lists and watches one resource of the namespace. If only is nil it selects all
+// objects.
 func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
 	if only == nil {
 		only = func(*metav1.ListOptions) {}
@@ -145,17 +144,17 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 	return cache.NewFilteredListWatchFromClient(c, resource, k.namespace, only)
 }
 
-// follow calls h for every object as it is and as it changes, after keep has made
-// it small, and tries again for as long as ctx lasts. The store holds what keep
-// returned; seen says whether all that was there has been.
+// follow watches objects until ctx ends, and retries while the API server is unavailable.
+// It calls h for every object and every change, after keep has reduced the object. The
+// store holds what keep returned. Seen reports whether the first list is complete.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler) (store cache.Store, seen func() bool) {
 	store, c := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: l, ObjectType: kind, Handler: h, Transform: keep})
 	go c.RunWithContext(ctx)
 	return store, c.HasSynced
 }
 
-// on calls f with every object that is added or changed, and gone with every one
-// that is removed.
+// on returns a handler that calls f for every added or changed object, and gone for every
+// deleted one.
 func on[T any](f, gone func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { call(f, o) },

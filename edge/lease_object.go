@@ -1,4 +1,4 @@
-// This file translates a lease to its object and back. It never talks to the API
+// This file converts between a lease and its Lease object. It never talks to the API
 // server.
 
 package edge
@@ -14,12 +14,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// leaseObject is l as it is written at now: the MAC is the holder, and renewTime
-// plus duration is when it expires.
+// leaseObject returns l as it is written at now. The MAC is the holder; renewTime plus the
+// duration is the expiry.
 func leaseObject(name string, l network.Lease, now time.Time) *coordinationv1.Lease {
 	holder := l.MAC
 	if holder == "" {
-		holder = nobody
+		holder = declined
 	}
 	seconds := max(1, int32(min(l.Expires.Sub(now)/time.Second, 1<<31-1)))
 	renewed := metav1.NewMicroTime(l.Expires.Add(-time.Duration(seconds) * time.Second))
@@ -33,8 +33,8 @@ func leaseObject(name string, l network.Lease, now time.Time) *coordinationv1.Le
 	}
 }
 
-// readLease is what o says. An object that somebody made unreadable keeps its
-// address from everybody: who has it is not known.
+// readLease returns the lease in o. An object without readable fields blocks its address
+// for all clients, because its holder is unknown.
 func readLease(o *coordinationv1.Lease) (network.Lease, error) {
 	a, err := wire.LeaseAddress(o.Name)
 	if err != nil {
@@ -47,7 +47,7 @@ func readLease(o *coordinationv1.Lease) (network.Lease, error) {
 		Address: a, MAC: *o.Spec.HolderIdentity, VM: o.Annotations[wire.AnnotationVM],
 		Expires: o.Spec.RenewTime.Add(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second).UTC().Truncate(time.Second),
 	}
-	if l.MAC == nobody {
+	if l.MAC == declined {
 		l.MAC = ""
 	}
 	return l, nil

@@ -1,6 +1,6 @@
-// This file keeps DHCP leases as Lease objects (coordination.k8s.io), one for each
-// address: creating the object is the compare-and-swap on the address, so two
-// edges can't give one address twice. It decides nothing about who gets what.
+// This file stores DHCP leases as Lease objects (coordination.k8s.io), one for each
+// address. Creating the object is the compare-and-swap on the address, so two edges cannot
+// assign one address twice. It does not choose addresses.
 
 package edge
 
@@ -25,14 +25,13 @@ import (
 )
 
 const (
-	// nobody holds an address that a client found in use.
-	nobody = "declined"
-	// writeWithin is how long one write may take before the client is left to ask
-	// again.
-	writeWithin = 5 * time.Second
+	// declined is the holder of an address that a client found in use (DHCPDECLINE).
+	declined = "declined"
+	// writeTimeout limits one write. After it the client has to ask again.
+	writeTimeout = 5 * time.Second
 )
 
-// Leases are the leases of one network, in memory and as Lease objects.
+// Leases holds the leases of one network, in memory and as Lease objects.
 type Leases struct {
 	client    kubernetes.Interface
 	namespace string
@@ -41,28 +40,28 @@ type Leases struct {
 	signal    signal
 
 	mu     sync.RWMutex
-	byAddr map[netip.Addr]stored
+	byAddr map[netip.Addr]versionedLease
 	byMAC  map[string]map[netip.Addr]bool
 }
 
-// A stored lease and the version of the object that says so. Without a version
-// it is only recalled: no object has been seen.
-type stored struct {
+// A versionedLease is a lease with the version of its object. An empty version means that
+// the lease comes from the cache file and no object was seen.
+type versionedLease struct {
 	lease   network.Lease
 	version string
 }
 
-// Leases follows the leases of the named network until ctx ends.
+// Leases watches the leases of the named network until ctx ends.
 func (k *Kube) Leases(ctx context.Context, name string) *Leases {
 	s := &Leases{
 		client: k.client, namespace: k.namespace, network: name,
-		byAddr: map[netip.Addr]stored{}, byMAC: map[string]map[netip.Addr]bool{},
+		byAddr: map[netip.Addr]versionedLease{}, byMAC: map[string]map[netip.Addr]bool{},
 	}
 	only := func(o *metav1.ListOptions) {
 		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: wire.LeaseLabels(name)})
 	}
 	l := k.lister(k.client.CoordinationV1().RESTClient(), "leases", only)
-	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, slimLease, on(s.take, s.drop))
+	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, slimLease, on(s.observe, s.observeDeletion))
 	return s
 }
 
@@ -73,8 +72,8 @@ func slimLease(o any) (any, error) {
 	return o, nil
 }
 
-// Ready is nil when every lease that there was has been seen. Until then no new
-// lease should be promised.
+// Ready returns nil once all existing leases were read. Do not promise new leases before
+// that.
 func (s *Leases) Ready() error {
 	if !s.seen() {
 		return errors.New("leases have not been read from the API server yet")
@@ -82,7 +81,7 @@ func (s *Leases) Ready() error {
 	return nil
 }
 
-// At is the lease on an address.
+// At returns the lease on address a.
 func (s *Leases) At(a netip.Addr) (network.Lease, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -90,7 +89,8 @@ func (s *Leases) At(a netip.Addr) (network.Lease, bool) {
 	return r.lease, ok
 }
 
-// Of is the lease of a MAC, the one that lasts longest where it has several.
+// Of returns the lease of a MAC. If the MAC has several, it returns the one that expires
+// last.
 func (s *Leases) Of(mac string) (network.Lease, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,7 +104,7 @@ func (s *Leases) Of(mac string) (network.Lease, bool) {
 	return best, best.Address.IsValid()
 }
 
-// All leases, in no order.
+// All returns all leases, in no order.
 func (s *Leases) All() []network.Lease {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -115,8 +115,7 @@ func (s *Leases) All() []network.Lease {
 	return all
 }
 
-// VMAt is the name of the VM that holds address now, by a lease that
-// has not expired. Empty: none does.
+// VMAt returns the name of the VM that holds an unexpired lease on a. Empty: none.
 func (s *Leases) VMAt(a netip.Addr) string {
 	if l, ok := s.At(a); ok && l.Held(time.Now()) {
 		return l.VM
@@ -124,9 +123,9 @@ func (s *Leases) VMAt(a netip.Addr) string {
 	return ""
 }
 
-// Replace writes next where was is what is known of its address (the zero Lease:
-// nothing), and returns when it is durable. An error that is fs.ErrExist: somebody
-// else wrote that address since.
+// Replace writes next and returns when it is durable. Was must be the current lease on
+// that address; the zero Lease means that there is none. Replace returns fs.ErrExist if
+// another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	s.mu.RLock()
 	now, there := s.byAddr[next.Address]
@@ -137,7 +136,7 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	if there && now.version == "" {
 		return errors.New("the lease has not been read from the API server yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	api := s.client.CoordinationV1().Leases(s.namespace)
 	object := leaseObject(s.network, next, time.Now())
@@ -151,9 +150,9 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	}
 	switch {
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
-		// Know at once who has it, so that the client is offered another.
+		// Read the current holder at once, so that the client is offered another address.
 		if o, err := api.Get(ctx, object.Name, metav1.GetOptions{}); err == nil {
-			s.take(o)
+			s.observe(o)
 		} else if apierrors.IsNotFound(err) {
 			s.forget(next.Address, "")
 		}
@@ -161,12 +160,11 @@ func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	case err != nil:
 		return err
 	}
-	s.take(out)
+	s.observe(out)
 	return nil
 }
 
-// Remove deletes a lease where it is still as was says, and returns when that is
-// durable.
+// Remove deletes a lease if it still equals was, and returns when the deletion is durable.
 func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	s.mu.RLock()
 	now, there := s.byAddr[was.Address]
@@ -174,7 +172,7 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	if !there || now.lease != was {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, wire.LeaseName(s.network, was.Address), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{ResourceVersion: &now.version},
@@ -186,9 +184,9 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	return nil
 }
 
-// take remembers what an object says, unless something newer is known: a watch
-// lags behind our own writes.
-func (s *Leases) take(o *coordinationv1.Lease) {
+// observe takes in an object, unless a newer version is known: a watch lags behind the
+// edge's own writes.
+func (s *Leases) observe(o *coordinationv1.Lease) {
 	l, err := readLease(o)
 	if err != nil {
 		return
@@ -202,10 +200,10 @@ func (s *Leases) take(o *coordinationv1.Lease) {
 	s.signal.notify()
 }
 
-// put holds the lock.
+// put adds l to both indexes. The caller holds the lock.
 func (s *Leases) put(l network.Lease, version string) {
-	s.cut(l.Address)
-	s.byAddr[l.Address] = stored{l, version}
+	s.unindex(l.Address)
+	s.byAddr[l.Address] = versionedLease{l, version}
 	if l.MAC == "" {
 		return
 	}
@@ -215,8 +213,8 @@ func (s *Leases) put(l network.Lease, version string) {
 	s.byMAC[l.MAC][l.Address] = true
 }
 
-// cut holds the lock.
-func (s *Leases) cut(a netip.Addr) {
+// unindex removes the lease on a from both indexes. The caller holds the lock.
+func (s *Leases) unindex(a netip.Addr) {
 	old := s.byAddr[a].lease
 	delete(s.byAddr, a)
 	delete(s.byMAC[old.MAC], a)
@@ -225,24 +223,26 @@ func (s *Leases) cut(a netip.Addr) {
 	}
 }
 
-func (s *Leases) drop(o *coordinationv1.Lease) {
+// observeDeletion takes in that o was deleted.
+func (s *Leases) observeDeletion(o *coordinationv1.Lease) {
 	if l, err := readLease(o); err == nil {
 		s.forget(l.Address, o.ResourceVersion)
 	}
 }
 
+// forget removes the lease on a, unless a version newer than version is known.
 func (s *Leases) forget(a netip.Addr, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, ok := s.byAddr[a]; !ok || older(version, old.version) {
 		return
 	}
-	s.cut(a)
+	s.unindex(a)
 	s.signal.notify()
 }
 
-// older compares resource versions, which are numbers in every API server there
-// is; where they are not, what comes last wins.
+// older reports whether resource version a is before b. Every known API server uses
+// numbers. If they are not numbers, the last one wins.
 func older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

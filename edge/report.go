@@ -1,5 +1,5 @@
-// This file keeps what an edge tells the operator in a Lease object, which is one
-// thing it may write. It never decides what is told, and nothing waits for it.
+// This file writes an edge's report to the operator into a Lease object. It does not
+// decide the content, and no code waits for it.
 
 package edge
 
@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// gathered is how long changes of a report are gathered for, so that a sibling
-	// that comes and goes costs a write a second at most.
-	gathered = time.Second
-	// reportAgain is when a report that could not be written is tried again.
-	reportAgain = 5 * time.Second
-	// reportChecked is how often it is looked whether the report still stands: a pod
-	// that was cut off and came back may have written over it.
-	reportChecked = 10 * time.Minute
+	// reportDelay collects changes of a report. A peer that starts and stops costs at most
+	// one write a second.
+	reportDelay = time.Second
+	// reportRetry is when a failed write is retried.
+	reportRetry = 5 * time.Second
+	// reportRecheck is how often the stored report is compared: a pod that lost its
+	// connection and returned may have overwritten it.
+	reportRecheck = 10 * time.Minute
 )
 
-// A Reporter keeps one report in a cluster.
+// A Reporter keeps one report in the cluster.
 type Reporter struct {
 	client    kubernetes.Interface
 	namespace string
@@ -42,13 +42,13 @@ type Reporter struct {
 	report string
 }
 
-// Reporter keeps a report in a Lease object.
+// Reporter returns a Reporter that writes to lease.
 func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log}
 }
 
-// Tell replaces the report. It returns at once.
-func (r *Reporter) Tell(x network.Report) {
+// Set replaces the report. It returns at once.
+func (r *Reporter) Set(x network.Report) {
 	text := string(x.JSON())
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,19 +58,19 @@ func (r *Reporter) Tell(x network.Report) {
 	}
 }
 
-func (r *Reporter) told() string {
+func (r *Reporter) current() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.report
 }
 
-// Run writes what was told until ctx ends: where it differs from what stands
-// there, and again and again while the API server is away.
+// Run writes the report until ctx ends, if it differs from the stored one. It retries
+// while the API server is unavailable.
 func (r *Reporter) Run(ctx context.Context) {
 	failed := ""
 	for ctx.Err() == nil {
-		changed, again := r.signal.changed(), reportChecked
-		if text := r.told(); text != "" {
+		changed, again := r.signal.changed(), reportRecheck
+		if text := r.current(); text != "" {
 			switch err := r.write(ctx, text); {
 			case err == nil:
 				failed = ""
@@ -79,7 +79,7 @@ func (r *Reporter) Run(ctx context.Context) {
 				r.log.Warn("report not written, trying again", "lease", r.lease.Name, "err", err)
 				fallthrough
 			default:
-				again = reportAgain
+				again = reportRetry
 			}
 		}
 		timer := time.NewTimer(again)
@@ -87,7 +87,7 @@ func (r *Reporter) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-changed:
-			timer.Reset(gathered)
+			timer.Reset(reportDelay)
 			select {
 			case <-ctx.Done():
 			case <-timer.C:
@@ -98,7 +98,7 @@ func (r *Reporter) Run(ctx context.Context) {
 }
 
 func (r *Reporter) write(ctx context.Context, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	api := r.client.CoordinationV1().Leases(r.namespace)
 	o, err := api.Get(ctx, r.lease.Name, metav1.GetOptions{})

@@ -18,11 +18,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A gate is a way to the API server that can be shut, and counts what is written.
+// A gate is a transport to the API server that can be closed. It counts requests.
 type gate struct {
 	next http.RoundTripper
 	shut *atomic.Bool
-	// writes and tries, of which those at a shut gate reach nobody.
+	// tries counts all requests, writes those that changed an object.
 	writes, tries *atomic.Int32
 }
 
@@ -37,8 +37,8 @@ func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// testReports: a report is written when it changes and not else, by the rights of
-// an edge, is none of the leases, and comes after an outage.
+// testReports: a report is written only when it changes, with the rights of an edge. It is
+// not a lease, and an outage delays it.
 func testReports(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	labels := map[string]string{"app.kubernetes.io/name": "oooi-report", "app.kubernetes.io/part-of": "oooi", "app.kubernetes.io/managed-by": "oooi", "hostedcluster.densityops.com/network": "clusters.vlan300"}
@@ -62,16 +62,16 @@ func testReports(t *testing.T, c cluster) {
 	leases := c.kube(t).Leases(t.Context(), "clusters.vlan300")
 	r := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go r.Run(t.Context())
-	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is nothing to tell yet")
+	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is no report yet")
 	first := network.Report{Edge: 1, Peer: "serving"}
-	r.Tell(first)
+	r.Set(first)
 	g.Eventually(stored, "10s").Should(Equal(string(first.JSON())))
-	r.Tell(first)
+	r.Set(first)
 	second := network.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
 	shut.Store(true)
 	for range 100 {
-		r.Tell(first)
-		r.Tell(second)
+		r.Set(first)
+		r.Set(second)
 	}
 	tried := tries.Load()
 	g.Eventually(tries.Load, "20s").Should(BeNumerically(">", tried))
@@ -84,9 +84,9 @@ func testReports(t *testing.T, c cluster) {
 	was := tries.Load()
 	next := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go next.Run(t.Context())
-	next.Tell(second)
+	next.Set(second)
 	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
-	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(2), "it stands there already")
+	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(2), "the stored report is equal")
 	g.Eventually(leases.Ready, "10s").Should(Succeed())
-	g.Expect(leases.All()).To(BeEmpty(), "a report is no lease")
+	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// routes are a pod's on OVN-Kubernetes with a second interface, whose network is larger
-// than the one of its plan should be.
+// routes are those of a pod on OVN-Kubernetes with a second interface.
 func routes(more ...device.Route) edge.Routes {
 	return edge.Routes{Snapshot: device.Snapshot{
 		Name:      "net1",
@@ -41,23 +40,23 @@ func TestCutOff(t *testing.T) {
 		routes        edge.Routes
 		address, says string
 	}{
-		"by the default route":     {routes(), "172.30.0.10", ""},
-		"another pod":              {routes(), "10.128.7.7", ""},
-		"inside the CIDR":          {routes(), "192.168.100.77", "192.168.100.0/24 of network clusters.vlan100, which is on net1, holds 192.168.100.77 (the resolver) too, so that can't be reached: choose another CIDR for the network"},
-		"beside the CIDR":          {routes(), "192.168.101.77", ""},
-		"held":                     {routes(), "203.0.113.7", "network clusters.vlan100 has the edge hold 203.0.113.7 itself, so the resolver can't be reached: publish what is at 203.0.113.7 elsewhere"},
-		"of two routes the better": {routes(), "172.30.0.1", ""},
-		"a further route":          {routes(to("net1", "172.30.0.0/16", 10)), "172.30.0.1", "the route to 172.30.0.0/16 sends what is for 172.30.0.1 (the resolver) to net1, the device of network clusters.vlan100, so that can't be reached: take the route out of the network attachment definition"},
-		"a longer route":           {routes(to("eth0", "192.168.100.77/32", 0)), "192.168.100.77", ""},
-		"no routes":                {edge.Routes{}, "192.168.100.77", ""},
-		"everything by the network": {everything, "10.96.0.10",
-			"the route to 0.0.0.0/0 sends what is for 10.96.0.10 (the resolver) to net1, the device of network clusters.vlan100, so that can't be reached: take the route out of the network attachment definition"},
+		"through the default route": {routes(), "172.30.0.10", ""},
+		"another pod":               {routes(), "10.128.7.7", ""},
+		"inside the CIDR":           {routes(), "192.168.100.77", "CIDR 192.168.100.0/24 of network clusters.vlan100 on net1 contains 192.168.100.77 (the resolver), which is unreachable: choose another CIDR for the network"},
+		"next to the CIDR":          {routes(), "192.168.101.77", ""},
+		"edge address":              {routes(), "203.0.113.7", "network clusters.vlan100 assigns 203.0.113.7 to the edge, so the resolver is unreachable: publish the endpoint at an address other than 203.0.113.7"},
+		"the lower metric wins":     {routes(), "172.30.0.1", ""},
+		"a further route":           {routes(to("net1", "172.30.0.0/16", 10)), "172.30.0.1", "route 172.30.0.0/16 sends packets for 172.30.0.1 (the resolver) to net1, the device of network clusters.vlan100, so it is unreachable: remove the route from the NetworkAttachmentDefinition"},
+		"a longer route":            {routes(to("eth0", "192.168.100.77/32", 0)), "192.168.100.77", ""},
+		"no routes":                 {edge.Routes{}, "192.168.100.77", ""},
+		"default route on the network": {everything, "10.96.0.10",
+			"route 0.0.0.0/0 sends packets for 10.96.0.10 (the resolver) to net1, the device of network clusters.vlan100, so it is unreachable: remove the route from the NetworkAttachmentDefinition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			err := c.routes.CutOff(n, "net1", at("the API server", "10.128.2.9"), at("the resolver", c.address))
 			if len(c.routes.Routes) == 1 {
-				g.Expect(err).To(MatchError(And(ContainSubstring("the API server"), ContainSubstring(c.says))), "each is named")
+				g.Expect(err).To(MatchError(And(ContainSubstring("the API server"), ContainSubstring(c.says))), "the error names each destination")
 				return
 			}
 			if c.says == "" {
@@ -69,8 +68,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestCutOffByARealKernel: an edge whose network swallows the Services.
-func TestCutOffByARealKernel(t *testing.T) {
+// TestCutOffWithARealKernel: the CIDR of the network covers the Services.
+func TestCutOffWithARealKernel(t *testing.T) {
 	g := NewWithT(t)
 	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
 	e := netns.New(t)
@@ -88,9 +87,9 @@ func TestCutOffByARealKernel(t *testing.T) {
 		return err
 	}
 	g.Expect(cutOff(at("the resolver", "10.96.0.10"))).To(MatchError(ContainSubstring("10.96.0.0/16 of network clusters.vlan100")))
-	g.Expect(cutOff(at("the API server", "203.0.113.7"))).To(MatchError(ContainSubstring("hold 203.0.113.7 itself")))
+	g.Expect(cutOff(at("the API server", "203.0.113.7"))).To(MatchError(ContainSubstring("assigns 203.0.113.7 to the edge")))
 	g.Expect(cutOff(at("a pod of kube-apiserver", "10.128.0.9"))).To(Succeed())
 	g.Expect(cutOff(at("the resolver", "10.97.0.10"))).To(Succeed())
 	e.Route(t, "10.97.0.0/16", "10.96.0.1")
-	g.Expect(cutOff(at("the resolver", "10.97.0.10"))).To(MatchError(ContainSubstring("the route to 10.97.0.0/16")))
+	g.Expect(cutOff(at("the resolver", "10.97.0.10"))).To(MatchError(ContainSubstring("route 10.97.0.0/16")))
 }

@@ -1,5 +1,5 @@
-// This file opens sockets that are bound to a device. It never opens one that is
-// not, except where the caller names no device.
+// This file opens sockets that are bound to a device. A socket is unbound only if the
+// caller names no device.
 
 package edge
 
@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Control binds a socket to device before it is bound or connected, and sets
-// these socket options to 1, for net.Dialer and net.ListenConfig. Nil where device
-// is empty.
+// Control returns a function for net.Dialer and net.ListenConfig that binds a socket to
+// device and sets options to 1. It returns nil if device is empty.
 func Control(device string, options ...int) func(network, address string, c syscall.RawConn) error {
 	if device == "" {
 		return nil
@@ -41,18 +40,18 @@ func Control(device string, options ...int) func(network, address string, c sysc
 	}
 }
 
-// Dialer dials by device only.
+// Dialer returns a dialer that uses device only.
 func Dialer(device string) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: Control(device)}
 }
 
-// Listen listens on TCP at addr, for what comes in by device only.
+// Listen listens on TCP at addr, for connections that arrive on device only.
 func Listen(ctx context.Context, device string, addr netip.AddrPort) (net.Listener, error) {
 	c := net.ListenConfig{Control: Control(device)}
 	return c.Listen(ctx, "tcp4", addr.String())
 }
 
-// ListenPacket receives UDP at addr, from what comes in by device only.
+// ListenPacket receives UDP at addr, for packets that arrive on device only.
 func ListenPacket(ctx context.Context, device string, addr netip.AddrPort) (*net.UDPConn, error) {
 	c := net.ListenConfig{Control: Control(device)}
 	p, err := c.ListenPacket(ctx, "udp4", addr.String())

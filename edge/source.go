@@ -1,6 +1,6 @@
-// This file keeps the view that is in force: from the file at first, and from
-// the ConfigMap as soon as that has been seen. It decides that a plan which
-// can't be served leaves the last good one in force; it never changes a plan.
+// This file holds the view in force: from the file first, and from the ConfigMap once that
+// was read. A plan that cannot be served leaves the last known good plan in force. It
+// never changes a plan.
 
 package edge
 
@@ -23,29 +23,29 @@ import (
 )
 
 const (
-	// readAgain is how often the file is read. A mounted ConfigMap is a symbolic link
-	// that is swapped, which a read sees and a watch of the file does not.
-	readAgain = time.Second
+	// readInterval is how often the file is read. A mounted ConfigMap is a symbolic link
+	// that is swapped, which a watch of the file does not notice.
+	readInterval = time.Second
 )
 
-// A Source holds the View in force and replaces it whole.
+// A Source holds the View in force and replaces it as a whole.
 type Source struct {
 	file      string
 	selection Selection
 	kube      *Kube
 	log       *slog.Logger
 	view      atomic.Pointer[View]
-	leftOut   atomic.Bool
+	removed   atomic.Bool
 	signal    signal
 
 	mu sync.Mutex
-	// watched: the ConfigMap has been seen, so the file is older from now on.
+	// watched: the ConfigMap was read, so the file is older from now on.
 	watched bool
 	last    string
 }
 
-// NewSource reads the plan in file. With kube it also follows the ConfigMap.
-// Where the file holds nothing that can be served it is an error, in words.
+// NewSource reads the plan in file. With kube it also watches the ConfigMap. It returns an
+// error if the file holds no plan that can be served.
 func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	// What was chosen once stays chosen, though a later plan may hold more.
+	// The first choice is pinned, even if a later plan offers more.
 	s = Selection{Cluster: v.Cluster.String(), Network: v.Network.Name, Edge: v.Edge.Number}
 	if log != nil {
 		log = log.With("cluster", s.Cluster, "network", s.Network, "edge", s.Edge)
@@ -65,30 +65,29 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 	return out, nil
 }
 
-// Log is the logger that NewSource was given, with the keys cluster, network and edge.
+// Log returns NewSource's logger with the keys cluster, network and edge.
 func (s *Source) Log() *slog.Logger { return s.log }
 
-// Current is the view in force. Don't change what it holds.
+// Current returns the view in force. Do not change it.
 func (s *Source) Current() View { return *s.view.Load() }
 
-// LeftOut says whether the last plan that could be served has this edge no more.
-// Current stays what it was: the edge serves on until it is ended.
-func (s *Source) LeftOut() bool { return s.leftOut.Load() }
+// Removed reports whether the last valid plan no longer has this edge. Current is kept:
+// the edge serves until it is stopped.
+func (s *Source) Removed() bool { return s.removed.Load() }
 
-// Changed is closed when Current or LeftOut has changed, once; ask again for the next time.
+// Changed returns a channel that is closed at the next change of Current or Removed.
 func (s *Source) Changed() <-chan struct{} { return s.signal.changed() }
 
-// Run follows the file, and the ConfigMap where there is a cluster, until ctx
-// ends.
+// Run follows the file, and inside a cluster the ConfigMap, until ctx ends.
 func (s *Source) Run(ctx context.Context) error {
 	if s.kube != nil {
 		only := func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", wire.PlanConfigMap).String()
 		}
-		watch := func(c *corev1.ConfigMap) { s.take(c.Data[wire.PlanKey], true) }
+		watch := func(c *corev1.ConfigMap) { s.observe(c.Data[wire.PlanKey], true) }
 		follow(ctx, s.kube.lister(s.kube.client.CoreV1().RESTClient(), "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
 	}
-	tick := time.NewTicker(readAgain)
+	tick := time.NewTicker(readInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -100,20 +99,20 @@ func (s *Source) Run(ctx context.Context) error {
 				continue
 			}
 			if data, err := os.ReadFile(s.file); err == nil {
-				s.take(string(data), false)
+				s.observe(string(data), false)
 			}
 		}
 	}
 }
 
-// followsObject says that the ConfigMap has been seen: the file is older from now on.
+// followsObject reports whether the ConfigMap was read: the file is older from now on.
 func (s *Source) followsObject() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watched
 }
 
-func (s *Source) take(data string, watched bool) {
+func (s *Source) observe(data string, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watched && !watched || data == s.last && watched == s.watched {
@@ -121,11 +120,11 @@ func (s *Source) take(data string, watched bool) {
 	}
 	s.watched, s.last = watched, data
 	v, err := ReadView([]byte(data), s.selection)
-	var leftOut leftOutError
+	var removed removedError
 	switch {
-	case errors.As(err, &leftOut):
+	case errors.As(err, &removed):
 		s.log.Warn("edge removed from the plan, serving the last plan until it is stopped", "err", err)
-		if !s.leftOut.Swap(true) {
+		if !s.removed.Swap(true) {
 			s.signal.notify()
 		}
 		return
@@ -133,7 +132,7 @@ func (s *Source) take(data string, watched bool) {
 		s.log.Warn("new plan rejected, serving the last known good plan", "err", err)
 		return
 	}
-	if was := s.leftOut.Swap(false); !was && reflect.DeepEqual(v, *s.view.Load()) {
+	if was := s.removed.Swap(false); !was && reflect.DeepEqual(v, *s.view.Load()) {
 		return
 	}
 	s.view.Store(&v)

@@ -1,5 +1,5 @@
-// This file decides which part of which plan an edge serves, from the bytes of a
-// file. It never guesses between several: it names the choices.
+// This file selects the part of a plan that an edge serves, from the bytes of a file. It
+// never guesses between several parts: the error lists the choices.
 
 package edge
 
@@ -15,11 +15,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Selection names one edge. A zero field is allowed where there is one choice.
+// A Selection names one edge. A field may be zero if there is only one choice.
 type Selection struct {
 	// Cluster is "namespace/name", Network the name of a network of its plan.
 	Cluster, Network string
-	// Edge is the number of an edge, from 1.
+	// Edge is the number of an edge, starting at 1.
 	Edge int
 }
 
@@ -28,12 +28,12 @@ type View struct {
 	Cluster network.Cluster
 	Network network.Network
 	Edge    network.Edge
-	// Endpoints of the plan: who asked for what.
+	// Endpoints of the plan, with the origin of each.
 	Endpoints []network.Endpoint
 }
 
-// ReadView picks what s names from data: a bare plan, or JSON lines as
-// `oooi plan -o json` prints them. Errors are in words for the user.
+// ReadView selects s from data: a single plan, or JSON lines as `oooi plan -o json` prints
+// them. Errors are for the user.
 func ReadView(data []byte, s Selection) (View, error) {
 	plans, err := readPlans(data)
 	if err != nil {
@@ -48,7 +48,7 @@ func ReadView(data []byte, s Selection) (View, error) {
 	}
 	n, err := choose("network", s.Network, plan.Networks, func(n network.Network) string { return n.Name })
 	if err != nil {
-		return View{}, leftOutError{fmt.Errorf("cluster %s: %w", plan.Cluster, err)}
+		return View{}, removedError{fmt.Errorf("cluster %s: %w", plan.Cluster, err)}
 	}
 	number := ""
 	if s.Edge != 0 {
@@ -56,17 +56,16 @@ func ReadView(data []byte, s Selection) (View, error) {
 	}
 	e, err := choose("edge", number, n.Edges, func(e network.Edge) string { return strconv.Itoa(e.Number) })
 	if err != nil {
-		return View{}, leftOutError{fmt.Errorf("network %s: %w", n.Name, err)}
+		return View{}, removedError{fmt.Errorf("network %s: %w", n.Name, err)}
 	}
 	return View{Cluster: plan.Cluster, Network: n, Edge: e, Endpoints: plan.Endpoints}, nil
 }
 
-// A leftOutError says that a plan which could be served has not, or no longer, the
-// network or the edge that was chosen.
-type leftOutError struct{ error }
+// A removedError reports that a valid plan does not have the chosen network or edge.
+type removedError struct{ error }
 
-// readPlans reads every plan in data. Clusters that are refused have none and
-// are left out, with what refuses them in the error where nothing is left.
+// readPlans returns every plan in data. Refused clusters have no plan and are skipped. If
+// no plan is left, the error lists the reasons.
 func readPlans(data []byte) ([]network.Plan, error) {
 	var plans []network.Plan
 	var refused []string
@@ -105,7 +104,7 @@ func readPlans(data []byte) ([]network.Plan, error) {
 	return plans, nil
 }
 
-// choose picks the one of all that is named, or the only one where none is.
+// choose returns the element named name. If name is empty it returns the only element.
 func choose[T any](what, name string, all []T, nameOf func(T) string) (T, error) {
 	var names []string
 	for _, x := range all {
@@ -119,7 +118,7 @@ func choose[T any](what, name string, all []T, nameOf func(T) string) (T, error)
 		return none, fmt.Errorf("no %s in the plan", what)
 	}
 	if name == "" {
-		return none, fmt.Errorf("there is more than one %s: say --%s %s", what, what, strings.Join(names, "|"))
+		return none, fmt.Errorf("there is more than one %s: set --%s to %s", what, what, strings.Join(names, "|"))
 	}
 	return none, fmt.Errorf("no %s %s: there is %s", what, name, strings.Join(names, ", "))
 }

@@ -49,21 +49,21 @@ func TestReadView(t *testing.T) {
 		is   string // cluster, network, edge
 		says string
 	}{
-		"a bare plan":             {string(blue.JSON()), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
-		"one line":                {line(blue), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
-		"named":                   {line(green), edge.Selection{Cluster: "clusters/green", Network: "clusters.vlan2", Edge: 2}, "green clusters.vlan2 192.168.101.5", ""},
-		"one of several":          {line(blue) + refused + line(green), edge.Selection{Cluster: "clusters/blue"}, "blue clusters.vlan100 192.168.100.4", ""},
-		"which cluster":           {line(blue) + line(green), edge.Selection{}, "", "more than one cluster: say --cluster clusters/blue|clusters/green"},
-		"which network":           {line(green), edge.Selection{}, "", "more than one network: say --network clusters.vlan1|clusters.vlan2"},
-		"which edge":              {line(green), edge.Selection{Network: "clusters.vlan1"}, "", "more than one edge: say --edge 1|2"},
-		"no such cluster":         {line(blue), edge.Selection{Cluster: "clusters/grey"}, "", "no cluster clusters/grey: there is clusters/blue"},
-		"no such network":         {line(blue), edge.Selection{Network: "x"}, "", "no network x"},
-		"no such edge":            {line(blue), edge.Selection{Edge: 2}, "", "no edge 2: there is 1"},
-		"refused":                 {refused, edge.Selection{}, "", "CIDRMissing: Set it."},
-		"nothing to serve yet":    {waiting, edge.Selection{}, "", "no network in the plan"},
-		"empty":                   {"", edge.Selection{}, "", "no cluster in the plan"},
-		"not JSON":                {"hello", edge.Selection{}, "", "not a plan"},
-		"JSON, but another thing": {`{"kind":"List"}`, edge.Selection{}, "", "no cluster in the plan"},
+		"a single plan":        {string(blue.JSON()), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
+		"one line":             {line(blue), edge.Selection{}, "blue clusters.vlan100 192.168.100.4", ""},
+		"named":                {line(green), edge.Selection{Cluster: "clusters/green", Network: "clusters.vlan2", Edge: 2}, "green clusters.vlan2 192.168.101.5", ""},
+		"one of several":       {line(blue) + refused + line(green), edge.Selection{Cluster: "clusters/blue"}, "blue clusters.vlan100 192.168.100.4", ""},
+		"which cluster":        {line(blue) + line(green), edge.Selection{}, "", "more than one cluster: set --cluster to clusters/blue|clusters/green"},
+		"which network":        {line(green), edge.Selection{}, "", "more than one network: set --network to clusters.vlan1|clusters.vlan2"},
+		"which edge":           {line(green), edge.Selection{Network: "clusters.vlan1"}, "", "more than one edge: set --edge to 1|2"},
+		"no such cluster":      {line(blue), edge.Selection{Cluster: "clusters/grey"}, "", "no cluster clusters/grey: there is clusters/blue"},
+		"no such network":      {line(blue), edge.Selection{Network: "x"}, "", "no network x"},
+		"no such edge":         {line(blue), edge.Selection{Edge: 2}, "", "no edge 2: there is 1"},
+		"refused":              {refused, edge.Selection{}, "", "CIDRMissing: Set it."},
+		"nothing to serve yet": {waiting, edge.Selection{}, "", "no network in the plan"},
+		"empty":                {"", edge.Selection{}, "", "no cluster in the plan"},
+		"not JSON":             {"hello", edge.Selection{}, "", "not a plan"},
+		"JSON of another kind": {`{"kind":"List"}`, edge.Selection{}, "", "no cluster in the plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -78,8 +78,8 @@ func TestReadView(t *testing.T) {
 	}
 }
 
-// TestSourceKeepsTheLastGoodPlan, and takes the next good one.
-func TestSourceKeepsTheLastGoodPlan(t *testing.T) {
+// TestSourceKeepsTheLastKnownGoodPlan until a valid plan arrives.
+func TestSourceKeepsTheLastKnownGoodPlan(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	write := func(b []byte) {
@@ -100,12 +100,12 @@ func TestSourceKeepsTheLastGoodPlan(t *testing.T) {
 	next.Networks[0].DHCP.MTU = 9000
 	write(next.JSON())
 	g.Eventually(changed, "5s").Should(BeClosed())
-	g.Expect(s.Current().Network.DHCP.MTU).To(Equal(9000), "still the network that was chosen, though there are two now")
+	g.Expect(s.Current().Network.DHCP.MTU).To(Equal(9000), "the chosen network is pinned")
 }
 
-// TestSourceIsLeftOut by a plan without its edge, or its network; what can't be
-// served says nothing of it.
-func TestSourceIsLeftOut(t *testing.T) {
+// TestSourceRemoved: a plan without the edge or its network removes it. An invalid plan
+// does not.
+func TestSourceRemoved(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	write := func(b []byte) {
@@ -117,21 +117,21 @@ func TestSourceIsLeftOut(t *testing.T) {
 	s, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	go func() { _ = s.Run(t.Context()) }()
-	becomes := func(data []byte, leftOut bool) {
+	becomes := func(data []byte, removed bool) {
 		t.Helper()
 		changed := s.Changed()
 		write(data)
 		g.Eventually(changed, "5s").Should(BeClosed())
-		g.Expect(s.LeftOut()).To(Equal(leftOut))
+		g.Expect(s.Removed()).To(Equal(removed))
 		g.Expect(s.Current().Edge.Number).To(Equal(2))
 	}
-	g.Expect(s.LeftOut()).To(BeFalse())
+	g.Expect(s.Removed()).To(BeFalse())
 	becomes(one.JSON(), true)
 	becomes(two.JSON(), false)
 	becomes(other.JSON(), true)
 	changed := s.Changed()
 	write([]byte("half a pl"))
 	g.Consistently(changed, "1500ms").ShouldNot(BeClosed())
-	g.Expect(s.LeftOut()).To(BeTrue())
+	g.Expect(s.Removed()).To(BeTrue())
 	becomes(two.JSON(), false)
 }

@@ -92,14 +92,14 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { return f.health(ctx, string(network.ServiceDHCP), ready, registry, status.Question()) })
 	g.Go(func() error {
 		// Answers are sent from the service address.
-		may := func() error {
+		admissible := func() error {
 			n := source.Current().Network
 			if err := on.Reaches(n, apiServer()...); err != nil {
 				return err
 			}
-			return on.May(n.DHCP.ServerID)
+			return on.Admissible(n.DHCP.ServerID)
 		}
-		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, may, func(ctx context.Context, ready func()) error {
+		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, admissible, func(ctx context.Context, ready func()) error {
 			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
 			if err != nil {
 				return err
@@ -119,13 +119,13 @@ func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Ku
 		files, err := dhcp.OpenFiles(dir)
 		return files, dhcp.NoVMs{}, func(context.Context) {}, err
 	}
-	objects, machines := kube.Leases(ctx, n.Name), kube.Machines(ctx, n.CIDR)
+	objects, machines := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)
 	if f.runDir == "" {
 		return objects, machines, func(context.Context) {}, nil
 	}
 	file := filepath.Join(f.runDir, "leases.json")
-	if err := objects.Recall(file); err != nil {
+	if err := objects.LoadCache(file); err != nil {
 		log.Warn("starting without cached leases", "err", err)
 	}
-	return objects, machines, func(ctx context.Context) { objects.Remember(ctx, file, log) }, nil
+	return objects, machines, func(ctx context.Context) { objects.KeepCache(ctx, file, log) }, nil
 }

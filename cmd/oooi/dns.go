@@ -107,8 +107,8 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		}
 	})
 	g.Go(func() error {
-		may := func() error { return mayDNS(on, source.Current().Network, at().Addr()) }
-		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, may, func(ctx context.Context, ready func()) error {
+		admissible := func() error { return mayDNS(on, source.Current().Network, at().Addr()) }
+		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, admissible, func(ctx context.Context, ready func()) error {
 			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
 				ready()
 				log.Info("serving", "address", here, "interface", f.device)
@@ -125,7 +125,7 @@ func mayDNS(on agent.Interface, n network.Network, at netip.Addr) error {
 			return err
 		}
 	}
-	return on.May(at)
+	return on.Admissible(at)
 }
 
 // serveDNS answers at one address, until ctx ends or the plan names another.

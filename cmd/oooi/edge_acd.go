@@ -49,7 +49,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	report := func(network.Report) {}
 	if kube != nil {
 		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
-		report = reporter.Tell
+		report = reporter.Set
 		g.Go(func() error { reporter.Run(ctx); return nil })
 	}
 	var status agent.Status

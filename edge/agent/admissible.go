@@ -1,5 +1,5 @@
-// This file decides which listeners of the plan may accept connections, and why the
-// others may not. It is pure. It never decides where connections go.
+// This file decides which listeners of the plan may accept connections, and why the others
+// may not. It is pure. It does not decide where connections go.
 
 package agent
 
@@ -15,28 +15,28 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An Admission is what an edge may serve now. Whole values are replaced.
+// An Admission is what an edge may serve now. It is replaced as a whole.
 type Admission struct {
 	// Network is the plan's, with the admissible listeners only.
 	Network network.Network
-	// CutOff are the backends that the edge cannot reach.
+	// CutOff are the unreachable backends.
 	CutOff CutOff
-	// Missing is why the edge does not serve all of the plan, nil where it does.
+	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
 }
 
-// Same says whether both admit the same listeners and cut off the same backends.
+// Same reports whether both admit the same listeners and cut off the same backends.
 func (a Admission) Same(b Admission) bool {
 	return maps.EqualFunc(a.CutOff, b.CutOff, func(error, error) bool { return true }) &&
 		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
 }
 
-// Admit decides it for a view. May is nil for an address that may be served at; see
-// Interface.May. A listener is left out where its address may not be served, or where
-// none of its backends can be reached. Connections to a backend that is cut off are
-// closed. Envoy itself could listen without an address, and would not notice that an
-// interface was replaced.
-func Admit(v edge.View, cut CutOff, may func(netip.Addr) error) Admission {
+// Admit selects the listeners of a view that may be served. Admissible returns nil for an
+// address that may be served; see Interface.Admissible. A listener is left out if its
+// address may not be served, or if all its backends are unreachable. Connections to an
+// unreachable backend are closed. Envoy could listen without the address, but would not
+// notice a replaced interface.
+func Admit(v edge.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut}
 	out.Network.Listeners = nil
 	var errs []error
@@ -44,7 +44,7 @@ func Admit(v edge.View, cut CutOff, may func(netip.Addr) error) Admission {
 	for _, l := range v.Network.Listeners {
 		err, known := checked[l.Address]
 		if !known {
-			err = may(l.Address)
+			err = admissible(l.Address)
 			checked[l.Address] = err
 			if err != nil {
 				errs = append(errs, err)
@@ -75,9 +75,9 @@ func Refuse(v edge.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err}
 }
 
-// publishedByHyperShift says whether HyperShift published what is behind a backend.
-// Only that makes an edge unready: what a user publishes fails alone. A backend that
-// no endpoint names counts as HyperShift's.
+// publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only
+// those make an edge unready: an endpoint that a user publishes fails alone. A backend
+// without an endpoint counts as HyperShift's.
 func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	named := false
 	for _, e := range endpoints {
@@ -91,7 +91,7 @@ func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	return !named
 }
 
-// backendsOf are the backends of l, each once.
+// backendsOf returns the backends of l, each once.
 func backendsOf(l network.Listener) []string {
 	var out []string
 	if l.Default != "" {
@@ -104,7 +104,7 @@ func backendsOf(l network.Listener) []string {
 	return slices.Compact(out)
 }
 
-// listenerNames are the names of n's listeners in Envoy.
+// listenerNames returns the names of n's listeners in Envoy.
 func listenerNames(n network.Network) []string {
 	var names []string
 	for _, l := range n.Listeners {
@@ -113,12 +113,12 @@ func listenerNames(n network.Network) []string {
 	return names
 }
 
-// A CutOff is the backends that an edge cannot reach, by name, and why.
+// CutOff maps each unreachable backend to the reason.
 type CutOff map[string]error
 
-// CutOffBackends are those of n's backends in the control plane to which the pod
-// network does not lead: not to their Service, or to none of their pods. Endpoints
-// are the pods of a backend.
+// CutOffBackends returns n's backends in the control plane that the pod network does not
+// lead to: neither to their Service nor to any of their pods. Endpoints returns the pods
+// of a backend.
 func CutOffBackends(routes edge.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
 	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, placeOf(what, a)) }
 	out := CutOff{}
@@ -146,8 +146,8 @@ func CutOffBackends(routes edge.Routes, device string, n network.Network, endpoi
 	return out
 }
 
-// Close gives each backend that is cut off an empty list of endpoints, so that its
-// connections are closed.
+// Close gives each unreachable backend an empty list of endpoints, so that its connections
+// are closed.
 func (c CutOff) Close(endpoints map[string][]netip.AddrPort) map[string][]netip.AddrPort {
 	out := maps.Clone(endpoints)
 	for name := range c {
@@ -156,7 +156,7 @@ func (c CutOff) Close(endpoints map[string][]netip.AddrPort) map[string][]netip.
 	return out
 }
 
-// String lists why, sorted by backend. Empty where none is cut off.
+// String lists the reasons, sorted by backend. Empty: all are reachable.
 func (c CutOff) String() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {

@@ -50,7 +50,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 // edge unready, and does not stop it from being there for machines.
 func TestAnEdgeServesWhatItHas(t *testing.T) {
 	g := NewWithT(t)
-	v, p, may := anEdge(t)
+	v, p, admissible := anEdge(t)
 	run := fakes.RunDir(t)
 	p.Admin = envoy.NewAdmin(run)
 	var n network.Network
@@ -59,7 +59,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 		return p.Serving.Err()
 	}
 	fakeEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
-	n, err := may()
+	n, err := admissible()
 	g.Expect(err).NotTo(HaveOccurred())
 	n.Listeners = append(n.Listeners, network.Listener{Address: netip.MustParseAddr("10.240.0.200"), Port: 6443, Default: n.Listeners[0].Default})
 	n.PublishedAddresses = append(n.PublishedAddresses, netip.MustParseAddr("10.240.0.200"))
@@ -69,7 +69,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	g.Expect(os.WriteFile(file, b, 0o600)).To(Succeed())
 	p.Source, err = edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
-	n, err = may()
+	n, err = admissible()
 	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError("waiting for 10.240.0.200 on interface net1"))
 	g.Expect(serves()).To(Succeed())
 	v.Run(t, "ip", "address", "del", blueService+"/32", "dev", "net1")
@@ -83,12 +83,12 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 // TestAnEdgeThatForwardsServesNothing: not one listener is told to Envoy.
 func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
 	g := NewWithT(t)
-	v, p, may := anEdge(t)
-	n, err := may()
+	v, p, admissible := anEdge(t)
+	n, err := admissible()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(n.Listeners).To(HaveLen(1))
 	v.Sysctl(t, "net/ipv4/conf/net1/forwarding", "1")
-	n, err = may()
+	n, err = admissible()
 	g.Expect(err).To(MatchError(ContainSubstring("the kernel would forward")))
 	g.Expect(n.Listeners).To(BeEmpty())
 	g.Expect(p.follows(Admission{Network: n, Missing: err}, nil)).To(MatchError(err))
@@ -98,18 +98,18 @@ func TestAnEdgeThatForwardsServesNothing(t *testing.T) {
 // is in the way.
 func TestAnEdgeThatIsCutOff(t *testing.T) {
 	g := NewWithT(t)
-	v, _, may := anEdge(t)
+	v, _, admissible := anEdge(t)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
-	n, err := may()
+	n, err := admissible()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(n.Listeners).To(HaveLen(1))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "192.168.100.77")
-	n, err = may()
+	n, err = admissible()
 	g.Expect(err).To(MatchError(ContainSubstring("192.168.100.77 (the API server)")))
 	g.Expect(n.Listeners).To(BeEmpty())
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	v.Route(t, "10.128.0.1/32", "192.168.100.20")
-	n, err = may()
+	n, err = admissible()
 	g.Expect(err).To(MatchError(And(HavePrefix("192.168.100.3:6443 is not served"), ContainSubstring("10.128.0.1 (Service kube-apiserver)"))))
 	g.Expect(n.Listeners).To(BeEmpty())
 }

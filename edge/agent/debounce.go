@@ -1,5 +1,5 @@
 // This file decides what a missing answer of a server means. It is a function of the
-// answers and the time; it asks nothing itself.
+// answers and the time.
 
 package agent
 
@@ -9,23 +9,21 @@ import (
 	"github.com/cldmnky/oooi/edge"
 )
 
-// silenceLimit is how long a server may leave questions unanswered before that
-// counts as a no. A busy server still serves, and VMs that are moved to the other
-// edge lose every long connection.
+// silenceLimit is how long a server may be silent before that counts as a no. A busy
+// server still serves, and a failover resets every long connection.
 const silenceLimit = 3 * time.Second
 
-// A Debounce is the last answer of one server. The zero value is that of a server
-// which has never answered.
+// A Debounce is the last answer of one server. The zero value is a server that has never
+// answered.
 type Debounce struct {
 	answered bool
 	err      error
-	// silent is when the first question was asked that is still unanswered. Zero: the
-	// server answers.
+	// silent is when the first unanswered question was asked. Zero: the server answers.
 	silent time.Time
 }
 
-// Next takes in the result of a question that was asked at asked. The error is why
-// the server does not serve at now, nil where it does.
+// Next takes in the result of a question that was asked at asked. The error is why the
+// server does not serve at now, nil if it does.
 func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	if !edge.Unanswered(err) {
 		return Debounce{answered: true, err: err}, err

@@ -1,7 +1,6 @@
-// This file joins the failover agent of one edge with the plan, the edge's servers and
-// what the operator is told. When the next-hop VIP is announced is decided in
-// edge/failover, whether this edge serves in servers.go, when it is ready in
-// readiness.go.
+// This file connects the failover agent of one edge with the plan, the edge's servers and
+// the report to the operator. Package edge/failover decides when to announce the next-hop
+// VIP. File servers.go decides whether this edge serves, readiness.go when it is ready.
 
 package agent
 
@@ -22,8 +21,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// degradedInterval is how often it is checked whether announcements work: an
-// administrator may change the kernel's settings.
+// degradedInterval is how often announcements are checked: an administrator may change the
+// kernel's settings.
 const degradedInterval = time.Minute
 
 // Failover keeps the next-hop VIP on an edge that serves.
@@ -32,11 +31,11 @@ type Failover struct {
 	Source    *edge.Source
 	Servers   *Servers
 	Metrics   *FailoverMetrics
-	// Reporter tells the operator. Nil outside of a cluster.
+	// Reporter writes the report to the operator. Nil outside of a cluster.
 	Reporter *edge.Reporter
 	Log      *slog.Logger
 
-	// serving and peer are kept for what changes: whether this edge and the other serve.
+	// serving and peer hold whether this edge and its peer serve.
 	serving, peer Status
 
 	mu        sync.Mutex
@@ -45,7 +44,7 @@ type Failover struct {
 	report    network.Report
 }
 
-// An assignment is what the plan says about this edge's failover.
+// An assignment is this edge's part in the failover plan.
 type assignment struct {
 	edge               int
 	own, peer, nextHop netip.Addr
@@ -63,11 +62,11 @@ func assignmentOf(v edge.View, removed bool) assignment {
 	return a
 }
 
-// Run announces until ctx ends and the peer has taken over, and starts again when the
-// plan assigns something else. An assignment waits until the interface has its
-// addresses: this pod ends soon, and until then it keeps the ones that it has.
+// Run runs the failover agent until ctx ends and the peer has taken over. It restarts the
+// agent when the assignment changes. A new assignment waits until the interface has its
+// addresses: this pod stops soon, and keeps its current addresses until then.
 func (f *Failover) Run(ctx context.Context) error {
-	a := assignmentOf(f.Source.Current(), f.Source.LeftOut())
+	a := assignmentOf(f.Source.Current(), f.Source.Removed())
 	f.mu.Lock()
 	f.report.Edge = a.edge
 	f.mu.Unlock()
@@ -89,13 +88,13 @@ func (f *Failover) Run(ctx context.Context) error {
 	}
 }
 
-// differs waits until the plan assigns something else than a, calls replace and
-// returns it, or returns a when ctx ends.
+// differs waits until the plan's assignment differs from a. Then it calls replace and
+// returns the new one. It returns a when ctx ends.
 func (f *Failover) differs(ctx context.Context, a assignment, replace context.CancelCauseFunc) assignment {
 	for {
 		wait := f.triggers().wait()
-		now := assignmentOf(f.Source.Current(), f.Source.LeftOut())
-		if now != a && f.Interface.May(now.own) == nil && f.Interface.May(now.nextHop) == nil {
+		now := assignmentOf(f.Source.Current(), f.Source.Removed())
+		if now != a && f.Interface.Admissible(now.own) == nil && f.Interface.Admissible(now.nextHop) == nil {
 			replace(failover.ErrReplaced)
 			return now
 		}
@@ -105,16 +104,16 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 	}
 }
 
-// carrier says whether the interface has a link.
+// carrier reports whether the interface has a link.
 func (f *Failover) carrier() bool {
 	_, err := f.Interface.Addresses()
 	return err == nil
 }
 
-// triggers are what an assignment depends on.
+// triggers returns the sources of an assignment.
 func (f *Failover) triggers() Triggers { return Triggers{f.Interface.Changed, f.Source.Changed} }
 
-// serves is nil where this edge serves now.
+// serves returns nil if this edge serves now.
 func (f *Failover) serves() error {
 	err := f.Servers.Err(f.Source.Current().Network)
 	changed := f.serving.Set(err)
@@ -129,7 +128,7 @@ func (f *Failover) serves() error {
 	return err
 }
 
-// planHash names the plan in force to the peer and in logs.
+// planHash returns a short name of the plan in force, for the peer and for logs.
 func (f *Failover) planHash() string {
 	b, err := json.Marshal(f.Source.Current().Network)
 	if err != nil {
@@ -149,7 +148,7 @@ func (f *Failover) changed(s failover.State) {
 	f.tell()
 }
 
-// ready says why this edge is not ready, nil where it is.
+// ready returns why this edge is not ready, nil if it is.
 func (f *Failover) ready() error {
 	serves := f.serving.Err()
 	f.mu.Lock()
@@ -159,15 +158,15 @@ func (f *Failover) ready() error {
 	return err
 }
 
-// Ready is nil where this edge is ready. An edge without a carrier may serve, but the
-// other one must not be changed meanwhile.
+// Ready returns nil if this edge is ready. An edge without a carrier may serve, but its
+// peer must not be changed meanwhile.
 func (f *Failover) Ready() error {
 	_, err := f.Interface.Addresses()
 	return cmp.Or(f.ready(), err)
 }
 
-// PeerServes is nil where the other edge serves as far as is known. DHCP leaves to
-// that edge what is its.
+// PeerServes returns nil if the peer is known to serve. Then DHCP leaves the peer's share
+// of clients to it.
 func (f *Failover) PeerServes() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,25 +176,25 @@ func (f *Failover) PeerServes() error {
 	return errors.New(string(cmp.Or(f.state.PeerState, failover.Unknown)))
 }
 
-// PeerChanged is closed when PeerServes may have changed since.
+// PeerChanged returns a channel that is closed when PeerServes may have changed.
 func (f *Failover) PeerChanged() <-chan struct{} { return f.peer.Changed() }
 
-// tell reports, once something is known of the peer.
+// tell sends the report once the peer's state is known.
 func (f *Failover) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Reporter != nil && f.state.PeerState != "" && f.state.PeerState != failover.Unknown {
-		f.Reporter.Tell(f.report)
+		f.Reporter.Set(f.report)
 	}
 }
 
-// CheckDegraded checks again and again whether announcements work, once there is an
-// address to announce, until ctx ends.
+// CheckDegraded checks periodically whether announcements work, until ctx ends. It waits
+// until the interface has the next-hop VIP.
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().wait()
 		hop := f.Source.Current().Network.NextHopVIP
-		if time.Since(checked) >= degradedInterval && f.Interface.May(hop) == nil {
+		if time.Since(checked) >= degradedInterval && f.Interface.Admissible(hop) == nil {
 			checked = time.Now()
 			f.degraded(failover.Degraded("/", f.Interface.Name, hop))
 		}

@@ -1,4 +1,4 @@
-// This file counts what the failover agent does. It decides nothing.
+// This file holds the metrics of the failover agent. It decides nothing.
 
 package agent
 
@@ -9,25 +9,26 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 )
 
-// FailoverMetrics are those of one failover agent.
+// FailoverMetrics are the metrics of one failover agent.
 type FailoverMetrics struct {
 	peer, phase   *prometheus.GaugeVec
 	announcements *prometheus.CounterVec
 	isDegraded    prometheus.Gauge
 }
 
-// NewFailoverMetrics registers with r. Ready says why the edge is not ready.
+// NewFailoverMetrics registers the metrics with r. Ready returns why the edge is not
+// ready.
 func NewFailoverMetrics(r *prometheus.Registry, ready func() error) *FailoverMetrics {
 	name := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: "oooi", Subsystem: "failover", Name: name, Help: help}
 	}
 	m := &FailoverMetrics{
-		peer:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("peer", "1 for the state in which this edge sees the other one.")), []string{"state"}),
+		peer:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("peer", "1 for the state of the peer as this edge sees it.")), []string{"state"}),
 		phase:         prometheus.NewGaugeVec(prometheus.GaugeOpts(name("phase", "1 for the phase of this edge.")), []string{"phase"}),
 		announcements: prometheus.NewCounterVec(prometheus.CounterOpts(name("announcements_total", "Announcements of the next-hop VIP, by result.")), []string{"result"}),
-		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 where an announcement of the next-hop VIP does nothing, so that VMs notice a failover late."))),
+		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 if announcements of the next-hop VIP have no effect, so that VMs notice a failover late."))),
 	}
-	isReady := prometheus.NewGaugeFunc(prometheus.GaugeOpts(name("ready", "1 where this edge serves and the other one has seen it.")), func() float64 {
+	isReady := prometheus.NewGaugeFunc(prometheus.GaugeOpts(name("ready", "1 if this edge serves and its peer has seen that.")), func() float64 {
 		return gauge(ready() == nil)
 	})
 	r.MustRegister(m.peer, m.phase, m.announcements, m.isDegraded, isReady,
@@ -54,7 +55,7 @@ func (m *FailoverMetrics) announced(err error) {
 
 func (m *FailoverMetrics) setDegraded(err error) { m.isDegraded.Set(gauge(err != nil)) }
 
-// gauge is a yes or no as Prometheus has it.
+// gauge returns 1 for true and 0 for false.
 func gauge(b bool) float64 {
 	if b {
 		return 1

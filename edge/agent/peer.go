@@ -1,5 +1,5 @@
-// This file tells DHCP whether the network's other edge serves: the failover agent
-// of this edge pushes it. What follows from that is decided in network/dhcp.
+// This file tells DHCP whether the peer serves: the failover agent of this edge pushes it.
+// Package network/dhcp decides what follows.
 
 package agent
 
@@ -13,15 +13,15 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Peer is what DHCP knows of the other edge. The zero value is that of one which
-// does not serve: then this edge answers every broadcast.
+// A Peer is what DHCP knows of the peer. The zero value is a peer that does not serve:
+// this edge answers every broadcast.
 type Peer struct{ serves atomic.Bool }
 
-// Serves says whether the other edge serves.
+// Serves reports whether the peer serves.
 func (p *Peer) Serves() bool { return p.serves.Load() }
 
-// Watch follows the failover agent in runDir until ctx ends. Where none answers, the
-// peer does not serve: no client is left to an edge that is not seen.
+// Watch follows the failover agent in runDir until ctx ends. Without an answer the peer
+// counts as not serving, so no client waits for an unseen edge.
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
 	edge.HealthAt(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {

@@ -1,6 +1,6 @@
-// This file keeps Envoy at what it may serve: it feeds changes of the plan, the
-// backends and the interface to Admit, and says whether Envoy follows. Which
-// listeners are admissible is decided in admissible.go.
+// This file keeps Envoy configured. It passes changes of the plan, the backends and the
+// interface to Admit, and reports whether Envoy follows. File admissible.go decides which
+// listeners are admissible.
 
 package agent
 
@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// firstBackends is how long the start waits until the backends' endpoints are
-	// seen. After that Services' cluster IPs and remembered endpoints are dialed: the
-	// API server is away.
+	// firstBackends is how long the start waits for the backends' endpoints. After that
+	// Envoy uses Services' cluster IPs and cached endpoints: the API server is
+	// unavailable.
 	firstBackends = 5 * time.Second
-	// settled is how long changes of endpoints are gathered for: an update of many
-	// slices comes in pieces.
+	// settled is how long changes of endpoints are collected: an update of many slices
+	// arrives in pieces.
 	settled = 20 * time.Millisecond
 	// envoyAnswersWithin is how long Envoy may take to list its listeners.
 	envoyAnswersWithin = time.Second
-	// envoyInterval is how often Envoy is asked while it serves all. That it has ended
-	// shows at once: its connection to Server ends.
+	// envoyInterval is how often Envoy is asked while it serves. A stopped Envoy is
+	// noticed at once: its connection to Server ends.
 	envoyInterval = time.Second
 )
 
-// A Proxy tells one Envoy what to serve.
+// A Proxy configures one Envoy.
 type Proxy struct {
 	Interface Interface
 	Source    *edge.Source
@@ -40,21 +40,21 @@ type Proxy struct {
 	Server    *envoy.Server
 	Admin     *envoy.Admin
 	Log       *slog.Logger
-	// Needs are the places without which nothing is served.
+	// Needs returns the destinations that serving depends on.
 	Needs func(network.Network) []network.ReservedDestination
-	// Status is what Run keeps: whether every listener of the plan accepts connections.
+	// Status is kept by Run: whether every listener of the plan accepts connections.
 	Status Status
-	// CutOffBackends counts the backends that are cut off.
+	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge
-	// Serving is what Run keeps: whether VMs are better off with this edge than without.
-	// See serves.
+	// Serving is kept by Run: whether VMs are better off with this edge than without. See
+	// serves.
 	Serving Status
 
-	// envoy is Envoy's last answer whether it serves.
+	// envoy is the last answer to whether Envoy serves.
 	envoy Debounce
 }
 
-// admit is what may be served now.
+// admit returns what may be served now.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
@@ -64,14 +64,13 @@ func (p *Proxy) admit() Admission {
 	if err != nil {
 		return Refuse(v, err)
 	}
-	return Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), p.Interface.May)
+	return Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), p.Interface.Admissible)
 }
 
-// serves is nil where Envoy accepts connections: some is why it has none of the
-// admissible listeners. It asks for less than follows does. A plan that changes, a
-// listener that Envoy refused, or an address that only the next pod will hold must not
-// make two edges say that they do not serve: then neither takes over for the other. For
-// the same reason Envoy may be slow for a moment.
+// serves returns nil if Envoy accepts connections. Some is why it has none of the
+// admissible listeners. It requires less than follows. A plan change, a refused listener
+// or an address that only the next pod has must not make both edges unserving: then
+// neither takes over. For the same reason Envoy may be slow for a moment.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
@@ -80,14 +79,14 @@ func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error
 	return err
 }
 
-// listens is nil where Envoy is up and has one of n's listeners, if n has any.
+// listens returns nil if Envoy runs and has one of n's listeners, if n has any.
 func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
 	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
 	defer cancel()
 	return admin.ServesAny(ctx, listenerNames(n))
 }
 
-// Run tells Envoy what to serve, at the start and at each change, until ctx ends.
+// Run configures Envoy at the start and at each change, until ctx ends.
 func (p *Proxy) Run(ctx context.Context) error {
 	p.Backends.Follow(ctx, p.Source.Current().Network)
 	p.waitForBackends(ctx)
@@ -107,12 +106,12 @@ func (p *Proxy) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait keeps Status and Serving until there is something to tell Envoy. At first Envoy
-// has a moment to follow before it counts that it does not.
+// wait keeps Status and Serving until the configuration changes. After a new configuration
+// Envoy has a moment to apply it.
 func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}) {
 	began, interval := time.Now(), time.Duration(0)
 	for {
-		surroundings, connected := p.Interface.Changed(), p.Server.Changed()
+		environment, connected := p.Interface.Changed(), p.Server.Changed()
 		tick := time.NewTimer(interval)
 		select {
 		case <-ctx.Done():
@@ -122,7 +121,7 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 		case <-endpoints:
 			sleep(ctx, settled)
 			return
-		case <-surroundings:
+		case <-environment:
 		case <-connected:
 		case <-tick.C:
 		}
@@ -135,8 +134,8 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 	}
 }
 
-// look asks Envoy once, and says when to ask again. While Envoy is given a moment only
-// what is good is taken in.
+// look asks Envoy once, and returns when to ask again. During the first moment it takes in
+// only good answers.
 func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
@@ -155,8 +154,8 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 	return envoyInterval
 }
 
-// waitForBackends waits until the endpoints of all backends were seen, five seconds at
-// most: an edge starts without the API server.
+// waitForBackends waits up to five seconds until the endpoints of all backends were seen.
+// An edge starts without the API server.
 func (p *Proxy) waitForBackends(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, firstBackends)
 	defer cancel()
@@ -165,8 +164,8 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows is nil where every listener of the plan accepts connections: all is why
-// Envoy does not have all of them.
+// follows returns nil if every listener of the plan accepts connections. All is why Envoy
+// does not have all of them.
 func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing

@@ -1,5 +1,5 @@
-// This file decides when an edge is ready, which the change of the other edge waits
-// for. It is a function of what was seen and the time.
+// This file decides when an edge is ready. A rolling change of the peer waits for it. It
+// is a function of the state and the time.
 
 package agent
 
@@ -11,30 +11,29 @@ import (
 )
 
 const (
-	// unseenLimit is how long an edge that serves waits for its peer to say that it
-	// sees it. A peer that runs and never says so must not block everything.
+	// unseenLimit is how long an edge that serves waits until its peer confirms that it
+	// sees the edge. A peer that never does must not block a rollout.
 	unseenLimit = 45 * time.Second
-	// unreachableFor is how long a peer must be unreachable: a port that was just
-	// plugged in may take some seconds to forward.
+	// unreachableFor is how long a peer must be unreachable: a port may need some seconds
+	// until it forwards.
 	unreachableFor = 10 * time.Second
 )
 
-// A Readiness is what is remembered for the decision. The zero value is that of an
-// edge which does not serve.
+// A Readiness is the state of the decision. The zero value is an edge that does not serve.
 type Readiness struct {
-	// since is when the edge began to serve, unreachable when its peer became so.
+	// since is when the edge began to serve, unreachable when its peer became unreachable.
 	since, unreachable time.Time
-	// seen: the peer has seen this edge serve, or cannot. It holds for as long as the
-	// edge serves.
+	// seen: the peer has seen this edge serve, or cannot. It is kept while the edge
+	// serves.
 	seen bool
 }
 
-// ErrUnseen is why an edge is not ready that its peer has not seen: its peer would
-// not notice if it were unreachable.
+// ErrUnseen is why an edge is not ready that its peer has not seen: the peer would not
+// notice its loss.
 var ErrUnseen = errors.New("the other edge does not say yet that it sees this one")
 
-// Next takes in why the edge does not serve, nil where it does, and what its failover
-// agent knows. The error is why the edge is not ready at now, nil where it is.
+// Next takes in why the edge does not serve, nil if it does, and the state of its failover
+// agent. The error is why the edge is not ready at now, nil if it is.
 func (r Readiness) Next(serves error, state failover.State, now time.Time) (Readiness, error) {
 	if serves != nil {
 		return Readiness{}, serves

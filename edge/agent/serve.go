@@ -1,5 +1,5 @@
-// This file runs a server for as long as it may serve, and keeps why it does not. It
-// never decides whether it may.
+// This file runs a server while it may serve, and keeps the reason while it does not. It
+// does not decide whether it may.
 
 package agent
 
@@ -14,15 +14,13 @@ import (
 )
 
 const (
-	// CheckInterval is how often a server is tried again that could not serve.
+	// CheckInterval is how often a server that could not serve is started again.
 	CheckInterval = 250 * time.Millisecond
-	// recheckInterval is how often it is checked whether a server may serve where
-	// nothing is said to have changed.
+	// recheckInterval is how often a server is checked if no trigger fires.
 	recheckInterval = 5 * time.Second
 )
 
-// A Trigger gives a channel that is closed when something has changed since. Nil:
-// nothing changes.
+// A Trigger returns a channel that is closed at the next change. Nil: nothing changes.
 type Trigger func() <-chan struct{}
 
 func (t Trigger) channel() <-chan struct{} {
@@ -32,11 +30,11 @@ func (t Trigger) channel() <-chan struct{} {
 	return t()
 }
 
-// Triggers are what a decision depends on.
+// Triggers are the sources of a decision.
 type Triggers struct{ Interface, Plan Trigger }
 
-// wait is called before a decision is made. The result returns when the decision may
-// be another, after d, or when ctx ends.
+// wait takes the current channels, so call it before the decision. The result returns at a
+// change, after d, or when ctx ends.
 func (t Triggers) wait() func(ctx context.Context, d time.Duration) {
 	i, plan := t.Interface.channel(), t.Plan.channel()
 	return func(ctx context.Context, d time.Duration) {
@@ -51,11 +49,11 @@ func (t Triggers) wait() func(ctx context.Context, d time.Duration) {
 	}
 }
 
-// ErrStarting is why a server does not serve that has not been checked yet.
+// ErrStarting is the status of a server that was not checked yet.
 var ErrStarting = errors.New("starting")
 
-// A Status is why a server does not serve, nil where it does. The zero value is that
-// of a server which is starting. It may be used by several goroutines.
+// A Status is why a server does not serve, nil if it does. The zero value is the status of
+// a starting server. It is safe for concurrent use.
 type Status struct {
 	mu      sync.Mutex
 	known   bool
@@ -63,7 +61,7 @@ type Status struct {
 	changed chan struct{}
 }
 
-// Set replaces the status. It says whether the text changed.
+// Set replaces the status. It reports whether the text changed.
 func (s *Status) Set(err error) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +74,7 @@ func (s *Status) Set(err error) (changed bool) {
 	return !same
 }
 
-// Changed is closed when the text has changed since it was called.
+// Changed returns a channel that is closed at the next change of the text.
 func (s *Status) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,12 +84,12 @@ func (s *Status) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Question answers whether the server serves.
+// Question returns the question whether the server serves.
 func (s *Status) Question() edge.Question {
 	return edge.Question{Path: edge.ServesPath, Why: s.Err, Changed: s.Changed}
 }
 
-// Err is nil where the server serves.
+// Err returns nil if the server serves.
 func (s *Status) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,16 +99,16 @@ func (s *Status) Err() error {
 	return s.err
 }
 
-// ServeWhile runs serve while may is nil, again and again until ctx ends. May is asked
-// when one of triggers fires, and every few seconds. Serve calls its ready when it
-// serves. It returns when its context ends or it cannot go on; then it is tried again,
-// since an interface or an address may come back.
-func ServeWhile(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, may func() error, serve func(ctx context.Context, ready func()) error) error {
+// ServeWhile runs serve while admissible returns nil, repeatedly until ctx ends. It calls
+// admissible when a trigger fires, and every few seconds. Serve calls its ready once it
+// serves. It returns when its context ends or after a failure. Then it is started again,
+// since an interface or an address may return.
+func ServeWhile(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, admissible func() error, serve func(ctx context.Context, ready func()) error) error {
 	for ctx.Err() == nil {
 		wait, pause := triggers.wait(), recheckInterval
-		err := may()
+		err := admissible()
 		if err == nil {
-			err = serveOnce(ctx, s, triggers, may, serve)
+			err = serveOnce(ctx, s, triggers, admissible, serve)
 			wait, pause = Triggers{}.wait(), CheckInterval
 		}
 		if s.Set(err) && err != nil && ctx.Err() == nil {
@@ -121,8 +119,9 @@ func ServeWhile(ctx context.Context, s *Status, log *slog.Logger, triggers Trigg
 	return nil
 }
 
-// serveOnce runs serve until it ends or may says no. It returns the reason.
-func serveOnce(ctx context.Context, s *Status, triggers Triggers, may func() error, serve func(context.Context, func()) error) error {
+// serveOnce runs serve until it ends or admissible returns an error. It returns the
+// reason.
+func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -132,7 +131,7 @@ func serveOnce(ctx context.Context, s *Status, triggers Triggers, may func() err
 	}()
 	for serving.Err() == nil {
 		wait := triggers.wait()
-		if err := may(); err != nil {
+		if err := admissible(); err != nil {
 			s.Set(err)
 			stop()
 			return errors.Join(err, <-ended)

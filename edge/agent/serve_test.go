@@ -22,7 +22,7 @@ func TestServeWhile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var forbidden, failing atomic.Bool
 	var running atomic.Int32
-	may := func() error {
+	admissible := func() error {
 		if forbidden.Load() {
 			return errors.New("the kernel would forward")
 		}
@@ -47,7 +47,7 @@ func TestServeWhile(t *testing.T) {
 	forbidden.Store(true)
 	ended := make(chan error)
 	go func() {
-		ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), Triggers{Interface: changes.Changed}, may, serve)
+		ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), Triggers{Interface: changes.Changed}, admissible, serve)
 	}()
 	g.Eventually(r.Err).Should(MatchError("the kernel would forward"))
 	g.Expect(running.Load()).To(BeZero())
@@ -69,10 +69,10 @@ func TestServeWhile(t *testing.T) {
 func TestMayServe(t *testing.T) {
 	g := NewWithT(t)
 	f := Interface{Name: "lo"}
-	g.Expect(f.May(netip.MustParseAddr("127.0.0.1"))).To(Succeed())
-	g.Expect(f.May(netip.MustParseAddr("127.0.0.53"))).To(Succeed(), "all of 127/8 is lo's")
-	g.Expect(f.May(netip.MustParseAddr("0.0.0.0"))).To(Succeed())
-	g.Expect(f.May(netip.MustParseAddr("192.0.2.1"))).To(MatchError("waiting for 192.0.2.1 on interface lo"))
+	g.Expect(f.Admissible(netip.MustParseAddr("127.0.0.1"))).To(Succeed())
+	g.Expect(f.Admissible(netip.MustParseAddr("127.0.0.53"))).To(Succeed(), "all of 127/8 is lo's")
+	g.Expect(f.Admissible(netip.MustParseAddr("0.0.0.0"))).To(Succeed())
+	g.Expect(f.Admissible(netip.MustParseAddr("192.0.2.1"))).To(MatchError("waiting for 192.0.2.1 on interface lo"))
 	f.Name = "no-such-device"
-	g.Expect(f.May(netip.MustParseAddr("192.0.2.1"))).To(MatchError(ContainSubstring("interface no-such-device")))
+	g.Expect(f.Admissible(netip.MustParseAddr("192.0.2.1"))).To(MatchError(ContainSubstring("interface no-such-device")))
 }

@@ -1,5 +1,5 @@
-// This file decides whether an edge serves, from the answers of its servers. It never
-// decides what follows from that.
+// This file decides whether an edge serves, from the answers of its servers. It does not
+// decide what follows.
 
 package agent
 
@@ -17,22 +17,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// restartLimit is how long DHCP or DNS may be away before that counts. A restarted
-// container is back after a second or two, and clients ask again; VMs that are moved to
-// the other edge lose every long connection.
+// restartLimit is how long DHCP or DNS may be unavailable. A restarted container is back
+// after a second or two, and clients retry. A failover resets every long connection.
 const restartLimit = 2 * time.Second
 
-// A Health is what is known of one server of an edge. The zero value is that of a
-// server which has never served.
+// A Health is the state of one server. The zero value is a server that has never served.
 type Health struct {
 	answer Debounce
-	// served: the server has served. Failing is since when it does not. Zero: it does.
+	// served: the server has served before. Failing is when it stopped. Zero: it serves.
 	served  bool
 	failing time.Time
 }
 
-// Next takes in an answer that was due at due. The error is why the server does not
-// serve at now. A server that has served before gets grace to do so again.
+// Next takes in an answer that was due at due. The error is why the server does not serve
+// at now. A server that has served before has grace to recover.
 func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
 	h.answer, err = h.answer.Next(err, due, now)
 	silent := h.answer.silent
@@ -52,8 +50,8 @@ func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health
 	return h, err
 }
 
-// graceOf is how long a server may be away. What carries connections gets no time:
-// they are cut already.
+// graceOf returns how long a server may be unavailable. The proxy gets no time: its
+// connections are reset already.
 func graceOf(s network.Service) time.Duration {
 	if s == network.ServiceProxy {
 		return 0
@@ -61,20 +59,20 @@ func graceOf(s network.Service) time.Duration {
 	return restartLimit
 }
 
-// Servers is what the servers of this edge say. They say it when it changes.
+// Servers holds the answers of this edge's servers, and signals changes.
 type Servers struct {
 	health map[network.Service]edge.Health
 	admin  *envoy.Admin
 
 	mu sync.Mutex
-	// state and verdict are of the servers that have been heard or missed.
+	// state and verdict are those of servers with an answer, or with a missing one.
 	state   map[network.Service]Health
 	verdict map[network.Service]error
-	// status is the verdict on all: it is kept for its Changed.
+	// status is the verdict on all servers, for Changed.
 	status Status
 }
 
-// NewServers listens to the sockets in runDir.
+// NewServers returns Servers for the sockets in runDir.
 func NewServers(runDir string) *Servers {
 	s := &Servers{
 		health: map[network.Service]edge.Health{}, admin: envoy.NewAdmin(runDir),
@@ -86,11 +84,11 @@ func NewServers(runDir string) *Servers {
 	return s
 }
 
-// followed are the servers that there may be.
+// followed are all possible servers.
 var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
 
-// Follow follows the servers of the current network until ctx ends. Plan fires when
-// that may be another.
+// Follow follows the servers of the current network until ctx ends. Plan fires when that
+// network may have changed.
 func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan Trigger) {
 	var following sync.WaitGroup
 	for _, x := range followed {
@@ -99,7 +97,7 @@ func (s *Servers) Follow(ctx context.Context, current func() network.Network, pl
 	following.Wait()
 }
 
-// followOne follows one server for as long as the network has it.
+// followOne follows one server while the network has it.
 func (s *Servers) followOne(ctx context.Context, x network.Service, current func() network.Network, plan Trigger) {
 	for ctx.Err() == nil {
 		changed := plan.channel()
@@ -127,8 +125,8 @@ func (s *Servers) followOne(ctx context.Context, x network.Service, current func
 	}
 }
 
-// take takes in an answer that was due. Envoy keeps serving without `oooi proxy`, so
-// Envoy is asked where that is away.
+// take takes in an answer. Envoy keeps serving without `oooi proxy`, so take asks Envoy
+// while that is away.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, err error, due time.Time) {
 	if x == network.ServiceProxy && edge.Away(err) {
 		due = time.Now()
@@ -140,10 +138,10 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	_ = s.status.Set(s.all(n))
 }
 
-// Changed is closed when Err may have changed since.
+// Changed returns a channel that is closed when Err may have changed.
 func (s *Servers) Changed() <-chan struct{} { return s.status.Changed() }
 
-// Err is nil where all services of n are served here.
+// Err returns nil if this edge serves all services of n.
 func (s *Servers) Err(n network.Network) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// This file holds the labels and annotations of our objects.
+// This file holds the labels and annotations of oooi's objects.
 
 package wire
 
@@ -14,7 +14,7 @@ const (
 	LabelName      = "app.kubernetes.io/name"
 	LabelPartOf    = "app.kubernetes.io/part-of"
 	LabelManagedBy = "app.kubernetes.io/managed-by"
-	// LabelNetwork is the network's name as NetworkLabel shortens it.
+	// LabelNetwork is the network's name, shortened by NetworkLabel.
 	LabelNetwork = Prefix + "network"
 	// LabelEdge is the edge's number; "0" for the address conflict detection.
 	LabelEdge = Prefix + "edge"
@@ -40,40 +40,40 @@ const (
 	AnnotationTemplate = Prefix + "template"
 	// AnnotationACDAddresses of an ACD pod lists the addresses that it checks.
 	AnnotationACDAddresses = Prefix + "acd-addresses"
-	// AnnotationVM and AnnotationMAC of a DHCP lease's object name the VM and its
+	// AnnotationVM and AnnotationMAC of a DHCP lease's object hold the VM's name and
 	// MAC address.
 	AnnotationVM  = Prefix + "machine"
 	AnnotationMAC = Prefix + "mac"
 
-	// AnnotationNetworks of a pod is read by Multus: the NADs and the addresses on them.
+	// AnnotationNetworks of a pod lists its NADs and addresses. Multus reads it.
 	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"
-	// AnnotationNetworkStatus of a pod is written by Multus: the interfaces it got.
+	// AnnotationNetworkStatus of a pod lists its interfaces. Multus writes it.
 	AnnotationNetworkStatus = "k8s.v1.cni.cncf.io/network-status"
 	// AnnotationResourceName of a NAD names the device plugin resource that a pod on
 	// the network must request.
 	AnnotationResourceName = "k8s.v1.cni.cncf.io/resourceName"
 )
 
-// OwnedLabels are on every object that oooi writes.
+// OwnedLabels returns the labels of every object that oooi writes.
 func OwnedLabels() map[string]string {
 	return map[string]string{LabelPartOf: Owner, LabelManagedBy: Owner}
 }
 
-// NamedLabels are OwnedLabels and a value of LabelName.
+// NamedLabels returns OwnedLabels with a value of LabelName.
 func NamedLabels(name string) map[string]string {
 	out := OwnedLabels()
 	out[LabelName] = name
 	return out
 }
 
-// NetworkLabels are NamedLabels of an object that belongs to one network.
+// NetworkLabels returns NamedLabels of an object that belongs to one network.
 func NetworkLabels(name string, n network.Network) map[string]string {
 	out := NamedLabels(name)
 	out[LabelNetwork] = NetworkLabel(n.Name)
 	return out
 }
 
-// EdgeLabels are on the Deployment and the pod of one edge. They are the
+// EdgeLabels returns the labels of one edge's Deployment and pod. They are the
 // Deployment's selector, so they never change for a network.
 func EdgeLabels(n network.Network, e network.Edge) map[string]string {
 	out := NetworkLabels(NameEdge, n)
@@ -81,26 +81,26 @@ func EdgeLabels(n network.Network, e network.Edge) map[string]string {
 	return out
 }
 
-// EdgesOf selects the pods of all edges of n.
+// EdgesOf returns a selector for the pods of all edges of n.
 func EdgesOf(n network.Network) map[string]string {
 	return map[string]string{LabelName: NameEdge, LabelNetwork: NetworkLabel(n.Name)}
 }
 
-// NetworkLabel is the name of a network as a label value: at most 63 characters.
+// NetworkLabel returns the name of a network as a label value, at most 63 characters.
 func NetworkLabel(name string) string { return network.Shortened(name, 63) }
 
-// A ReportLease is the Lease object that holds one report. It is no DHCP lease.
+// A ReportLease is the Lease object that holds one report. It is not a DHCP lease.
 type ReportLease struct {
 	Name   string
 	Labels map[string]string
 }
 
-// EdgeReport is where edge e of n reports.
+// EdgeReport returns the Lease that edge e of n reports to.
 func EdgeReport(n network.Network, e network.Edge) ReportLease {
 	return reportLease(EdgeDeploymentName(n, e), n, e.Number)
 }
 
-// ACDReport is where the address conflict detection of n reports.
+// ACDReport returns the Lease that the address conflict detection of n reports to.
 func ACDReport(n network.Network) ReportLease { return reportLease(ACDDeploymentName(n), n, 0) }
 
 func reportLease(deployment string, n network.Network, edge int) ReportLease {

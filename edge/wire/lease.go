@@ -1,4 +1,4 @@
-// This file holds how a DHCP lease is named as a Lease object.
+// This file holds the names and labels of a DHCP lease's object.
 
 package wire
 
@@ -9,25 +9,25 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// DHCPLeases is the start of the name of every DHCP lease's object.
+// DHCPLeases is the prefix of every DHCP lease object's name.
 const DHCPLeases = "oooi."
 
-// longestName of a Kubernetes object, in characters.
+// longestName is the limit for the name of a Kubernetes object, in characters.
 const longestName = 253
 
-// LeaseName is "oooi.<network>.<address>", at most 253 characters.
+// LeaseName returns "oooi.<network>.<address>", at most 253 characters.
 func LeaseName(networkName string, a netip.Addr) string {
 	return network.Shortened(DHCPLeases+networkName, longestName-len(".255.255.255.255")) + "." + a.String()
 }
 
-// LeaseAddress reads the address back from LeaseName. Nothing else of the object
-// says which address it stands for, so no address can be assigned twice.
+// LeaseAddress returns the address in a LeaseName. Only the name holds the address, so no
+// address can be assigned twice.
 func LeaseAddress(objectName string) (netip.Addr, error) {
 	parts := strings.Split(objectName, ".")
 	return netip.ParseAddr(strings.Join(parts[max(0, len(parts)-4):], "."))
 }
 
-// LeaseLabels are on the objects of a network's DHCP leases.
+// LeaseLabels returns the labels of a network's DHCP leases.
 func LeaseLabels(networkName string) map[string]string {
 	out := NamedLabels(NameDHCP)
 	out[LabelNetwork] = NetworkLabel(networkName)

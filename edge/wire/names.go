@@ -1,9 +1,9 @@
-// Package wire holds the names by which the operator and an edge find each other:
-// object names, labels, annotations, container names, sockets and paths. It imports
-// package network and the standard library only. It decides nothing about plans.
+// Package wire holds the names that the operator and an edge share: object names, labels,
+// annotations, container names, sockets and paths. It imports package network and the
+// standard library only. It decides nothing about plans.
 //
-// A name that two programs use stands here once. Changing one changes what an
-// older operator or edge finds, so say in the commit what an upgrade does.
+// A name that two programs use is defined here once. A change affects older operators and
+// edges, so the commit must describe the upgrade.
 package wire
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Prefix of every annotation and label key that belongs to oooi.
+	// Prefix of every annotation and label key of oooi.
 	Prefix = "hostedcluster.densityops.com/"
 	// Owner is the value of LabelPartOf and LabelManagedBy, and the field manager of
 	// everything that oooi writes.
@@ -30,33 +30,34 @@ const (
 	ServiceAccount = NameEdge
 )
 
-// The longest network names in object names, in characters. A Deployment's name
-// becomes the start of its pods' host names. The edge NAD's name goes into
-// annotations that Multus writes.
+// The longest network names in object names, in characters. A Deployment's name is the
+// start of its pods' host names. Multus writes the edge NAD's name into annotations.
 const (
 	longestInDeployment = 34
 	longestInNAD        = 50
 )
 
-// EdgeNADName is the NetworkAttachmentDefinition through which edges join n.
+// EdgeNADName returns the name of the NetworkAttachmentDefinition through which edges join
+// n.
 func EdgeNADName(n network.Network) string { return "oooi-" + dashed(n, longestInNAD) }
 
-// EdgeDeploymentName is the Deployment of edge e. It is a DNS label.
+// EdgeDeploymentName returns the name of edge e's Deployment. It is a DNS label.
 func EdgeDeploymentName(n network.Network, e network.Edge) string {
 	return BudgetName(n) + "-" + strconv.Itoa(e.Number)
 }
 
-// ACDDeploymentName is the Deployment that checks n's addresses for conflicts.
+// ACDDeploymentName returns the name of the Deployment that checks n's addresses for
+// conflicts.
 func ACDDeploymentName(n network.Network) string {
 	return NameACD + "-" + dashed(n, longestInDeployment)
 }
 
-// BudgetName is the PodDisruptionBudget over the edges of n.
+// BudgetName returns the name of the PodDisruptionBudget of n's edges.
 func BudgetName(n network.Network) string { return NameEdge + "-" + dashed(n, longestInDeployment) }
 
-// dashed is a network's name as a DNS label of at most length characters. It ends
-// with a hash where it is too long, or where another network could have the same
-// label (a.b-c and a-b.c).
+// dashed returns a network's name as a DNS label of at most length characters. It ends
+// with a hash if the name is too long, or if another network could have the same label
+// (a.b-c and a-b.c).
 func dashed(n network.Network, length int) string {
 	plain := strings.ReplaceAll(n.Name, ".", "-")
 	a := n.Attachment

@@ -1,24 +1,24 @@
-// This file holds the inside of an edge's pod: containers, paths and sockets.
+// This file holds the names inside an edge's pod: containers, paths and sockets.
 
 package wire
 
 import "path/filepath"
 
-// The programs of a pod beside those that network.Service names (dhcp, dns, proxy).
-// Each is a container, a socket and a word of a command.
+// The programs of a pod in addition to those of network.Service (dhcp, dns, proxy). Each
+// is a container, a socket and a subcommand.
 const (
 	// Failover is the failover agent.
 	Failover = "failover"
 	// ACD is the address conflict detection.
 	ACD = "acd"
-	// Envoy is the proxy's data path. It has no socket of ours.
+	// Envoy is the proxy's data path. Its sockets are in package envoy.
 	Envoy = "envoy"
 )
 
 const (
 	// Device is the interface on the network.
 	Device = "net1"
-	// RunDir holds the sockets, and what is remembered while the pod runs.
+	// RunDir holds the sockets and the cache files, for as long as the pod runs.
 	RunDir = "/run/oooi"
 	// PlanFile is the mounted plan, in PlanDir.
 	PlanDir  = "/etc/oooi"
@@ -30,20 +30,20 @@ const (
 	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
-// HeartbeatPort is the UDP port of the edge addresses that heartbeats go from and
-// to.
+// HeartbeatPort is the UDP source and destination port of heartbeats between the edge
+// addresses.
 const HeartbeatPort = 7788
 
-// Socket is where the named program answers HTTP in runDir.
+// Socket returns the path of the named program's health socket in runDir.
 func Socket(runDir, program string) string { return filepath.Join(runDir, program+".sock") }
 
-// ProbeCommand is what a kubelet runs to ask whether the named program is ready.
+// ProbeCommand returns the command of the kubelet's readiness probe of the named program.
 func ProbeCommand(program string) []string {
 	return []string{"oooi", "edge", "probe", program, "--run-dir", RunDir}
 }
 
-// Command is the arguments that start the named program: dhcp, dns and proxy are
-// commands that users run too, the others are for containers only.
+// Command returns the arguments that start the named program. Users run dhcp, dns and
+// proxy too; the other commands are for containers only.
 func Command(program string) []string {
 	if program == Failover || program == ACD {
 		return []string{"edge", program}

@@ -1,6 +1,6 @@
-// This file remembers leases beside the API server, so that a server which starts
-// anew while that is away still knows its machines. What the API server says wins
-// as soon as it is heard.
+// This file caches leases in a file, so that a server that restarts while the API server
+// is unavailable still knows its VMs. The API server's data replaces the cache once it is
+// read.
 
 package edge
 
@@ -18,13 +18,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// rememberAgain is how often a change is written down; one is lost only where the
-// server ends within it and the API server is away too.
-const rememberAgain = 2 * time.Second
+// cacheInterval is how often changes are written. A change is lost only if the server
+// stops within it while the API server is unavailable.
+const cacheInterval = 2 * time.Second
 
-// Recall begins with the leases in file; where there is none, with nothing. Call
-// it before the leases are used.
-func (s *Leases) Recall(file string) error {
+// LoadCache loads the leases in file. A missing file is no error. Call it before the
+// leases are used.
+func (s *Leases) LoadCache(file string) error {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -34,7 +34,7 @@ func (s *Leases) Recall(file string) error {
 		err = json.Unmarshal(b, &all)
 	}
 	if err != nil {
-		return fmt.Errorf("remembered leases: %w", err)
+		return fmt.Errorf("cached leases: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,17 +46,17 @@ func (s *Leases) Recall(file string) error {
 	return nil
 }
 
-// Remember keeps the leases in file until ctx ends, and drops what was recalled
-// and is not so any more as soon as the API server is heard.
-func (s *Leases) Remember(ctx context.Context, file string, log *slog.Logger) {
-	var forgetting sync.WaitGroup
-	defer forgetting.Wait()
-	forgetting.Go(func() {
+// KeepCache writes the leases to file until ctx ends. Once the API server was read, it
+// drops loaded leases that no longer exist.
+func (s *Leases) KeepCache(ctx context.Context, file string, log *slog.Logger) {
+	var dropping sync.WaitGroup
+	defer dropping.Wait()
+	dropping.Go(func() {
 		if poll(ctx, s.seen) {
-			s.forgetRecalled()
+			s.dropCached()
 		}
 	})
-	tick := time.NewTicker(rememberAgain)
+	tick := time.NewTicker(cacheInterval)
 	defer tick.Stop()
 	for changed := s.signal.changed(); ; changed = s.signal.changed() {
 		if err := s.write(file); err != nil {
@@ -75,13 +75,13 @@ func (s *Leases) Remember(ctx context.Context, file string, log *slog.Logger) {
 	}
 }
 
-// forgetRecalled drops what the API server does not have any more.
-func (s *Leases) forgetRecalled() {
+// dropCached removes the loaded leases that the API server does not have.
+func (s *Leases) dropCached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, r := range s.byAddr {
 		if r.version == "" {
-			s.cut(a)
+			s.unindex(a)
 		}
 	}
 	s.signal.notify()

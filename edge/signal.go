@@ -1,18 +1,17 @@
-// This file tells whoever waits that something changed.
+// This file holds a change signal that any number of goroutines can wait for.
 
 package edge
 
 import "sync"
 
-// A signal says that something changed since it was asked. The zero value is
-// ready.
+// A signal notifies its followers of a change. The zero value is ready to use.
 type signal struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// changed is closed at the next change. Take it, then read, then wait: so no
-// change is missed.
+// changed returns a channel that is closed at the next change. Take the channel, then read
+// the state, then wait: this order misses no change.
 func (s *signal) changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,6 +21,7 @@ func (s *signal) changed() <-chan struct{} {
 	return s.ch
 }
 
+// notify closes the current channel.
 func (s *signal) notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,7 @@
-// This file knows the cluster's machines by their MACs, from KubeVirt's
-// VirtualMachineInstances. It never believes a guest about a MAC: interfaces that
-// only the guest's own agent reports are left out. Where two machines are reported
-// to have one address, it is the older one's. It reads the fields that it needs
-// and no others, so that one object in an unknown shape hides no machine.
+// This file maps MACs to the cluster's VMs, from KubeVirt's VirtualMachineInstances. It
+// ignores interfaces that only the guest agent reports. If two VMs report one address, the
+// older VM has it. It reads only the fields that it needs, so an object with an unknown
+// shape hides no VM.
 
 package edge
 
@@ -25,48 +24,47 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Machines are the cluster's machines as KubeVirt knows them.
-type Machines struct {
+// VMs are the cluster's VMs as KubeVirt reports them.
+type VMs struct {
 	namespace string
 	cidr      netip.Prefix
 	store     cache.Store
 	seen      func() bool
 	signal    signal
-	// rebuilding keeps an older index from taking a newer one's place.
+	// rebuilding prevents an older index from replacing a newer one.
 	rebuilding sync.Mutex
-	index      atomic.Pointer[machineIndex]
+	index      atomic.Pointer[vmIndex]
 }
 
-// A machineIndex is complete when it was made from all machines that there were.
-type machineIndex struct {
+// A vmIndex is complete if it was built after the first complete list.
+type vmIndex struct {
 	complete bool
 	byMAC    map[string]nic
 	byAddr   map[netip.Addr]string
 }
 
-// A nic is one interface of one machine. Address is what it is reported to have
-// inside the network, zero where none.
+// A nic is one interface of one VM. Address is the one that KubeVirt reports inside the
+// network, zero if none.
 type nic struct {
-	machine, mac string
-	address      netip.Addr
+	vm, mac string
+	address netip.Addr
 }
 
-// A machine is what is kept of a VirtualMachineInstance.
-type machine struct {
+// A vm is the stored part of a VirtualMachineInstance.
+type vm struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	nics []nic
 }
 
-// DeepCopyObject lets a machine stand where an API object does; it is never
-// changed, so it is its own copy.
-func (m *machine) DeepCopyObject() runtime.Object { return m }
+// DeepCopyObject implements runtime.Object. A vm is immutable, so it returns itself.
+func (m *vm) DeepCopyObject() runtime.Object { return m }
 
-// Machines follows the namespace's VirtualMachineInstances until ctx ends, for a
-// network with this CIDR.
-func (k *Kube) Machines(ctx context.Context, cidr netip.Prefix) *Machines {
-	m := &Machines{namespace: k.namespace, cidr: cidr}
-	m.index.Store(&machineIndex{})
+// VMs watches the namespace's VirtualMachineInstances until ctx ends, for a network with
+// this CIDR.
+func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
+	m := &VMs{namespace: k.namespace, cidr: cidr}
+	m.index.Store(&vmIndex{})
 	r := k.dynamic.Resource(schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}).Namespace(k.namespace)
 	l := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
@@ -75,7 +73,7 @@ func (k *Kube) Machines(ctx context.Context, cidr netip.Prefix) *Machines {
 		},
 	}
 	rebuilt := make(chan struct{}, 1)
-	rebuild := func(*machine) {
+	rebuild := func(*vm) {
 		select {
 		case rebuilt <- struct{}{}:
 		default:
@@ -95,20 +93,20 @@ func (k *Kube) Machines(ctx context.Context, cidr netip.Prefix) *Machines {
 	return m
 }
 
-// keep makes a machine of a VirtualMachineInstance.
-func (m *Machines) keep(o any) (any, error) {
+// keep converts a VirtualMachineInstance to a vm.
+func (m *VMs) keep(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return o, nil
 	}
-	return &machine{
+	return &vm{
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp()},
 		nics:       nics(u, m.cidr),
 	}, nil
 }
 
-// nics are the machine's own interfaces: those of its spec, with what its status
-// says of each. What is not in its usual shape is left out.
+// nics returns the interfaces in the spec, with the addresses that the status reports for
+// them. It skips fields of an unknown shape.
 func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	own := map[string]bool{}
 	var out []nic
@@ -117,7 +115,7 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 		if err != nil {
 			return
 		}
-		n := nic{machine: vmi.GetName(), mac: hw.String()}
+		n := nic{vm: vmi.GetName(), mac: hw.String()}
 		for _, a := range addresses {
 			if addr, err := netip.ParseAddr(a); err == nil && cidr.Contains(addr) {
 				n.address = addr
@@ -127,7 +125,7 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 		out = append(out, n)
 	}
 	for _, i := range objects(vmi, "spec", "domain", "devices", "interfaces") {
-		// A name that is missing is not the name of what the guest reports of itself.
+		// An empty name must not match interfaces that only the guest agent reports.
 		own[asString(i["name"])] = asString(i["name"]) != ""
 		add(asString(i["macAddress"]))
 	}
@@ -145,7 +143,7 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	return out
 }
 
-// objects are those in the list at path, none where there is no list.
+// objects returns the objects in the list at path, none if there is no list.
 func objects(u *unstructured.Unstructured, path ...string) []map[string]any {
 	var out []map[string]any
 	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
@@ -158,29 +156,30 @@ func objects(u *unstructured.Unstructured, path ...string) []map[string]any {
 	return out
 }
 
-// asString is empty for what is not one.
+// asString returns x if it is a string, else the empty string.
 func asString(x any) string {
 	s, _ := x.(string)
 	return s
 }
 
-func (m *Machines) rebuild() {
+func (m *VMs) rebuild() {
 	m.rebuilding.Lock()
 	defer m.rebuilding.Unlock()
-	x := &machineIndex{complete: m.seen(), byMAC: map[string]nic{}, byAddr: map[netip.Addr]string{}}
-	var all []*machine
+	x := &vmIndex{complete: m.seen(), byMAC: map[string]nic{}, byAddr: map[netip.Addr]string{}}
+	var all []*vm
 	for _, o := range m.store.List() {
-		if one, ok := o.(*machine); ok {
+		if one, ok := o.(*vm); ok {
 			all = append(all, one)
 		}
 	}
-	slices.SortFunc(all, func(a, b *machine) int {
+	slices.SortFunc(all, func(a, b *vm) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	for _, one := range all {
 		for _, n := range one.nics {
-			// A spec's entry comes first and has no address; the status's own follows.
-			if was, ok := x.byMAC[n.mac]; !ok || was.machine == n.machine {
+			// The spec's entry comes first and has no address; the status entry replaces
+			// it.
+			if was, ok := x.byMAC[n.mac]; !ok || was.vm == n.vm {
 				x.byMAC[n.mac] = n
 			}
 			if _, taken := x.byAddr[n.address]; n.address.IsValid() && !taken {
@@ -192,35 +191,32 @@ func (m *Machines) rebuild() {
 	m.signal.notify()
 }
 
-// Ready is nil when all machines that there were are known.
-func (m *Machines) Ready() error {
+// Ready returns nil once all existing VMs were read.
+func (m *VMs) Ready() error {
 	if !m.index.Load().complete {
 		if !m.seen() {
-			return errors.New("virtual machine instances have not been read from the API server yet")
+			return errors.New("VirtualMachineInstances have not been read from the API server yet")
 		}
 		m.rebuild()
 	}
 	return nil
 }
 
-// VM is the name of the machine that has this MAC (lower case, colons), and
-// the address it is reported to have, zero where none.
-func (m *Machines) VM(mac string) (name string, address netip.Addr, ok bool) {
+// VM returns the name of the VM that has this MAC (lower case, colons), and its reported
+// address, zero if none.
+func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 	n, ok := m.index.Load().byMAC[mac]
-	return n.machine, n.address, ok
+	return n.vm, n.address, ok
 }
 
-// Reporter is the MAC of the machine that is reported to have address. Empty:
-// none is.
-func (m *Machines) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
+// Reporter returns the MAC of the VM that is reported to have address. Empty: none.
+func (m *VMs) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
 
-// Reported are the addresses that machines are reported to have, and the MAC of
-// each. Don't change it.
-func (m *Machines) Reported() map[netip.Addr]string { return m.index.Load().byAddr }
+// Reported returns the MAC of the VM at each reported address. Do not change the map.
+func (m *VMs) Reported() map[netip.Addr]string { return m.index.Load().byAddr }
 
-// Gone says that there surely is no machine of this name: never before all have
-// been seen.
-func (m *Machines) Gone(name string) bool {
+// Gone reports whether no VM has this name. It returns false until all VMs were read.
+func (m *VMs) Gone(name string) bool {
 	_, there, err := m.store.GetByKey(m.namespace + "/" + name)
 	return m.seen() && !there && err == nil
 }

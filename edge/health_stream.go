@@ -1,6 +1,6 @@
-// This file pushes the answers of a server to whoever follows it, over one connection
-// to its Unix socket. The connection ends with the server, so a server that has ended
-// is noticed at once. What follows from an answer is decided elsewhere.
+// This file streams a server's answers to its followers, over one connection to its Unix
+// socket. The connection ends with the server, so a stopped server is noticed at once. It
+// takes no decision from the answers.
 
 package edge
 
@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// beatInterval is how often an answer is repeated that does not change.
+	// beatInterval is how often an unchanged answer is repeated.
 	beatInterval = time.Second
-	// beatLimit is how long no answer may come before that counts as silence.
+	// beatLimit is how long an answer may be missing before the server counts as silent.
 	beatLimit = 2 * time.Second
-	// redialInterval is how often a server is dialled that has ended or does not answer.
+	// redialInterval is how often a stopped or silent server is dialed.
 	redialInterval = 250 * time.Millisecond
-	// followParameter asks for answers until the connection is closed.
+	// followParameter requests answers until the connection is closed.
 	followParameter = "follow"
-	// okLine is the answer yes. Every other line is the reason of a no.
+	// okLine means yes. Every other line is the reason of a no.
 	okLine = "ok"
 )
 
-// stream answers as Why says, at each change and each beatInterval.
+// stream writes the answer at each change and each beatInterval.
 func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 	beat := time.NewTicker(beatInterval)
 	defer beat.Stop()
@@ -56,29 +56,31 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errSilent is that a server leaves its followers without an answer.
+// errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
 
-// A Told takes in an answer: nil for yes. Due is when the server was to answer: an
-// answer that does not come is told again and again. See Away and Unanswered.
-type Told func(err error, due time.Time)
+// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. It
+// is called repeatedly while an answer is missing. See Away and Unanswered.
+type AnswerFunc func(err error, due time.Time)
 
-// FollowServes tells each answer of Serves until ctx ends: at each change, every
-// second, and four times a second while no answer comes.
-func (h Health) FollowServes(ctx context.Context, tell Told) {
+// FollowServes passes each answer of Serves to tell until ctx ends: at each change, every
+// second, and four times a second while no answer arrives.
+func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, ServesPath, noServing, tell)
 }
 
-// FollowPeer tells each answer of PeerServes as FollowServes does.
-func (h Health) FollowPeer(ctx context.Context, tell Told) { h.follow(ctx, PeerPath, noPeer, tell) }
+// FollowPeer passes each answer of PeerServes to tell, as FollowServes does.
+func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
+	h.follow(ctx, PeerPath, noPeer, tell)
+}
 
-func (h Health) follow(ctx context.Context, path, no string, tell Told) {
+func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := h.followOnce(ctx, path, no, tell); err != nil && ctx.Err() == nil {
 			tell(err, began)
 		}
-		// A server that ended is dialled at once, to see whether it is away.
+		// A stopped server is dialed at once, to check whether it is away.
 		wait := time.NewTimer(redialInterval - time.Since(began))
 		select {
 		case <-ctx.Done():
@@ -88,8 +90,8 @@ func (h Health) follow(ctx context.Context, path, no string, tell Told) {
 	}
 }
 
-// followOnce follows through one connection. The error is that there was none.
-func (h Health) followOnce(ctx context.Context, path, no string, tell Told) error {
+// followOnce follows one connection. It returns an error if it could not connect.
+func (h Health) followOnce(ctx context.Context, path, no string, tell AnswerFunc) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	silence := time.AfterFunc(beatLimit, stop)
@@ -127,9 +129,9 @@ func (h Health) followOnce(ctx context.Context, path, no string, tell Told) erro
 	return nil
 }
 
-// read tells each line until there are no more. After beatLimit without one it tells of
-// the silence, again and again.
-func read(ctx context.Context, lines <-chan string, no string, tell Told) {
+// read passes each line to tell until lines is closed. After beatLimit without a line it
+// reports errSilent repeatedly.
+func read(ctx context.Context, lines <-chan string, no string, tell AnswerFunc) {
 	due := time.Now()
 	wait := time.NewTimer(beatLimit)
 	defer wait.Stop()

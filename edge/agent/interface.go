@@ -1,5 +1,5 @@
-// This file decides whether a server may serve on the network's interface, and whether
-// the edge reaches what it needs through the pod network. It sends nothing.
+// This file decides whether a server may serve on the network's interface, and whether the
+// edge reaches its dependencies through the pod network. It sends nothing.
 
 package agent
 
@@ -16,16 +16,15 @@ import (
 // An Interface is the network interface that an edge serves on.
 type Interface struct {
 	Name string
-	// InPod: the edge runs in a pod. Elsewhere forwarding and routes belong to the
-	// owner of the host, and are not checked.
+	// InPod: the edge runs in a pod. Outside of a pod, forwarding and routes belong to the
+	// host and are not checked.
 	InPod bool
-	// Watcher keeps the snapshot that everything here is decided from. Nil: the kernel
-	// is asked each time.
+	// Watcher keeps the snapshot for all decisions. Nil: each call reads the kernel.
 	Watcher *device.Watcher
 }
 
-// Changed is closed when an answer of the Interface may have changed since. It is nil
-// without a Watcher.
+// Changed returns a channel that is closed when an answer of the Interface may have
+// changed. It is nil without a Watcher.
 func (i Interface) Changed() <-chan struct{} {
 	if i.Watcher == nil {
 		return nil
@@ -40,9 +39,9 @@ func (i Interface) snapshot() (device.Snapshot, error) {
 	return i.Watcher.Current()
 }
 
-// May is nil where a server may serve at address: the interface has it, and the
-// kernel does not forward what comes in. The unspecified address is always there.
-func (i Interface) May(address netip.Addr) error {
+// Admissible returns nil if a server may serve at address: the interface has it, and the
+// kernel does not forward packets. The unspecified address counts as present.
+func (i Interface) Admissible(address netip.Addr) error {
 	if !i.InPod && address.IsUnspecified() {
 		return nil
 	}
@@ -59,7 +58,7 @@ func (i Interface) May(address netip.Addr) error {
 	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
 }
 
-// Addresses of the interface. It is an error where there is no carrier.
+// Addresses returns the interface's addresses. It returns an error without a carrier.
 func (i Interface) Addresses() ([]netip.Addr, error) {
 	s, err := i.snapshot()
 	if err != nil {
@@ -75,7 +74,7 @@ func (i Interface) Addresses() ([]netip.Addr, error) {
 	return out, nil
 }
 
-// Routes are the kernel's. Outside of a pod there are none that cut anything off.
+// Routes returns the kernel's routes. Outside of a pod they are empty and cut nothing off.
 func (i Interface) Routes() (edge.Routes, error) {
 	if !i.InPod {
 		return edge.Routes{}, nil
@@ -84,8 +83,8 @@ func (i Interface) Routes() (edge.Routes, error) {
 	return edge.Routes{Snapshot: s}, err
 }
 
-// Reaches is nil where the kernel's routes lead to all places without passing
-// through n's interface, else it says which do not.
+// Reaches returns nil if all places are reachable without n's interface, else which are
+// not.
 func (i Interface) Reaches(n network.Network, places ...network.ReservedDestination) error {
 	r, err := i.Routes()
 	if err != nil {
@@ -94,8 +93,8 @@ func (i Interface) Reaches(n network.Network, places ...network.ReservedDestinat
 	return r.CutOff(n, i.Name, places...)
 }
 
-// APIServer is the place at address, which Kubernetes gives to pods in
-// KUBERNETES_SERVICE_HOST. None where that is no IP address.
+// APIServer returns the API server at address, which is KUBERNETES_SERVICE_HOST of a pod.
+// It returns nil if address is not an IP address.
 func APIServer(address string) []network.ReservedDestination {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
@@ -104,7 +103,7 @@ func APIServer(address string) []network.ReservedDestination {
 	return []network.ReservedDestination{placeOf("the API server", a)}
 }
 
-// Resolvers are the places that resolv.conf's text names.
+// Resolvers returns the name servers in the text of resolv.conf.
 func Resolvers(text string) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	for _, s := range dns.ParseResolver(text).Servers {
@@ -113,7 +112,7 @@ func Resolvers(text string) []network.ReservedDestination {
 	return out
 }
 
-// placeOf is a place of one address.
+// placeOf returns a destination of one address.
 func placeOf(what string, a netip.Addr) network.ReservedDestination {
 	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
 }
