@@ -90,7 +90,7 @@ func causesOf(r network.Reason) string {
 		message := strings.TrimSpace(m.What + " " + m.Effect)
 		fix := m.Fix
 		if fix == "" {
-			fix = "None is needed."
+			fix = "No action is needed."
 		}
 		fmt.Fprintf(&out, "| `%s` | `%s` | %s | %s |\n", c.Cause, c.Severity, readable(message, r), readable(fix, r))
 	}
@@ -110,8 +110,13 @@ func readable(template string, r network.Reason) string {
 
 // placeholderName returns what a reader calls an argument: "otherMAC" is "other MAC".
 func placeholderName(arg string, r network.Reason) string {
-	if arg == "subject" {
+	switch {
+	case arg == "subject":
 		return subjectName(r)
+	case arg == "other" && r == network.AddressConflict:
+		return "other destination"
+	case arg == "other":
+		return "other network"
 	}
 	if name, ok := placeholderNames()[arg]; ok {
 		return name
@@ -132,9 +137,9 @@ func subjectName(r network.Reason) string {
 
 func placeholderNames() map[string]string {
 	return map[string]string{
-		"allowed": "allowed namespaces", "at": "host:port", "by": "other endpoint", "cidr": "CIDR", "found": "entries of machineNetwork",
-		"key": "key", "layer2": "layer-2 network", "mac": "MAC", "meant": "similar key", "most": "maximum", "nad": "NAD", "newKey": "new key",
-		"nextHopVIP": "next-hop VIP", "nextHop": "next-hop VIP", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
+		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR", "found": "entries of machineNetwork",
+		"layer2": "layer-2 network", "mac": "MAC", "meant": "similar key", "most": "maximum", "nad": "NAD", "newKey": "new key",
+		"nextHop": "next-hop VIP", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
 		"otherMAC": "other MAC", "otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",
 		"vms": "number of VMs", "want": "valid value", "wanted": "new value", "where": "field or annotation",
 	}
