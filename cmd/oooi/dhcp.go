@@ -1,5 +1,5 @@
-// This file holds `oooi dhcp`: it joins the plan, the socket, the leases and the
-// DHCP server of one edge. It decides nothing about addresses.
+// This file holds `oooi dhcp`: its flags, and the composition of the plan, the socket, the
+// leases and the DHCP server of one edge. It decides nothing about addresses.
 
 package main
 
@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/netip"
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +19,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 )
-
-const dhcpPort = 67
 
 func newDHCPCommand() *cobra.Command {
 	var f serverFlags
@@ -42,11 +39,11 @@ It must run in a network namespace that has the service VIP on --interface.`,
 	return c
 }
 
-// What MACs that no machine of the cluster has may cost: they are asked for by
-// hand, a few at a time.
+// The rate limit for unknown clients: MACs that no VM of the cluster has. They ask
+// rarely, a few at a time.
 const (
-	strangersPerSecond = 1
-	strangersAtOnce    = 20
+	unknownClientsPerSecond = 1
+	unknownClientsAtOnce    = 20
 )
 
 func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logger) error {
@@ -60,72 +57,55 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	store, machines, remember, err := leases(ctx, f, source.Current().Network, kube, leaseDir, log)
+	store, vms, cache, err := leases(ctx, f, source.Current().Network, kube, leaseDir, log)
 	if err != nil {
 		return err
 	}
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
-		Store:   store, VMs: machines, Metrics: metrics, Log: log,
+		Store:   store, VMs: vms, Metrics: metrics, Log: log,
 		Edge: source.Current().Edge.Number,
 	}
 	if kube != nil {
-		server.UnknownClients = rate.NewLimiter(strangersPerSecond, strangersAtOnce)
+		server.UnknownClients = rate.NewLimiter(unknownClientsPerSecond, unknownClientsAtOnce)
 	}
-	var status agent.Status
+	d := agent.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
 	g, ctx := errgroup.WithContext(ctx)
-	on, err := f.on(ctx)
-	if err != nil {
+	if d.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { remember(ctx); return nil })
+	g.Go(func() error { cache(ctx); return nil })
 	if f.runDir != "" {
 		var peer agent.Peer
 		server.PeerServes = peer.Serves
 		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
-	// It is ready once all leases and VMs are known. Until then it renews known leases:
-	// without the API server that is all there is, and a peer must not take a restarted
-	// edge for one that does not serve.
-	ready := func() error { return cmp.Or(status.Err(), server.Ready()) }
-	g.Go(func() error { return f.health(ctx, string(network.ServiceDHCP), ready, registry, status.Question()) })
+	// The server is ready once all leases and VMs are known. Until then it renews known
+	// leases: without the API server there are no others, and a peer must not consider a
+	// restarted edge as not serving.
+	ready := func() error { return cmp.Or(d.Status.Err(), server.Ready()) }
 	g.Go(func() error {
-		// Answers are sent from the service address.
-		admissible := func() error {
-			n := source.Current().Network
-			if err := on.Reaches(n, apiServer()...); err != nil {
-				return err
-			}
-			return on.Admissible(n.DHCP.ServerID)
-		}
-		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, admissible, func(ctx context.Context, ready func()) error {
-			conn, err := edge.ListenPacket(ctx, f.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
-			if err != nil {
-				return err
-			}
-			ready()
-			log.Info("serving", "interface", f.device)
-			return server.Serve(ctx, conn)
-		})
+		return f.health(ctx, string(network.ServiceDHCP), ready, registry, d.Status.Question())
 	})
+	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()
 }
 
-// leases are objects in a cluster, remembered in the run directory, else files.
-// The function remembers until its context ends.
+// leases returns the lease store: objects inside a cluster, cached in the run directory,
+// else files. The returned function keeps the cache until its context ends.
 func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := dhcp.OpenFiles(dir)
 		return files, dhcp.NoVMs{}, func(context.Context) {}, err
 	}
-	objects, machines := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)
+	objects, vms := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)
 	if f.runDir == "" {
-		return objects, machines, func(context.Context) {}, nil
+		return objects, vms, func(context.Context) {}, nil
 	}
 	file := filepath.Join(f.runDir, "leases.json")
 	if err := objects.LoadCache(file); err != nil {
 		log.Warn("starting without cached leases", "err", err)
 	}
-	return objects, machines, func(ctx context.Context) { objects.KeepCache(ctx, file, log) }, nil
+	return objects, vms, func(ctx context.Context) { objects.KeepCache(ctx, file, log) }, nil
 }

@@ -1,5 +1,5 @@
-// This file holds `oooi dns`: it joins the plan, the sockets and the DNS server
-// of one edge. It decides nothing about names.
+// This file holds `oooi dns`: its flags, and the composition of the plan, the sockets and
+// the DNS server of one edge. It decides nothing about names.
 
 package main
 
@@ -19,8 +19,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
-
-const dnsPort = 53
 
 func newDNSCommand() *cobra.Command {
 	var f serverFlags
@@ -45,7 +43,7 @@ refused, or forwarded to the upstream servers of the plan.`,
 	return c
 }
 
-// parseListen is the zero value where nothing is said.
+// parseListen returns the zero value for an empty flag.
 func parseListen(s string) (netip.AddrPort, error) {
 	if s == "" {
 		return netip.AddrPort{}, nil
@@ -64,7 +62,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	log = source.Log()
 	o := dns.Options{Log: log}
-	// A host that has none serves what the plan knows.
+	// A host without a resolver serves the names of the plan.
 	if b, err := os.ReadFile(resolvConf); err != nil {
 		log.Warn("no resolver to ask", "err", err)
 	} else {
@@ -75,85 +73,19 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		o.VMs = kube.Leases(ctx, source.Current().Network.Name)
 	}
 	registry := prometheus.NewRegistry()
-	h := dns.NewHandler(dns.NewMetrics(registry), o)
-	at := func() netip.AddrPort {
-		if listen.IsValid() {
-			return listen
-		}
-		return netip.AddrPortFrom(source.Current().Network.ServiceVIP, dnsPort)
+	d := agent.DNS{
+		Source: source, Handler: dns.NewHandler(dns.NewMetrics(registry), o), Log: log,
+		Listen: listen, Resolvers: resolvers,
 	}
-	var status agent.Status
 	g, ctx := errgroup.WithContext(ctx)
-	on, err := f.on(ctx)
-	if err != nil {
+	if d.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
 	g.Go(func() error { return source.Run(ctx) })
-	// What CoreDNS counts is in the process' registry.
+	// CoreDNS registers its metrics in the default registry.
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceDNS), status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, status.Question())
+		return f.health(ctx, string(network.ServiceDNS), d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
 	})
-	changed := source.Changed()
-	h.Serve(source.Current().Network)
-	g.Go(func() error {
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-changed:
-			}
-			changed = source.Changed()
-			h.Serve(source.Current().Network)
-		}
-	})
-	g.Go(func() error {
-		admissible := func() error { return mayDNS(on, source.Current().Network, at().Addr()) }
-		return agent.ServeWhile(ctx, &status, log, agent.Triggers{Interface: on.Changed, Plan: source.Changed}, admissible, func(ctx context.Context, ready func()) error {
-			return serveDNS(ctx, h, source, f.device, at, func(here netip.AddrPort) {
-				ready()
-				log.Info("serving", "address", here, "interface", f.device)
-			})
-		})
-	})
+	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()
-}
-
-// mayDNS is nil where DNS may be served: the resolver is needed where it is asked.
-func mayDNS(on agent.Interface, n network.Network, at netip.Addr) error {
-	if n.DNS.Upstreams.Mode == network.UpstreamManagement {
-		if err := on.Reaches(n, resolvers()...); err != nil {
-			return err
-		}
-	}
-	return on.Admissible(at)
-}
-
-// serveDNS answers at one address, until ctx ends or the plan names another.
-func serveDNS(ctx context.Context, h *dns.Handler, source *edge.Source, device string, at func() netip.AddrPort, ready func(netip.AddrPort)) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	changed, here := source.Changed(), at()
-	p, err := edge.ListenPacket(ctx, device, here)
-	if err != nil {
-		return err
-	}
-	l, err := edge.Listen(ctx, device, here)
-	if err != nil {
-		_ = p.Close()
-		return err
-	}
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-changed:
-			}
-			if changed = source.Changed(); at() != here {
-				stop()
-			}
-		}
-	}()
-	ready(here)
-	return dns.Run(ctx, h, p, l)
 }

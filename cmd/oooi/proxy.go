@@ -1,6 +1,6 @@
-// This file holds `oooi proxy`: it joins the plan, the backends and an Envoy of one
-// edge. Which listeners it serves is decided in edge/agent, where connections go in
-// package envoy.
+// This file holds `oooi proxy`: its flags, and the composition of the plan, the backends
+// and the Envoy of one edge. Package edge/agent decides which listeners it serves, package
+// envoy where connections go.
 
 package main
 
@@ -11,9 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -46,7 +43,7 @@ Connections go to Services of the control plane namespace or to allowed external
 			if err != nil {
 				return err
 			}
-			// Whoever may open these sockets controls Envoy.
+			// Access to these sockets means control over Envoy.
 			dir, err := os.MkdirTemp("", "oooi-envoy-")
 			if err != nil {
 				return err
@@ -61,8 +58,8 @@ Connections go to Services of the control plane namespace or to allowed external
 	return c
 }
 
-// runProxy serves until ctx ends. Dir has Envoy's sockets. Run runs an Envoy that asks
-// there, nil where one runs elsewhere.
+// runProxy serves until ctx ends. Dir holds Envoy's sockets. Run runs an Envoy that
+// connects there; nil if another container runs it.
 func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
@@ -87,10 +84,10 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	if p.Backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
 		log.Warn("starting without cached endpoints", "err", err)
 	}
-	registry := proxyMetrics(&p)
+	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, prometheus.Gatherers{registry, envoyMetrics(ctx, p.Admin)}, p.Serving.Question())
+		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, metrics, p.Serving.Question())
 	})
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })
@@ -100,8 +97,8 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	return g.Wait()
 }
 
-// proxyNeeds are the API server, which lists the endpoints, and the resolver where
-// there are external hosts.
+// proxyNeeds returns the API server, which lists the endpoints, and the resolvers if there
+// are external hosts.
 func proxyNeeds(n network.Network) []network.ReservedDestination {
 	out := apiServer()
 	for _, b := range n.Backends {
@@ -110,33 +107,4 @@ func proxyNeeds(n network.Network) []network.ReservedDestination {
 		}
 	}
 	return out
-}
-
-// proxyMetrics registers the metrics of p.
-func proxyMetrics(p *agent.Proxy) *prometheus.Registry {
-	opts := func(name, help string) prometheus.GaugeOpts {
-		return prometheus.GaugeOpts{Namespace: "oooi", Subsystem: "proxy", Name: name, Help: help}
-	}
-	p.CutOffBackends = prometheus.NewGauge(opts("backends_cut_off", "Backends that the pod network does not lead to from here; connections to them are closed."))
-	ready := prometheus.NewGaugeFunc(opts("ready", "1 where every listener of the plan accepts connections."), func() float64 {
-		if p.Status.Err() != nil {
-			return 0
-		}
-		return 1
-	})
-	r := prometheus.NewRegistry()
-	r.MustRegister(p.CutOffBackends, ready, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return r
-}
-
-// envoyMetrics are Envoy's. There are none while it is away, which oooi_proxy_ready
-// shows.
-func envoyMetrics(ctx context.Context, admin *envoy.Admin) prometheus.Gatherer {
-	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		families, err := admin.Metrics(ctx)
-		if err != nil {
-			return nil, nil
-		}
-		return families, nil
-	})
 }

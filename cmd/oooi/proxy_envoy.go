@@ -1,5 +1,5 @@
-// This file runs an Envoy as a child of `oooi proxy`. What Envoy does is told to
-// it over its socket, not here.
+// This file runs an Envoy as a child process of `oooi proxy`. Envoy gets its
+// configuration over its socket, not here.
 
 package main
 
@@ -17,11 +17,11 @@ import (
 	"github.com/cldmnky/oooi/envoy"
 )
 
-// lastWords is how long Envoy has to end after it was asked to.
-const lastWords = 10 * time.Second
+// stopTimeout is how long Envoy has to end after SIGTERM.
+const stopTimeout = 10 * time.Second
 
-// findEnvoy finds the program and gives what runs it until its context ends. An
-// Envoy that ends by itself is an error: whoever started us starts both again.
+// findEnvoy finds the program and returns a function that runs it until its context ends.
+// An Envoy that ends by itself is an error: then the container is restarted.
 func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	if program == "" {
 		program = os.Getenv("ENVOY")
@@ -31,10 +31,10 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("no Envoy to start: say where it is by --envoy or $ENVOY, or put envoy on PATH: %w", err)
+		return nil, fmt.Errorf("Envoy not found: set --envoy or $ENVOY, or add envoy to PATH: %w", err)
 	}
 	return func(ctx context.Context, dir string) error {
-		// The signal below is sent when the thread ends that started the child.
+		// Pdeathsig is sent when the thread that started the child ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		raiseFiles()
@@ -42,7 +42,7 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 		c.Stdout, c.Stderr = output, output
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-		c.WaitDelay = lastWords
+		c.WaitDelay = stopTimeout
 		err := c.Run()
 		if ctx.Err() != nil {
 			return nil
@@ -54,8 +54,8 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 	}, nil
 }
 
-// raiseFiles lets the child open as many files as we may: two for each
-// connection. A limit that can't be read stays what it is.
+// raiseFiles raises the limit of open files for the child, which needs two for each
+// connection. It ignores errors.
 func raiseFiles() {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {

@@ -20,7 +20,7 @@ func TestServersSayWhatIsWrong(t *testing.T) {
 	lines := []line{
 		{"dns --plan " + plan + " --listen here", "want an IPv4 address and a port"},
 		{"dns --plan " + plan + " --listen [::1]:53", "want an IPv4 address and a port"},
-		{"proxy --plan " + plan + " --envoy " + missing, "say where it is by --envoy"},
+		{"proxy --plan " + plan + " --envoy " + missing, "set --envoy"},
 		{"proxy --plan " + plan + " --envoy " + broken, "Envoy ended: exit status 3"},
 		{"proxy --plan " + plan + " --no-envoy", "--no-envoy needs --run-dir"},
 		{"edge failover --plan " + plan, "failover needs --run-dir"},

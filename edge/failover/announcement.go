@@ -1,5 +1,5 @@
-// This file sends a failover announcement, and says where announcements have no effect. It
-// never decides when, and it needs no privilege.
+// This file sends a failover announcement, and reports where announcements have no effect.
+// It does not decide when to announce, and needs no privilege.
 
 package failover
 
@@ -17,13 +17,13 @@ import (
 	"github.com/cldmnky/oooi/edge"
 )
 
-// announce makes the kernel broadcast "who has <unused address>, tell nextHop" three times,
-// a second apart. Each host with an ARP entry for nextHop takes our MAC into it. The kernel
-// does so to find the receiver of a datagram that is sent from nextHop. N makes successive
-// announcements use different targets. Where a router answers for a target, the kernel
-// asks once; so there are several announcements for each cause.
+// announce makes the kernel broadcast "who has <unused address>, tell nextHop" three
+// times, a second apart. Each host with an ARP entry for nextHop updates it with the
+// sender's MAC. The kernel broadcasts in order to find the receiver of a datagram that is
+// sent from nextHop. Successive values of n use different targets. If a router answers for
+// a target, the kernel asks only once; so each cause has several announcements.
 func announce(device string, nextHop netip.Addr, n int) error {
-	known, err := neighbours(device)
+	known, err := neighbors(device)
 	if err != nil {
 		return fmt.Errorf("announcing %s: %w", nextHop, err)
 	}
@@ -31,7 +31,7 @@ func announce(device string, nextHop netip.Addr, n int) error {
 	if err != nil {
 		return fmt.Errorf("announcing %s: %w", nextHop, err)
 	}
-	// On the link, whatever routes there are.
+	// The datagram stays on the link, whatever the routes are.
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(nextHop, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
 	const discard = 9
 	c, err := d.Dial("udp4", netip.AddrPortFrom(to, discard).String())
@@ -45,14 +45,14 @@ func announce(device string, nextHop netip.Addr, n int) error {
 	return nil
 }
 
-// Degraded is nil where announcements of nextHop work on device, else an error that says
-// what to do. Without them only the VMs' own kernels notice a lost edge, after 40 to 50 s.
-// It reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce, of which the larger
+// Degraded returns nil if announcements of nextHop work on device, else an error with the
+// fix. Without them only the VMs' own kernels notice a lost edge, after 40 to 50 s. It
+// reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce, of which the larger
 // counts; root is "/" outside of tests. Above 0 the kernel sends ARP requests from the
-// device's first address, so that one must be nextHop. A router with proxy ARP may also
-// have answered for all targets.
+// device's first address, so nextHop must be first. A router with proxy ARP may also have
+// answered for all targets.
 func Degraded(root, device string, nextHop netip.Addr) error {
-	known, err := neighbours(device)
+	known, err := neighbors(device)
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", nextHop, err)
 	}
@@ -81,11 +81,11 @@ func Degraded(root, device string, nextHop netip.Addr) error {
 	if first == nextHop {
 		return nil
 	}
-	return fmt.Errorf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so an announcement of %s has no effect: set net.ipv4.conf.all.arp_announce=0 and net.ipv4.conf.%s.arp_announce=0, or give %s the address %s first",
+	return fmt.Errorf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements of %s have no effect. Set net.ipv4.conf.all.arp_announce=0 and net.ipv4.conf.%s.arp_announce=0, or make %s's first address %s",
 		level, first, nextHop, device, device, nextHop)
 }
 
-// firstAddress is the IPv4 address that device was given first.
+// firstAddress returns the IPv4 address that device was given first.
 func firstAddress(device string) (netip.Addr, error) {
 	i, err := net.InterfaceByName(device)
 	if err != nil {

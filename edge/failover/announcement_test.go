@@ -15,11 +15,11 @@ import (
 
 const own, nextHop, service = "192.168.100.4", "192.168.100.2", "192.168.100.3"
 
-// stale is a MAC that nobody has.
+// stale is a MAC that no host has.
 const stale = "02:00:00:00:00:99"
 
-// TestClaim moves a real kernel's entry, wherever Degraded says that it does.
-func TestClaim(t *testing.T) {
+// TestAnnounce moves an entry in a real kernel, wherever Degraded reports no problem.
+func TestAnnounce(t *testing.T) {
 	t.Parallel()
 	ownFirst := []string{own + "/24", nextHop + "/32", service + "/32"}
 	nextHopFirst := []string{nextHop + "/32", own + "/24", service + "/32"}
@@ -40,22 +40,22 @@ func TestClaim(t *testing.T) {
 		t.Run(fmt.Sprintf("%s first, all=%s device=%s", c.addresses[0], c.all, c.device), func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			segment, e, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
+			segment, e, vm := netns.NewSegment(t), netns.New(t), netns.New(t)
 			segment.Attach(t, e, "net1", "", c.addresses...)
-			segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
-			machine.Route(t, "0.0.0.0/0", nextHop)
+			segment.Attach(t, vm, "eth0", "", "192.168.100.10/24")
+			vm.Route(t, "0.0.0.0/0", nextHop)
 			e.Sysctl(t, "net/ipv4/conf/all/arp_announce", c.all)
 			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", c.device)
 			hop := netip.MustParseAddr(nextHop)
 			var slow error
 			e.Do(t, func() { slow = Degraded("/", "net1", hop) })
-			// Nothing is known of the machine, as after a birth: the edge asks for
-			// nobody, and nobody else.
-			machine.SetNeighbour(t, "eth0", nextHop, stale, false)
+			// The edge knows no neighbor, as after its start, so the kernel asks only for
+			// the target.
+			vm.SetNeighbour(t, "eth0", nextHop, stale, false)
 			var err error
 			e.Do(t, func() { err = announce("net1", hop, 1) })
 			g.Expect(err).NotTo(HaveOccurred())
-			knows := func() string { return machine.Neighbour(t, "eth0", nextHop) }
+			knows := func() string { return vm.Neighbour(t, "eth0", nextHop) }
 			if c.slow != "" {
 				g.Expect(slow).To(MatchError(And(ContainSubstring(c.slow), ContainSubstring("ARP requests from "+own))))
 				g.Consistently(knows, "3500ms", "100ms").Should(Equal(stale))
@@ -63,14 +63,14 @@ func TestClaim(t *testing.T) {
 			}
 			g.Expect(slow).NotTo(HaveOccurred())
 			g.Eventually(knows, "5s", "10ms").Should(Equal(e.MAC(t, "net1")))
-			g.Expect(machine.Neighbour(t, "eth0", own)).To(BeEmpty())
+			g.Expect(vm.Neighbour(t, "eth0", own)).To(BeEmpty())
 		})
 	}
 }
 
-// TestClaimBehindProxyARP: a router answers for every address outside of the
-// network, so each that a claim asked for is known from then on.
-func TestClaimBehindProxyARP(t *testing.T) {
+// TestAnnounceBehindProxyARP: a router answers for every address outside of the network,
+// so each announced target enters the kernel's table.
+func TestAnnounceBehindProxyARP(t *testing.T) {
 	t.Parallel()
 	for level, addresses := range map[string][]string{
 		"0": {own + "/24", nextHop + "/32"},
@@ -79,9 +79,9 @@ func TestClaimBehindProxyARP(t *testing.T) {
 		t.Run("arp_announce="+level, func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			segment, e, machine, router := netns.NewSegment(t), netns.New(t), netns.New(t), netns.New(t)
+			segment, e, vm, router := netns.NewSegment(t), netns.New(t), netns.New(t), netns.New(t)
 			segment.Attach(t, e, "net1", "", addresses...)
-			segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
+			segment.Attach(t, vm, "eth0", "", "192.168.100.10/24")
 			segment.Attach(t, router, "eth0", "", "192.168.100.1/24")
 			netns.NewSegment(t).Attach(t, router, "eth1", "", "10.0.0.2/24")
 			router.Route(t, "0.0.0.0/0", "10.0.0.1")
@@ -89,29 +89,29 @@ func TestClaimBehindProxyARP(t *testing.T) {
 			router.Sysctl(t, "net/ipv4/conf/eth0/proxy_arp", "1")
 			router.Sysctl(t, "net/ipv4/neigh/eth0/proxy_delay", "0")
 			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", level)
-			// A kernel asks once only for what is answered for.
-			machine.Sysctl(t, "net/ipv4/neigh/eth0/locktime", "0")
-			hop, claims := netip.MustParseAddr(nextHop), 0
+			// The kernel asks only once for an answered target.
+			vm.Sysctl(t, "net/ipv4/neigh/eth0/locktime", "0")
+			hop, announcements := netip.MustParseAddr(nextHop), 0
 			for turn := range 40 {
-				machine.SetNeighbour(t, "eth0", nextHop, stale, false)
+				vm.SetNeighbour(t, "eth0", nextHop, stale, false)
 				g.Eventually(func() string {
-					claims++
+					announcements++
 					e.Do(t, func() {
-						g.Expect(announce("net1", hop, claims)).To(Succeed())
+						g.Expect(announce("net1", hop, announcements)).To(Succeed())
 						g.Expect(Degraded("/", "net1", hop)).To(Succeed())
 					})
-					return machine.Neighbour(t, "eth0", nextHop)
+					return vm.Neighbour(t, "eth0", nextHop)
 				}, "2s", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
 			}
 			var known map[netip.Addr]string
-			e.Do(t, func() { known, _ = neighbours("net1") })
+			e.Do(t, func() { known, _ = neighbors("net1") })
 			g.Expect(len(known)).To(BeNumerically(">=", 40), "the router answered")
 		})
 	}
 }
 
-// TestNobodyIsLeft: claims say so, and take up again when the kernel forgets one.
-func TestNobodyIsLeft(t *testing.T) {
+// TestNoTargetIsLeft: announcements fail, and work again when the kernel forgets a target.
+func TestNoTargetIsLeft(t *testing.T) {
 	g := NewWithT(t)
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24", nextHop+"/32")
@@ -120,30 +120,29 @@ func TestNobodyIsLeft(t *testing.T) {
 		g.Expect(a.IsLinkLocalUnicast()).To(BeTrue())
 		e.SetNeighbour(t, "net1", a.String(), stale, true) // else the kernel may forget some
 	}
-	both := func() (claimed, slow error) {
-		e.Do(t, func() { claimed, slow = announce("net1", hop, 1), Degraded("/", "net1", hop) })
-		return claimed, slow
+	both := func() (announced, slow error) {
+		e.Do(t, func() { announced, slow = announce("net1", hop, 1), Degraded("/", "net1", hop) })
+		return announced, slow
 	}
-	claimed, slow := both()
-	g.Expect(claimed).To(MatchError(ContainSubstring("proxy ARP")))
+	announced, slow := both()
+	g.Expect(announced).To(MatchError(ContainSubstring("proxy ARP")))
 	g.Expect(slow).To(MatchError(ContainSubstring("proxy ARP")))
 	e.ForgetNeighbour(t, "net1", all[300].String())
-	claimed, slow = both()
-	g.Expect(claimed).To(Succeed())
+	announced, slow = both()
+	g.Expect(announced).To(Succeed())
 	g.Expect(slow).To(Succeed())
 	g.Expect(e.Run(t, "ip", "neigh", "show", "nud", "incomplete")).To(HavePrefix(all[300].String() + " "))
 }
 
-// TestNobody: where nobody answers, an address comes again when its turn is over;
-// what is answered for does not come again.
-func TestNobody(t *testing.T) {
+// TestTarget: an unanswered target is reused in turn; an answered one is not.
+func TestTarget(t *testing.T) {
 	g := NewWithT(t)
 	known, asked := map[netip.Addr]string{}, map[netip.Addr]int{}
 	for n := range 10 * targetsInTurn {
 		a, err := target(n, known)
 		g.Expect(err).NotTo(HaveOccurred())
 		if was, ok := asked[a]; ok {
-			g.Expect(n-was).To(Equal(targetsInTurn), "the kernel has done with it")
+			g.Expect(n-was).To(Equal(targetsInTurn), "the kernel no longer asks for it")
 		}
 		asked[a] = n
 	}
@@ -158,7 +157,7 @@ func TestNobody(t *testing.T) {
 	g.Expect(err).To(MatchError(errAnswered))
 }
 
-func TestClaimWhereItCannotBeMade(t *testing.T) {
+func TestAnnounceErrors(t *testing.T) {
 	g := NewWithT(t)
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24")
@@ -169,13 +168,13 @@ func TestClaimWhereItCannotBeMade(t *testing.T) {
 	})
 }
 
-// TestHeartbeatsComeFromThePeerOnly: the kernel drops what another address,
-// another port or a router sends.
+// TestHeartbeatsComeFromThePeerOnly: the kernel drops messages of another address, another
+// port or a router.
 func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	g := NewWithT(t)
-	segment, e, machine := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment, e, vm := netns.NewSegment(t), netns.New(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24")
-	segment.Attach(t, machine, "eth0", "", "192.168.100.10/24", "192.168.100.5/24")
+	segment.Attach(t, vm, "eth0", "", "192.168.100.10/24", "192.168.100.5/24")
 	events := make(chan Event, 10)
 	e.Do(t, func() {
 		c, err := connect(t.Context(), "net1", netip.MustParseAddr(own), netip.MustParseAddr("192.168.100.5"))
@@ -185,7 +184,7 @@ func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	})
 	at := func(a string) string { return netip.AddrPortFrom(netip.MustParseAddr(a), wire.HeartbeatPort).String() }
 	send := func(from string, ttl int, what string) {
-		machine.Do(t, func() {
+		vm.Do(t, func() {
 			a := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from))
 			d := net.Dialer{LocalAddr: a}
 			c, err := d.Dial("udp4", at(own))
@@ -198,7 +197,7 @@ func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	}
 	send(at("192.168.100.10"), 255, "another address")
 	send("192.168.100.5:1024", 255, "another port")
-	send(at("192.168.100.5"), 254, "by a router")
+	send(at("192.168.100.5"), 254, "through a router")
 	send(at("192.168.100.5"), 255, "the peer")
 	var heard Event
 	g.Eventually(events, "5s").Should(Receive(&heard))

@@ -22,7 +22,7 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 )
 
-// asEdge is set, to an edgeOptions, where this test binary is to be an edge.
+// asEdge holds edgeOptions if this test binary runs as an edge.
 const asEdge = "OOOI_TEST_EDGE"
 
 const (
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// They wait more than they compute.
+	// The tests wait more than they compute.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -50,8 +50,8 @@ type edgeOptions struct {
 	Address, PeerAddress netip.Addr
 }
 
-// runEdge failover agents the next hop and serves an echo that says its number first.
-// SIGUSR1 ends the service, SIGUSR2 begins it anew, SIGTERM leaves.
+// runEdge runs a failover agent and an echo server that sends its edge number first.
+// SIGUSR1 stops the server, SIGUSR2 starts it again, SIGTERM drains.
 func runEdge(options string) error {
 	var o edgeOptions
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
@@ -85,7 +85,7 @@ func runEdge(options string) error {
 	return err
 }
 
-// An echo is a server on the service address.
+// An echo is a server on the service VIP.
 type echo struct {
 	edge int
 

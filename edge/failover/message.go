@@ -1,4 +1,4 @@
-// This file holds what one edge says to its peer. It decides nothing.
+// This file holds the message that an edge sends to its peer. It decides nothing.
 
 package failover
 
@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// A Phase is what an edge says of itself.
+// A Phase is an edge's own state.
 type Phase string
 
 // The phases of an edge.
@@ -21,8 +21,8 @@ const (
 )
 
 // A Message is one heartbeat, sent every Interval and at every change. Unknown fields are
-// ignored. The JSON names and the values of Phase stay as the first version wrote them,
-// whatever Go calls them: during an upgrade the two edges run different versions.
+// ignored. The JSON names and the values of Phase are those of the first version, whatever
+// the Go names are: during an upgrade the two edges run different versions.
 type Message struct {
 	Phase Phase `json:"phase"`
 	// Edge is the sender's number in the plan, Plan names the plan that it serves.
@@ -35,7 +35,7 @@ type Message struct {
 	Peer string `json:"peer,omitempty"`
 	// Sees: the sender received a message of Peer within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
-	// Announcements counts those that the sender made since Peer stopped to serve.
+	// Announcements counts those of the sender since Peer stopped serving.
 	Announcements int `json:"claims,omitempty"`
 }
 
@@ -44,7 +44,7 @@ const (
 	maxText    = 64
 )
 
-// bytes is m as it is sent.
+// bytes returns m as it is sent.
 func (m Message) bytes() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -53,7 +53,7 @@ func (m Message) bytes() []byte {
 	return b
 }
 
-// readMessage is the message in b, or an error where it is none.
+// readMessage returns the message in b, or an error if b is not a message.
 func readMessage(b []byte) (Message, error) {
 	var m Message
 	if len(b) > maxMessage {
@@ -64,7 +64,7 @@ func readMessage(b []byte) (Message, error) {
 	}
 	switch {
 	case m.Phase != Starting && m.Phase != Serving && m.Phase != Draining:
-		return Message{}, fmt.Errorf("phase %q is none", m.Phase)
+		return Message{}, fmt.Errorf("phase %q is unknown", m.Phase)
 	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText:
 		return Message{}, fmt.Errorf("instance, peer or plan is too long or missing")
 	case m.Number == 0 || m.Announcements < 0:

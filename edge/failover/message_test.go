@@ -18,8 +18,8 @@ func TestReadMessage(t *testing.T) {
 	}
 }
 
-// TestOlderMessage: during an upgrade the peer runs a former version, and reads what this
-// one writes.
+// TestOlderMessage: during an upgrade the peer runs an older version, and both read each
+// other's messages.
 func TestOlderMessage(t *testing.T) {
 	g := NewWithT(t)
 	const older = `{"phase":"leaving","edge":2,"plan":"1a2b","instance":"x","number":7,"peer":"y","sees":true,"claims":3}`

@@ -1,5 +1,5 @@
-// This file runs the failover agent: it passes what happens to Next, and does what that
-// says. It decides nothing itself.
+// This file runs the failover agent: it passes events to Next and carries out its actions.
+// It decides nothing itself.
 
 package failover
 
@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// servingInterval is how often it is checked whether this edge serves.
+	// servingInterval is how often Serving is called if changes are not pushed.
 	servingInterval = 250 * time.Millisecond
-	// servingRecheck is how often it is checked where changes are pushed.
+	// servingRecheck is how often Serving is called if changes are pushed.
 	servingRecheck = time.Second
-	// answerWithin is how long that may take, else the edge does not serve. A failover
-	// disrupts connections, so one slow answer is no reason for it.
+	// answerWithin limits one call of Serving. After it the edge does not serve. A
+	// failover resets connections, so one slow answer is no reason for it.
 	answerWithin = 3 * time.Second
 	// receivedAtOnce messages are queued. More are dropped.
 	receivedAtOnce = 64
@@ -46,32 +46,33 @@ type Options struct {
 	NextHopVIP netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
-	// Serving is nil where this edge serves VMs, else why not. It is called when
-	// ServingChanged fires and once a second, without that four times a second.
+	// Serving returns nil if this edge serves VMs, else why not. It is called when
+	// ServingChanged fires and once a second; without ServingChanged, four times a second.
 	Serving func() error
 	// Carrier says whether Device has a link. Nil: the kernel is asked.
 	Carrier func() bool
-	// ServingChanged is closed when Serving may have changed since. It may be nil.
+	// ServingChanged returns a channel that is closed when Serving may have changed. It
+	// may be nil.
 	ServingChanged func() <-chan struct{}
-	// Plan names the plan in force in at most 64 bytes. Nil: no name.
+	// Plan returns a name for the plan in force, at most 64 bytes. Nil: no name.
 	Plan func() string
 	Log  *slog.Logger
-	// Changed gets each state that differs from the last in what a reader would notice:
-	// phases, plans, the peer's state, its instance, or whether it sees us. It must return
-	// soon. Nil is allowed.
+	// Changed receives each state that differs visibly from the last: in phases, plans,
+	// the peer's state or instance, or whether the peer sees this edge. It must return
+	// soon. It may be nil.
 	Changed func(State)
-	// Announced is called after each announcement, with the error if it failed. Nil is
-	// allowed.
+	// Announced is called after each announcement, with its error. It may be nil.
 	Announced func(error)
 }
 
-// ErrReplaced as the cause of a context's end (context.WithCancelCause) makes Run return
-// at once without draining: another run follows.
+// ErrReplaced, as the cause of a canceled context (context.WithCancelCause), makes Run
+// return at once without draining: another run follows.
 var ErrReplaced = errors.New("replaced by another run")
 
-// Run runs until ctx ends. Then it drains: it returns when its peer has taken over (2 s),
-// cannot (at once), or did not (4 s). Keep serving until it has returned. It waits while
-// the device lacks the edge address. See ErrReplaced for an end without draining.
+// Run runs the agent until ctx ends, and then drains. Draining ends at once if the peer
+// cannot take over, 2 s after the peer announces, or after 4 s. Keep serving until Run
+// returns. Run waits while the device lacks the edge address. See ErrReplaced for an end
+// without draining.
 func Run(ctx context.Context, o Options) error {
 	events := make(chan Event, receivedAtOnce)
 	// The goroutines end when Run does, not when ctx does.
@@ -96,7 +97,7 @@ func Run(ctx context.Context, o Options) error {
 		case e = <-events:
 		case <-tick.C:
 			if leave != nil && g.deaf() {
-				continue // Without a carrier no heartbeat is missed, and no announcement is sent.
+				continue // Without a carrier, heartbeats are not missed and nothing is announced.
 			}
 		}
 		if g.handle(e) {
@@ -116,7 +117,7 @@ type agent struct {
 	announcements int
 }
 
-// handle says whether the edge may close.
+// handle reports whether the edge may close.
 func (g *agent) handle(e Event) bool {
 	was := g.state
 	next, do := Next(was, e, time.Now())
@@ -133,7 +134,7 @@ func (g *agent) handle(e Event) bool {
 		}
 	}
 	for _, m := range do.Send {
-		g.say(m)
+		g.send(m)
 	}
 	if was.PeerState != next.PeerState {
 		g.Log.Info("peer state changed", "peer", string(next.PeerState), "was", string(was.PeerState), "peerEdge", next.Peer.Edge, "peerPlan", next.Peer.Plan)
@@ -147,7 +148,7 @@ func (g *agent) handle(e Event) bool {
 	return do.Close
 }
 
-// A notice is what Options.Changed is about.
+// A notice is the part of a State that Options.Changed is called for.
 type notice struct {
 	phase, peerPhase Phase
 	plan, peerPlan   string
@@ -164,7 +165,7 @@ func noticeOf(s State) notice {
 	}
 }
 
-func (g *agent) say(m Message) {
+func (g *agent) send(m Message) {
 	if g.conn == nil {
 		return
 	}
@@ -177,10 +178,10 @@ func (g *agent) say(m Message) {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
 		err = nil // No host answers for the peer's address: the peer is silent.
 	}
-	g.failed("say", err)
+	g.failed("send", err)
 }
 
-// offer drops e where the queue is full.
+// offer drops e if the queue is full.
 func offer(events chan<- Event, e Event) {
 	select {
 	case events <- e:
@@ -188,7 +189,7 @@ func offer(events chan<- Event, e Event) {
 	}
 }
 
-// failed logs err once, and says whether there is one.
+// failed logs err once, and reports whether it is not nil.
 func (g *agent) failed(what string, err error) bool {
 	if err == nil {
 		delete(g.failing, what)
@@ -201,7 +202,7 @@ func (g *agent) failed(what string, err error) bool {
 	return true
 }
 
-// open opens the socket where one is needed and there is none.
+// open opens the socket for heartbeats if it is needed and not open.
 func (g *agent) open(ctx context.Context) {
 	if g.conn != nil || !g.PeerAddress.IsValid() {
 		return
@@ -214,9 +215,9 @@ func (g *agent) open(ctx context.Context) {
 	go receive(conn, g.events)
 }
 
-// deaf says whether no message could arrive now: a socket is missing, or the device has no
-// carrier. Else an edge without a link would take its peer for unreachable, and announce
-// as soon as the link is back.
+// deaf reports whether no message can arrive: the socket is missing, or the device has no
+// carrier. Otherwise an edge without a link would consider its peer unreachable, and
+// announce when the link is back.
 func (g *agent) deaf() bool {
 	if g.conn == nil && g.PeerAddress.IsValid() {
 		return true
@@ -237,8 +238,8 @@ func (g *agent) close() {
 // onLink is the time to live of a packet that no router forwarded (RFC 5082).
 const onLink = 255
 
-// connect opens the socket for heartbeats. The kernel drops what does not arrive on
-// device, or not from the peer's address and port.
+// connect opens the socket for heartbeats. The kernel drops packets that do not arrive on
+// device or do not come from the peer's address and port.
 func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
 		if err := edge.Control(device)(network, address, c); err != nil {
@@ -257,8 +258,8 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 	return c.(*net.UDPConn), nil
 }
 
-// receive passes the peer's messages on until conn is closed. What a router forwarded is
-// dropped.
+// receive passes the peer's messages on until conn is closed. It drops packets that a
+// router forwarded.
 func receive(conn *net.UDPConn, events chan<- Event) {
 	b, about := make([]byte, maxMessage+1), make([]byte, 64)
 	for {
@@ -270,7 +271,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 		case errors.Is(err, syscall.ECONNREFUSED):
 			e.Kind = Refused
 		case err != nil:
-			continue // As when no host answers for the address.
+			continue // For example, no host answers for the address.
 		case ttl(about[:m]) != onLink:
 			continue
 		default:
@@ -282,7 +283,7 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 	}
 }
 
-// ttl is the IP_TTL of a control message, 0 where there is none.
+// ttl returns the IP_TTL of a control message, 0 if it has none.
 func ttl(about []byte) int {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {
@@ -296,10 +297,10 @@ func ttl(about []byte) int {
 	return 0
 }
 
-// errNoAnswer stands for an answer that did not arrive in time.
+// errNoAnswer is used if Serving does not return in time.
 var errNoAnswer = errors.New("no answer")
 
-// watch checks whether this edge serves until ctx ends, and passes changes on.
+// watch calls Serving until ctx ends, and passes changes on.
 func watch(ctx context.Context, o Options, events chan<- Event) {
 	last := Event{Kind: NotReady}
 	tell := func(err error) {
@@ -339,7 +340,8 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 	}
 }
 
-// askServing tells the answer of serving. One that is late is a no, and waited for.
+// askServing passes the result of serving to tell. A late result counts as a no, and is
+// waited for.
 func askServing(ctx context.Context, serving func() error, tell func(error)) {
 	answer := make(chan error, 1)
 	go func() { answer <- serving() }()
@@ -351,7 +353,7 @@ func askServing(ctx context.Context, serving func() error, tell func(error)) {
 	case <-late.C:
 		tell(errNoAnswer)
 		select {
-		case <-answer: // Too late to be true now: ask again.
+		case <-answer: // The late result is outdated: ask again.
 		case <-ctx.Done():
 		}
 	case <-ctx.Done():

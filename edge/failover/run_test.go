@@ -14,18 +14,18 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestRunAlone: one edge claims when it serves, from a predecessor whose MAC the
-// machine still has; not before, and not while its servers don't answer. It
-// leaves at once.
+// TestRunAlone: an edge without a peer announces once it serves, to a VM that has the MAC
+// of a previous edge. It does not announce before that, or while its servers do not
+// answer. It drains at once.
 func TestRunAlone(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	segment, edge := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, edge, "net1", "", "192.168.100.4/24", nextHop+"/32", service+"/32")
-	machine := netns.New(t)
-	segment.Attach(t, machine, "eth0", "", "192.168.100.10/24")
+	vm := netns.New(t)
+	segment.Attach(t, vm, "eth0", "", "192.168.100.10/24")
 	const predecessor = "02:00:00:00:00:99"
-	machine.SetNeighbour(t, "eth0", nextHop, predecessor, false)
+	vm.SetNeighbour(t, "eth0", nextHop, predecessor, false)
 	hung, release, asked := make(chan struct{}), make(chan struct{}), atomic.Int32{}
 	serving := func() error {
 		switch asked.Add(1) {
@@ -46,7 +46,7 @@ func TestRunAlone(t *testing.T) {
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s failover.State) { phases <- s.Self.Phase },
 		})
 	})
-	known := func() string { return machine.Neighbour(t, "eth0", nextHop) }
+	known := func() string { return vm.Neighbour(t, "eth0", nextHop) }
 	g.Eventually(hung, "5s").Should(BeClosed())
 	g.Consistently(known, "1s", "50ms").Should(Equal(predecessor))
 	close(release)
@@ -56,7 +56,7 @@ func TestRunAlone(t *testing.T) {
 	g.Eventually(ended, "2s").Should(Receive(Succeed()))
 }
 
-// TestRunWaitsForItsAddress, and tells of its peer when it is there.
+// TestRunWaitsForItsAddress, and then reports the state of its peer.
 func TestRunWaitsForItsAddress(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -75,7 +75,7 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 	}
 	run(one, 1, "192.168.100.4", "192.168.100.5", nil)
 	run(two, 2, "192.168.100.5", "192.168.100.4", func(s failover.State) { states <- s })
-	// What it says of itself may change; of its peer it knows nothing.
+	// Its own phase may change; the peer is unknown.
 	sight := func() failover.PeerState {
 		for {
 			select {

@@ -1,6 +1,6 @@
 // This file decides when an edge announces the next-hop VIP, what it sends to its peer,
-// and when an edge that drains may close. It is a function of what was seen and the time.
-// It never sends, receives or reads a clock.
+// and when a draining edge may close. It is a function of the events and the time. It
+// never sends, receives or reads a clock.
 
 package failover
 
@@ -15,33 +15,33 @@ const Interval = 500 * time.Millisecond
 const (
 	// missable is how many heartbeats in a row may be missed.
 	missable = 3
-	// maxDoubts doublings of missable. A peer that was there though it was not heard gets
-	// more time at the next silence, so that a bad link does not move VMs back and forth.
+	// maxDoubts limits the doublings of missable. A peer that ran during a silence gets
+	// more time at the next one, so that a bad link does not move VMs back and forth.
 	maxDoubts = 4
-	// forgiven is how long a peer is heard until one doubling is taken back.
+	// forgiven is how long a peer must be heard until one doubling is undone.
 	forgiven = time.Minute
 	// announceInterval is how often an edge announces while its peer answers ARP and does
-	// not serve. A VM's kernel ignores an announcement in the first second after its entry
-	// changed (neigh/default/locktime), as after the announcement of a new pod.
+	// not serve. A VM's kernel ignores an announcement within a second after its entry
+	// changed (neigh/default/locktime), for example after the announcement of a new pod.
 	announceInterval = Interval
-	// handover is how long an edge that drains keeps serving if its peer announces: until
-	// VMs' kernels accept an announcement, and its own kernel has ended one of its own.
+	// handover is how long a draining edge keeps serving if its peer announces. VMs'
+	// kernels accept an announcement within it, and the edge's own announcement ends.
 	handover = 2 * time.Second
-	// drainLimit is how long it waits for a peer that does not announce.
+	// drainLimit is how long a draining edge waits for a peer that does not announce.
 	drainLimit = 4 * time.Second
-	// maxAnswers to messages of an unknown instance, in one Interval.
+	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
 	maxAnswers = 8
-	never      = 1 << 30
+	unbounded  = 1 << 30
 )
 
 // lostAt is when an edge announces while its peer is unreachable, counted from the first
-// announcement. There is none after the last, so that two edges that both run and do not
-// hear each other stop moving VMs.
+// announcement. The list ends, so that two edges that run without hearing each other stop
+// moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt is when an edge without a peer announces, counted from when it first serves.
-// It disrupts no connection, since no other edge has any. An edge that was removed from
-// the plan may still run, and learn late that it was.
+// aloneAt is when an edge without a peer announces, counted from when it first serves. It
+// resets no connection, since no other edge has any. An edge that was removed from the
+// plan may still run, and learn that late.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
 // A PeerState is what an edge knows of its peer.
@@ -53,16 +53,16 @@ const (
 	Alone PeerState = "alone"
 	// Unknown: the edge has not listened for long enough.
 	Unknown PeerState = "unknown"
-	// PeerServing: the peer says that it serves.
+	// PeerServing: the peer reports that it serves.
 	PeerServing PeerState = "serving"
-	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, and nothing serves
-	// there. It starts, it drains, or its failover agent is away.
+	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, but the peer does not
+	// serve. It starts, it drains, or its failover agent does not run.
 	PeerIdle PeerState = "idle"
 	// PeerUnreachable: no message arrives.
 	PeerUnreachable PeerState = "unreachable"
 )
 
-// A State is what one edge knows. It is a value: Next returns the next one.
+// A State is what one edge knows. It is an immutable value: Next returns the next one.
 type State struct {
 	// Self is what the edge sends about itself.
 	Self Message
@@ -82,32 +82,32 @@ type State struct {
 	first, last     time.Time
 }
 
-// NewState is that of an edge which starts. Instance is random. Alone: the plan has no
-// peer.
+// NewState returns the state of an edge that starts. Instance is random. Alone: the plan
+// has no peer.
 func NewState(edge int, instance string, alone bool) State {
-	s := State{Self: Message{Phase: Starting, Edge: edge, Instance: instance}, PeerState: Unknown, refused: never}
+	s := State{Self: Message{Phase: Starting, Edge: edge, Instance: instance}, PeerState: Unknown, refused: unbounded}
 	if alone {
 		s.PeerState = Alone
 	}
 	return s
 }
 
-// A Kind is what happened.
+// A Kind is the kind of an Event.
 type Kind int
 
-// What can happen.
+// Kinds of events.
 const (
-	// Tick: an Interval has passed. Missed ticks are not repeated, so an edge that slept
-	// for a while does not take its peer for unreachable.
+	// Tick: an Interval has passed. Missed ticks are not repeated, so an edge that was
+	// suspended does not consider its peer unreachable.
 	Tick Kind = iota
 	// Heard: Message arrived from the peer's address.
 	Heard
-	// Refused: the peer's kernel says that no process listens (ICMP port unreachable).
+	// Refused: the peer's kernel reports that no process listens (ICMP port unreachable).
 	Refused
-	// Ready and NotReady: this edge serves, or not. Plan may have changed.
+	// Ready and NotReady: this edge serves, or does not. Plan may have changed.
 	Ready
 	NotReady
-	// Drain: this edge is to stop.
+	// Drain: this edge must stop.
 	Drain
 )
 
@@ -118,23 +118,23 @@ type Event struct {
 	Plan    string
 }
 
-// Actions are what to do, in this order.
+// Actions are to be carried out in this order.
 type Actions struct {
 	// Announce the next-hop VIP.
 	Announce bool
 	// Send these to the peer.
 	Send []Message
-	// Close: an edge that drains need not wait any longer.
+	// Close: a draining edge need not wait any longer.
 	Close bool
 }
 
-// Next is the state after e, and what to do about it.
+// Next returns the state after e, and the actions.
 func Next(s State, e Event, now time.Time) (State, Actions) {
 	was := s
 	unknown := ""
 	switch e.Kind {
 	case Tick:
-		s.missed, s.refused, s.answers = min(s.missed+1, never), min(s.refused+1, never), 0
+		s.missed, s.refused, s.answers = min(s.missed+1, unbounded), min(s.refused+1, unbounded), 0
 	case Heard:
 		s, unknown = s.hear(e.Message, now)
 	case Refused:
@@ -178,9 +178,10 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	return s, a
 }
 
-// hear takes a message in. It counts only if its sender has received ours: a host that
-// does not see what is sent to the peer cannot forge the peer's messages. An unknown
-// instance is returned, to be answered, so that a new peer can show that it hears.
+// hear takes in a message. A message counts only if its sender has received this edge's
+// messages: a host that does not see what is sent to the peer cannot forge the peer's
+// messages. An unknown instance is returned and gets an answer, so that a new peer can
+// prove that it hears.
 func (s State) hear(m Message, now time.Time) (next State, unknown string) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
@@ -198,31 +199,31 @@ func (s State) hear(m Message, now time.Time) (next State, unknown string) {
 		s.doubts = min(s.doubts+1, maxDoubts)
 		s.heardSince = now
 	}
-	s.Peer, s.missed, s.refused = m, 0, never
+	s.Peer, s.missed, s.refused = m, 0, unbounded
 	return s, ""
 }
 
-// heard says whether a message of the peer arrived within the last two seconds.
+// heard reports whether a message of the peer arrived within the last two seconds.
 func (s State) heard() bool { return s.Peer.Instance != "" && s.missed <= missable }
 
-// look decides the peer's state from what arrived and what did not.
+// look updates the peer's state from what arrived and what did not.
 func (s State) look(now time.Time) State {
 	state := s.PeerState
-	said := PeerIdle
+	reported := PeerIdle
 	if s.Peer.Phase == Serving {
-		said = PeerServing
+		reported = PeerServing
 	}
 	switch {
 	case state == Alone:
 	case s.Peer.Instance != "" && s.missed < missable:
 		// A refusal can be forged. A peer that still sends is there.
-		state = said
+		state = reported
 	case s.refused <= missable:
 		state = PeerIdle
 	case s.missed > missable<<s.doubts:
 		state = PeerUnreachable
 	case s.Peer.Instance != "":
-		state = said
+		state = reported
 	}
 	if state != s.PeerState {
 		s.announced, s.first, s.last = 0, time.Time{}, time.Time{}
@@ -237,7 +238,7 @@ func (s State) look(now time.Time) State {
 	return s
 }
 
-// due says whether to announce now. An edge that does not serve never does.
+// due reports whether to announce now. An edge that does not serve never does.
 func (s State) due(now time.Time) bool {
 	// What falls due within half an Interval is done now, not one Interval late.
 	const early = Interval / 2
@@ -258,8 +259,8 @@ func (s State) due(now time.Time) bool {
 	return false
 }
 
-// mayClose says whether an edge that drains may close: its peer has taken over, or
-// cannot, or did not in time.
+// mayClose reports whether a draining edge may close: its peer has taken over, cannot take
+// over, or did not in time.
 func (s State) mayClose(now time.Time) bool {
 	if s.Self.Phase != Draining {
 		return false

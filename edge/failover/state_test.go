@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 )
 
-// pair is two edges that serve and see each other, after a while.
+// pair returns two edges that serve and have seen each other.
 func pair(t *testing.T) *world {
 	w := newWorld(7, 2)
 	for i := range w.edges {
@@ -21,14 +21,14 @@ func pair(t *testing.T) *world {
 	g := NewWithT(t)
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 	g.Expect(w.edges[1].state.PeerState).To(Equal(failover.PeerServing))
-	w.claim = nil
+	w.announced = nil
 	return w
 }
 
-// after is when edge by claimed, counted from since.
+// after returns when edge by announced, counted from since.
 func (w *world) after(by int, since time.Time) []time.Duration {
 	var out []time.Duration
-	for _, c := range w.claim {
+	for _, c := range w.announced {
 		if c.by == by && !c.at.Before(since) {
 			out = append(out, c.at.Sub(since).Round(500*time.Millisecond))
 		}
@@ -36,8 +36,8 @@ func (w *world) after(by int, since time.Time) []time.Duration {
 	return out
 }
 
-// TestCauses: what makes an edge claim, and how often. Times are to the half
-// second.
+// TestCauses: which faults make an edge announce, and how often. Times are rounded to half
+// a second.
 func TestCauses(t *testing.T) {
 	seconds := func(s ...float64) (out []time.Duration) {
 		for _, s := range s {
@@ -52,8 +52,8 @@ func TestCauses(t *testing.T) {
 		"nothing":            {func(*world) {}, nil},
 		"the node is lost":   {func(w *world) { w.die(1) }, seconds(2, 3, 5, 12)},
 		"its server fails":   {func(w *world) { w.serve(1, false); w.pass(3200*time.Millisecond, nil); w.serve(1, true) }, seconds(0, .5, 1, 1.5, 2, 2.5, 3)},
-		"its agent is gone":  {func(w *world) { w.crash(1); w.pass(3200*time.Millisecond, nil); w.run(1); w.serve(1, true) }, seconds(1, 1.5, 2, 2.5, 3)},
-		"it leaves":          {func(w *world) { w.leave(1); w.pass(1500*time.Millisecond, nil); w.die(1) }, seconds(0, .5, 1, 1.5, 2, 2.5, 3, 4, 6, 13)},
+		"its agent crashed":  {func(w *world) { w.crash(1); w.pass(3200*time.Millisecond, nil); w.run(1); w.serve(1, true) }, seconds(1, 1.5, 2, 2.5, 3)},
+		"it drains":          {func(w *world) { w.leave(1); w.pass(1500*time.Millisecond, nil); w.die(1) }, seconds(0, .5, 1, 1.5, 2, 2.5, 3, 4, 6, 13)},
 		"its agent restarts": {func(w *world) { w.crash(1); w.run(1); w.serve(1, true) }, nil},
 		"one way only":       {func(w *world) { w.lost[1] = 100 }, seconds(2, 3, 5, 12)},
 	} {
@@ -68,14 +68,13 @@ func TestCauses(t *testing.T) {
 			for i := range c.is {
 				g.Expect(got[i]).To(BeNumerically("~", c.is[i], 500*time.Millisecond), "%v", got)
 			}
-			g.Expect(w.after(1, since)).To(BeEmpty(), "the other has no reason")
+			g.Expect(w.after(1, since)).To(BeEmpty(), "the peer has no reason to announce")
 		})
 	}
 }
 
-// TestLeavesAfterItsPeerHasClaimed; and where nobody can take over,
-// at once.
-func TestLeavesAfterItsPeerHasClaimed(t *testing.T) {
+// TestDrainsUntilItsPeerHasAnnounced, and at once if no peer can take over.
+func TestDrainsUntilItsPeerHasAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	since := w.now
@@ -84,11 +83,11 @@ func TestLeavesAfterItsPeerHasClaimed(t *testing.T) {
 		if w.edges[1].serves {
 			return
 		}
-		g.Expect(len(w.claim)).To(BeNumerically(">=", 3))
+		g.Expect(len(w.announced)).To(BeNumerically(">=", 3))
 	})
 	g.Expect(w.edges[1].closed).To(BeTrue())
 	w.leave(0)
-	g.Expect(w.edges[0].closed).To(BeTrue(), "there is nobody to wait for")
+	g.Expect(w.edges[0].closed).To(BeTrue(), "no peer to wait for")
 	g.Expect(w.after(1, since)).To(BeEmpty())
 
 	s := failover.NewState(1, "a", true)
@@ -97,24 +96,24 @@ func TestLeavesAfterItsPeerHasClaimed(t *testing.T) {
 	g.Expect(do.Send).To(BeEmpty())
 }
 
-// TestTwoThatDontSeeEachOther both live: they claim four times each, and then
-// leave the machines in peace.
-func TestTwoThatDontSeeEachOther(t *testing.T) {
+// TestPartition: two edges that do not hear each other announce four times each, then
+// stop.
+func TestPartition(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	w.lost = [2]int{100, 100}
 	w.pass(20*time.Second, nil)
-	g.Expect(w.claim).To(HaveLen(8))
+	g.Expect(w.announced).To(HaveLen(8))
 	w.pass(time.Hour, nil)
-	g.Expect(w.claim).To(HaveLen(8))
+	g.Expect(w.announced).To(HaveLen(8))
 	w.lost = [2]int{}
 	w.pass(time.Minute, nil)
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
-	g.Expect(w.claim).To(HaveLen(8))
+	g.Expect(w.announced).To(HaveLen(8))
 }
 
-// TestBadLink: a link that fails again and again herds machines ever more
-// seldom; after a good time a loss is noticed as fast as ever.
+// TestBadLink: a link that fails repeatedly moves VMs less and less often. After a good
+// period a loss is noticed as fast as before.
 func TestBadLink(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -124,70 +123,70 @@ func TestBadLink(t *testing.T) {
 		w.lost = [2]int{}
 		w.pass(6*time.Second, nil)
 	}
-	g.Expect(len(w.claim)).To(BeNumerically("<", 60), "of 60 times that each edge was not heard")
+	g.Expect(len(w.announced)).To(BeNumerically("<", 60), "each edge was silent 60 times")
 	w.pass(6*time.Minute, nil)
-	w.claim = nil
+	w.announced = nil
 	since := w.now
 	w.die(1)
 	w.pass(4*time.Second, nil)
 	g.Expect(w.after(0, since)).NotTo(BeEmpty())
 }
 
-// TestAlone: a predecessor's MAC may be in the machines' tables.
+// TestAlone: VMs may still have the MAC of a previous edge.
 func TestAlone(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(0, 0)
 	s := failover.NewState(1, "a", true)
-	claims, said := 0, 0
+	announcements, said := 0, 0
 	step := func(k failover.Kind) {
 		var do failover.Actions
 		s, do = failover.Next(s, failover.Event{Kind: k}, now)
 		said += len(do.Send)
 		if do.Announce {
-			claims++
+			announcements++
 		}
 		now = now.Add(failover.Interval)
 	}
 	for range 10 {
 		step(failover.Tick)
 	}
-	g.Expect(claims).To(BeZero(), "it does not serve yet")
+	g.Expect(announcements).To(BeZero(), "it does not serve yet")
 	step(failover.Ready)
-	g.Expect(claims).To(Equal(1))
+	g.Expect(announcements).To(Equal(1))
 	for range 1000 {
 		step(failover.Tick)
 	}
-	g.Expect(claims).To(Equal(6))
+	g.Expect(announcements).To(Equal(6))
 	g.Expect(said).To(BeZero())
 }
 
-// TestTheEdgeThatGoes leaves the machines to the one that stays, which is alone by
-// plan and does not listen; and has them while that one's pod is made anew.
-func TestTheEdgeThatGoes(t *testing.T) {
+// TestRemovedEdge leaves the VMs to the remaining edge, which is alone by plan and does
+// not listen. It takes over while the pod of the remaining edge is recreated.
+func TestRemovedEdge(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	w.edges[0].state.Removed = true
 	w.crash(1) // Its kernel refuses.
 	w.pass(10*time.Minute, nil)
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerIdle))
-	g.Expect(w.claim).To(BeEmpty())
+	g.Expect(w.announced).To(BeEmpty())
 	w.die(1)
 	w.pass(time.Minute, nil)
-	g.Expect(w.claim).To(HaveLen(4))
+	g.Expect(w.announced).To(HaveLen(4))
 	w.boot(1)
 	w.pass(time.Minute, nil)
-	g.Expect(w.claim).To(HaveLen(4))
+	g.Expect(w.announced).To(HaveLen(4))
 
-	// One that has not taken the plan in is heard, and taken over from as ever.
+	// A remaining edge with the old plan is heard and taken over from as usual.
 	w = pair(t)
 	w.edges[0].state.Removed = true
 	w.leave(1)
 	w.pass(time.Second, nil)
-	g.Expect(w.claim).NotTo(BeEmpty())
+	g.Expect(w.announced).NotTo(BeEmpty())
 }
 
-// TestForgery: who sends from the peer's address, but does not see what the
-// peer is sent, changes nothing and hides nothing.
+// TestForgery: a host that sends from the peer's address, but does not receive what is
+// sent to the peer, changes nothing and hides nothing.
 func TestForgery(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -204,15 +203,15 @@ func TestForgery(t *testing.T) {
 		w.handle(0, failover.Event{Kind: failover.Refused})
 	}
 	w.pass(time.Minute, forge)
-	g.Expect(w.claim).To(BeEmpty())
+	g.Expect(w.announced).To(BeEmpty())
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 	g.Expect(w.edges[1].state.PeerState).To(Equal(failover.PeerServing))
 	since := w.now
 	w.die(1)
 	w.pass(4*time.Second, forge)
-	g.Expect(w.after(0, since)).NotTo(BeEmpty(), "the loss is noticed all the same")
+	g.Expect(w.after(0, since)).NotTo(BeEmpty(), "the loss is still noticed")
 
-	// A flood of them is not answered by a flood.
+	// A flood of forged messages does not cause a flood of answers.
 	answers := 0
 	for range 1000 {
 		n++
@@ -230,19 +229,17 @@ func TestForgery(t *testing.T) {
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerIdle))
 }
 
-// TestASleepIsNoLoss: an edge that did not run for a while does not take its
-// peer for lost.
-func TestASleepIsNoLoss(t *testing.T) {
+// TestSuspendedEdge: an edge that was suspended does not consider its peer unreachable.
+func TestSuspendedEdge(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	w.now = w.now.Add(time.Minute)
 	w.pass(5*time.Second, nil)
-	g.Expect(w.claim).To(BeEmpty())
+	g.Expect(w.announced).To(BeEmpty())
 }
 
-// TestPlansAndSightAreTold: each edge knows what the other serves, and whether
-// it is seen.
-func TestPlansAndSightAreTold(t *testing.T) {
+// TestPeerReports: each edge knows the plan of its peer, and whether the peer sees it.
+func TestPeerReports(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
 	w.handle(1, failover.Event{Kind: failover.Ready, Plan: "next"})
@@ -252,6 +249,6 @@ func TestPlansAndSightAreTold(t *testing.T) {
 	g.Expect(w.edges[0].state.Peer.Sees).To(BeTrue())
 	w.lost[0] = 100
 	w.pass(5*time.Second, nil)
-	g.Expect(w.edges[0].state.Peer.Sees).To(BeFalse(), "it is heard, and says that it hears nothing")
+	g.Expect(w.edges[0].state.Peer.Sees).To(BeFalse(), "the peer is heard, and reports that it hears nothing")
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 }

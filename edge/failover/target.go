@@ -1,5 +1,5 @@
-// This file decides which address an announcement asks for: one that no host has or answers
-// for. It never sends.
+// This file selects the address that an announcement asks for: one that no host has or
+// answers for. It never sends.
 
 package failover
 
@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// targetsInTurn is how many targets announcements use in turn. The kernel asks for each for
-// three seconds, and only after that at once again.
+// targetsInTurn is how many targets announcements rotate through. The kernel asks for a
+// target for three seconds, and asks again at once only after that.
 const targetsInTurn = 16
 
-// errAnswered is why no announcement can be sent on a network any more.
-var errAnswered = errors.New("a router on this network answers for every address (proxy ARP), so the kernel asks for none: turn proxy ARP off at its interface on this network")
+// errAnswered is why announcements are impossible on a network.
+var errAnswered = errors.New("a router answers for every address (proxy ARP), so the kernel asks for none: disable proxy ARP on its interface on this network")
 
-// unusedAddresses are addresses that no host has: the first and the last 256 of 169.254/16
-// are reserved (RFC 3927 section 2.1). The very first and last are those of the network and
-// of its broadcast. An address of the edges' own network may belong to a host, and has no
+// unusedAddresses returns addresses that no host has: the first and the last 256 of
+// 169.254/16 are reserved (RFC 3927 section 2.1). It omits the network address and the
+// broadcast address. An address inside the network's CIDR may belong to a host, and has no
 // effect at arp_announce=2; see Degraded.
 //
-// A router with proxy ARP answers for them all. An address that it answered for is in the
-// kernel's table, so the kernel asks no more and the address serves for one announcement.
-// The kernel starts to forget entries that were unused for a minute when it has 128 of them
-// (gc_stale_time, gc_thresh1). With default settings the addresses do not run out.
+// A router with proxy ARP answers for all of them. An answered address is in the kernel's
+// table, so the kernel does not ask again, and the address works for one announcement.
+// Above 128 entries the kernel removes those that were unused for a minute (gc_thresh1,
+// gc_stale_time). With default settings the addresses do not run out.
 func unusedAddresses() []netip.Addr {
 	var first, last []netip.Addr
 	for i := range 255 {
@@ -36,8 +36,8 @@ func unusedAddresses() []netip.Addr {
 	return append(last, first...)
 }
 
-// target is the address that the nth announcement asks for. Known are the neighbours that
-// the kernel knows.
+// target returns the address that the nth announcement asks for. Known are the entries of
+// the kernel's neighbor table.
 func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
 	var free []netip.Addr
 	for _, a := range unusedAddresses() {
@@ -54,9 +54,9 @@ func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
 	return free[n%len(free)], nil
 }
 
-// neighbours are the MACs that the kernel knows on device. /proc/net would be that of the
-// process's first thread.
-func neighbours(device string) (map[netip.Addr]string, error) {
+// neighbors returns the MACs in the kernel's table for device. It reads thread-self,
+// because /proc/net is that of the process's first thread.
+func neighbors(device string) (map[netip.Addr]string, error) {
 	f, err := os.Open("/proc/thread-self/net/arp")
 	if err != nil {
 		return nil, err

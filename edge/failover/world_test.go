@@ -10,21 +10,21 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 )
 
-// A world is two edges and the machines between them, with a clock of its own.
-// It plays what kernels do: who answers for the next hop, who refuses, and that
-// a kernel which comes up announces its addresses.
+// A world is two edges and the VMs between them, with its own clock. It simulates the
+// kernels: which one answers for the next-hop VIP, which one refuses, and that a starting
+// kernel announces its addresses.
 type world struct {
 	now    time.Time
 	start  time.Time
 	edges  [2]edge
-	owner  []int // by machine: the edge that it sends to
+	owner  []int // by VM: the edge that it sends to
 	flight []datagram
-	// lost is how likely, of 100, what edge i says is lost.
-	lost  [2]int
-	rand  *rand.Rand
-	claim []claimed
-	story []string
-	runs  int
+	// lost is the percentage of edge i's messages that are lost.
+	lost      [2]int
+	rand      *rand.Rand
+	announced []announced
+	story     []string
+	runs      int
 }
 
 type edge struct {
@@ -36,7 +36,7 @@ type edge struct {
 	state         failover.State
 	next          time.Time   // its tick
 	refusal       time.Time   // the last it sent: the kernel sends one a second
-	burst         []time.Time // claims since its sight of the peer changed
+	burst         []time.Time // announcements since the peer's state changed
 }
 
 type datagram struct {
@@ -46,13 +46,13 @@ type datagram struct {
 	refused bool
 }
 
-type claimed struct {
+type announced struct {
 	by int
 	at time.Time
 }
 
-func newWorld(seed uint64, machines int) *world {
-	w := &world{now: time.Unix(1000, 0), rand: rand.New(rand.NewPCG(seed, 1)), owner: make([]int, machines)}
+func newWorld(seed uint64, vms int) *world {
+	w := &world{now: time.Unix(1000, 0), rand: rand.New(rand.NewPCG(seed, 1)), owner: make([]int, vms)}
 	w.start = w.now
 	for m := range w.owner {
 		w.owner[m] = w.rand.IntN(2)
@@ -114,7 +114,7 @@ func (w *world) leave(i int) {
 	}
 }
 
-// move is what an edge's broadcast in the name of the next hop does.
+// move simulates an edge's broadcast from the next-hop VIP.
 func (w *world) move(i int) {
 	for m := range w.owner {
 		w.owner[m] = i
@@ -131,9 +131,9 @@ func (w *world) handle(i int, e failover.Event) {
 		me.burst = nil
 	}
 	if do.Announce {
-		w.note("%d claims", i)
+		w.note("%d announcements", i)
 		me.burst = append(me.burst, w.now)
-		w.claim = append(w.claim, claimed{i, w.now})
+		w.announced = append(w.announced, announced{i, w.now})
 		w.move(i)
 	}
 	for _, m := range do.Send {
@@ -161,7 +161,7 @@ func (w *world) send(from int, m failover.Message) {
 	w.flight = append(w.flight, d)
 }
 
-// pass lets time go by in steps of 10 ms, and checks after each.
+// pass advances the clock in steps of 10 ms, and checks after each.
 func (w *world) pass(d time.Duration, check func()) {
 	for end := w.now.Add(d); w.now.Before(end); {
 		w.now = w.now.Add(10 * time.Millisecond)
@@ -192,7 +192,7 @@ func (w *world) pass(d time.Duration, check func()) {
 	}
 }
 
-// served says whether each machine sends to an edge that serves.
+// served reports whether each VM sends to an edge that serves.
 func (w *world) served() bool {
 	for _, o := range w.owner {
 		if !w.edges[o].serves {
@@ -202,9 +202,9 @@ func (w *world) served() bool {
 	return true
 }
 
-func (w *world) claimsSince(t time.Time) int {
+func (w *world) announcementsSince(t time.Time) int {
 	n := 0
-	for _, c := range w.claim {
+	for _, c := range w.announced {
 		if c.at.After(t) {
 			n++
 		}
@@ -217,8 +217,8 @@ func (w *world) fatal(t *testing.T, format string, args ...any) {
 	t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), strings.Join(w.story, "\n"))
 }
 
-// play is a schedule of faults from bytes, then peace, and the laws that hold
-// for every schedule.
+// play runs a schedule of faults from bytes, ends the faults, and checks the laws that
+// hold for every schedule.
 func play(t *testing.T, seed uint64, faults []byte) {
 	w := newWorld(seed, 3)
 	for i := range w.edges {
@@ -233,16 +233,16 @@ func play(t *testing.T, seed uint64, faults []byte) {
 			switch sight := e.state.PeerState; {
 			case n == 0:
 			case sight == failover.PeerUnreachable && n > 4:
-				w.fatal(t, "edge %d claims %d times after one loss", i, n)
+				w.fatal(t, "edge %d announcements %d times after one loss", i, n)
 			case sight == failover.PeerIdle && n > 1 && e.burst[n-1].Sub(e.burst[n-2]) < 200*time.Millisecond:
-				w.fatal(t, "edge %d claims without a pause", i)
+				w.fatal(t, "edge %d announcements without a pause", i)
 			case sight != failover.PeerUnreachable && sight != failover.PeerIdle:
-				w.fatal(t, "edge %d claims while its peer is %s", i, sight)
+				w.fatal(t, "edge %d announcements while its peer is %s", i, sight)
 			}
 		}
-		for ; checked < len(w.claim); checked++ {
-			if c := w.claim[checked]; !w.edges[c.by].serves {
-				w.fatal(t, "edge %d claims and does not serve", c.by)
+		for ; checked < len(w.announced); checked++ {
+			if c := w.announced[checked]; !w.edges[c.by].serves {
+				w.fatal(t, "edge %d announcements and does not serve", c.by)
 			}
 		}
 		for i := range w.edges {
@@ -278,7 +278,7 @@ func play(t *testing.T, seed uint64, faults []byte) {
 		case what < 15:
 			w.lost[i] = 0
 		default:
-			w.owner[w.rand.IntN(len(w.owner))] = w.firstWithKernel() // a machine that asks anew
+			w.owner[w.rand.IntN(len(w.owner))] = w.firstWithKernel() // a VM that asks again
 		}
 		w.pass(time.Duration(1<<(f>>5))*40*time.Millisecond, check)
 	}
@@ -293,41 +293,41 @@ func (w *world) firstWithKernel() int {
 	return 1 - i
 }
 
-// judge ends the faults, but not what they left, and looks at what comes of it.
+// judge ends the faults, but not their effects, and checks the result.
 func (w *world) judge(t *testing.T, lossy bool, check func()) {
 	for i := range w.lost {
 		if w.lost[i] == 40 {
-			w.lost[i] = 0 // what comes and goes is a fault that goes on
+			w.lost[i] = 0 // a flapping link is a fault too
 		}
 	}
 	w.note("peace")
 	peace := w.now
 	blind := w.lost[0] > 0 || w.lost[1] > 0
-	// Where messages were lost, doubts double the patience up to 24 s.
+	// After lost messages, doubts increase the silence limit up to 24 s.
 	bound := 4 * time.Second
 	if lossy {
 		bound = 30 * time.Second
 	}
 	w.pass(bound, check)
 	a, b := w.edges[0], w.edges[1]
-	// One that leaves claims for nobody: it is gone in a moment.
+	// A draining edge does not announce: it stops soon.
 	stays := a.serves && a.drainingSince.IsZero() || b.serves && b.drainingSince.IsZero()
 	if !blind && stays && !w.served() {
-		w.fatal(t, "machines send to an edge that does not serve: %v", w.owner)
+		w.fatal(t, "vms send to an edge that does not serve: %v", w.owner)
 	}
 	settled := w.now
 	w.pass(time.Minute-bound, check)
-	switch n := w.claimsSince(settled); {
-	case a.serves && b.serves && !blind && w.claimsSince(peace.Add(2*time.Second)) > 0:
-		w.fatal(t, "both serve and see each other, and yet one claims")
+	switch n := w.announcementsSince(settled); {
+	case a.serves && b.serves && !blind && w.announcementsSince(peace.Add(2*time.Second)) > 0:
+		w.fatal(t, "both serve and see each other, and yet one announcements")
 	case a.serves && b.serves && n > 8:
-		w.fatal(t, "%d claims long after: both live, and herd the machines", n)
+		w.fatal(t, "%d announcements long after: both live, and herd the vms", n)
 	}
 	w.pass(15*time.Second, check)
 	quiet := w.now
 	w.pass(60*time.Second, check)
-	if n := w.claimsSince(quiet); a.serves && b.serves && n > 0 {
-		w.fatal(t, "%d claims for ever", n)
+	if n := w.announcementsSince(quiet); a.serves && b.serves && n > 0 {
+		w.fatal(t, "%d announcements for ever", n)
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// A site is two edges, as processes without any privilege, and two machines on
-// one segment: v sends to edge 1, w to edge 2.
+// A site is two edges, as unprivileged processes, and two VMs on one segment: v sends to
+// edge 1, w to edge 2.
 type site struct {
 	*testing.T
 	g       *WithT
@@ -30,7 +30,7 @@ type site struct {
 	binary  string
 	strict  bool
 	edges   [3]*member // from 1
-	v, w    *machine
+	v, w    *vm
 }
 
 // A member is one edge, its namespace and its process.
@@ -41,11 +41,11 @@ type member struct {
 	kill func(syscall.Signal)
 	gone chan struct{}
 	pid  int
-	// before is how many claims it had made when the test began.
+	// before counts its announcements before the test began.
 	before int
 }
 
-// A journal is what a process wrote.
+// A journal is the output of a process.
 type journal struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -63,21 +63,21 @@ func (j *journal) count(what string) int {
 	return strings.Count(j.b.String(), what)
 }
 
-const claims = `msg="failover announcement sent"`
+const announcements = `msg="failover announcement sent"`
 
-// newSite has the kernels of edges ask in the name of whatever they send from
-// (arp_announce=0), or where strict (2), of the address that fits; then edges
-// have the next hop as their first address.
+// newSite starts a site. The edges' kernels send ARP requests from any source address
+// (arp_announce=0). If strict they use the matching one (2); then the next-hop VIP is the
+// first address of each edge.
 func newSite(t *testing.T, strict bool) *site {
 	netns.Require(t, "setpriv")
 	s := &site{T: t, g: NewWithT(t), segment: netns.NewSegment(t), strict: strict}
 	s.binary = readable(t)
 	for i, own := range []string{"192.168.100.4", "192.168.100.5"} {
 		s.edges[i+1] = &member{own: own, log: &journal{}}
-		s.birth(i + 1)
+		s.attach(i + 1)
 		s.run(i + 1)
 	}
-	s.v, s.w = s.machine("192.168.100.10"), s.machine("192.168.100.11")
+	s.v, s.w = s.vm("192.168.100.10"), s.vm("192.168.100.11")
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	t.Cleanup(func() { cancel(); done.Wait() })
@@ -86,29 +86,29 @@ func newSite(t *testing.T, strict bool) *site {
 	}
 	for _, i := range []int{1, 2} {
 		s.quiet(i)
-		s.edges[i].before = s.edges[i].log.count(claims)
+		s.edges[i].before = s.edges[i].log.count(announcements)
 	}
 	s.sendsTo(s.v, 1)
 	s.sendsTo(s.w, 2)
 	s.v.live(ctx, t, &done)
 	s.w.live(ctx, t, &done)
-	for edge, m := range map[int]*machine{1: s.v, 2: s.w} {
-		// For more than a second, in which kernels ignore that an entry changes again.
+	for edge, m := range map[int]*vm{1: s.v, 2: s.w} {
+		// Wait for more than a second, in which kernels ignore further changes of an
+		// entry.
 		s.g.Eventually(m.tried, "10s").Should(BeNumerically(">", 24))
 		s.g.Expect(m.edge(time.Time{})).To(Equal(edge))
 	}
 	return s
 }
 
-// quiet waits until the kernel of an edge asks for nobody any longer, which it
-// does for two seconds after a claim.
+// quiet waits until the kernel of an edge stops asking, two seconds after an announcement.
 func (s *site) quiet(i int) {
 	s.g.Eventually(func() string {
 		return s.edges[i].ns.Run(s.T, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
 	}, "10s", "50ms").Should(BeEmpty())
 }
 
-// readable is a copy of this binary that any user may run.
+// readable returns a copy of this binary that any user may run.
 func readable(t *testing.T) string {
 	g := NewWithT(t)
 	self, err := os.Executable()
@@ -123,9 +123,9 @@ func readable(t *testing.T) string {
 	return file
 }
 
-// birth makes the namespace of an edge as a CNI plugin does: the addresses are
+// attach creates the namespace of an edge as a CNI plugin does: the addresses are
 // announced when the device comes up.
-func (s *site) birth(i int) {
+func (s *site) attach(i int) {
 	e := s.edges[i]
 	e.ns = netns.New(s.T)
 	e.ns.Sysctl(s.T, "net/ipv4/conf/default/arp_notify", "1")
@@ -138,11 +138,11 @@ func (s *site) birth(i int) {
 	s.segment.Attach(s.T, e.ns, "net1", "", addresses...)
 }
 
-// run starts the process of an edge as nobody, without a capability.
+// run starts the process of an edge as an unprivileged user, without capabilities.
 func (s *site) run(i int) {
 	s.Helper()
 	e := s.edges[i]
-	options, err := json.Marshal(edgeOptions{Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(s.siblingOf(i))})
+	options, err := json.Marshal(edgeOptions{Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(s.peerOf(i))})
 	s.g.Expect(err).NotTo(HaveOccurred())
 	c := e.ns.Command(s.Context(), "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", s.binary)
 	c.Env = append(os.Environ(), asEdge+"="+string(options))
@@ -161,54 +161,56 @@ func (s *site) run(i int) {
 	})
 }
 
-// siblingOf is the own address of the other edge than i.
-func (s *site) siblingOf(i int) string { return []string{"", "192.168.100.5", "192.168.100.4"}[i] }
+// peerOf returns the edge address of the other edge.
+func (s *site) peerOf(i int) string { return []string{"", "192.168.100.5", "192.168.100.4"}[i] }
 
-func (s *site) machine(address string) *machine {
-	m := &machine{Namespace: netns.New(s.T), address: address}
+func (s *site) vm(address string) *vm {
+	m := &vm{Namespace: netns.New(s.T), address: address}
 	s.segment.Attach(s.T, m.Namespace, "eth0", "", address+"/24")
 	m.Route(s.T, "0.0.0.0/0", nextHop)
 	m.Route(s.T, service+"/32", nextHop)
 	return m
 }
 
-func (s *site) sendsTo(m *machine, edge int) {
+func (s *site) sendsTo(m *vm, edge int) {
 	m.SetNeighbour(s.T, "eth0", nextHop, s.edges[edge].ns.MAC(s.T, "net1"), false)
 }
 
-// passes waits until both machines are served by edge to, and v's long connection
-// has been cut; see peace for what it tells and checks.
+// passes waits until edge to serves both VMs, and v's long connection was reset. See
+// settles.
 func (s *site) passes(what string, since time.Time, to int) {
 	s.Helper()
-	for _, m := range []*machine{s.v, s.w} {
+	for _, m := range []*vm{s.v, s.w} {
 		s.g.Eventually(func() int { return m.edge(since) }, "20s", "50ms").Should(Equal(to), what)
 	}
-	// Its connection is reset when its kernel next sends again, which may take some
-	// seconds more.
+	// The connection is reset when the VM's kernel sends again, which may take some
+	// seconds.
 	s.g.Eventually(func() int { return len(s.v.cutSince(since)) }, "20s", "50ms").Should(Equal(1), what)
-	s.peace(what, since)
+	s.settles(what, since)
 }
 
-// peace waits until new connections are made again, tells what a change cost each
-// machine, and checks that no long connection was cut more than once.
-func (s *site) peace(what string, since time.Time) {
+// settles waits until new connections succeed, logs what a change cost each VM, and checks
+// that no long connection was reset more than once.
+func (s *site) settles(what string, since time.Time) {
 	s.Helper()
-	for name, m := range map[string]*machine{"v, by edge 1": s.v, "w, by edge 2": s.w} {
+	for name, m := range map[string]*vm{"v, by edge 1": s.v, "w, by edge 2": s.w} {
 		tried := m.tried()
 		s.g.Eventually(func() int { return m.tried() - tried }, "10s").Should(BeNumerically(">", 10), what)
 		s.g.Eventually(func() int { _, failed := m.gap(time.Now().Add(-time.Second)); return failed }, "20s", "100ms").Should(BeZero(), what)
 		gap, failed := m.gap(since)
 		cuts := m.cutSince(since)
-		s.Logf("%-28s %s: longest gap %4d ms, %d new connections failed, %d long ones cut", what, name, gap.Milliseconds(), failed, len(cuts))
+		s.Logf("%-28s %s: longest gap %4d ms, %d new connections failed, %d long ones reset", what, name, gap.Milliseconds(), failed, len(cuts))
 		s.g.Expect(len(cuts)).To(BeNumerically("<=", 1), what)
 		s.g.Expect(failed).To(BeNumerically("<", 100), what)
 	}
 }
 
-func (s *site) claimsBy(i int) int { return s.edges[i].log.count(claims) - s.edges[i].before }
+func (s *site) announcementsBy(i int) int {
+	return s.edges[i].log.count(announcements) - s.edges[i].before
+}
 
-// TestTakeOver runs through what can happen to an edge, with real kernels.
-func TestTakeOver(t *testing.T) {
+// TestFailover covers the faults of an edge, with real kernels.
+func TestFailover(t *testing.T) {
 	t.Parallel()
 	t.Run("process killed", func(t *testing.T) {
 		t.Parallel()
@@ -223,9 +225,9 @@ func TestTakeOver(t *testing.T) {
 		again := time.Now()
 		s.run(1)
 		s.g.Eventually(func() int { return s.edges[2].log.count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
-		claimed := s.claimsBy(2)
-		s.peace("process started again", again)
-		s.g.Expect(s.claimsBy(2)).To(Equal(claimed), "both serve")
+		announced := s.announcementsBy(2)
+		s.settles("process started again", again)
+		s.g.Expect(s.announcementsBy(2)).To(Equal(announced), "both serve")
 		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty())
 	})
 	t.Run("server fails", func(t *testing.T) {
@@ -249,9 +251,9 @@ func TestTakeOver(t *testing.T) {
 		s.segment.Plug(t, s.edges[1].ns, "net1")
 		s.g.Eventually(func() int { return s.edges[2].log.count("was=unreachable") }, "20s").Should(Equal(1))
 		s.quiet(2)
-		s.peace("link plugged in again", again)
-		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty(), "both serve again, and nobody claims")
-		s.g.Expect(s.claimsBy(1)).To(BeZero(), "it heard nothing because it could not")
+		s.settles("link plugged in again", again)
+		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty(), "both serve again, and neither announces")
+		s.g.Expect(s.announcementsBy(1)).To(BeZero(), "without a carrier nothing is heard")
 	})
 	t.Run("link pulled, arp_announce=2", func(t *testing.T) {
 		t.Parallel()
@@ -260,75 +262,74 @@ func TestTakeOver(t *testing.T) {
 		s.segment.Pull(t, s.edges[1].ns, "net1")
 		s.passes("link pulled, arp_announce=2", since, 2)
 	})
-	t.Run("leaves", func(t *testing.T) {
+	t.Run("drains", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, false)
 		since := time.Now()
 		s.edges[1].kill(syscall.SIGTERM)
 		s.g.Eventually(s.edges[1].gone, "10s").Should(BeClosed())
-		s.g.Expect(s.claimsBy(2)).To(BeNumerically(">=", 3), "before it closed")
-		s.passes("leaves", since, 2)
+		s.g.Expect(s.announcementsBy(2)).To(BeNumerically(">=", 3), "before it closed")
+		s.passes("drains", since, 2)
 		_, failed := s.v.gap(since)
-		s.g.Expect(failed).To(BeZero(), "it served until the machines had moved")
+		s.g.Expect(failed).To(BeZero(), "it served until the VMs had moved")
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 	})
 }
 
-// TestBirth: a node is lost, and a pod born in its place that does not serve yet.
-func TestBirth(t *testing.T) {
+// TestReplacedNode: a node is lost, and a new pod in its place does not serve yet.
+func TestReplacedNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)
 	since := time.Now()
 	s.segment.Pull(t, s.edges[1].ns, "net1")
 	s.edges[1].kill(syscall.SIGKILL)
 	s.passes("node lost", since, 2)
-	s.g.Eventually(func() int { return s.claimsBy(2) }, "20s").Should(Equal(4), "it has given up")
-	s.birth(1)
+	s.g.Eventually(func() int { return s.announcementsBy(2) }, "20s").Should(Equal(4), "it has stopped announcing")
+	s.attach(1)
 	s.sendsTo(s.v, 1) // as its announcement does, where the port forwards already
 	born := time.Now()
-	s.passes("born, serves nothing yet", born, 2)
-	late := s.claimsBy(2)
+	s.passes("new pod does not serve yet", born, 2)
+	late := s.announcementsBy(2)
 	s.run(1)
 	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
 	s.quiet(2)
 	s.sendsTo(s.v, 1)
-	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves now, and nobody claims")
-	s.g.Expect(s.claimsBy(2)).To(BeNumerically(">=", late))
-	s.g.Expect(s.claimsBy(1)).To(BeZero())
+	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves, and the peer does not announce")
+	s.g.Expect(s.announcementsBy(2)).To(BeNumerically(">=", late))
+	s.g.Expect(s.announcementsBy(1)).To(BeZero())
 }
 
-// TestTwoEdgesThatDontSeeEachOther, with real kernels: after twelve seconds the
-// machines stay where they are.
-func TestTwoEdgesThatDontSeeEachOther(t *testing.T) {
+// TestPartitionWithRealKernels: after twelve seconds the VMs stay where they are.
+func TestPartitionWithRealKernels(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)
 	since := time.Now()
 	for _, i := range []int{1, 2} {
-		s.edges[i].ns.SetNeighbour(t, "net1", s.siblingOf(i), "02:00:00:00:00:99", true)
+		s.edges[i].ns.SetNeighbour(t, "net1", s.peerOf(i), "02:00:00:00:00:99", true)
 	}
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.claimsBy(i) }, "30s").Should(Equal(4))
+		s.g.Eventually(func() int { return s.announcementsBy(i) }, "30s").Should(Equal(4))
 	}
 	s.quiet(1)
 	s.quiet(2)
 	gap, failed := s.v.gap(since)
-	t.Logf("two that don't see each other: longest gap %d ms, %d new connections failed, %d and %d long ones cut", gap.Milliseconds(), failed, len(s.v.cutSince(since)), len(s.w.cutSince(since)))
-	quiet := time.Now().Add(patience) // for a cut that is under way
-	s.g.Consistently(func() int { return s.claimsBy(1) + s.claimsBy(2) }, "5s").Should(Equal(8))
+	t.Logf("partition: longest gap %d ms, %d new connections failed, %d and %d long ones reset", gap.Milliseconds(), failed, len(s.v.cutSince(since)), len(s.w.cutSince(since)))
+	quiet := time.Now().Add(patience) // for a reset in progress
+	s.g.Consistently(func() int { return s.announcementsBy(1) + s.announcementsBy(2) }, "5s").Should(Equal(8))
 	s.g.Expect(append(s.v.cutSince(quiet), s.w.cutSince(quiet)...)).To(BeEmpty())
 }
 
-// TestAMachineDialsTheNextHop, from addresses that the edge has not heard of:
-// its kernel asks for each in the name of the next hop, which moves the others to
-// it. Where kernels ask in the name of the address that fits, nothing moves.
-func TestAMachineDialsTheNextHop(t *testing.T) {
+// TestVMDialsTheNextHop from addresses that the edge does not know. Its kernel asks for
+// each from the next-hop VIP, which moves the other VMs to it. If kernels use the matching
+// source address, nothing moves.
+func TestVMDialsTheNextHop(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
 	for name, strict := range map[string]bool{"arp_announce=0": false, "arp_announce=2": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, strict)
-			hostile := s.machine("192.168.100.50")
+			hostile := s.vm("192.168.100.50")
 			since, dials := time.Now(), 0
 			dial := func() {
 				dials++
@@ -337,7 +338,7 @@ func TestAMachineDialsTheNextHop(t *testing.T) {
 				hostile.Do(t, func() {
 					d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
 					_, err := d.Dial("tcp4", net.JoinHostPort(nextHop, port))
-					s.g.Expect(err).To(MatchError(syscall.ECONNREFUSED), "nothing serves there")
+					s.g.Expect(err).To(MatchError(syscall.ECONNREFUSED), "no process listens")
 				})
 			}
 			known := func() [2]string {
@@ -350,16 +351,16 @@ func TestAMachineDialsTheNextHop(t *testing.T) {
 				if dial(); strict {
 					continue
 				}
-				// A kernel ignores what comes in the first second after the last change.
+				// A kernel ignores changes within a second after the last one.
 				s.g.Eventually(func() [2]string { dial(); return known() }, "10s", "250ms").Should(Equal([2]string{to, to}))
 			}
 			s.g.Eventually(func() int { _, failed := s.v.gap(time.Now().Add(-time.Second)); return failed }, "10s").Should(BeZero())
 			_, failed := s.v.gap(since)
 			v, w := len(s.v.cutSince(since)), len(s.w.cutSince(since))
-			t.Logf("%s: after %d dials of the next hop in %.1f s %d new connections failed, %d and %d long ones were cut", name, dials, time.Since(since).Seconds(), failed, v, w)
-			// Both serve: only what is being made when a machine moves is cut, as others are.
+			t.Logf("%s: after %d dials of the next-hop VIP in %.1f s %d new connections failed, %d and %d long ones were reset", name, dials, time.Since(since).Seconds(), failed, v, w)
+			// Both edges serve: only connections in progress fail while a VM moves.
 			s.g.Expect(failed).To(BeNumerically("<=", rounds))
-			s.g.Expect(s.claimsBy(1) + s.claimsBy(2)).To(BeZero())
+			s.g.Expect(s.announcementsBy(1) + s.announcementsBy(2)).To(BeZero())
 			if strict {
 				s.g.Expect(known()).To(Equal(before))
 				s.g.Expect(v + w).To(BeZero())

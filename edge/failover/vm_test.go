@@ -13,9 +13,9 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// A machine routes by the next hop. It makes a connection every 50 ms, and holds
-// a long one.
-type machine struct {
+// A vm routes through the next-hop VIP. It opens a connection every 50 ms, and holds a
+// long one.
+type vm struct {
 	*netns.Namespace
 	address string
 
@@ -30,7 +30,7 @@ type try struct {
 	edge         int // 0: it failed
 }
 
-// A cut is a long connection that ended, and to whom the next one is.
+// A cut is a long connection that was reset, and the edge of the next one.
 type cut struct {
 	at       time.Time
 	from, to int
@@ -38,7 +38,7 @@ type cut struct {
 
 const patience = 200 * time.Millisecond
 
-// connect is a connection to the service, and the edge that answered.
+// connect returns a connection to the service, and the edge that answered.
 func connect() (net.Conn, *bufio.Reader, int) {
 	d := net.Dialer{Timeout: patience}
 	c, err := d.Dial("tcp4", net.JoinHostPort(service, port))
@@ -57,7 +57,7 @@ func connect() (net.Conn, *bufio.Reader, int) {
 }
 
 // live connects until ctx ends.
-func (m *machine) live(ctx context.Context, t *testing.T, done *sync.WaitGroup) {
+func (m *vm) live(ctx context.Context, t *testing.T, done *sync.WaitGroup) {
 	done.Go(func() {
 		m.Do(t, func() {
 			tick := time.NewTicker(50 * time.Millisecond)
@@ -78,8 +78,8 @@ func (m *machine) live(ctx context.Context, t *testing.T, done *sync.WaitGroup) 
 	done.Go(func() { m.Do(t, func() { m.hold(ctx) }) })
 }
 
-// hold keeps one connection, and takes the next when it is cut.
-func (m *machine) hold(ctx context.Context) {
+// hold keeps one connection, and opens the next when it is reset.
+func (m *vm) hold(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	was, at := 0, time.Time{}
@@ -94,7 +94,7 @@ func (m *machine) hold(ctx context.Context) {
 			m.mu.Unlock()
 		}
 		for ; ctx.Err() == nil; <-tick.C {
-			// As long as TCP itself is patient: what is cut must be reset.
+			// The deadline is long: a broken connection must be reset, not time out.
 			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			if ctx.Err() != nil {
 				break
@@ -114,15 +114,15 @@ func (m *machine) hold(ctx context.Context) {
 	}
 }
 
-func (m *machine) tried() int {
+func (m *vm) tried() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.tries)
 }
 
-// edge is who answered the last connection that began after since, 0 where there
-// is none or it failed.
-func (m *machine) edge(since time.Time) int {
+// edge returns the edge of the last connection that began after since, 0 if there is none
+// or it failed.
+func (m *vm) edge(since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.tries) == 0 || m.tries[len(m.tries)-1].began.Before(since) {
@@ -131,9 +131,9 @@ func (m *machine) edge(since time.Time) int {
 	return m.tries[len(m.tries)-1].edge
 }
 
-// gap is the longest time since t from the end of one connection that was made to
-// that of the next, and how many failed.
-func (m *machine) gap(since time.Time) (longest time.Duration, failed int) {
+// gap returns the longest time after since between two successful connections, and how
+// many failed.
+func (m *vm) gap(since time.Time) (longest time.Duration, failed int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := since
@@ -149,7 +149,7 @@ func (m *machine) gap(since time.Time) (longest time.Duration, failed int) {
 	return longest, failed
 }
 
-func (m *machine) cutSince(t time.Time) []cut {
+func (m *vm) cutSince(t time.Time) []cut {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []cut

@@ -1,0 +1,33 @@
+// This file holds the metrics of the proxy and of its Envoy. It decides nothing.
+
+package agent
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Metrics registers the metrics of p, and returns them with those of Envoy. Call it once,
+// before Run. Envoy has no metrics while it is unavailable, which oooi_proxy_ready shows.
+func (p *Proxy) Metrics(ctx context.Context) prometheus.Gatherer {
+	opts := func(name, help string) prometheus.GaugeOpts {
+		return prometheus.GaugeOpts{Namespace: "oooi", Subsystem: "proxy", Name: name, Help: help}
+	}
+	p.CutOffBackends = prometheus.NewGauge(opts("backends_cut_off", "Backends that are unreachable through the pod network; connections to them are closed."))
+	ready := prometheus.NewGaugeFunc(opts("ready", "1 if every listener of the plan accepts connections."), func() float64 {
+		return gauge(p.Status.Err() == nil)
+	})
+	r := prometheus.NewRegistry()
+	r.MustRegister(p.CutOffBackends, ready, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	envoys := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := p.Admin.Metrics(ctx)
+		if err != nil {
+			return nil, nil
+		}
+		return families, nil
+	})
+	return prometheus.Gatherers{r, envoys}
+}
