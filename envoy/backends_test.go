@@ -58,9 +58,9 @@ func TestWhatIsOutsideIsOpenedByItsOwnNameOnly(t *testing.T) {
 	}
 }
 
-// TestEachKindIsDialledByItsDevice: what is outside never by the VLAN, where
-// anybody may answer.
-func TestEachKindIsDialledByItsDevice(t *testing.T) {
+// TestDeviceOfEachKind: external hosts are never dialed through the VLAN, where any host
+// may answer.
+func TestDeviceOfEachKind(t *testing.T) {
 	g := NewWithT(t)
 	proxied := images
 	proxied.HTTPProxy = "proxy.example.com:3128"
@@ -227,7 +227,7 @@ func TestMachinesThatAnswer(t *testing.T) {
 	behind[machines.Name] = []netip.AddrPort{
 		netip.MustParseAddrPort("192.168.100.21:443"),
 		netip.MustParseAddrPort("192.168.100.22:443"), // closed
-		netip.MustParseAddrPort("192.168.100.99:443"), // nobody
+		netip.MustParseAddrPort("192.168.100.99:443"), // no host
 	}
 	w.serves(t, with(routers, machines), behind)
 	const name = "console.apps.blue.example.com"

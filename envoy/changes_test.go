@@ -64,9 +64,9 @@ func TestABackendThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestThePlanChangesUnderConnections: names, listeners and what is looked into
-// come and go; connections that nobody took away stay.
-func TestThePlanChangesUnderConnections(t *testing.T) {
+// TestPlanChangesKeepConnections: names, listeners and inspection change; connections of
+// remaining endpoints stay open.
+func TestPlanChangesKeepConnections(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	w.serves(t, blue(), pods())

@@ -15,9 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestConnectionsFindTheirWay: OpenSSL through a real Envoy. The API's port is
-// never looked into; on 443 what nobody named is closed, and counted.
-func TestConnectionsFindTheirWay(t *testing.T) {
+// TestConnections: OpenSSL through a real Envoy. The API's port is not inspected. On 443,
+// unknown server names are closed and counted.
+func TestConnections(t *testing.T) {
 	w := newWorld(t)
 	w.serves(t, blue(), pods())
 	for _, c := range []struct{ name, port, serverName, want string }{
@@ -49,8 +49,8 @@ func TestConnectionsFindTheirWay(t *testing.T) {
 	NewWithT(t).Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("3"))
 }
 
-// TestTheAPIOn443TakesWhatNobodyNamed.
-func TestTheAPIOn443TakesWhatNobodyNamed(t *testing.T) {
+// TestAPIOn443 gets connections with unknown server names.
+func TestAPIOn443(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	n := blue()

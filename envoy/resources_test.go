@@ -93,8 +93,8 @@ func TestSocketsAreBoundToTheirDevices(t *testing.T) {
 	}
 }
 
-// TestWhoStandsBehind: not known, nobody and somebody are three answers.
-func TestWhoStandsBehind(t *testing.T) {
+// TestEndpoints: unknown, empty and present endpoints give three different answers.
+func TestEndpoints(t *testing.T) {
 	pod := netip.MustParseAddrPort("10.128.0.7:7443")
 	other := netip.MustParseAddrPort("10.128.0.6:7443")
 	for _, c := range []struct {

@@ -14,19 +14,18 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestEdgesShareClients: `oooi dhcp` of two edges leave to each other what is the
-// other's for as long as their guards see each other serve; without a guard
-// everything is answered.
+// TestEdgesShareClients: `oooi dhcp` of two edges share clients while their failover
+// agents see each other serve. Without an agent an edge answers all clients.
 func TestEdgesShareClients(t *testing.T) {
 	netns.Require(t, "udhcpc")
 	t.Parallel()
 	g := NewWithT(t)
 	segment := netns.NewSegment(t)
 	plan := filepath.Join(t.TempDir(), "plan.json")
-	edged(t, plan, 2)
-	one, two := newGuarded(t, segment, "1", plan, blueOne), newGuarded(t, segment, "2", plan, blueTwo)
-	dhcp := map[*guarded]*program{}
-	for _, e := range []*guarded{one, two} {
+	writePlan(t, plan, 2)
+	one, two := newEdgePod(t, segment, "1", plan, blueOne), newEdgePod(t, segment, "2", plan, blueTwo)
+	dhcp := map[*edgePod]*program{}
+	for _, e := range []*edgePod{one, two} {
 		e.dhcp.End()
 		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
 	}
@@ -40,13 +39,13 @@ func TestEdgesShareClients(t *testing.T) {
 		t.Helper()
 		g.Expect(machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")).To(ContainSubstring("lease of "))
 	}
-	counts := func(e *guarded, outcome, kind string, times int) {
+	counts := func(e *edgePod, outcome, kind string, times int) {
 		t.Helper()
 		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
 		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
 	}
 	const shares, all = "peer serves, sharing broadcasts", "peer does not serve, answering all broadcasts"
-	says := func(e *guarded, what string, times int) {
+	says := func(e *edgePod, what string, times int) {
 		t.Helper()
 		g.Eventually(func() int { return strings.Count(dhcp[e].said(), what) }, "20s").Should(Equal(times), "edge %s: %s", e.number, what)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestDHCPStandAlone is the command on a file, with no cluster at all: not ready
-// before its address is there, then a foreign client gets an address, and the
-// same one from a server that was started anew.
+// TestDHCPStandAlone runs the command on a file, without a cluster. It is not ready
+// without its address. Then a real client gets an address, and the same one after a
+// restart.
 func TestDHCPStandAlone(t *testing.T) {
 	netns.Require(t, "udhcpc")
 	g := NewWithT(t)

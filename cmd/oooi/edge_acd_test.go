@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestACD: a router has the next hop and an edge's address; then it frees them.
-// What this host has is its own.
+// TestACD: a router has the next-hop VIP and an edge address, then releases them.
+// Addresses of the probing pod are no conflict.
 func TestACD(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -23,7 +23,7 @@ func TestACD(t *testing.T) {
 	// Else the kernel believes for up to 45 s that who answered is there.
 	asks.Sysctl(t, "net/ipv4/neigh/net1/base_reachable_time_ms", "1000")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
-	edged(t, file, 2)
+	writePlan(t, file, 2)
 	start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	probe := func() string {
 		out, _ := command(t, asks, "edge", "probe", "acd", "--run-dir", dir).CombinedOutput()
@@ -38,9 +38,9 @@ func TestACD(t *testing.T) {
 	g.Eventually(probe, "60s").Should(BeEmpty())
 }
 
-// TestACDFindsWhatIsBehindASlowPort: a router whose port starts to forward after the
-// first probe is found.
-func TestACDFindsWhatIsBehindASlowPort(t *testing.T) {
+// TestACDBehindASlowPort: a router is found although its port starts to forward after the
+// first probe.
+func TestACDBehindASlowPort(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
 	segment, asks, router := netns.NewSegment(t), netns.New(t), netns.New(t)
@@ -49,7 +49,7 @@ func TestACDFindsWhatIsBehindASlowPort(t *testing.T) {
 	// As behind a port that does not forward yet.
 	segment.Pull(t, router, "eth0")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
-	edged(t, file, 2)
+	writePlan(t, file, 2)
 	asking := start(t, asks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	g.Eventually(func() string { return asks.Run(t, "ip", "neigh", "show", "nud", "incomplete") }, "20s", "20ms").Should(ContainSubstring(blueNextHop), "probed once")
 	segment.Plug(t, router, "eth0")
@@ -64,7 +64,7 @@ func TestACDIsFast(t *testing.T) {
 	segment, checks := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, checks, "net1", "", blueTwo+"/24")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
-	edged(t, file, 2)
+	writePlan(t, file, 2)
 	p := start(t, checks, "edge", "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	g.Eventually(func() string { return checks.Run(t, "ip", "neigh", "show") }, "20s", "20ms").Should(ContainSubstring(blueNextHop))
 	began := time.Now()

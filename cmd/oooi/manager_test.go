@@ -20,8 +20,8 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// TestManagerSaysWhatIsMissing: in words, before it talks to any cluster.
-func TestManagerSaysWhatIsMissing(t *testing.T) {
+// TestManagerReportsMissingSettings before it connects to a cluster.
+func TestManagerReportsMissingSettings(t *testing.T) {
 	me := types.NamespacedName{Namespace: "oooi-system", Name: "oooi"}
 	for name, c := range map[string]struct {
 		options controllers.Options
@@ -56,8 +56,8 @@ func TestManagerTakesImagesFromItsEnvironment(t *testing.T) {
 	g.Expect(environment().Image).To(Equal("localhost/oooi:dev"))
 }
 
-// TestManagerKnowsItsSurroundings, as each pod of the cluster can.
-func TestManagerKnowsItsSurroundings(t *testing.T) {
+// TestManagerKnowsItsEnvironment, as each pod of the cluster can.
+func TestManagerKnowsItsEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	g.Expect(os.WriteFile(file, []byte("search oooi-system.svc.cluster.local svc.cluster.local\nnameserver 172.30.0.10\nnameserver fd02::a\noptions ndots:5\n"), 0o600)).To(Succeed())

@@ -119,8 +119,8 @@ func plan(c *cobra.Command, files, set []string, output string) error {
 	return nil
 }
 
-// planFor is what o gets beside all others, which share the network as far as
-// nobody was there first.
+// planFor plans o next to all other clusters. They share a network as far as their
+// addresses do not conflict.
 func planFor(o hcp.Objects, all []hcp.Objects) planned {
 	var others []network.OtherCluster
 	for _, other := range all {
@@ -157,8 +157,7 @@ func preview(o hcp.Objects, p planned) explain.Preview {
 	return v
 }
 
-// vmPatch is HyperShift's annotation by which a user rewrites the machines that it
-// makes.
+// vmPatch is HyperShift's annotation with which a user patches the VMs of a NodePool.
 const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 
 // remarks are what else people should know of o, and no problem is.

@@ -63,7 +63,7 @@ func carries(t *testing.T, file string, to network.Backend, listeners ...network
 	}
 }
 
-// greeter says who it is to whoever connects, and every line again.
+// greeter sends its address to each client, and echoes every line.
 func greeter(t *testing.T, n *netns.Namespace, at string) {
 	t.Helper()
 	var l net.Listener
@@ -167,9 +167,9 @@ func scraped(t *testing.T, socket string) string {
 	return string(b)
 }
 
-// TestProxyBesideAnEnvoy: as in a pod, where either may end while the other goes
-// on.
-func TestProxyBesideAnEnvoy(t *testing.T) {
+// TestProxyNextToAnEnvoy: as in a pod, either process may end while the other one
+// continues.
+func TestProxyNextToAnEnvoy(t *testing.T) {
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
@@ -230,9 +230,8 @@ func TestProxyBesideAnEnvoy(t *testing.T) {
 	g.Expect(said).To(Equal("the API"), "an Envoy that is new")
 }
 
-// TestProxyToAHostOutside: looked up by the system's resolver, and reached by its
-// name.
-func TestProxyToAHostOutside(t *testing.T) {
+// TestProxyToAnExternalHost resolves the host with the system's resolver.
+func TestProxyToAnExternalHost(t *testing.T) {
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")

@@ -119,7 +119,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestEdgesRunTheOperatorsImage: whoever names another image names it once.
+// TestEdgesRunTheOperatorsImage: changing the operator's image changes the edges' image
+// too.
 func TestEdgesRunTheOperatorsImage(t *testing.T) {
 	g := NewWithT(t)
 	in, err := read(filepath.Join(root, "config", "default"))

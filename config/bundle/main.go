@@ -1,7 +1,8 @@
-// Command bundle writes bundle/, the operator as the Operator Lifecycle Manager
-// installs it (registry+v1), from config/ and the few texts beside this file.
-// Nothing in bundle/ is edited by hand; a test holds that it is fresh. It runs in this directory (`make bundle`), which is a
-// Go module of its own: what it needs is not a dependency of the operator.
+// Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager
+// (registry+v1), from config/ and the texts in this directory. Nothing in bundle/ is
+// edited by hand; a test checks that it is current. It runs in this directory (`make
+// bundle`), which is a Go module of its own, so that the operator does not depend on its
+// dependencies.
 package main
 
 import (

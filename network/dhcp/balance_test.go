@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/dhcp"
 )
 
-// These are the first edge's where nobody names an identifier; mac1 and mac2 are the
-// other's.
+// The first edge answers these MACs if they send no client identifier; the second one
+// answers mac1 and mac2.
 const ofEdge1, alsoOfEdge1 = "02:00:00:00:00:03", "02:00:00:00:00:04"
 
 // twice is blue with two edges.
@@ -33,8 +33,8 @@ func identified(id string) dhcpv4.Modifier {
 
 func secs(s uint16) dhcpv4.Modifier { return func(m *dhcpv4.DHCPv4) { m.NumSeconds = s } }
 
-// TestBucket: clients are told apart by RFC 3074's hash, so a change of it would
-// have two versions of an edge answer twice, or not at first.
+// TestBucket: RFC 3074's hash selects the edge of a client. If it changed, two versions of
+// an edge would answer twice, or not at first.
 func TestBucket(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
@@ -67,7 +67,7 @@ func TestBucket(t *testing.T) {
 	g.Expect(seen).To(HaveLen(256), "each bucket is somebody's")
 }
 
-// TestLeaves: an edge leaves a message to the other only if that will answer it.
+// TestDefers: an edge leaves a message to its peer only if the peer will answer it.
 func TestDefers(t *testing.T) {
 	serves := dhcp.Sent{PeerServes: true}
 	relayed := dhcpv4.WithRelay([]byte{192, 168, 100, 1})
@@ -105,9 +105,9 @@ func TestDefers(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLeftByBoth: whatever two edges believe of each other, one answers.
-// They share the work about evenly.
-func TestNobodyIsLeftByBoth(t *testing.T) {
+// TestOneEdgeAlwaysAnswers, whatever the two edges know of each other. They share the
+// clients about evenly.
+func TestOneEdgeAlwaysAnswers(t *testing.T) {
 	g := NewWithT(t)
 	n, mine := twice(), 0
 	for i := range 256 {

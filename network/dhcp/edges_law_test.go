@@ -90,10 +90,10 @@ func laggards(n network.Network) [2]*lagging {
 	return edges
 }
 
-// TestNobodyElsesAddressByTwoEdges: whichever edge answers what, one of them or
-// both, and however late they know of each other's leases, an address that a client
-// may use is no other's.
-func TestNobodyElsesAddressByTwoEdges(t *testing.T) {
+// TestLeasesAreExclusiveWithTwoEdges: an address that a client may use is never another
+// client's. It holds whichever edges answer, and however late they see each other's
+// leases.
+func TestLeasesAreExclusiveWithTwoEdges(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n := twice()
@@ -153,8 +153,8 @@ func TestNobodyElsesAddressByTwoEdges(t *testing.T) {
 	}
 }
 
-// TestEitherEdgeGrantsAnOffer: what one edge offered the other grants, where it was
-// given to nobody meanwhile; also if it offered the same to somebody else.
+// TestEitherEdgeGrantsAnOffer: one edge grants what the other one offered, if no other
+// client got it meanwhile. It holds even if it offered the address to another client.
 func TestEitherEdgeGrantsAnOffer(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 4))

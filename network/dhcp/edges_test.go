@@ -88,8 +88,8 @@ func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
 	return all
 }
 
-// TestOneEdgeAnswers: each client hears one answer to what it broadcasts, some of
-// one edge and some of the other; who asks again hears both.
+// TestOneEdgeAnswers: each client gets one answer to a broadcast, from one of the edges. A
+// client that asks again gets both.
 func TestOneEdgeAnswers(t *testing.T) {
 	w := NewWithT(t)
 	e := serveTwice(t)
@@ -128,9 +128,9 @@ func TestOneEdgeAnswers(t *testing.T) {
 	w.Expect(e.answers(message(discover, mac1))).To(HaveLen(2), "no edge sees the other serve")
 }
 
-// TestEdgesOfferApart: two machines whose place is the same are not offered one
-// address, though different edges answer them.
-func TestEdgesOfferApart(t *testing.T) {
+// TestEdgesOfferDifferentAddresses to two VMs with the same hash, even if different edges
+// answer.
+func TestEdgesOfferDifferentAddresses(t *testing.T) {
 	w := NewWithT(t)
 	e := serveTwice(t)
 	offered := map[string]string{}
@@ -144,8 +144,8 @@ func TestEdgesOfferApart(t *testing.T) {
 	}
 }
 
-// TestDeclineAndReleaseReachBoth: nothing is left to an edge that may be gone, since
-// clients say these once.
+// TestDeclineAndReleaseReachBoth: both edges process these messages, since clients send
+// them once.
 func TestDeclineAndReleaseReachBoth(t *testing.T) {
 	w := NewWithT(t)
 	e := serveTwice(t)
@@ -162,10 +162,9 @@ func TestDeclineAndReleaseReachBoth(t *testing.T) {
 	w.Eventually(func() bool { _, ok := e.files.At(released); return ok }, "5s").Should(BeFalse())
 }
 
-// TestTheOtherEdgeStepsIn: foreign clients hear one offer each while both edges
-// serve; with one gone everybody is served, at the second try while nobody has
-// noticed, else at the first.
-func TestTheOtherEdgeStepsIn(t *testing.T) {
+// TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge
+// is lost, its peer answers at the second try, and at the first once it has noticed.
+func TestPeerTakesOver(t *testing.T) {
 	netns.Require(t, "udhcpc", "dhclient")
 	w := NewWithT(t)
 	e := serveTwice(t)

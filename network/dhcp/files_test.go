@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/dhcp"
 )
 
-// TestFilesOutliveTheServer: what was written is there after a restart, and what
-// can't be read is given to nobody.
+// TestFilesOutliveTheServer: leases are there after a restart, and an unreadable one
+// blocks its address.
 func TestFilesOutliveTheServer(t *testing.T) {
 	g := NewWithT(t)
 	dir := filepath.Join(t.TempDir(), "leases")
@@ -49,7 +49,7 @@ func TestFilesOutliveTheServer(t *testing.T) {
 	g.Expect(spoiled.Free(now.AddDate(100, 0, 0), time.Hour, false)).To(BeFalse())
 }
 
-// TestFilesOnAFullDisk: what could not be written is not so.
+// TestFilesOnAFullDisk: a failed write changes no lease.
 func TestFilesOnAFullDisk(t *testing.T) {
 	g := NewWithT(t)
 	dir := filepath.Join(t.TempDir(), "leases")

@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/network/dhcp"
 )
 
-// TestPool: a pool is given to the last address, then there is silence, and an
-// address that is long expired is given again.
+// TestPool: the server assigns the whole pool, then does not answer, and reuses an address
+// that expired long ago.
 func TestPool(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
@@ -32,8 +32,8 @@ func TestPool(t *testing.T) {
 	g.Expect(w.says(next).Address).To(Equal(w.leases[3].Address))
 }
 
-// TestOffersHoldNothing: who only asks takes no address from anybody.
-func TestOffersHoldNothing(t *testing.T) {
+// TestOffersReserveNothing: a DHCPDISCOVER takes no address from another client.
+func TestOffersReserveNothing(t *testing.T) {
 	g := NewWithT(t)
 	w := world{offered: map[string]string{}}
 	for a := at("10"); w.n.DHCP.Range.Last != a && a.Compare(at("253")) <= 0; a = a.Next() {
@@ -42,8 +42,8 @@ func TestOffersHoldNothing(t *testing.T) {
 	g.Expect(w.says(message(dhcpv4.MessageTypeDiscover, mac1)).Address).To(Equal(at(ofMAC1)))
 }
 
-// TestEdgesAgree: two edges that know the same offer the same, and mostly
-// different addresses to different machines.
+// TestEdgesAgree: two edges with the same leases offer the same address, and mostly
+// different ones to different VMs.
 func TestEdgesAgree(t *testing.T) {
 	g := NewWithT(t)
 	seen := map[netip.Addr]int{}
@@ -56,9 +56,9 @@ func TestEdgesAgree(t *testing.T) {
 	g.Expect(len(seen)).To(BeNumerically(">", 60), "neighbouring MACs spread over the range")
 }
 
-// TestNobodyElsesAddress is the law that matters: over any schedule of clients,
-// expiries and failed writes, an address that a client may use is no other's.
-func TestNobodyElsesAddress(t *testing.T) {
+// TestLeasesAreExclusive: over any schedule of clients, expiries and failed writes, an
+// address that a client may use is never another client's.
+func TestLeasesAreExclusive(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := blue()
@@ -170,9 +170,9 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestMachinesAlwaysFit: whatever strangers do, and whoever came first, as many
-// machines as the plan keeps addresses for get one.
-func TestMachinesAlwaysFit(t *testing.T) {
+// TestReservationHolds: whatever unknown clients do, as many VMs get an address as the
+// plan reserves addresses for.
+func TestReservationHolds(t *testing.T) {
 	const kept = 5
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -19,8 +19,8 @@ func parameters(codes ...byte) dhcpv4.Modifier {
 	return dhcpv4.WithGeneric(dhcpv4.OptionParameterRequestList, codes)
 }
 
-// TestOptionsOfANode: what a node asks for, byte for byte as RFC 2132, 3397 and
-// 3442 write it.
+// TestOptionsOfANode: the options that a node requests, byte for byte as RFC 2132, 3397
+// and 3442 define them.
 func TestOptionsOfANode(t *testing.T) {
 	g := NewWithT(t)
 	w := world{machines: cluster{names: map[string]string{mac1: "blue-worker-1"}}}
@@ -54,8 +54,8 @@ func TestOptionsOfANode(t *testing.T) {
 	g.Expect(len(v.Answer.ToBytes())).To(And(BeNumerically(">=", 300), BeNumerically("<=", 548)))
 }
 
-// TestOptionsThatAreNotAskedFor are not sent, but for those that every answer has.
-func TestOptionsThatAreNotAskedFor(t *testing.T) {
+// TestUnrequestedOptions are not sent, except those that every answer has.
+func TestUnrequestedOptions(t *testing.T) {
 	g := NewWithT(t)
 	codes := func(m *dhcpv4.DHCPv4) []uint8 {
 		var out []uint8
@@ -71,7 +71,7 @@ func TestOptionsThatAreNotAskedFor(t *testing.T) {
 	g.Expect(codes(w.says(message(dhcpv4.MessageTypeDiscover, mac1)).Answer)).To(ContainElements(uint8(3), uint8(121), uint8(119)), "who asks for nothing gets all")
 }
 
-// TestSecondaryNetwork gives an address and nothing that would draw traffic there.
+// TestSecondaryNetwork: the answer has an address and nothing that would attract traffic.
 func TestSecondaryNetwork(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
@@ -83,9 +83,9 @@ func TestSecondaryNetwork(t *testing.T) {
 	g.Expect(v.Answer.YourIPAddr.String()).To(Equal(full(ofMAC1)))
 }
 
-// TestRoom: an answer is no larger than the client takes, and what is left out is
-// what it needs least (RFC 2132 section 9.10, RFC 3396).
-func TestRoom(t *testing.T) {
+// TestMessageSize: an answer is no larger than the client accepts. The least important
+// options are left out (RFC 2132 section 9.10, RFC 3396).
+func TestMessageSize(t *testing.T) {
 	n := blue()
 	for i := range 12 {
 		n.DHCP.SearchDomains = append(n.DHCP.SearchDomains, "a-rather-long-name-"+string(rune('a'+i))+".example.com")
@@ -119,8 +119,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestWhereAnswersGo: RFC 2131 section 4.1, without a raw socket.
-func TestWhereAnswersGo(t *testing.T) {
+// TestDestinationOfAnswers: RFC 2131 section 4.1, without a raw socket.
+func TestDestinationOfAnswers(t *testing.T) {
 	relays := blue()
 	relays.DHCP.Relays = []netip.Addr{at("1")}
 	relay := dhcpv4.WithRelay(net.IP{192, 168, 100, 1})
@@ -151,7 +151,7 @@ func TestWhereAnswersGo(t *testing.T) {
 	}
 }
 
-// TestNotEthernet: what is no request of an Ethernet client is not looked at.
+// TestNotEthernet: a message that is not a request of an Ethernet client is ignored.
 func TestNotEthernet(t *testing.T) {
 	g := NewWithT(t)
 	for name, change := range map[string]func(*dhcpv4.DHCPv4){

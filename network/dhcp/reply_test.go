@@ -158,7 +158,7 @@ type row struct {
 	outcome dhcp.Outcome
 	answer  dhcpv4.MessageType
 	yiaddr  string
-	writes  string // the MAC that is written, "-" for nobody's
+	writes  string // the MAC that is written, "-" for a declined address
 	removes string
 	anyway  bool // granted without a write, where that fails
 }

@@ -68,10 +68,9 @@ func (s station) hears(within time.Duration) (*dhcpv4.DHCPv4, netip.AddrPort) {
 
 const everybody = "255.255.255.255:67"
 
-// TestNothingServesOnTheNextHop: what is addressed to it, or to the edge's own
-// address, is dropped; the service address and broadcasts are answered, and by
-// the service address.
-func TestNothingServesOnTheNextHop(t *testing.T) {
+// TestNextHopVIPDoesNotAnswer: messages to the next-hop VIP or the edge address are
+// dropped. Broadcasts and messages to the service VIP are answered from the service VIP.
+func TestNextHopVIPDoesNotAnswer(t *testing.T) {
 	g := NewWithT(t)
 	s := serve(t, blue(), "")
 	station := s.station("192.168.100.200/24")
@@ -92,7 +91,7 @@ func TestNothingServesOnTheNextHop(t *testing.T) {
 	}
 }
 
-// TestOtherDevices: nothing is answered but by the network's device.
+// TestOtherDevices: only messages that arrive on the network's device are answered.
 func TestOtherDevices(t *testing.T) {
 	g := NewWithT(t)
 	s := serve(t, blue(), "")
@@ -124,8 +123,8 @@ func TestMalformed(t *testing.T) {
 	g.Expect(m.ClientHWAddr.String()).To(Equal(mac2))
 }
 
-// TestPowerOn: machines that are switched on in one instant all get an address,
-// each its own, and none has to ask twice.
+// TestPowerOn: VMs that start at the same moment all get different addresses, at the first
+// try.
 func TestPowerOn(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
@@ -162,8 +161,8 @@ func TestPowerOn(t *testing.T) {
 	}
 }
 
-// TestForgedMACs: one machine that makes up MACs gets few leases, and a machine of
-// the cluster gets its own all the same.
+// TestForgedMACs: a VM that forges MACs gets few leases, and the cluster's VMs still get
+// theirs.
 func TestForgedMACs(t *testing.T) {
 	g := NewWithT(t)
 	netns.Require(t)
@@ -220,8 +219,8 @@ func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
 	return o.Files.Replace(ctx, was, next)
 }
 
-// TestOutage: while nothing can be written, known machines keep what they have and
-// nobody gets anything new; what was granted is written afterwards.
+// TestOutage: while no lease can be written, known VMs keep their leases and no client
+// gets a new one. Granted renewals are written afterwards.
 func TestOutage(t *testing.T) {
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")

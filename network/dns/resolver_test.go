@@ -30,7 +30,8 @@ options ndots:5
 	}
 }
 
-// TestServers: who is asked hangs on the mode, and nobody asks us again.
+// TestServers: the upstream mode selects the name servers, which never include the edge
+// itself.
 func TestServers(t *testing.T) {
 	g := NewWithT(t)
 	pod := Resolver{Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.3:53"), netip.MustParseAddrPort("172.30.0.10:53")}}

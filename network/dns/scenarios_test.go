@@ -63,7 +63,7 @@ func TestStories(t *testing.T) {
 					continue
 				}
 				asks := n.DHCP.Range.First
-				if !asks.IsValid() { // somebody else gives out addresses
+				if !asks.IsValid() { // another server assigns addresses
 					asks = n.CIDR.Addr().Next()
 				}
 				fmt.Fprintf(&out, "# network %s, asked by %s\n", n.Name, asks)

@@ -1,10 +1,9 @@
-// Package netns makes network namespaces and Ethernet segments between them, for
-// tests that need a kernel's own addresses, routes and devices. Everything it
-// makes lives in namespaces of its own and is gone after the test; what a killed
-// test left behind is removed by the next.
+// Package netns creates network namespaces and Ethernet segments between them, for tests
+// that need a kernel's own addresses, routes and devices. Each test removes what it
+// created. The next test removes what a killed test left.
 //
-// It needs root and iproute2. Without them a test is skipped, or fails where the
-// environment says CI=true.
+// It needs root and iproute2. Without them a test is skipped, or fails if the environment
+// has CI=true.
 package netns
 
 import (
@@ -292,8 +291,7 @@ func (n *Namespace) Do(t testing.TB, f func()) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
-		// The thread is not unlocked, so it ends with the goroutine and nobody
-		// else gets it.
+		// The thread stays locked, so it ends with the goroutine and is not reused.
 		runtime.LockOSThread()
 		err := unix.Setns(int(n.handle.Fd()), unix.CLONE_NEWNET)
 		defer func() { done <- err }()

@@ -80,8 +80,8 @@ func stringsNotYet() map[string]bool {
 }
 
 func commentsNotYet() map[string]bool {
-	return set("cmd/oooi", "config/bundle", "controllers", "envoy", "hcp", "hcp/nad", "hcp/settings",
-		"network", "network/dhcp", "network/dns", "test/idle", "test/netns",
+	return set("controllers", "hcp", "hcp/nad", "hcp/settings",
+		"network",
 		"test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim")
 }
 

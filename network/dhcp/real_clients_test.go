@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestUdhcpc: BusyBox's client gets an address and the routes, keeps it when it
-// renews and when it starts again, and gives it back.
+// TestUdhcpc: BusyBox's client gets an address and the routes. It keeps the address when
+// it renews or restarts, and releases it.
 func TestUdhcpc(t *testing.T) {
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
@@ -55,8 +55,8 @@ func TestUdhcpc(t *testing.T) {
 	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }, "5s").Should(BeFalse(), "released")
 }
 
-// TestDhclient: ISC's client boots, boots again with its memory (INIT-REBOOT), is
-// told no where its memory is wrong (DHCPNAK), and gives back what it has.
+// TestDhclient: ISC's client boots, and boots again with its lease file (INIT-REBOOT). It
+// gets a DHCPNAK for a wrong address, and releases its own.
 func TestDhclient(t *testing.T) {
 	netns.Require(t, "dhclient")
 	w := NewWithT(t)

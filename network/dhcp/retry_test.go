@@ -9,9 +9,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestHeard: a second try is known for half a minute, a new message is none, and a
-// flood takes no more memory than there is; then every message counts as a second
-// try, which is answered.
+// TestHeard: a retry is recognized for half a minute, and a new message is not a retry. A
+// flood uses bounded memory; then every message counts as a retry and is answered.
 func TestHeard(t *testing.T) {
 	g := NewWithT(t)
 	ask := func(xid uint32, kind dhcpv4.MessageType, mac byte) *dhcpv4.DHCPv4 {

@@ -21,9 +21,9 @@ func reporting(reports ...string) cluster {
 	return c
 }
 
-// TestAddressesThatMachinesHave: what a machine had before we served, it keeps,
-// and nobody else is given it.
-func TestAddressesThatMachinesHave(t *testing.T) {
+// TestReportedAddresses: a VM keeps the address that it had before oooi served, and no
+// other client gets it.
+func TestReportedAddresses(t *testing.T) {
 	second := netip.MustParseAddr("192.168.100.66")
 	taken := maps.Clone(isMachine.names)
 	taken[mac2] = "blue-worker-2"
@@ -70,9 +70,9 @@ func TestAddressesThatMachinesHave(t *testing.T) {
 	})
 }
 
-// TestForeignMachines: on a segment that two hosted clusters share, another
-// cluster's machine hears nothing, whatever it says, and loses nothing.
-func TestForeignMachines(t *testing.T) {
+// TestVMsOfAnotherCluster: two hosted clusters share a network. A VM of the other one gets
+// no answer and loses nothing.
+func TestVMsOfAnotherCluster(t *testing.T) {
 	neighbour := "192.168.100.9"
 	check(t, map[string]row{
 		"DISCOVER":                       {world{n: strict}, discover, nil, dhcp.UnknownClient, none, "", "", "", false},
@@ -93,9 +93,9 @@ func TestForeignMachines(t *testing.T) {
 	})
 }
 
-// TestKeptForMachines: who is no machine gets what is left over and no more, and
-// keeps what it holds.
-func TestKeptForMachines(t *testing.T) {
+// TestReservedForVMs: an unknown client gets only addresses that are not reserved for VMs,
+// and keeps its lease.
+func TestReservedForVMs(t *testing.T) {
 	// Five addresses, of which machines may need three.
 	small := changed(func(d *network.DHCP) {
 		d.Range = network.Range{First: at("10"), Last: at("14")}
@@ -131,8 +131,8 @@ func TestKeptForMachines(t *testing.T) {
 	})
 }
 
-// TestCollectable: a lease is remembered for a day after its address could be
-// given away, and a running machine's for ever.
+// TestCollectable: a lease is kept for a day after its address is free, and without limit
+// for a running VM.
 func TestCollectable(t *testing.T) {
 	const lease = 10 * time.Minute
 	over := held("20", mac2, -24*time.Hour-lease-time.Second)

@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// beside is a network as another hosted cluster has it on the segment of blue.
-func beside() network.Network {
+// otherNetwork returns the network of another hosted cluster on the same VLAN.
+func otherNetwork() network.Network {
 	n := blue()
 	n.NextHopVIP, n.ServiceVIP = at("130"), at("131")
 	n.Edges, n.ReservedAddresses = []network.Edge{{Number: 1, Address: at("132")}}, []netip.Addr{at("133")}
@@ -26,12 +26,11 @@ func beside() network.Network {
 	return n
 }
 
-// TestTwoClustersOnOneSegment: each machine is answered by its own cluster's
-// server and hears nothing of the other's, whatever it asks for.
-func TestTwoClustersOnOneSegment(t *testing.T) {
+// TestTwoClustersOnOneVLAN: each VM is answered by its own cluster's server only.
+func TestTwoClustersOnOneVLAN(t *testing.T) {
 	netns.Require(t, "dhclient", "udhcpc")
 	w := NewWithT(t)
-	first, second := blue(), beside()
+	first, second := blue(), otherNetwork()
 	first.DHCP.Range, first.DHCP.IgnoreUnknownClients = network.Range{First: at("10"), Last: at("120")}, true
 	store := func() dhcp.Store {
 		files, err := dhcp.OpenFiles("")
