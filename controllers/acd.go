@@ -23,7 +23,7 @@ import (
 // for up to a minute, has probed again.
 const edgesEnd = (graceSeconds + 60) * time.Second
 
-// ownedUntilNow says whether edges of ours held n's addresses until now: one has
+// ownedUntilNow reports whether edges of ours held n's addresses until now: one has
 // reported, and reports are removed when an address conflict detection begins. A
 // check would find these edges, which may answer for some seconds more.
 func (w world) ownedUntilNow(n network.Network) bool {

@@ -106,7 +106,7 @@ func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstruc
 	return true, nil
 }
 
-// has says whether w holds u in this very version.
+// has reports whether w holds u in this very version.
 func (w world) has(u *unstructured.Unstructured) bool {
 	same := func(o metav1.PartialObjectMetadata) bool {
 		return o.UID == u.GetUID() && o.ResourceVersion == u.GetResourceVersion()
@@ -114,7 +114,7 @@ func (w world) has(u *unstructured.Unstructured) bool {
 	return w.binding != nil && same(*w.binding) || slices.ContainsFunc(w.owned, same)
 }
 
-// holds says whether w holds an object of u's kind and name.
+// holds reports whether w holds an object of u's kind and name.
 func (w world) holds(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(w.owned, func(o metav1.PartialObjectMetadata) bool {
 		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()

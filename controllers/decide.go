@@ -114,7 +114,7 @@ func (d decision) refusedBy(err error) decision {
 	return d
 }
 
-// servable says whether anything is applied: nothing where a problem blocks, and
+// servable reports whether anything is applied: nothing where a problem blocks, and
 // nothing while there is no control plane to reach.
 func servable(ps network.Problems) bool {
 	return !ps.Blocking() && !ps.Has(network.WaitingForControlPlane)

@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// drifted says whether someone else wrote to live's pod template, and it differs from
+// drifted reports whether someone else wrote to live's pod template, and it differs from
 // u's in what they wrote. What an admission webhook makes of our own writes is not
 // drift: to apply it again changes nothing.
 func drifted(e Edge, u *unstructured.Unstructured) bool {
@@ -38,7 +38,7 @@ func drifted(e Edge, u *unstructured.Unstructured) bool {
 	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] || slices.ContainsFunc(be.Spec.Containers, differs)
 }
 
-// isForeign says whether m has fields of a template that we write, and is not ours.
+// isForeign reports whether m has fields of a template that we write, and is not ours.
 func isForeign(m metav1.ManagedFieldsEntry) bool {
 	fields := []string{"image", "args", "resources", wire.AnnotationNetworks}
 	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {

@@ -114,7 +114,7 @@ func refusedOf(d appsv1.Deployment) string {
 	return ""
 }
 
-// ending says whether d has no pod because a former one must end first. Not every
+// ending reports whether d has no pod because a former one must end first. Not every
 // cluster counts pods that terminate.
 func ending(d appsv1.Deployment) bool {
 	s := d.Status

@@ -94,13 +94,13 @@ func (e Edge) command() string {
 	return fmt.Sprintf("kubectl -n %s describe pod -l %s=%s", e.Namespace, wire.LabelNetwork, e.Network)
 }
 
-// starting says whether e was given what it is to run a short while ago, and nothing
+// starting reports whether e was given what it is to run a short while ago, and nothing
 // is known to be wrong.
 func (e Edge) starting() bool {
 	return e.Refused == "" && e.Seen.Progress == rollout.Unknown
 }
 
-// lost says whether e was available with what it is to run, or could not become so in
+// lost reports whether e was available with what it is to run, or could not become so in
 // time: no act of the operator is why it is unavailable now.
 func (e Edge) lost() bool {
 	return e.Role == roleEdge && !e.Seen.Available && e.Seen.Observed && !e.starting()

@@ -37,7 +37,7 @@ type evaluator struct {
 	namesAreAny bool
 }
 
-// allows says whether from reaches to at a port: it may send, and to may receive.
+// allows reports whether from reaches to at a port: it may send, and to may receive.
 func (e evaluator) allows(from, to party, protocol corev1.Protocol, port int32) bool {
 	return e.side(networkingv1.PolicyTypeEgress, from, to, to, protocol, port) &&
 		e.side(networkingv1.PolicyTypeIngress, to, from, to, protocol, port)

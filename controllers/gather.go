@@ -81,7 +81,7 @@ type world struct {
 	byHand map[servicePort][]netip.AddrPort
 }
 
-// hasControlPlane says whether there is one to serve, and to be owned by.
+// hasControlPlane reports whether there is one to serve, and to be owned by.
 func (w world) hasControlPlane() bool {
 	return w.controlPlane != nil && w.controlPlane.DeletionTimestamp.IsZero()
 }

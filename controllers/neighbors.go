@@ -71,7 +71,7 @@ func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, net
 	return r.planInForce(ctx, ns)
 }
 
-// meet says whether a and b have a network in common.
+// meet reports whether a and b have a network in common.
 func meet(a, b []network.Attachment) bool {
 	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }

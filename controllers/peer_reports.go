@@ -20,7 +20,7 @@ func (w world) reportedProblems(d decision, now time.Time) network.Problems {
 		for _, e := range n.Edges {
 			for _, r := range w.reports {
 				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.FailoverDegraded != "" {
-					ps = append(ps, n.Slow(e.Number, r.FailoverDegraded))
+					ps = append(ps, n.FailoverDegraded(e.Number, r.FailoverDegraded))
 				}
 			}
 		}

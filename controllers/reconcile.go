@@ -103,7 +103,7 @@ func (r *Reconciler) carryOut(ctx context.Context, w world) (ctrl.Result, error)
 	return ctrl.Result{RequeueAfter: a.again}, r.report(ctx, w, d, a)
 }
 
-// refused says whether the API server rejects what was written, however often it is
+// refused reports whether the API server rejects what was written, however often it is
 // retried.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)

@@ -130,7 +130,7 @@ func (d decision) stepOf(name string) (rollout.Step, bool) {
 	return all[i], true
 }
 
-// does says whether a is what happens to the edge of this name.
+// does reports whether a is what happens to the edge of this name.
 func (d decision) does(name string, a rollout.Action) bool {
 	s, ok := d.stepOf(name)
 	return ok && s.Action == a
@@ -167,7 +167,7 @@ func (w world) resync(d decision) time.Duration {
 	return again
 }
 
-// hasManualEndpoints says whether someone else than Kubernetes writes the endpoints
+// hasManualEndpoints reports whether someone else than Kubernetes writes the endpoints
 // of b's Service.
 func (w world) hasManualEndpoints(b network.Backend) bool {
 	return b.Kind == network.BackendPods && slices.ContainsFunc(w.Services, func(s corev1.Service) bool {

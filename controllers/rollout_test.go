@@ -78,17 +78,17 @@ func (w world) deployment(name string) (appsv1.Deployment, bool) {
 	return e.live, exists
 }
 
-// hasTemplate says whether live runs what u wants.
+// hasTemplate reports whether live runs what u wants.
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
 	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !drifted(edgeOf(live), u)
 }
 
-// isDesiredEdge says whether u is the Deployment of an edge.
+// isDesiredEdge reports whether u is the Deployment of an edge.
 func isDesiredEdge(u *unstructured.Unstructured) bool {
 	return u.GroupVersionKind() == deploymentKind && u.GetLabels()[wire.LabelName] == wire.NameEdge
 }
 
-// rolls says whether applying u ends a pod that serves.
+// rolls reports whether applying u ends a pod that serves.
 func rolls(w world, u *unstructured.Unstructured) bool {
 	live, exists := w.deployment(u.GetName())
 	return exists && edgeOf(live).Seen.Available && !hasTemplate(live, u)

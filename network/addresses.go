@@ -1,13 +1,12 @@
-// This file decides addresses inside a segment's CIDR. Each default is a fixed
-// place in the CIDR, so nothing that is added later moves an address; where a
-// default meets something else, that is a problem which names the key to set,
-// and nothing is shifted silently.
+// This file assigns addresses in a network's CIDR. Each default is a fixed position
+// in the CIDR, so later additions move no address. A default that conflicts with
+// another address is a problem that names the key to set. No address is shifted.
 //
-//	place in the CIDR          a /24    what for                    key
-//	2nd usable                 .2       next hop                    edge-addresses
-//	3rd usable                 .3       service address             edge-addresses
-//	4th and 5th usable         .4 .5    first and second edge       edge-addresses
-//	10th to last usable but 1  .10-.253 machines, by DHCP           dhcp-range
+//	position in the CIDR       in a /24  used for                   key
+//	2nd usable                 .2        next-hop VIP               edge-addresses
+//	3rd usable                 .3        service VIP                edge-addresses
+//	4th and 5th usable         .4 .5     edge 1 and edge 2          edge-addresses
+//	10th to last usable but 1  .10-.253  DHCP pool for VMs          dhcp-range
 
 package network
 
@@ -29,19 +28,19 @@ const (
 	keyAppsAddress   = "apps-address"
 )
 
-// addresses of one segment.
+// addresses are the assigned addresses of one network.
 type addresses struct {
-	nextHop, service netip.Addr
-	edges            []Edge
-	reserved         []netip.Addr
-	dhcpRange        Range
+	nextHopVIP, serviceVIP netip.Addr
+	edges                  []Edge
+	reserved               []netip.Addr
+	dhcpRange              Range
 }
 
-// maxEdges is how many edges a network may have: so many addresses are kept.
+// maxEdges is the largest number of edges of a network. Each has a reserved address.
 const maxEdges = 2
 
-// allocate decides the addresses of one segment for 1 or 2 edges, of which there
-// is always one. The second edge's address stays reserved while there is one.
+// allocate assigns the addresses of one network. The number of edges is 1 or 2; less
+// than 1 counts as 1. With one edge, the address of the second is reserved.
 func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
@@ -57,10 +56,10 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 			a.dhcpRange = Range{First: usable(s.CIDR, 10), Last: usable(s.CIDR, -2)}
 		}
 	}
-	if p, bad := tooSmall(s, own, a.dhcpRange, gives); bad {
+	if p, bad := cidrTooSmall(s, own, a.dhcpRange, gives); bad {
 		return a, Problems{p}
 	}
-	a.nextHop, a.service = own[0], own[1]
+	a.nextHopVIP, a.serviceVIP = own[0], own[1]
 	for i, addr := range own[2 : 2+maxEdges] {
 		if i < max(1, edges) {
 			a.edges = append(a.edges, Edge{Number: i + 1, Address: addr})
@@ -68,15 +67,15 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 			a.reserved = append(a.reserved, addr)
 		}
 	}
-	problems := checkOwn(s, own, a.dhcpRange)
+	problems := checkEdgeAddresses(s, own, a.dhcpRange)
 	if gives {
 		problems = append(problems, checkReservations(s, own)...)
 	}
 	return a, problems
 }
 
-// usable is the address at a place in p: 1 is the first host address, -1 the
-// last. The zero address where p has no such place. IPv4 only.
+// usable returns the host address at a position in p: 1 is the first, -1 the last.
+// It is zero if p is not IPv4 or has no such position.
 func usable(p netip.Prefix, place int) netip.Addr {
 	if !p.Addr().Is4() {
 		return netip.Addr{}
@@ -95,7 +94,9 @@ func usable(p netip.Prefix, place int) netip.Addr {
 	return netip.AddrFrom4(out)
 }
 
-func tooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem, bool) {
+// cidrTooSmall returns the problem of a CIDR without room for the default addresses,
+// or of an edge-addresses list that is too short.
+func cidrTooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem, bool) {
 	switch {
 	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):
 		return s.problem(CIDRTooSmallForEdges, Args{"cidr": s.CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...), true
@@ -108,13 +109,14 @@ func tooSmall(s NetworkRequest, own []netip.Addr, r Range, gives bool) (Problem,
 	return Problem{}, false
 }
 
-// roles are what edge-addresses lists, in its order.
+// roles name the addresses in edge-addresses, in order.
 func roles() []string {
 	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
 }
 
-// checkOwn holds our own addresses against everything else on the segment.
-func checkOwn(s NetworkRequest, own []netip.Addr, r Range) Problems {
+// checkEdgeAddresses compares own, the addresses in edge-addresses, with the CIDR, the
+// gateway and the DHCP pool.
+func checkEdgeAddresses(s NetworkRequest, own []netip.Addr, r Range) Problems {
 	var ps Problems
 	cidr := s.CIDR.String()
 	if s.Gateway.IsValid() && !s.CIDR.Contains(s.Gateway) {
@@ -150,7 +152,7 @@ func checkOwn(s NetworkRequest, own []netip.Addr, r Range) Problems {
 	return ps
 }
 
-// checkReservations refuses a reservation that could not be kept.
+// checkReservations returns a problem for each reservation that cannot be granted.
 func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
 	var ps Problems
 	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
@@ -172,7 +174,7 @@ func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
 	return ps
 }
 
-// size is how many addresses r has; at most 2^31-1 are counted. IPv4 only.
+// size is the number of addresses in r, at most 2^31-1. It is 0 unless r is IPv4.
 func (r Range) size() int {
 	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
 		return 0
@@ -182,7 +184,8 @@ func (r Range) size() int {
 	return int(min(n, math.MaxInt32))
 }
 
-// inside says whether a is a host address of p: neither network nor broadcast.
+// inside reports whether a is a host address of p. The network and broadcast
+// addresses are not.
 func inside(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && usable(p, 1).Compare(a) <= 0 && a.Compare(usable(p, -1)) <= 0
 }

@@ -1,5 +1,5 @@
-// This file reads stored plans, of this version of the format and of those before
-// it. It decides only what was meant where an older format had no word.
+// This file reads stored plans in the current and all earlier formats. For a field
+// that an earlier format lacks, it sets the value that the format implied.
 
 package network
 
@@ -15,22 +15,22 @@ type PlanVersion int
 // The formats, each read by ReadPlan.
 const (
 	// UnversionedPlan is every format before plans had a version. Fields were only
-	// added: relays; then services, endpoints, layer2 and the kinds of backends.
+	// added: relays; then services, endpoints, layer2 and backend kinds.
 	UnversionedPlan PlanVersion = 0
 	// CurrentPlanVersion added version and placement.
 	CurrentPlanVersion PlanVersion = 1
 )
 
-// A NewerPlanError is about a plan that a newer version of oooi wrote.
+// A NewerPlanError reports a plan that a newer version of oooi wrote.
 type NewerPlanError struct{ Version PlanVersion }
 
-// Error names both versions.
+// Error names the version of the plan and the latest one that is supported.
 func (e NewerPlanError) Error() string {
 	return fmt.Sprintf("the plan has version %d of the format, and this version of oooi reads up to %d", e.Version, CurrentPlanVersion)
 }
 
-// UnmarshalJSON reads a version. A newer one than CurrentPlanVersion is a
-// NewerPlanError: what its fields mean is not known.
+// UnmarshalJSON reads a version. It returns a NewerPlanError if the version is newer
+// than CurrentPlanVersion, since the meaning of its fields is unknown.
 func (v *PlanVersion) UnmarshalJSON(b []byte) error {
 	var n int
 	if err := json.Unmarshal(b, &n); err != nil {
@@ -46,8 +46,8 @@ func (v *PlanVersion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ReadPlan reads what Plan.JSON wrote, today or in an earlier format; anything else
-// is an error. It does not validate: the plan says what is in force.
+// ReadPlan reads the output of Plan.JSON, in the current or an earlier format. It
+// does not validate the plan. Any other content is an error.
 func ReadPlan(b []byte) (Plan, error) {
 	var p Plan
 	err := json.Unmarshal(b, &p)
@@ -63,8 +63,8 @@ func ReadPlan(b []byte) (Plan, error) {
 	return p, nil
 }
 
-// UnmarshalJSON reads a network. Before networks named their services, an edge ran
-// all of them.
+// UnmarshalJSON reads a network. A network of an earlier format without services
+// runs all of them.
 func (n *Network) UnmarshalJSON(b []byte) error {
 	type plain Network
 	if err := json.Unmarshal(b, (*plain)(n)); err != nil {

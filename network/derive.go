@@ -1,5 +1,5 @@
-// This file decides the plan of a hosted cluster: Derive is the one way to it. The
-// decisions of each step are in files of their own.
+// This file decides the plan of a hosted cluster. Derive is the only entry point. The
+// decisions of its steps are in other files.
 
 package network
 
@@ -8,35 +8,28 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 )
 
-// DefaultLeaseTime is the lease time where the user sets none.
-const DefaultLeaseTime = Duration(time.Hour)
-
-// Derive decides what is served to a hosted cluster: from what the user asks, what
-// is seen now, last (the plan in force; the zero Plan: none), and the other hosted
+// Derive decides what is served to a hosted cluster. It takes what the user requests, the
+// observed state, last (the plan in force; zero if there is none), and the other hosted
 // clusters on the same networks. The steps, in this order:
 //
-//  1. An endpoint that is not seen now keeps its last known good (lastgood.go).
+//  1. An endpoint that is missing now keeps its last known good state (lastgood.go).
 //  2. A network with VMs on it keeps its addresses (pinned.go).
-//  3. Each network that is asked for gets addresses (addresses.go), servers
-//     (services.go), listeners (listeners.go) and names (records.go); one whose CIDR
-//     overlaps that of an older network waits (overlap.go), and none may hide what
-//     edges or nodes must reach elsewhere (reserved.go).
-//  4. A network that has addresses of another hosted cluster gives way (sharing.go).
+//  3. Each requested network gets addresses (addresses.go), servers (services.go),
+//     listeners (listeners.go), records (records.go) and options (dhcp_options.go). It
+//     waits if its CIDR overlaps an older network (overlap.go). It must not hide a
+//     destination that edges or nodes use (reserved.go).
+//  4. A network whose addresses another hosted cluster has waits (sharing.go).
 //  5. A network of which a VM has an edge's address is refused (inuse.go).
-//  6. A network in force that can't be decided now, and is still wanted, stays as it
-//     is (lastgood.go).
-//  7. Where another hosted cluster is on a network too, only own VMs get an address
+//  6. A network in force that can't be decided now, and is still wanted, is retained
+//     unchanged (lastgood.go).
+//  7. On a network that another hosted cluster shares, only own VMs get an address
 //     (sharing.go).
 //  8. Each network's edges are placed on nodes (placement.go).
 //
-// It is total, and depends on nothing else: equal arguments, in whatever order they
-// list things, give equal decisions. With the plan that it returned as last, it
-// returns the same plan again. No argument is changed.
+// It is total and has no other inputs: equal arguments, in any order, give equal
+// decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	seen := input{Request: r, Facts: f}.withLastKnownGood(last)
 	in, pinned := seen.withPinned(last)
@@ -49,15 +42,15 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
 }
 
-// A Decision is a plan, and everything that keeps it from being what the user asks.
+// A Decision is a plan, and the problems why it differs from the request.
 type Decision struct {
 	// Problems in the order of the steps. Errors refuse the plan.
 	Problems Problems
 	draft    Plan
 }
 
-// Plan is the plan to apply. ok is false, and the plan empty, where a problem is an
-// Error: then the plan in force stays.
+// Plan returns the plan to apply. ok is false, and the plan empty, if a problem is an
+// Error; then the plan in force is kept.
 func (d Decision) Plan() (p Plan, ok bool) {
 	if d.Problems.Blocking() {
 		return Plan{}, false
@@ -65,11 +58,11 @@ func (d Decision) Plan() (p Plan, ok bool) {
 	return d.draft, true
 }
 
-// Draft is the plan as far as it could be decided. It is for people to read, and
-// may be invalid: only what Plan returns may be applied.
+// Draft returns the plan as far as it could be decided, for display. It may be invalid:
+// apply only the result of Plan.
 func (d Decision) Draft() Plan { return d.draft }
 
-// With is d with further problems.
+// With returns d with more problems.
 func (d Decision) With(further ...Problem) Decision {
 	d.Problems = slices.Concat(d.Problems, further)
 	return d
@@ -79,13 +72,13 @@ func (d Decision) With(further ...Problem) Decision {
 type input struct {
 	Request
 	Facts
-	// running are the networks in force that stay, as they are: no other network gets
-	// an address of theirs.
+	// running are the networks in force that are retained. No other network gets their
+	// addresses.
 	running []Network
 }
 
-// settled are the networks that in asks for, once those have moved that change their
-// CIDR: what such a network leaves is free at once, and not only in the next plan.
+// settled are the requested networks, after the networks that change their CIDR have
+// done so: their former CIDRs are free at once, not only in the next plan.
 func settled(in input) (Plan, Problems) {
 	plan, problems := requested(in)
 	for range in.running {
@@ -104,8 +97,8 @@ func settled(in input) (Plan, Problems) {
 	return plan, problems
 }
 
-// requested are the networks that in asks for. One that VMs do not boot from is left
-// out where it has an Error, and keeps nothing else from being served.
+// requested are the networks that in requests. A secondary network with an Error is left
+// out, and the others are served.
 func requested(in input) (Plan, Problems) {
 	var problems Problems
 	plan := Plan{Version: CurrentPlanVersion, Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
@@ -114,12 +107,12 @@ func requested(in input) (Plan, Problems) {
 			problems = append(problems, cidrMissing(s, in.Networks))
 			continue
 		}
-		if p, none := nobodyServes(s); none {
+		if p, none := noServices(s); none {
 			problems = append(problems, p)
 			continue
 		}
-		if other, met := in.met(s, plan.Networks); met {
-			problems = append(problems, overlapping(in, s, other))
+		if other, met := in.overlaps(s, plan.Networks); met {
+			problems = append(problems, overlapProblem(in, s, other))
 			continue
 		}
 		n, ps := newNetwork(in, s)
@@ -133,8 +126,8 @@ func requested(in input) (Plan, Problems) {
 	return plan, problems
 }
 
-// sortedRequests puts primary networks first, then orders by attachment, so
-// that the order in which NodePools were listed decides nothing.
+// sortedRequests orders primary networks first, then by attachment. The order in which
+// NodePools were listed has no effect.
 func sortedRequests(in []NetworkRequest) []NetworkRequest {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b NetworkRequest) int {
@@ -143,8 +136,9 @@ func sortedRequests(in []NetworkRequest) []NetworkRequest {
 	return out
 }
 
-// cidrMissing blocks where no machine could boot for want of a CIDR. Any other
-// segment without is left out and said, and what it gets later moves nothing.
+// cidrMissing returns the problem of a network without CIDR. It is an Error if VMs cannot
+// boot from any other network. The network is left out, and a CIDR that is set later
+// moves no address.
 func cidrMissing(s NetworkRequest, all []NetworkRequest) Problem {
 	args := Args{"where": s.CIDRField}
 	if s.CIDRUnused != "" {
@@ -160,7 +154,7 @@ func cidrMissing(s NetworkRequest, all []NetworkRequest) Problem {
 	return s.problem(CIDRNotSet, Args{"where": s.CIDRField}, s.CIDRKeys...)
 }
 
-// problem is one about s's network, which is named in its arguments.
+// problem returns a problem about s's network, which is named in its arguments.
 func (s NetworkRequest) problem(c Cause, args Args, keys ...string) Problem {
 	return s.Attachment.problem(c, args, keys...)
 }
@@ -184,8 +178,8 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		Primary:           s.Primary,
 		Services:          services(s),
 		CIDR:              s.CIDR.Masked(),
-		NextHopVIP:        addresses.nextHop,
-		ServiceVIP:        addresses.service,
+		NextHopVIP:        addresses.nextHopVIP,
+		ServiceVIP:        addresses.serviceVIP,
 		Edges:             addresses.edges,
 		ReservedAddresses: addresses.reserved,
 	}
@@ -198,96 +192,24 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
 		n.Listeners, n.Backends, ps = connections(n.ServiceVIP, in.Endpoints)
-		n.ReservedDestinations, n.ReservedNodes = keptFromOutside(n, in.Reserved)
+		n.ReservedDestinations, n.ReservedNodes = neverDialed(n, in.Reserved)
 		problems = append(problems, ps...)
 	}
 	if n.runs(ServiceDNS) {
 		n.DNS = names(n, s, in)
-		if p, ours := ourApps(n, in); ours && n.Primary {
+		if p, ours := appsAddressIsEdge(n, in); ours && n.Primary {
 			problems = append(problems, p)
 		}
 	}
 	problems = append(problems, conflicts(n, s, in)...)
-	n.DHCP = offers(n, s, addresses.dhcpRange, in.Cluster.Domain)
+	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain)
 	if p, small := rangeTooSmall(n, s); small {
 		problems = append(problems, p)
 	}
-	return n, append(problems, byOthers(n, endpoints)...)
+	return n, append(problems, servedByOthers(n, endpoints)...)
 }
 
-// offers is what DHCP tells the machines of n, and which addresses it gives them
-// where it is ours.
-func offers(n Network, s NetworkRequest, r Range, domain string) DHCP {
-	d := DHCP{MTU: cmp.Or(s.Settings.MTU, n.Attachment.MTU), NTPServers: s.Settings.NTPServers}
-	if n.runs(ServiceDHCP) {
-		d.gives(n, s, r)
-	}
-	if !n.Primary {
-		return d
-	}
-	d.Router = n.NextHopVIP
-	if s.Gateway.IsValid() {
-		d.Router = s.Gateway
-	}
-	d.Routes = routes(n, d.Router)
-	d.DNSServers = nameServers(n, s)
-	d.DomainName = domain
-	d.SearchDomains = s.Settings.SearchDomains
-	if len(d.SearchDomains) == 0 && domain != "" {
-		d.SearchDomains = []string{domain}
-	}
-	return d
-}
-
-// gives is what d gives out on n, from r.
-func (d *DHCP) gives(n Network, s NetworkRequest, r Range) {
-	d.Range = r
-	d.Exclude = sortedRanges(s.Settings.DHCPExclude)
-	d.Reservations = sortedReservations(s.Settings.Reservations)
-	d.LeaseTime = cmp.Or(s.Settings.LeaseTime, DefaultLeaseTime)
-	d.ServerID = n.ServiceVIP
-	d.Relays = s.Settings.DHCPRelays
-	d.IgnoreUnknownClients = s.Settings.IgnoreUnknownClients
-	for _, a := range slices.Concat([]netip.Addr{s.Gateway}, s.Settings.NTPServers, s.Settings.DHCPRelays) {
-		if a.IsValid() && r.Contains(a) {
-			d.Exclude = sortedRanges(append(d.Exclude, Range{First: a, Last: a}))
-		}
-	}
-	if !d.IgnoreUnknownClients {
-		d.ReservedForVMs = min(s.VMs, d.addresses())
-	}
-}
-
-// addresses is how many there are to give out.
-func (d DHCP) addresses() int {
-	n := 0
-	for _, r := range d.Range.without(d.Exclude) {
-		n += r.size()
-	}
-	return n
-}
-
-// rangeTooSmall says that there are fewer addresses than machines may want.
-func rangeTooSmall(n Network, s NetworkRequest) (Problem, bool) {
-	has := n.DHCP.addresses()
-	if !n.runs(ServiceDHCP) || has >= s.VMs {
-		return Problem{}, false
-	}
-	return s.problem(VMsExceedDHCPRange, Args{"count": strconv.Itoa(has), "nodePools": strings.Join(n.NodePools, ", "), "vms": strconv.Itoa(s.VMs)},
-		keyDHCPRange), true
-}
-
-// routes is option 121: the service address and every published address by way
-// of the next hop, whichever edge holds it, and the default route last, since
-// clients that know 121 ignore option 3 (RFC 3442).
-func routes(n Network, router netip.Addr) []Route {
-	out := []Route{{Destination: host(n.ServiceVIP), Via: n.NextHopVIP}}
-	for _, a := range n.PublishedAddresses {
-		out = append(out, Route{Destination: host(a), Via: n.NextHopVIP})
-	}
-	return append(out, Route{Destination: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: router})
-}
-
+// host is the prefix of the single address a.
 func host(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 func publishedAddresses(endpoints []Endpoint) []netip.Addr {
@@ -299,18 +221,4 @@ func publishedAddresses(endpoints []Endpoint) []netip.Addr {
 	}
 	slices.SortFunc(out, netip.Addr.Compare)
 	return slices.Compact(out)
-}
-
-func sortedRanges(in []Range) []Range {
-	out := slices.Clone(in)
-	slices.SortFunc(out, func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) })
-	return slices.Compact(out)
-}
-
-func sortedReservations(in []Reservation) []Reservation {
-	out := slices.Clone(in)
-	slices.SortFunc(out, func(a, b Reservation) int {
-		return cmp.Or(strings.Compare(a.MAC, b.MAC), a.Address.Compare(b.Address))
-	})
-	return out
 }

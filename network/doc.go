@@ -1,13 +1,13 @@
 // Package network decides what is served to one hosted cluster on its isolated
-// networks. Derive makes a Plan (what is served) and Problems (what keeps the plan
-// from being what the user asks) from a Request (what the user asks), Facts (what is
-// seen), the plan in force, and the other hosted clusters on the same networks.
+// networks. Derive takes a Request (what the user asks for), Facts (what is observed),
+// the plan in force, and the other hosted clusters on the same networks. It returns a
+// Plan (what is served) and Problems (why the plan differs from the request).
 //
 // It is pure: standard library only, no I/O, no clock, no Kubernetes. The laws
 // of Derive, each held by a test:
 //
-//   - total: any arguments give a Decision, never a panic
-//   - deterministic: equal arguments, in whatever order, give equal bytes
+//   - total: all arguments give a Decision, never a panic
+//   - deterministic: equal arguments in any order give equal bytes
 //   - stable: later additions move no address, and addresses in use never move
 //   - idempotent: with its own plan in force, it decides the same plan
 //   - valid: without an Error, Plan.Validate finds nothing
@@ -17,7 +17,7 @@
 // # Words
 //
 // A network is one isolated layer-2 network that VMs attach to, and what is served
-// on it. An edge is a pod of ours on a network. Every edge of a network holds the
+// on it. An edge is a pod of oooi on a network. Every edge of a network holds the
 // next-hop VIP (the address that VMs route through; nothing serves on it), the
 // service VIP (DNS and the published endpoints), every address that HyperShift
 // published as a bare IP, and one edge address of its own.

@@ -1,7 +1,6 @@
-// This file decides what happens where a machine has an address already that
-// would be ours: on a network that was there before us, what runs keeps what it
-// has. It never believes a machine about an address that is ours already, since a
-// guest may say what it likes.
+// This file decides what happens if a VM already has an address that an edge would
+// get: the VM keeps it. A VM that reports an address which an edge already holds is
+// ignored, since guests are not trusted.
 
 package network
 
@@ -10,20 +9,20 @@ import (
 	"slices"
 )
 
-// withoutInUse is p without the networks whose edges would hold what a machine has, but
-// for what they hold already by last, the plan in force. A network that machines
-// boot by stays in it, and its problem blocks.
+// withoutInUse is p without the networks of which a VM has an edge's address. Addresses
+// that edges already hold in last, the plan in force, are not compared. A primary
+// network stays in the plan with an Error.
 func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 	return p.checked(func(n Network) Problems {
 		var held []netip.Addr
 		for _, x := range last.Networks {
 			if x.Name == n.Name {
-				held = x.own()
+				held = x.heldAddresses()
 			}
 		}
 		var ps Problems
 		for _, h := range seen {
-			if h.Network != n.Name || !slices.Contains(n.own(), h.Address) || slices.Contains(held, h.Address) {
+			if h.Network != n.Name || !slices.Contains(n.heldAddresses(), h.Address) || slices.Contains(held, h.Address) {
 				continue
 			}
 			args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String()}
@@ -33,7 +32,8 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 	})
 }
 
-// own are the addresses of n that are ours on the segment, running edge or not.
-func (n Network) own() []netip.Addr {
-	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.ownOfEdges()...)
+// heldAddresses are the addresses that n's edges hold in its CIDR, the reserved ones
+// included.
+func (n Network) heldAddresses() []netip.Addr {
+	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.edgeAddresses()...)
 }

@@ -1,6 +1,5 @@
-// This file decides what of the last plan stays in force: a network that runs
-// is not taken from its machines because a later look at the cluster could not
-// make it out.
+// This file decides what is kept from the plan in force. A running network continues
+// to be served while the objects that it is derived from are missing or invalid.
 
 package network
 
@@ -10,9 +9,9 @@ import (
 	"strings"
 )
 
-// withLastKnownGood is in with the networks of last, the plan in force, that are
-// still wanted, and with what last has of the endpoints that wait: an address that
-// is missing for a moment changes nothing of what is served.
+// withLastKnownGood is in with the wanted networks of last, the plan in force, and with
+// last's endpoints in place of the waiting ones. An address that is missing for a
+// moment does not change what is served.
 func (in input) withLastKnownGood(last Plan) input {
 	out := in
 	out.running = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !slices.Contains(in.Wanted, n.Name) })
@@ -26,7 +25,7 @@ func (in input) withLastKnownGood(last Plan) input {
 	return out
 }
 
-// stale is ps, in which an endpoint that waits is a Warning where last has it: it is
+// stale is ps, in which a waiting endpoint is a Warning if last has it, since it is
 // still served.
 func (ps Problems) stale(last Plan) Problems {
 	out := slices.Clone(ps)
@@ -39,21 +38,20 @@ func (ps Problems) stale(last Plan) Problems {
 	return out
 }
 
-// subject of the problems about e.
+// subject is the subject of problems about e.
 func (e Endpoint) subject() Subject { return Subject{Kind: "Endpoint", Name: e.Name} }
 
-// waitsFor says whether the endpoint of this name, or the Service that begins its
-// name, waits.
+// waitsFor reports whether the endpoint of this name is waiting, by its name or by a
+// prefix of it.
 func (in input) waitsFor(name string) bool {
 	return slices.ContainsFunc(in.Waiting, func(w string) bool {
 		return w == name || strings.HasSuffix(w, "/") && strings.HasPrefix(name, w)
 	})
 }
 
-// retaining is p with the networks of last that p lacks and that are still wanted by
-// their Name, as they are. Two definitions of one network would have the same
-// addresses: the one in p waits until the one that runs has gone, which serves the
-// VMs of both.
+// retaining is p with the networks of last that p lacks and whose Names are wanted.
+// Two NADs of one network would have the same addresses. The one in p waits until the
+// running one is removed, which meanwhile serves the VMs of both.
 func (p Plan) retaining(last Plan, wanted []string) Plan {
 	var kept []Network
 	for _, n := range last.Networks {
@@ -73,8 +71,8 @@ func (p Plan) retaining(last Plan, wanted []string) Plan {
 	return out
 }
 
-// displaced are the networks of p that wait in kept, p.retaining's result, for
-// another definition of the same network.
+// displaced returns a problem for each network of p that is left out of kept, the
+// result of p.retaining, because another NAD of the same network runs.
 func (p Plan) displaced(kept Plan) Problems {
 	var ps Problems
 	for _, x := range p.Networks {
@@ -86,7 +84,7 @@ func (p Plan) displaced(kept Plan) Problems {
 	return ps
 }
 
-// byPrimary puts primary networks first, and others as they compare.
+// byPrimary orders primary networks first, else by otherwise.
 func byPrimary(a, b bool, otherwise int) int {
 	switch {
 	case a == b:

@@ -1,6 +1,5 @@
-// This file holds Lease, what is remembered of an address that was given, and
-// the two questions about time that everybody must answer alike. It never reads
-// a clock.
+// This file holds Lease, the stored state of an assigned address, and the rules of its
+// expiry. It never reads a clock.
 
 package network
 
@@ -12,29 +11,26 @@ import (
 	"time"
 )
 
-// A Lease is one address given to one MAC, as it is stored.
+// A Lease is one address assigned to one MAC, as stored.
 type Lease struct {
 	Address netip.Addr `json:"address"`
-	// MAC in lower case with colons. It alone says whose the lease is, since a
-	// client identifier changes between a node's initrd and its root. Empty: the
-	// address is nobody's until Expires, because a client found it in use
-	// (DHCPDECLINE).
+	// MAC in lower case with colons. It alone identifies the client, since the client
+	// identifier changes between a node's initrd and its root. Empty: a client found
+	// the address in use (DHCPDECLINE), and it is in quarantine until Expires.
 	MAC string `json:"mac"`
-	// VM is the name of the cluster's VM with this MAC. Empty: not one
-	// of the cluster's.
+	// VM is the name of the cluster's VM with this MAC. Empty: an unknown client.
 	VM string `json:"machine,omitempty"`
-	// Expires is never before what the client was told. It is written ahead, so
-	// that most renewals write nothing. Whole seconds.
+	// Expires is never before the end of the client's lease. It is written ahead, so
+	// most renewals write nothing. Whole seconds.
 	Expires time.Time `json:"expires"`
 }
 
-// Held says whether the address is the client's at now.
+// Held reports whether the client has the address at now.
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
-// Free says whether the address may be given to another client at now: a full
-// lease time after it expired, since a renewal may have been granted while it
-// could not be written; at once where its machine is gone, or where it was
-// nobody's.
+// Free reports whether the address may be assigned to another client at now. It may a
+// full lease time after Expires, since a renewal may have been granted but not
+// written. After Expires suffices if the VM is gone or the address was in quarantine.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	if gone || l.MAC == "" {
 		return !l.Held(now)
@@ -42,9 +38,8 @@ func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	return !now.Before(l.Expires.Add(leaseTime))
 }
 
-// Shortened is name where it has at most limit bytes, else its beginning and a
-// hash of all of it: the same for the same name, for labels (63) and object
-// names (253). The limit is at least 16.
+// Shortened returns name if it has at most limit bytes, else its beginning and a hash
+// of the whole name. The limit is at least 16: 63 for labels, 253 for object names.
 func Shortened(name string, limit int) string {
 	if len(name) <= limit {
 		return name

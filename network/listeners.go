@@ -1,17 +1,18 @@
-// This file decides which connections are accepted where, and which Service
-// each goes to.
+// This file decides the listeners of an edge, and the backend of each connection.
 //
-//	what is dialled                listener                by
-//	a host name, port P            service address : P     TLS server name, or any
-//	a bare IP, port P              that address : P        any
+//	dialed address                 listener                selected by
+//	a host name, port P            service VIP, port P     TLS server name, or any
+//	a bare IP, port P              that address, port P    any
 //
-// On one listener, known server names go to their own Services; everything else
-// goes to the one endpoint that takes any connection, or is closed. Clients of
-// the API server send no server name, or that of an in-cluster Service, so an
-// endpoint that takes any never looks at it, and where it shares port 443 nobody
-// else has those names. An exact name wins over a wildcard that contains it. Where two endpoints want one place, what HyperShift published
-// has it, then a Service's annotation, the ingress, a registry, and among equals
-// the first by name; the other is left out there, and said.
+// A connection with a known server name goes to that endpoint's backend. All others go
+// to the listener's default, the endpoint with MatchAny, or are closed. Clients of the
+// API server send no server name, or that of an in-cluster Service. So a default never
+// reads the server name, and on port 443 no other endpoint gets those names. An exact
+// name has precedence over a wildcard that matches it.
+//
+// Two endpoints can request the same listener or name. What HyperShift published has
+// precedence, then a Service's annotation, the ingress, a registry, then the first by
+// name. The other endpoint is left out with a problem.
 
 package network
 
@@ -24,9 +25,9 @@ import (
 	"strings"
 )
 
-// inClusterNames are what clients of the API server in the hosted cluster may send
-// as TLS server name: those that its certificate has for the Service kubernetes,
-// and, for OpenShift's older clients, openshift.
+// inClusterNames are TLS server names that API server clients in the hosted cluster
+// send: those in its certificate for the Service kubernetes, and openshift, which
+// older OpenShift clients use.
 func inClusterNames() []string {
 	var out []string
 	for _, service := range []string{"kubernetes", "openshift"} {
@@ -37,23 +38,23 @@ func inClusterNames() []string {
 	return out
 }
 
-// portDNS is where names are answered, by TCP too.
+// portDNS is the port of the DNS server, for UDP and TCP.
 const portDNS = 53
 
-// portHTTPS is where server names tell endpoints apart.
+// portHTTPS is the port on which endpoints are selected by server name.
 const portHTTPS = 443
 
-// connections are the listeners for endpoints, and the backends behind them.
+// connections returns the listeners for endpoints, and their backends.
 func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backend, Problems) {
 	var problems Problems
-	listeners := map[string]*filling{}
+	listeners := map[string]*builder{}
 	backends := map[string]Backend{}
-	for _, e := range anyFirst(sortedEndpoints(endpoints)) {
-		for _, at := range dialled(service, e) {
+	for _, e := range catchAllFirst(sortedEndpoints(endpoints)) {
+		for _, at := range listenAddresses(service, e) {
 			key := netip.AddrPortFrom(at, e.Port).String()
 			l := listeners[key]
 			if l == nil {
-				l = &filling{Listener: Listener{Address: at, Port: e.Port}, names: map[string]string{}}
+				l = &builder{Listener: Listener{Address: at, Port: e.Port}, names: map[string]string{}}
 				listeners[key] = l
 			}
 			p, bad := l.refused(e, BackendNameInUse, Args{"by": e.Backend.Name})
@@ -61,7 +62,7 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 				p, bad = l.assign(e)
 			}
 			if bad {
-				problems = append(problems, refusals(e, p)...)
+				problems = append(problems, notServed(e, p)...)
 				continue
 			}
 			backends[e.Backend.Name] = e.Backend
@@ -87,9 +88,9 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 	return ls, bs, problems
 }
 
-// anyFirst is in with what HyperShift published for any connection before all
-// else, so that nothing else has the names of its clients.
-func anyFirst(in []Endpoint) []Endpoint {
+// catchAllFirst puts HyperShift's MatchAny endpoints first, so that no other endpoint
+// gets the server names of their clients.
+func catchAllFirst(in []Endpoint) []Endpoint {
 	slices.SortStableFunc(in, func(a, b Endpoint) int {
 		first := func(e Endpoint) int {
 			if e.Origin == OriginHyperShift && e.Match == MatchAny {
@@ -102,22 +103,22 @@ func anyFirst(in []Endpoint) []Endpoint {
 	return in
 }
 
-// sameBackend says whether connections to either end at the same place, as far as
-// two of one name can differ there. A ClusterIP may be older in one.
+// sameBackend reports whether two backends of the same name have the same target. The
+// ClusterIP is not compared, since one of them may be older.
 func sameBackend(a, b Backend) bool {
 	return a.Kind == b.Kind && a.Service == b.Service && a.Host == b.Host && a.Port == b.Port
 }
 
-// refusals are why, which keeps e from being served, and what nodes miss by that.
-func refusals(e Endpoint, why Problem) Problems {
+// notServed is why e is not served, and for a registry also the effect on nodes.
+func notServed(e Endpoint, why Problem) Problems {
 	if e.Origin != OriginRegistry {
 		return Problems{why}
 	}
 	return Problems{why, NewProblem(RegistryNotServed, why.Subject, Args{"registry": e.Name}, why.Keys...)}
 }
 
-// dialled is every address that e is reached at.
-func dialled(service netip.Addr, e Endpoint) []netip.Addr {
+// listenAddresses are the addresses at which e is served.
+func listenAddresses(service netip.Addr, e Endpoint) []netip.Addr {
 	at := slices.Clone(e.Addresses)
 	if len(e.Hosts) > 0 {
 		at = append(at, service)
@@ -125,19 +126,18 @@ func dialled(service netip.Addr, e Endpoint) []netip.Addr {
 	return at
 }
 
-// A filling is a listener, and whose each name is there: that of an endpoint that
-// takes any connection too, though nobody looks at it.
-type filling struct {
+// A builder is a listener to which endpoints are added.
+type builder struct {
 	Listener
-	// names to backends.
+	// names maps each server name to its backend, the names of the default included.
 	names map[string]string
-	// unseen: HyperShift published the default at a port of its own, where nobody
-	// looks at server names.
-	unseen bool
+	// ignoresNames is true if HyperShift published the default on a port of its own,
+	// where server names are not read.
+	ignoresNames bool
 }
 
-// refused says that e is not served at l.
-func (l *filling) refused(e Endpoint, c Cause, args Args) (Problem, bool) {
+// refused returns the problem that e is not served at l.
+func (l *builder) refused(e Endpoint, c Cause, args Args) (Problem, bool) {
 	subject, keys := e.subject(), []string(nil)
 	all := Args{"at": l.Name()}
 	if e.Origin == OriginService {
@@ -148,27 +148,27 @@ func (l *filling) refused(e Endpoint, c Cause, args Args) (Problem, bool) {
 	return NewProblem(c, subject, all, keys...).warning(), true
 }
 
-// keyPublish is the annotation key by which a Service is published.
+// keyPublish is the annotation key that publishes a Service.
 const keyPublish = "publish"
 
-// assign gives e its part of l, or says who has it already.
-func (l *filling) assign(e Endpoint) (Problem, bool) {
-	taken := func(by string) (Problem, bool) { return l.refused(e, ListenerInUse, Args{"by": by}) }
+// assign adds e to l, or returns the problem that prevents it.
+func (l *builder) assign(e Endpoint) (Problem, bool) {
+	inUse := func(by string) (Problem, bool) { return l.refused(e, ListenerInUse, Args{"by": by}) }
 	if l.Port == portDNS {
 		return l.refused(e, PortReservedForDNS, nil)
 	}
 	names := lowered(e.Hosts)
 	if e.Match == MatchAny {
 		if l.Default != "" && l.Default != e.Backend.Name {
-			return taken(l.Default)
+			return inUse(l.Default)
 		}
 		l.Default = e.Backend.Name
 		if e.Origin == OriginHyperShift {
-			l.unseen = e.Port != portHTTPS
+			l.ignoresNames = e.Port != portHTTPS
 			names = append(names, inClusterNames()...)
 		}
 	} else {
-		if l.unseen && e.Origin != OriginHyperShift {
+		if l.ignoresNames && e.Origin != OriginHyperShift {
 			return l.refused(e, ListenerWithoutServerNames, Args{"by": l.Default})
 		}
 		if len(names) == 0 {
@@ -176,7 +176,7 @@ func (l *filling) assign(e Endpoint) (Problem, bool) {
 		}
 		for _, n := range names {
 			if by := l.names[n]; by != "" && by != e.Backend.Name {
-				return taken(by)
+				return inUse(by)
 			}
 		}
 		l.forward(names, e.Backend.Name)
@@ -188,7 +188,7 @@ func (l *filling) assign(e Endpoint) (Problem, bool) {
 }
 
 // forward sends connections with one of names to backend.
-func (l *filling) forward(names []string, backend string) {
+func (l *builder) forward(names []string, backend string) {
 	i := slices.IndexFunc(l.Forwards, func(f Forward) bool { return f.Backend == backend })
 	if i < 0 {
 		l.Forwards = append(l.Forwards, Forward{ServerNames: names, Backend: backend})
@@ -199,9 +199,9 @@ func (l *filling) forward(names []string, backend string) {
 	l.Forwards[i].ServerNames = slices.Compact(all)
 }
 
-// exceptFromWildcards keeps a wildcard from taking the names of the endpoint that
-// takes any connection.
-func (l *filling) exceptFromWildcards() {
+// exceptFromWildcards forwards the names of the default to it explicitly where a
+// wildcard would match them.
+func (l *builder) exceptFromWildcards() {
 	var except []string
 	for _, f := range l.Forwards {
 		for _, wildcard := range f.ServerNames {
@@ -219,9 +219,8 @@ func (l *filling) exceptFromWildcards() {
 	}
 }
 
-// sortedEndpoints orders by origin and name, so that who is first at a listener
-// does not hang on the order in which objects were listed, and nothing that a
-// user adds takes the place of what HyperShift published.
+// sortedEndpoints orders by origin and name, which is the order of precedence. The order
+// in which objects were listed has no effect.
 func sortedEndpoints(in []Endpoint) []Endpoint {
 	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
 	out := slices.Clone(in)

@@ -1,6 +1,6 @@
-// This file decides what happens where two networks of one cluster would have
-// the same addresses: two of its nodes could have one. Who runs keeps what it
-// has, and the newer one waits; an address is never moved for it.
+// This file decides what happens if the CIDRs of two networks of one cluster overlap,
+// so that two nodes could get the same address. The running network keeps its CIDR,
+// and the newer one waits. No address is moved.
 
 package network
 
@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// met is a network of another segment that has addresses of s: one that runs and
-// stays, or one that is planned already.
-func (in input) met(s NetworkRequest, planned []Network) (Network, bool) {
+// overlaps returns a network, running or already planned, whose CIDR overlaps that of s
+// and that is not the same layer-2 network.
+func (in input) overlaps(s NetworkRequest, planned []Network) (Network, bool) {
 	meets := func(n Network) bool {
 		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
 	}
@@ -24,16 +24,16 @@ func (in input) met(s NetworkRequest, planned []Network) (Network, bool) {
 	return Network{}, false
 }
 
-// runs says whether s is in force with the CIDR that it has.
+// runs reports whether s is in force with its requested CIDR.
 func (in input) runs(s NetworkRequest) bool {
 	return slices.ContainsFunc(in.running, func(n Network) bool {
 		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
 	})
 }
 
-// overlapping says that s waits because of other. It blocks unless machines boot
-// by another network that runs.
-func overlapping(in input, s NetworkRequest, other Network) Problem {
+// overlapProblem returns the problem that s waits for other. It is an Error unless VMs
+// boot from another network that runs.
+func overlapProblem(in input, s NetworkRequest, other Network) Problem {
 	boots := slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool {
 		return x.Primary && x.Attachment != s.Attachment && in.inForce(x)
 	})
@@ -53,7 +53,7 @@ func overlapping(in input, s NetworkRequest, other Network) Problem {
 	return p
 }
 
-// inForce says whether there is a network for s that runs, whatever its CIDR.
+// inForce reports whether the network of s runs, with any CIDR.
 func (in input) inForce(s NetworkRequest) bool {
 	return slices.ContainsFunc(in.running, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
 }

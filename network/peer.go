@@ -1,5 +1,5 @@
-// This file decides which problems follow from what edges see of each other where
-// they run. It never decides what an edge does.
+// This file decides the problems that follow from the reports of edges: an unreachable
+// peer, and addresses that another host has. It never decides what an edge does.
 
 package network
 
@@ -10,56 +10,57 @@ import (
 	"strconv"
 )
 
-// States of the peer in a Report, which the failover agent knows too.
+// States of the peer in a Report, as the failover agent names them.
 const (
-	// PeerServing: the peer says that it serves.
+	// PeerServing: the peer reports that it serves.
 	PeerServing = "serving"
-	// PeerUnreachable: nothing is heard of the peer.
+	// PeerUnreachable: no message from the peer arrives.
 	PeerUnreachable = "unreachable"
 )
 
-// EdgesPartitioned says that edge of n does not hear the other one, though both serve. It
-// never blocks: machines are served by whichever they are at.
+// EdgesPartitioned returns the problem that this edge of n receives nothing from its
+// peer, though both serve. It is never an Error, since each edge serves the VMs that
+// reach it.
 func (n Network) EdgesPartitioned(edge int) Problem {
 	return n.problem(PeerNotHeard, Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").of(n.edge(edge))
 }
 
-// edge is the subject of what is found about one of n's edges.
+// edge is the subject of problems about one of n's edges.
 func (n Network) edge(number int) Subject {
 	return Subject{Kind: "Edge", Namespace: n.Attachment.Namespace, Name: fmt.Sprintf("%s-%d", n.Attachment.Name, number)}
 }
 
-// mostControls are enough: a router, or another cluster's edge, has a few addresses,
-// and none of them spread over the CIDR.
-const mostControls = 3
+// maxControls is the number of control addresses. Other hosts have few addresses, and
+// those are not spread over the CIDR.
+const maxControls = 3
 
-// Controls are addresses all over n's CIDR that are not to be ours: who answers for
-// each of them answers for any, and says nothing of who has it. Fewer than two where
-// the CIDR has no room for them.
+// Controls are up to 3 addresses, spread over n's CIDR, that no edge will hold. A host
+// that answers for all of them uses proxy ARP, and its other answers show no conflict.
+// A small CIDR has fewer than two; then proxy ARP is not detected.
 func (n Network) Controls() []netip.Addr {
 	var out []netip.Addr
 	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
 		a := usable(n.CIDR, eighth<<max(0, 32-n.CIDR.Bits())/8)
-		if a.IsValid() && !slices.Contains(n.own(), a) && !slices.Contains(out, a) && len(out) < mostControls {
+		if a.IsValid() && !slices.Contains(n.heldAddresses(), a) && !slices.Contains(out, a) && len(out) < maxControls {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// ConflictingWith are those of ts that n asks for, in an order and each once. Who
-// answers for all Controls is passed over: a router with proxy ARP has none of them.
+// ConflictingWith returns those of ts that are addresses of n's edges, sorted, each once.
+// Answers of a host with proxy ARP are left out.
 func (n Network) ConflictingWith(ts []UsedAddress) []UsedAddress {
 	all := n.answersForAll(ts)
-	return slices.DeleteFunc(sortedTaken(ts), func(t UsedAddress) bool {
+	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {
 		return !slices.Contains(n.ProbedAddresses(), t.Address) || slices.Contains(all, t.MAC)
 	})
 }
 
-// answersForAll are the MACs, sorted, that answer for all Controls.
+// answersForAll are the MACs, sorted, that answer for all Controls (proxy ARP).
 func (n Network) answersForAll(ts []UsedAddress) []string {
 	controls, answers := n.Controls(), map[string]int{}
-	for _, t := range sortedTaken(ts) {
+	for _, t := range sortedInUse(ts) {
 		if slices.Contains(controls, t.Address) {
 			answers[t.MAC]++
 		}

@@ -1,6 +1,6 @@
-// This file decides that addresses in use never move: while machines are on a
-// network, it keeps what its plan in force says of addresses, whatever is said of
-// them since, and who says it is told. It never holds back anything else.
+// This file decides that addresses in use never change. While VMs are on a network, it
+// keeps the addresses of the plan in force, and a changed setting is a problem. All
+// other changes take effect.
 
 package network
 
@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// withPinned is in, with the addresses of last, the plan in force, for the networks
-// in use whose CIDR or own addresses would change. Each change is a problem, and
-// takes effect when no VM is on the network.
+// withPinned is in, with the addresses of last, the plan in force, for the networks in
+// use whose CIDR or edge addresses would change. Each change is a problem, and takes
+// effect when no VM is on the network.
 func (in input) withPinned(last Plan) (input, Problems) {
 	var problems Problems
 	out := in
 	out.Networks = slices.Clone(in.Networks)
 	for i, s := range out.Networks {
 		if s.CIDR.IsValid() && !s.CIDR.Contains(s.Gateway) && last.hasInUse(s.Gateway, in.InUse) {
-			// It was said for a network that says nothing of its CIDR any more.
+			// It is the gateway of a network whose CIDR is no longer set.
 			out.Networks[i].Gateway, s.Gateway = netip.Addr{}, netip.Addr{}
 		}
 		at := slices.IndexFunc(last.Networks, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
@@ -32,18 +32,19 @@ func (in input) withPinned(last Plan) (input, Problems) {
 		if s.CIDR.IsValid() && s.CIDR.Masked() == n.CIDR && slices.Equal(would.byRole(), held) || len(held) != 4 {
 			continue
 		}
-		problems = append(problems, n.stays(s, would, ps)...)
+		problems = append(problems, n.pinnedProblems(s, would, ps)...)
 		out.Networks[i] = n.pin(s, held)
 	}
 	return out, problems
 }
 
-// hasInUse says whether a lies in a network of p that is in use.
+// hasInUse reports whether a is in the CIDR of a network of p that is in use.
 func (p Plan) hasInUse(a netip.Addr, inUse []string) bool {
 	return slices.ContainsFunc(p.Networks, func(n Network) bool { return slices.Contains(inUse, n.Name) && n.CIDR.Contains(a) })
 }
 
-// pin is s with n's addresses, of which held are our own.
+// pin is s with n's addresses. held are those of n's edges, in the order of
+// edge-addresses.
 func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	s.CIDR = n.CIDR
 	s.Settings.EdgeAddresses = held
@@ -57,9 +58,9 @@ func (n Network) pin(s NetworkRequest, held []netip.Addr) NetworkRequest {
 	return s
 }
 
-// stays says that n keeps its addresses, and what s would make of them. Where that
-// would be refused, problems say why.
-func (n Network) stays(s NetworkRequest, would addresses, problems Problems) Problems {
+// pinnedProblems returns the problem that n keeps its addresses, though s requests
+// others. problems are those of the requested addresses.
+func (n Network) pinnedProblems(s NetworkRequest, would addresses, problems Problems) Problems {
 	addresses := inOrder(n.byRole())
 	args := Args{"cidr": n.CIDR.String(), "addresses": addresses, "where": s.CIDRField}
 	switch {
@@ -75,14 +76,14 @@ func (n Network) stays(s NetworkRequest, would addresses, problems Problems) Pro
 	return Problems{n.problem(PinnedAddressesChanged, Args{"addresses": addresses, "wanted": inOrder(would.byRole())}, keyEdgeAddresses)}
 }
 
-// byRole are n's own addresses as edge-addresses lists them: next hop, service
-// address, and those of the edges by number.
+// byRole are n's edge addresses in the order of edge-addresses: the next-hop VIP, the
+// service VIP, and those of the edges by number.
 func (n Network) byRole() []netip.Addr {
-	return addresses{nextHop: n.NextHopVIP, service: n.ServiceVIP, edges: n.Edges, reserved: n.ReservedAddresses}.byRole()
+	return addresses{nextHopVIP: n.NextHopVIP, serviceVIP: n.ServiceVIP, edges: n.Edges, reserved: n.ReservedAddresses}.byRole()
 }
 
 func (a addresses) byRole() []netip.Addr {
-	out := []netip.Addr{a.nextHop, a.service}
+	out := []netip.Addr{a.nextHopVIP, a.serviceVIP}
 	for _, e := range a.edges {
 		out = append(out, e.Address)
 	}

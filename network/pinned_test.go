@@ -151,7 +151,7 @@ func TestAddressesInUseNeverMove(t *testing.T) {
 	}
 }
 
-// changed says whether a network has other addresses in b.
+// changed reports whether a network has other addresses in b.
 func changed(a, b network.Plan) bool {
 	for _, x := range a.Networks {
 		for _, y := range b.Networks {

@@ -1,5 +1,5 @@
-// This file decides which nodes the edges of a network may run on. It knows
-// labels and taints only as words: package controllers makes pod fields of them.
+// This file decides the nodes on which the edges of a network may run, as labels and
+// tolerations. Package controllers makes pod fields of them.
 
 package network
 
@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// A PlacementRequest is what the objects of a hosted cluster say about nodes of
-// the management cluster.
+// A PlacementRequest holds the placement settings in the objects of a hosted cluster.
+// Nodes are those of the management cluster.
 type PlacementRequest struct {
-	// NodeSelector is the labels that the user set for edges. Nil: not set, and the
-	// selectors of NodePools count.
+	// NodeSelector is the labels that the user set for edges. Nil: not set; then the
+	// selectors of NodePools apply.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// NodePools holds the node selector of each KubeVirt NodePool by the name of the
 	// NodePool. An empty selector allows every node.
@@ -42,11 +42,11 @@ type Toleration struct {
 	Operator string `json:"operator,omitempty"`
 	Value    string `json:"value,omitempty"`
 	Effect   string `json:"effect,omitempty"`
-	// Seconds that a pod stays on a node that gets the taint. Nil: for ever.
+	// Seconds that a pod stays on a node that gets the taint. Nil: forever.
 	Seconds *int64 `json:"seconds,omitempty"`
 }
 
-// placed is p with each network placed by r.
+// placed is p with a Placement by r on each network.
 func (p Plan) placed(r PlacementRequest) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -56,9 +56,9 @@ func (p Plan) placed(r PlacementRequest) Plan {
 	return out
 }
 
-// nodeSelectors are the user's, or the different ones of pools, in the order of
-// their names: only nodes that VMs may run on need the network. One more NodePool
-// with the same selector changes nothing. One without a selector allows every node.
+// nodeSelectors are the user's, or else the distinct selectors of pools, ordered by
+// NodePool name. Only nodes on which VMs may run need the network. A NodePool without a
+// selector allows every node.
 func (r PlacementRequest) nodeSelectors(pools []string) []map[string]string {
 	if r.NodeSelector != nil {
 		return []map[string]string{r.NodeSelector}

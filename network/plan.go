@@ -1,4 +1,4 @@
-// This file holds Plan: what is served, as data. It decides nothing.
+// This file holds Plan: what is served, as data.
 
 package network
 
@@ -18,35 +18,35 @@ type Plan struct {
 	Version  PlanVersion `json:"version"`
 	Cluster  Cluster     `json:"cluster"`
 	Networks []Network   `json:"networks"`
-	// Endpoints that the networks' names and connections were made from: what a
-	// later look at the cluster can't make out is kept from here.
+	// Endpoints from which the names and listeners of the networks were made. They are
+	// the last known good state while one is missing.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
-// A Network is what is served on one segment.
+// A Network is what is served on one layer-2 network.
 type Network struct {
-	// Name is the segment's "<namespace>.<name>": unique in a plan, stable, and
-	// part of object names.
+	// Name is "<namespace>.<name>" of the NetworkAttachmentDefinition. It is unique in a
+	// plan, never changes, and is part of object names.
 	Name       string     `json:"name"`
 	Attachment Attachment `json:"attachment"`
 	NodePools  []string   `json:"nodePools,omitempty"`
 	Primary    bool       `json:"primary"`
-	// Services are the servers that each edge runs here, sorted.
+	// Services are the servers that each edge runs, sorted.
 	Services []Service    `json:"services"`
 	CIDR     netip.Prefix `json:"cidr"`
-	// NextHopVIP is the address machines route by, held by every edge. Nothing
-	// serves on it.
+	// NextHopVIP is the address that VMs route through. Every edge holds it, and no
+	// server listens on it.
 	NextHopVIP netip.Addr `json:"nextHop"`
-	// ServiceVIP is where DNS and the named endpoints answer, held by every
-	// edge. It is also the DHCP server identifier.
+	// ServiceVIP is the address of DNS and of the endpoints with host names. Every edge
+	// holds it. It is also the DHCP server identifier.
 	ServiceVIP netip.Addr `json:"serviceAddress"`
-	// Edges that run. Their addresses are for what edges say to each other.
+	// Edges that run. They use their own addresses to reach each other.
 	Edges []Edge `json:"edges"`
-	// ReservedAddresses are kept for an edge that does not run today, so that
-	// adding it moves nobody.
+	// ReservedAddresses are reserved for an edge that does not run now, so that adding it
+	// changes no address.
 	ReservedAddresses []netip.Addr `json:"reservedAddresses,omitempty"`
-	// PublishedAddresses are the bare IPs that HyperShift published; every edge
-	// holds each as a /32.
+	// PublishedAddresses are the bare IPs that HyperShift published. Every edge holds
+	// each of them as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
 	// Placement of the edges' pods.
 	Placement Placement  `json:"placement,omitzero"`
@@ -54,10 +54,9 @@ type Network struct {
 	DNS       DNS        `json:"dns"`
 	Listeners []Listener `json:"listeners,omitempty"`
 	Backends  []Backend  `json:"backends,omitempty"`
-	// ReservedDestinations are inside the management cluster, and never dialed for an
-	// external host; ReservedNodes are its nodes' addresses, of which the ports that
-	// nodes themselves listen at are not. Both sorted, and only where a backend is
-	// outside.
+	// ReservedDestinations are in the management cluster and never dialed for an external
+	// host. Of ReservedNodes, its nodes' addresses, only the nodes' own ports are not
+	// dialed. Both are sorted, and empty without an external backend.
 	ReservedDestinations []netip.Prefix `json:"elsewhere,omitempty"`
 	ReservedNodes        []netip.Prefix `json:"elsewhereNodes,omitempty"`
 }
@@ -72,30 +71,30 @@ const (
 	ServiceProxy Service = "proxy"
 )
 
-// An Edge is one pod of ours on a network.
+// An Edge is one pod of oooi on a network.
 type Edge struct {
 	// Number is 1 or 2.
 	Number  int        `json:"number"`
 	Address netip.Addr `json:"address"`
 }
 
-// DHCP is what machines are told (RFC 2131, RFC 2132). Where DHCP is not ours it
-// is what somebody else's server must tell them, and has no addresses to give.
+// DHCP holds the pool and the options of a network (RFC 2131, RFC 2132). If edges do not
+// run DHCP, it holds the options that another server must send, and no pool.
 type DHCP struct {
-	// Range that addresses are given from, first and last included.
+	// Range is the pool, first and last included. Zero if edges do not run DHCP.
 	Range Range `json:"range"`
-	// Exclude is never given out.
+	// Exclude are addresses in Range that are never assigned.
 	Exclude []Range `json:"exclude,omitempty"`
-	// Reservations are given to their MAC only, in or outside of Range.
+	// Reservations are assigned to their MAC only, in or outside Range.
 	Reservations []Reservation `json:"reservations,omitempty"`
 	LeaseTime    Duration      `json:"leaseTime"`
-	// ServerID is option 54, the service address: every edge is the same server
-	// to a client.
+	// ServerID is option 54, the service VIP: to a client, every edge is the same
+	// server.
 	ServerID netip.Addr `json:"serverID"`
 	// Router is option 3. Zero on a secondary network.
 	Router netip.Addr `json:"router,omitzero"`
-	// Routes are option 121 (RFC 3442), the default route included, since clients
-	// that know 121 ignore option 3. Empty on a secondary network.
+	// Routes are option 121 (RFC 3442). They include the default route, since clients
+	// that support 121 ignore option 3. Empty on a secondary network.
 	Routes []Route `json:"routes,omitempty"`
 	// DNSServers is option 6.
 	DNSServers []netip.Addr `json:"dnsServers,omitempty"`
@@ -106,17 +105,17 @@ type DHCP struct {
 	MTU int `json:"mtu,omitempty"`
 	// NTPServers is option 42.
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
-	// Relays whose packets are answered, by the address they put in giaddr. What
-	// others relay is dropped.
+	// Relays are the giaddr addresses of the relay agents that are answered. Packets of
+	// other relay agents are dropped.
 	Relays []netip.Addr `json:"relays,omitempty"`
-	// IgnoreUnknownClients answers only machines of the cluster.
+	// IgnoreUnknownClients: only VMs of the cluster are answered.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
-	// ReservedForVMs is how many addresses of Range clients that are not the
-	// cluster's machines never get: as many as its NodePools may ever need.
+	// ReservedForVMs is the number of addresses in Range that unknown clients never get:
+	// as many as the cluster's NodePools can need.
 	ReservedForVMs int `json:"keptForMachines,omitempty"`
 }
 
-// A Reservation gives one address to one MAC.
+// A Reservation assigns one address to one MAC.
 type Reservation struct {
 	// MAC in lower case with colons.
 	MAC     string     `json:"mac"`
@@ -129,13 +128,13 @@ type Route struct {
 	Via         netip.Addr   `json:"via"`
 }
 
-// A Range is a run of addresses, both ends included.
+// A Range is a sequence of addresses, first and last included.
 type Range struct {
 	First netip.Addr `json:"first"`
 	Last  netip.Addr `json:"last"`
 }
 
-// Contains says whether a is in r. An empty range contains nothing.
+// Contains reports whether a is in r. An empty range contains nothing.
 func (r Range) Contains(a netip.Addr) bool {
 	return r.First.IsValid() && r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0
 }
@@ -143,20 +142,20 @@ func (r Range) Contains(a netip.Addr) bool {
 // String is "first-last".
 func (r Range) String() string { return r.First.String() + "-" + r.Last.String() }
 
-// DNS is what is answered on the network.
+// DNS is the names that the DNS server answers on a network.
 type DNS struct {
 	Views []View `json:"views,omitempty"`
-	// Upstreams answer what no view knows.
+	// Upstreams answer names that are in no view.
 	Upstreams Upstreams `json:"upstreams"`
 }
 
-// A View is what one group of clients is told. A client in no view is refused.
+// A View is the records for one group of clients. A client in no view gets REFUSED.
 type View struct {
 	Name string `json:"name"`
 	// Clients whose source address is in one of these.
 	Clients []netip.Prefix `json:"clients"`
-	// Zones that nobody else answers for: what is not in Records does not exist
-	// (NXDOMAIN) instead of being asked upstream.
+	// Zones for which the server is authoritative: a name that is not in Records gets
+	// NXDOMAIN instead of being forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
 }
@@ -169,32 +168,32 @@ type Record struct {
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// UpstreamMode says who answers what the plan does not know.
+// UpstreamMode selects the servers for names that are not in the plan.
 type UpstreamMode string
 
 const (
-	// UpstreamNone refuses (REFUSED).
+	// UpstreamNone answers REFUSED.
 	UpstreamNone UpstreamMode = "none"
-	// UpstreamManagement asks the management cluster's resolver, except for names
-	// inside that cluster.
+	// UpstreamManagement forwards to the management cluster's resolver, except for names
+	// of that cluster's Services and pods.
 	UpstreamManagement UpstreamMode = "management"
-	// UpstreamServers asks Servers.
+	// UpstreamServers forwards to Servers.
 	UpstreamServers UpstreamMode = "servers"
 )
 
-// Upstreams answer what the plan does not know.
+// Upstreams are the servers for names that are not in the plan.
 type Upstreams struct {
 	Mode    UpstreamMode     `json:"mode"`
 	Servers []netip.AddrPort `json:"servers,omitempty"`
 }
 
-// A Listener is one address and TCP port that machines dial.
+// A Listener is one address and TCP port that VMs dial.
 type Listener struct {
 	Address netip.Addr `json:"address"`
 	Port    uint16     `json:"port"`
-	// Forwards by TLS server name. Empty: the TLS hello is not looked at.
+	// Forwards by TLS server name. Empty: the TLS ClientHello is not read.
 	Forwards []Forward `json:"forwards,omitempty"`
-	// Default is the backend of every other connection. Empty: it is closed.
+	// Default is the backend of every other connection. Empty: others are closed.
 	Default string `json:"default,omitempty"`
 }
 
@@ -208,45 +207,45 @@ type Forward struct {
 	Backend     string   `json:"backend"`
 }
 
-// BackendKind says what stands behind a backend, and by which way it is dialled.
+// BackendKind is the type of a backend's target, and how it is dialed.
 type BackendKind string
 
 const (
-	// BackendPods are the pods of a Service in the control plane namespace,
-	// dialled by the pod network.
+	// BackendPods are the pods of a Service in the control plane namespace, dialed
+	// through the pod network.
 	BackendPods BackendKind = ""
-	// BackendVMs are machines of the cluster, dialled on the network itself:
-	// those that the EndpointSlices of Service name, or, where it is empty, every
-	// machine with a lease, at Port.
+	// BackendVMs are VMs of the cluster, dialed on the network itself. They are those in
+	// the EndpointSlices of Service. If Service is empty, they are all VMs with a lease,
+	// at Port.
 	BackendVMs BackendKind = "machines"
-	// BackendExternal is Host, a DNS name that the management cluster's resolver
-	// knows, at Port, dialled by the pod network.
+	// BackendExternal is Host at Port, dialed through the pod network. The management
+	// cluster's resolver resolves Host.
 	BackendExternal BackendKind = "outside"
 )
 
-// A Backend is where connections end.
+// A Backend is the target of connections.
 type Backend struct {
 	Kind BackendKind `json:"kind,omitempty"`
 	// Name is unique in a network: "<service>:<port>", "machines:<port>" or
 	// "<host>:<port>".
 	Name    string `json:"name"`
 	Service string `json:"service,omitempty"`
-	// Host of what is outside, in lower case.
+	// Host is the DNS name of an external host, in lower case.
 	Host string `json:"host,omitempty"`
-	// Port is the Service's port, or the one to dial. PortName is the Service
-	// port's name, by which EndpointSlices give the pods' own port; empty where
-	// the Service's only port has none.
+	// Port is the port of the Service, or the port to dial. PortName is the name of the
+	// Service port, which selects the pods' port in EndpointSlices. Empty: the Service has
+	// one unnamed port.
 	Port     uint16 `json:"port"`
 	PortName string `json:"portName,omitempty"`
-	// ClusterIP is dialled while no EndpointSlice has been seen. Zero: headless
-	// or not known, or machines, which no ClusterIP leads to.
+	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
+	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
-	// HTTPProxy, "host:port", is asked to CONNECT to what is outside. Empty: it is
-	// dialled directly.
+	// HTTPProxy, "host:port", is sent a CONNECT request for an external host. Empty: the
+	// host is dialed directly.
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
-// A Duration is written as Go writes it ("1h0m0s").
+// A Duration has the text form of time.Duration ("1h0m0s").
 type Duration time.Duration
 
 // MarshalText writes d as time.Duration does.
@@ -262,7 +261,8 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// JSON is the plan as it is stored and mounted: indented, equal for equal plans.
+// JSON returns the plan as it is stored and mounted. It is indented, and equal for equal
+// plans.
 func (p Plan) JSON() []byte {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {

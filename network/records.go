@@ -1,6 +1,6 @@
-// This file decides which names are answered, and who answers the rest. Every
-// host name of an endpoint is the service address; whole domains that belong to
-// others are never shadowed, only the exact names in them.
+// This file decides the DNS records of a network, and the upstream servers. Each host
+// name of an endpoint resolves to the service VIP. Only these exact names are answered:
+// other names in their domains are still forwarded.
 
 package network
 
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// names is what DNS answers on n.
+// names returns the DNS views and upstreams of n.
 func names(n Network, s NetworkRequest, in input) DNS {
 	up := Upstreams{Mode: UpstreamNone}
 	if s.Gateway.IsValid() {
@@ -20,7 +20,7 @@ func names(n Network, s NetworkRequest, in input) DNS {
 		up = *s.Settings.Upstreams
 	}
 	own := s.Settings.Records
-	if _, ours := ourApps(n, in); !ours && in.Apps.Name != "" {
+	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []Record{in.Apps})
 	}
 	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceVIP, in.Endpoints, own)}
@@ -30,8 +30,8 @@ func names(n Network, s NetworkRequest, in input) DNS {
 	return DNS{Views: []View{v}, Upstreams: up}
 }
 
-// records has one record per name: a user's own record wins over a derived one,
-// since it is the more deliberate of the two.
+// records returns one record per name. A record that the user set has precedence over a
+// derived one.
 func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 	byName := map[string]Record{}
 	for _, e := range endpoints {
@@ -39,12 +39,12 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 			byName[h] = Record{Name: h, Addresses: []netip.Addr{service}}
 		}
 	}
-	said := map[string]Record{}
+	chosen := map[string]Record{}
 	for _, r := range own {
 		name := lowered([]string{r.Name})[0]
-		said[name] = Record{Name: name, Addresses: append(said[name].Addresses, r.Addresses...)}
+		chosen[name] = Record{Name: name, Addresses: append(chosen[name].Addresses, r.Addresses...)}
 	}
-	for name, r := range said {
+	for name, r := range chosen {
 		slices.SortFunc(r.Addresses, netip.Addr.Compare)
 		r.Addresses = slices.Compact(r.Addresses)
 		byName[name] = r
@@ -57,11 +57,11 @@ func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
 	return out
 }
 
-// ourApps says that the address that the user gave the ingress is one of ours,
+// appsAddressIsEdge says that the address that the user gave the ingress is one of ours,
 // where nothing answers for it: the record is left out.
-func ourApps(n Network, in input) (Problem, bool) {
+func appsAddressIsEdge(n Network, in input) (Problem, bool) {
 	for _, a := range in.Apps.Addresses {
-		if n.runs(ServiceDNS) && slices.Contains(slices.Concat(n.own(), n.PublishedAddresses), a) {
+		if n.runs(ServiceDNS) && slices.Contains(slices.Concat(n.heldAddresses(), n.PublishedAddresses), a) {
 			return n.problem(AppsAddressIsEdge, Args{"name": in.Apps.Name, "address": a.String()}, keyAppsAddress), true
 		}
 	}

@@ -1,4 +1,4 @@
-// This file holds Report: what an edge tells the operator, and which problems
+// This file holds Report, which an edge writes for the operator, and the problems that
 // follow from it. It never decides what an edge does.
 
 package network
@@ -15,30 +15,29 @@ import (
 	"unicode"
 )
 
-// A Report is what one edge sees where it runs.
+// A Report is the state that one edge observes on its node.
 type Report struct {
-	// Edge is its number. 0: the address conflict detection, before there is an edge.
+	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
-	// Peer is the state in which it sees the other edge, as the failover agent names it.
-	// Empty: unknown.
+	// Peer is the state of the other edge, as the failover agent names it. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
-	// FailoverDegraded says why a failover announcement has no effect. Empty: announcements
-	// work.
+	// FailoverDegraded is the reason why failover announcements have no effect. Empty: they
+	// take effect.
 	FailoverDegraded string `json:"failoverDegraded,omitempty"`
-	// AddressesInUse are the answers to address conflict detection: another host on the
-	// network has these addresses.
+	// AddressesInUse are addresses that another host on the network has, as found by
+	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 }
 
-// formerReport holds the fields and words of reports before version 1 of the plan. An
-// edge that was not replaced yet writes them.
+// formerReport holds the fields of reports before version 1 of the plan. An edge of an
+// earlier version writes them.
 type formerReport struct {
 	Sibling      string        `json:"sibling"`
 	SlowTakeover string        `json:"slowTakeover"`
 	Taken        []UsedAddress `json:"taken"`
 }
 
-// former says what a state of the peer is called now.
+// former returns the current name of a peer state in a formerReport.
 func former(state string) string {
 	switch state {
 	case "lost":
@@ -49,75 +48,74 @@ func former(state string) string {
 	return state
 }
 
-// A UsedAddress is an address that somebody else on the network answers for.
+// A UsedAddress is an address for which another host on the network answers.
 type UsedAddress struct {
 	Address netip.Addr `json:"address"`
 	// MAC in lower case with colons.
 	MAC string `json:"mac"`
 }
 
-// The most that a report may hold: it stands in an annotation and is shown in a
-// condition, and machines have a word in what an edge sees.
+// The limits of a report. It is stored in an annotation and shown in a condition, and
+// VMs influence its content.
 const (
-	longestReport = 8 << 10
-	mostTaken     = 16
-	longestWords  = 400
+	maxReportBytes = 8 << 10
+	maxInUse       = 16
+	maxTextRunes   = 400
 )
 
-// JSON is the report as it is stored: equal for reports that say the same.
+// JSON returns the report as it is stored. It is equal for equal reports.
 func (r Report) JSON() []byte {
-	b, err := json.Marshal(r.plain())
+	b, err := json.Marshal(r.normalized())
 	if err != nil {
 		panic("network: a report is always JSON: " + err.Error())
 	}
 	return b
 }
 
-// ReadReport reads what Report.JSON wrote; fields that it does not know are ignored,
-// and those of reports before version 1 of the plan are understood. What no edge could
-// have seen is an error.
+// ReadReport reads the output of Report.JSON, also of earlier versions. It ignores
+// unknown fields. A value that no edge could report is an error.
 func ReadReport(b []byte) (Report, error) {
-	if len(b) > longestReport {
-		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", longestReport)
+	if len(b) > maxReportBytes {
+		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", maxReportBytes)
 	}
 	var r Report
-	var was formerReport
-	if err := errors.Join(json.Unmarshal(b, &r), json.Unmarshal(b, &was)); err != nil {
+	var old formerReport
+	if err := errors.Join(json.Unmarshal(b, &r), json.Unmarshal(b, &old)); err != nil {
 		return Report{}, fmt.Errorf("not a report: %w", err)
 	}
-	r.Peer = cmp.Or(r.Peer, former(was.Sibling))
-	r.FailoverDegraded = cmp.Or(r.FailoverDegraded, was.SlowTakeover)
-	r.AddressesInUse = slices.Concat(r.AddressesInUse, was.Taken)
+	r.Peer = cmp.Or(r.Peer, former(old.Sibling))
+	r.FailoverDegraded = cmp.Or(r.FailoverDegraded, old.SlowTakeover)
+	r.AddressesInUse = slices.Concat(r.AddressesInUse, old.Taken)
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
 	for _, t := range r.AddressesInUse {
 		if !t.Address.Is4() || !isMAC(t.MAC) {
-			return Report{}, errors.New("not a report: an address is taken that is no IPv4 address, or by whom is no MAC")
+			return Report{}, errors.New("not a report: addressesInUse has an invalid IPv4 address or MAC")
 		}
 	}
-	return r.plain(), nil
+	return r.normalized(), nil
 }
 
-// plain is r in an order and in words that a reader can use.
-func (r Report) plain() Report {
-	r.Peer, r.FailoverDegraded = plainWords(r.Peer), plainWords(r.FailoverDegraded)
-	r.AddressesInUse = sortedTaken(r.AddressesInUse)
+// normalized is r with sorted addresses and texts of one line.
+func (r Report) normalized() Report {
+	r.Peer, r.FailoverDegraded = oneLine(r.Peer), oneLine(r.FailoverDegraded)
+	r.AddressesInUse = sortedInUse(r.AddressesInUse)
 	return r
 }
 
-// sortedTaken is ts in order, each once, and no more than a reader can use.
-func sortedTaken(ts []UsedAddress) []UsedAddress {
+// sortedInUse is ts sorted, each once, at most maxInUse.
+func sortedInUse(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
 	slices.SortFunc(out, func(a, b UsedAddress) int {
 		return cmp.Or(a.Address.Compare(b.Address), strings.Compare(a.MAC, b.MAC))
 	})
 	out = slices.Compact(out)
-	return out[:min(len(out), mostTaken)]
+	return out[:min(len(out), maxInUse)]
 }
 
-// plainWords is s in one line of a length that a condition bears.
-func plainWords(s string) string {
+// oneLine is s on one line, cut after maxTextRunes.
+func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -125,13 +123,13 @@ func plainWords(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, "?"))
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > longestWords {
-		return string(r[:longestWords]) + "..."
+	if r := []rune(s); len(r) > maxTextRunes {
+		return string(r[:maxTextRunes]) + "..."
 	}
 	return s
 }
 
-// isMAC says whether s is a MAC of six bytes in lower case with colons.
+// isMAC reports whether s is a MAC of six bytes in lower case with colons.
 func isMAC(s string) bool {
 	if len(s) != len("02:00:00:00:00:01") {
 		return false
@@ -145,10 +143,10 @@ func isMAC(s string) bool {
 	return true
 }
 
-// InUseByOthers says which addresses of n somebody else on the network has. A network
-// that machines boot by is not served until that is mended; of any other it is
-// said. Addresses that are not, or no longer, asked for are passed over, and of who
-// answers for every address it is only said that he does.
+// InUseByOthers returns a problem for each address of n that another host has, and for
+// each host that uses proxy ARP. On a primary network, an address in use is an Error: the
+// network is not served until it is resolved. Addresses that n no longer needs are
+// ignored.
 func (n Network) InUseByOthers(ts []UsedAddress) Problems {
 	var ps Problems
 	for _, t := range n.ConflictingWith(ts) {
@@ -164,7 +162,7 @@ func (n Network) InUseByOthers(ts []UsedAddress) Problems {
 	return ps
 }
 
-// roleOf is what n has an address for that is asked for.
+// roleOf is the role of an address of n's edges, for messages.
 func (n Network) roleOf(a netip.Addr) string {
 	if i := slices.Index(n.byRole(), a); i >= 0 && i < len(roles()) {
 		return roles()[i]
@@ -172,9 +170,9 @@ func (n Network) roleOf(a netip.Addr) string {
 	return "edge address"
 }
 
-// Slow says that the loss of an edge of n is noticed late, and why. It never
-// blocks: all is served, and only a take-over takes longer.
-func (n Network) Slow(edge int, why string) Problem {
-	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String(), "finding": strings.TrimSuffix(plainWords(why), ".")}
+// FailoverDegraded returns the problem that VMs use this edge of n only some time after
+// a failover, and why. It is never an Error, since everything is served.
+func (n Network) FailoverDegraded(edge int, why string) Problem {
+	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String(), "finding": strings.TrimSuffix(oneLine(why), ".")}
 	return n.problem(FailoverAnnouncementIgnored, args).of(n.edge(edge))
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func taken(address, mac string) network.UsedAddress {
+func inUse(address, mac string) network.UsedAddress {
 	return network.UsedAddress{Address: netip.MustParseAddr(address), MAC: mac}
 }
 
 // TestReportsThatSayTheSameAreEqual: a report is written only when it changes.
 func TestReportsThatSayTheSameAreEqual(t *testing.T) {
 	g := NewWithT(t)
-	a, b := taken("192.168.100.2", "02:00:00:00:00:01"), taken("192.168.100.3", "02:00:00:00:00:02")
+	a, b := inUse("192.168.100.2", "02:00:00:00:00:01"), inUse("192.168.100.3", "02:00:00:00:00:02")
 	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{b, a, b}}
 	other := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{a, b}}
 	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
@@ -118,23 +118,23 @@ func TestInUseByOthers(t *testing.T) {
 	} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)
-			ps := n.InUseByOthers([]network.UsedAddress{taken(address, mac)})
+			ps := n.InUseByOthers([]network.UsedAddress{inUse(address, mac)})
 			g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Keys", ContainElement("edge-addresses")), HaveField("Blocks()", true))))
 			g.Expect(message(ps[0])).To(And(ContainSubstring(says), ContainSubstring("Free the address, or set annotation edge-addresses to")))
 		})
 	}
 	t.Run("in an order, each once", func(t *testing.T) {
 		g := NewWithT(t)
-		ps := n.InUseByOthers([]network.UsedAddress{taken("192.168.100.3", mac), taken("192.168.100.2", mac), taken("192.168.100.3", mac)})
+		ps := n.InUseByOthers([]network.UsedAddress{inUse("192.168.100.3", mac), inUse("192.168.100.2", mac), inUse("192.168.100.3", mac)})
 		g.Expect(ps).To(HaveExactElements(WithTransform(message, HavePrefix("The next-hop VIP")), WithTransform(message, HavePrefix("The service VIP"))))
 	})
 	t.Run("what is not asked for, or not any more", func(t *testing.T) {
-		NewWithT(t).Expect(n.InUseByOthers([]network.UsedAddress{taken("192.168.100.66", mac), taken("192.168.100.5", mac), {}})).To(BeEmpty())
+		NewWithT(t).Expect(n.InUseByOthers([]network.UsedAddress{inUse("192.168.100.66", mac), inUse("192.168.100.5", mac), {}})).To(BeEmpty())
 	})
 	t.Run("a further network keeps nothing else waiting", func(t *testing.T) {
 		g, further := NewWithT(t), n
 		further.Primary = false
-		ps := further.InUseByOthers([]network.UsedAddress{taken("192.168.100.3", mac)})
+		ps := further.InUseByOthers([]network.UsedAddress{inUse("192.168.100.3", mac)})
 		g.Expect(ps).To(HaveLen(1))
 		g.Expect(ps.Blocking()).To(BeFalse())
 	})
@@ -143,7 +143,7 @@ func TestInUseByOthers(t *testing.T) {
 // TestSlow: it is said with what to do, and stops nothing.
 func TestSlow(t *testing.T) {
 	g := NewWithT(t)
-	p := tenant(2, 10, 99).Networks[0].Slow(2, "set net.ipv4.conf.all.arp_announce=0.\n")
+	p := tenant(2, 10, 99).Networks[0].FailoverDegraded(2, "set net.ipv4.conf.all.arp_announce=0.\n")
 	g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
 	g.Expect(p.Severity).To(Equal(network.SeverityWarning))
 	g.Expect(p.Subject.String()).To(Equal("Edge clusters/vlan100-2"))

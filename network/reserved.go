@@ -1,8 +1,8 @@
-// This file decides whether a network, or an address published on it, lies where
-// something else is: an edge sends to its own interface whatever lies in the
-// network's CIDR, and to itself what it holds, and would be cut off from what it
-// must reach by the pod network; and a machine looks for the hosted cluster's own
-// addresses inside the cluster. It never moves an address.
+// This file decides whether a network's CIDR, or an address published on it, conflicts
+// with a reserved destination. An edge sends packets for the CIDR to its interface on the
+// network, and packets for an address that it holds to itself. Destinations in the pod
+// network with the same addresses are then unreachable. Nodes use the hosted cluster's
+// pod and Service addresses inside that cluster. No address is moved.
 
 package network
 
@@ -12,15 +12,15 @@ import (
 	"slices"
 )
 
-// keyPublishing is the field that says where HyperShift publishes.
+// keyPublishing is the field that sets the addresses which HyperShift publishes.
 const keyPublishing = "spec.services"
 
-// published is a problem of an address of HyperShift's, which is other's.
+// published is the problem that an address which HyperShift published is also other's.
 func published(c Cause, address netip.Addr, other string) Problem {
 	return NewProblem(c, Subject{}, Args{"address": address.String(), "other": other}, keyPublishing)
 }
 
-// conflicts are those of n, which is for s, with everything beyond its segment.
+// conflicts are the problems of n, the network of s, with addresses outside of it.
 func conflicts(n Network, s NetworkRequest, in input) Problems {
 	held := n.PublishedAddresses
 	if n.Primary {
@@ -29,13 +29,12 @@ func conflicts(n Network, s NetworkRequest, in input) Problems {
 		held = slices.Compact(held)
 	}
 	ps := checkPublished(n, held)
-	ps = append(ps, checkElsewhere(n, s, held, in.Reserved)...)
+	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
 	return append(ps, checkGuest(n, s, held, in.Guest)...)
 }
 
-// checkPublished refuses a published address that lies in the segment's own
-// CIDR: machines would look for it beside themselves, and the edge could no
-// longer tell the two apart.
+// checkPublished returns a problem for each published address in n's CIDR. VMs would
+// expect a host of the network there.
 func checkPublished(n Network, held []netip.Addr) Problems {
 	var ps Problems
 	for _, a := range held {
@@ -46,16 +45,16 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 	return ps
 }
 
-// checkElsewhere holds n's CIDR, and the published addresses that its edges hold,
-// against what they reach by the pod network. A management node's own address may
-// be published (by node port).
-func checkElsewhere(n Network, s NetworkRequest, held []netip.Addr, elsewhere []ReservedDestination) Problems {
+// checkReserved compares n's CIDR and the published addresses that its edges hold with
+// the destinations that edges reach through the pod network. The address of a
+// management node may be published (node port).
+func checkReserved(n Network, s NetworkRequest, held []netip.Addr, reserved []ReservedDestination) Problems {
 	var ps Problems
-	if what, bad := overlaps(n.CIDR, elsewhere); bad {
+	if what, bad := overlaps(n.CIDR, reserved); bad {
 		ps = append(ps, n.problem(CIDROverlapsManagement, Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
 	}
 	for _, a := range held {
-		for _, p := range elsewhere {
+		for _, p := range reserved {
 			if p.Node || !p.Prefix.Contains(a) {
 				continue
 			}
@@ -66,7 +65,7 @@ func checkElsewhere(n Network, s NetworkRequest, held []netip.Addr, elsewhere []
 	return ps
 }
 
-// checkGuest holds the same against what the hosted cluster has inside itself.
+// checkGuest compares the same with destinations inside the hosted cluster.
 func checkGuest(n Network, s NetworkRequest, held []netip.Addr, guest []ReservedDestination) Problems {
 	var ps Problems
 	if what, bad := overlaps(n.CIDR, guest); bad {
@@ -80,7 +79,7 @@ func checkGuest(n Network, s NetworkRequest, held []netip.Addr, guest []Reserved
 	return ps
 }
 
-// overlaps says in words what of places p overlaps.
+// overlaps names the destinations that p overlaps, for messages. ok is false if none.
 func overlaps(p netip.Prefix, places []ReservedDestination) (string, bool) {
 	var met []ReservedDestination
 	for _, x := range places {
@@ -98,7 +97,7 @@ func overlaps(p netip.Prefix, places []ReservedDestination) (string, bool) {
 	return what, true
 }
 
-// place is p as a reader knows it: one address without its length.
+// place is p in text form. A single address has no prefix length.
 func place(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -106,12 +105,12 @@ func place(p netip.Prefix) string {
 	return p.String()
 }
 
-// keptFromOutside are the places that n's edges never dial for a host outside.
-func keptFromOutside(n Network, elsewhere []ReservedDestination) (places, nodes []netip.Prefix) {
+// neverDialed are the destinations that n's edges never dial for an external host.
+func neverDialed(n Network, reserved []ReservedDestination) (places, nodes []netip.Prefix) {
 	if !slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendExternal }) {
 		return nil, nil
 	}
-	for _, p := range elsewhere {
+	for _, p := range reserved {
 		if p.Node {
 			nodes = append(nodes, p.Prefix)
 		} else {
@@ -124,11 +123,10 @@ func keptFromOutside(n Network, elsewhere []ReservedDestination) (places, nodes 
 	return slices.Compact(places), slices.Compact(nodes)
 }
 
-// NodesOwn says whether a node of the management cluster itself listens at port:
-// etcd, the API server, machine configuration, and what OpenShift reserves for
-// hosts (openshift/enhancements, dev-guide/host-port-registry.md), the kubelet and
-// other components, and SSH. At a node's other ports there may be that cluster's
-// ingress.
+// NodesOwn reports whether a node of the management cluster may listen on port: SSH, etcd,
+// the API server, the machine config server, the kubelet, and the ports that OpenShift
+// reserves for hosts (openshift/enhancements, dev-guide/host-port-registry.md). Other
+// ports of a node may be that cluster's ingress.
 func NodesOwn(port uint16) bool {
 	return port == 22 || port == 2379 || port == 2380 || port == 6080 || port == 6443 || port == 22623 || port == 22624 ||
 		9000 <= port && port <= 9999 || 10010 <= port && port <= 10399 || 17697 == port

@@ -1,5 +1,5 @@
-// This file decides which servers an edge runs, and says what others must do
-// where the user leaves some of them out.
+// This file decides the servers that an edge runs. If the user disables some of them,
+// problems name what other servers must provide.
 
 package network
 
@@ -12,8 +12,8 @@ import (
 // keyServices is the annotation key that problems of this file name.
 const keyServices = "services"
 
-// services are the servers that an edge on s runs: all, or those that the user
-// named; DHCP alone where machines get an address only.
+// services are the servers that an edge on s runs: all, or those that the user set. On a
+// secondary network, it is DHCP at most.
 func services(s NetworkRequest) []Service {
 	all := []Service{ServiceDHCP, ServiceDNS, ServiceProxy}
 	if !s.Primary {
@@ -26,8 +26,8 @@ func services(s NetworkRequest) []Service {
 
 func (n Network) runs(s Service) bool { return slices.Contains(n.Services, s) }
 
-// nobodyServes says that the user left nothing for an edge to do on s.
-func nobodyServes(s NetworkRequest) (Problem, bool) {
+// noServices returns the problem that the user disabled all services of s.
+func noServices(s NetworkRequest) (Problem, bool) {
 	if len(services(s)) > 0 {
 		return Problem{}, false
 	}
@@ -37,9 +37,8 @@ func nobodyServes(s NetworkRequest) (Problem, bool) {
 	return s.problem(SecondaryWithoutDHCP, nil, keyServices), true
 }
 
-// nameServers is option 6: ours where we answer, else the servers that the user
-// named as upstreams, as far as they are on the port that clients ask and are not an
-// address of an edge: no DNS server runs there.
+// nameServers is option 6: the service VIP if edges run DNS, else the user's upstreams on
+// port 53. An address of an edge is left out, since no DNS server runs there.
 func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	if n.runs(ServiceDNS) {
 		return []netip.Addr{n.ServiceVIP}
@@ -47,7 +46,7 @@ func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	var out []netip.Addr
 	if u := s.Settings.Upstreams; u != nil {
 		for _, server := range u.Servers {
-			if server.Port() == portDNS && !slices.Contains(n.own(), server.Addr()) {
+			if server.Port() == portDNS && !slices.Contains(n.heldAddresses(), server.Addr()) {
 				out = append(out, server.Addr())
 			}
 		}
@@ -55,16 +54,16 @@ func nameServers(n Network, s NetworkRequest) []netip.Addr {
 	return out
 }
 
-// byOthers says what those must do who serve what the user left out on n.
-// endpoints are all that machines must reach.
-func byOthers(n Network, endpoints []Endpoint) Problems {
+// servedByOthers returns a problem for each disabled service of n, which names what other
+// servers must provide. endpoints are all that VMs connect to.
+func servedByOthers(n Network, endpoints []Endpoint) Problems {
 	var ps Problems
 	note := func(c Cause, args Args) { ps = append(ps, n.problem(c, args, keyServices)) }
 	if !n.Primary {
 		return nil
 	}
 	if !n.runs(ServiceDHCP) {
-		note(DHCPByOthers, Args{"addresses": list(n.own()), "options": n.optionsInWords()})
+		note(DHCPByOthers, Args{"addresses": list(n.heldAddresses()), "options": n.optionsInWords()})
 	}
 	if !n.runs(ServiceDNS) && len(hosts(endpoints)) > 0 {
 		args := Args{"names": strings.Join(hosts(endpoints), ", ")}
@@ -81,7 +80,7 @@ func byOthers(n Network, endpoints []Endpoint) Problems {
 	return ps
 }
 
-// optionsInWords are the DHCP options that a server of the user's must send.
+// optionsInWords are the DHCP options that another DHCP server must send.
 func (n Network) optionsInWords() string {
 	var routes []string
 	for _, r := range n.DHCP.Routes {

@@ -1,7 +1,7 @@
-// This file decides how two hosted clusters live on one segment: each answers
-// only its own machines, and neither has an address that the other has. Who is
-// served keeps what it has; where neither is, the older goes first. It never
-// moves an address: who must give way is told which keys to set.
+// This file decides how two hosted clusters share one network. Each answers only its own
+// VMs, and they have no addresses in common. A cluster that is served keeps its
+// addresses; if neither is, the older one has precedence. No address is moved: the other
+// cluster gets a problem that names the keys to set.
 
 package network
 
@@ -18,38 +18,37 @@ type OtherCluster struct {
 	Name string `json:"name"`
 	// Older than this cluster.
 	Older bool `json:"older"`
-	// On are the networks that its NodePools name.
+	// On are the networks of its NodePools.
 	On []Attachment `json:"on"`
-	// Wants is what it asks for, empty where that is refused or it has opted out.
+	// Wants is the plan for its request. Empty: refused, or the cluster opted out.
 	Wants Plan `json:"wants"`
-	// Serves is the plan in force there, empty where nothing of ours runs.
+	// Serves is its plan in force. Empty: no edges run.
 	Serves Plan `json:"serves"`
 }
 
-// SameNetwork says whether machines attached by a and by b meet.
+// SameNetwork reports whether a and b are the same layer-2 network.
 func (a Attachment) SameNetwork(b Attachment) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name || a.Layer2 != "" && a.Layer2 == b.Layer2
 }
 
-// yielding is p without the networks that give way to a neighbour. One that
-// machines boot by stays in it, and its problem blocks. last is the plan in force
-// here.
+// yielding is p without the networks that another cluster has precedence on. A primary
+// network stays in the plan with an Error. last is this cluster's plan in force.
 func (p Plan) yielding(others []OtherCluster, last Plan) (Plan, Problems) {
 	return p.checked(func(n Network) Problems {
 		var ps Problems
 		for _, u := range others {
 			if theirs, yields := n.yieldsTo(u, last); yields {
-				ps = append(ps, n.shared(theirs, u))
-			} else if !last.has(n) && n.strangersTo(u) {
-				ps = append(ps, n.waitsFor(u))
+				ps = append(ps, n.sharedAddresses(theirs, u))
+			} else if !last.has(n) && n.getsOffersFrom(u) {
+				ps = append(ps, n.pendingOn(u))
 			}
 		}
 		return ps
 	})
 }
 
-// checked is p without the networks of which fault says something: what machines
-// don't boot by is left out, and keeps nothing else from being served.
+// checked is p without the secondary networks for which fault returns problems, which
+// become Warnings. A primary network stays in the plan with its problems.
 func (p Plan) checked(fault func(Network) Problems) (Plan, Problems) {
 	var problems Problems
 	out := p
@@ -66,8 +65,8 @@ func (p Plan) checked(fault func(Network) Problems) (Plan, Problems) {
 	return out, problems
 }
 
-// answeringOwnVMs is p where a network that a neighbour is on too serves none but
-// the cluster's own machines.
+// answeringOwnVMs is p with unknown clients ignored on each network that another cluster
+// is on too.
 func (p Plan) answeringOwnVMs(others []OtherCluster) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -79,19 +78,18 @@ func (p Plan) answeringOwnVMs(others []OtherCluster) Plan {
 	return out
 }
 
-// OfferedBy are the names of the others that are on n too and whose plan in
-// force still answers every machine there.
+// OfferedBy are the names of the others whose plan in force answers all clients on n.
 func (n Network) OfferedBy(others []OtherCluster) []string {
 	var out []string
 	for _, u := range others {
-		if n.strangersTo(u) {
+		if n.getsOffersFrom(u) {
 			out = append(out, u.Name)
 		}
 	}
 	return out
 }
 
-// SharedWith are the names of the others that are on n too.
+// SharedWith are the names of the others that are on n.
 func (n Network) SharedWith(others []OtherCluster) []string {
 	var out []string
 	for _, u := range others {
@@ -102,18 +100,18 @@ func (n Network) SharedWith(others []OtherCluster) []string {
 	return out
 }
 
-// yieldsTo says whether n gives way to u, and to which of its networks.
+// yieldsTo reports whether u has precedence over n, and with which network.
 func (n Network) yieldsTo(u OtherCluster, last Plan) (Network, bool) {
 	weServe := func(theirs Network) bool {
-		return slices.ContainsFunc(last.Networks, func(x Network) bool { return x.Name == n.Name && x.meets(theirs) })
+		return slices.ContainsFunc(last.Networks, func(x Network) bool { return x.Name == n.Name && x.conflictsWith(theirs) })
 	}
 	for _, theirs := range u.Serves.Networks {
-		if n.meets(theirs) && (u.Older || !weServe(theirs)) {
+		if n.conflictsWith(theirs) && (u.Older || !weServe(theirs)) {
 			return theirs, true
 		}
 	}
 	for _, theirs := range u.Wants.Networks {
-		if u.Older && n.meets(theirs) && !weServe(theirs) {
+		if u.Older && n.conflictsWith(theirs) && !weServe(theirs) {
 			return theirs, true
 		}
 	}
@@ -124,75 +122,75 @@ func (p Plan) has(n Network) bool {
 	return slices.ContainsFunc(p.Networks, func(x Network) bool { return x.Name == n.Name })
 }
 
-// strangersTo says whether u, by its plan in force, offers addresses to n's
-// machines. One that only begins never does, so two never wait for each other.
-func (n Network) strangersTo(u OtherCluster) bool {
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs.
+// A cluster without a plan in force does not, so two never wait for each other.
+func (n Network) getsOffersFrom(u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x Network) bool {
 		return x.Attachment.SameNetwork(n.Attachment) && x.runs(ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
 	})
 }
 
-// waitsFor says that n begins once u answers its own machines only.
-func (n Network) waitsFor(u OtherCluster) Problem {
+// pendingOn returns the problem that n waits until u answers only its own VMs.
+func (n Network) pendingOn(u OtherCluster) Problem {
 	return n.problem(SharedNetworkPending, Args{"hostedCluster": u.Name})
 }
 
-func (n Network) meets(other Network) bool {
-	keys, _ := n.clash(other)
+func (n Network) conflictsWith(other Network) bool {
+	keys, _ := n.conflict(other)
 	return len(keys) > 0
 }
 
-// shared says to n's user what to change.
-func (n Network) shared(theirs Network, u OtherCluster) Problem {
-	keys, ranges := n.clash(theirs)
+// sharedAddresses returns the problem of addresses that n and theirs have in common.
+func (n Network) sharedAddresses(theirs Network, u OtherCluster) Problem {
+	keys, ranges := n.conflict(theirs)
 	return n.problem(SharedAddresses, Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
 }
 
-// A holding is a run of addresses on a segment, and the key that says it.
-type holding struct {
+// A usedRange is a range of addresses on a network, and the key that sets it.
+type usedRange struct {
 	Range
 	key string
 }
 
-// holdings are the addresses that n's edges hold, and those that they give out.
-func (n Network) holdings() []holding {
-	var out []holding
-	for _, a := range n.own() {
-		out = append(out, holding{Range{a, a}, keyEdgeAddresses})
+// assigned are the addresses that n's edges hold, and those that DHCP assigns.
+func (n Network) assigned() []usedRange {
+	var out []usedRange
+	for _, a := range n.heldAddresses() {
+		out = append(out, usedRange{Range{a, a}, keyEdgeAddresses})
 	}
 	if !slices.Contains(n.Services, ServiceDHCP) {
 		return out
 	}
 	for _, r := range n.DHCP.Range.without(n.DHCP.Exclude) {
-		out = append(out, holding{r, keyDHCPRange})
+		out = append(out, usedRange{r, keyDHCPRange})
 	}
 	for _, r := range n.DHCP.Reservations {
-		out = append(out, holding{Range{r.Address, r.Address}, keyReservations})
+		out = append(out, usedRange{Range{r.Address, r.Address}, keyReservations})
 	}
 	return out
 }
 
-// passes are addresses that n's machines reach and that others may reach as
-// well, but not have: what HyperShift published, and the gateway.
-func (n Network) passes() []holding {
-	var out []holding
+// reached are the published addresses and the gateway. VMs of both clusters may connect
+// to them, but neither cluster may assign them.
+func (n Network) reached() []usedRange {
+	var out []usedRange
 	for _, a := range n.PublishedAddresses {
-		out = append(out, holding{Range{a, a}, "spec.services"})
+		out = append(out, usedRange{Range{a, a}, "spec.services"})
 	}
 	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
-		out = append(out, holding{Range{r, r}, keyGateway})
+		out = append(out, usedRange{Range{r, r}, keyGateway})
 	}
 	return out
 }
 
-// clash are the keys by which n has what other has, and those addresses. None
-// where the two are not on one segment.
-func (n Network) clash(other Network) (keys, ranges []string) {
+// conflict returns the addresses that n and other both assign, and the keys that set them
+// on n. It is empty unless both are the same layer-2 network.
+func (n Network) conflict(other Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil
 	}
 	var met []Range
-	compare := func(ours, theirs []holding) {
+	compare := func(ours, theirs []usedRange) {
 		for _, x := range ours {
 			for _, y := range theirs {
 				if x.First.Compare(y.Last) <= 0 && y.First.Compare(x.Last) <= 0 {
@@ -202,11 +200,11 @@ func (n Network) clash(other Network) (keys, ranges []string) {
 			}
 		}
 	}
-	compare(n.holdings(), other.holdings())
-	compare(n.holdings(), other.passes())
-	compare(n.passes(), other.holdings())
+	compare(n.assigned(), other.assigned())
+	compare(n.assigned(), other.reached())
+	compare(n.reached(), other.assigned())
 	slices.Sort(keys)
-	for _, r := range joined(met) {
+	for _, r := range merged(met) {
 		if r.First == r.Last {
 			ranges = append(ranges, r.First.String())
 			continue
@@ -216,13 +214,13 @@ func (n Network) clash(other Network) (keys, ranges []string) {
 	return slices.Compact(keys), ranges
 }
 
-// without is what is left of r.
+// without is r without holes.
 func (r Range) without(holes []Range) []Range {
 	if !r.First.IsValid() {
 		return nil
 	}
 	var out []Range
-	for _, h := range joined(holes) {
+	for _, h := range merged(holes) {
 		if h.Last.Less(r.First) || r.Last.Less(h.First) {
 			continue
 		}
@@ -237,8 +235,8 @@ func (r Range) without(holes []Range) []Range {
 	return append(out, r)
 }
 
-// joined are the same addresses in as few ranges as there can be, sorted.
-func joined(in []Range) []Range {
+// merged are the same addresses in the fewest ranges, sorted.
+func merged(in []Range) []Range {
 	var out []Range
 	for _, r := range slices.SortedFunc(slices.Values(in), func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }) {
 		if i := len(out) - 1; i >= 0 && r.First.Compare(out[i].Last.Next()) <= 0 {

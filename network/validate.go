@@ -1,5 +1,5 @@
-// This file holds what is true of every plan that may be served. It finds our
-// own mistakes, not the user's: those are problems, found by Derive.
+// This file validates plans. A violation is a bug in Derive: mistakes of the user are
+// problems.
 
 package network
 
@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// Validate returns everything that is wrong with p, or nil.
+// Validate returns all violations in p joined, or nil.
 func (p Plan) Validate() error {
 	var errs []error
 	names := map[string]bool{}
 	for i, n := range p.Networks {
 		if names[n.Name] {
-			errs = append(errs, fmt.Errorf("network %s is there twice", n.Name))
+			errs = append(errs, fmt.Errorf("network %s: duplicate name", n.Name))
 		}
 		names[n.Name] = true
 		for _, other := range p.Networks[:i] {
 			if n.CIDR.Overlaps(other.CIDR) {
-				errs = append(errs, fmt.Errorf("network %s has addresses of %s", n.Name, other.Name))
+				errs = append(errs, fmt.Errorf("network %s: CIDR overlaps that of network %s", n.Name, other.Name))
 			}
 		}
 		if err := n.validate(); err != nil {
@@ -39,23 +39,23 @@ func (n Network) validate() error {
 		return errors.Join(errs...)
 	}
 	if len(n.Edges) == 0 || len(n.Services) == 0 {
-		wrong("nobody serves it")
+		wrong("no edges or no services")
 	}
 	held := map[netip.Addr]string{}
 	hold := func(a netip.Addr, what string) {
 		if other := held[a]; other != "" {
-			wrong("%s is %s and %s", a, other, what)
+			wrong("%s is both %s and %s", a, other, what)
 		}
 		if !inside(n.CIDR, a) {
-			wrong("%s %s is not a host of %s", what, a, n.CIDR)
+			wrong("%s %s is not a host address of %s", what, a, n.CIDR)
 		}
 		if n.DHCP.Range.Contains(a) {
 			wrong("%s %s is in the DHCP range", what, a)
 		}
 		held[a] = what
 	}
-	hold(n.NextHopVIP, "the next hop")
-	hold(n.ServiceVIP, "the service address")
+	hold(n.NextHopVIP, "next-hop VIP")
+	hold(n.ServiceVIP, "service VIP")
 	for _, e := range n.Edges {
 		hold(e.Address, fmt.Sprintf("edge %d", e.Number))
 	}
@@ -72,20 +72,20 @@ func (n Network) validate() error {
 	return errors.Join(errs...)
 }
 
-// validateServices: what does not run has nothing to do.
+// validateServices returns an error for each setting of a service that does not run.
 func (n Network) validateServices() []error {
 	var errs []error
 	if !n.runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
-		errs = append(errs, errors.New("no proxy runs for its connections"))
+		errs = append(errs, errors.New("listeners without service proxy"))
 	}
 	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
-		errs = append(errs, errors.New("no DNS server runs for its names"))
+		errs = append(errs, errors.New("DNS views or DNS server address without service dns"))
 	}
 	if !n.runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {
-		errs = append(errs, errors.New("no DHCP server runs for its addresses"))
+		errs = append(errs, errors.New("DHCP range or reservations without service dhcp"))
 	}
 	if kept, all := n.DHCP.ReservedForVMs, n.DHCP.addresses(); kept < 0 || kept > all {
-		errs = append(errs, fmt.Errorf("%d of %d addresses are kept for machines", kept, all))
+		errs = append(errs, fmt.Errorf("%d of %d addresses are reserved for VMs", kept, all))
 	}
 	return errs
 }
@@ -102,17 +102,17 @@ func (n Network) validateListeners() []error {
 	}
 	for _, l := range n.Listeners {
 		if !serves[l.Address] {
-			errs = append(errs, fmt.Errorf("listener %s is at an address that nothing serves on", l.Name()))
+			errs = append(errs, fmt.Errorf("listener %s: address is neither the service VIP nor published", l.Name()))
 		}
 		if l.Default != "" && !backends[l.Default] {
 			errs = append(errs, fmt.Errorf("listener %s: no backend %s", l.Name(), l.Default))
 		}
 		if l.Default == "" && len(l.Forwards) == 0 {
-			errs = append(errs, fmt.Errorf("listener %s serves nothing", l.Name()))
+			errs = append(errs, fmt.Errorf("listener %s: no backend", l.Name()))
 		}
 		for _, f := range l.Forwards {
 			if !backends[f.Backend] || len(f.ServerNames) == 0 {
-				errs = append(errs, fmt.Errorf("listener %s: %v goes to no backend", l.Name(), f.ServerNames))
+				errs = append(errs, fmt.Errorf("listener %s: server names %v without backend", l.Name(), f.ServerNames))
 			}
 		}
 	}

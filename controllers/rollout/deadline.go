@@ -43,7 +43,7 @@ func healthOf(s Seen, now time.Time) Health {
 	return Stuck
 }
 
-// suspect says whether the version of s, which is not available, may be why. Where
+// suspect reports whether the version of s, which is not available, may be why. Where
 // one faulty version replaced another, the edge was unavailable already when it was
 // given the second one: Unproven remembers that this proves nothing.
 func (s Seen) suspect() bool {
@@ -55,7 +55,7 @@ func (s Seen) suspect() bool {
 	return s.Progress != Complete && !neverAvailable && (s.Unproven || !s.Since.Before(given.Add(-ending)))
 }
 
-// overdue says whether s, which is not available, has not been for long, and has long
+// overdue reports whether s, which is not available, has not been for long, and has long
 // had the version that it is to run.
 func (s Seen) overdue(now time.Time) bool {
 	if !s.Observed || !s.Unavailable {

@@ -159,7 +159,7 @@ type Step struct {
 	Unproven bool
 }
 
-// Writes says whether the step writes the edge's Deployment.
+// Writes reports whether the step writes the edge's Deployment.
 func (s Step) Writes() bool { return s.Action == Create || s.Action == Recreate || s.Action == Apply }
 
 // A Disruption is an edge that serves and whose pod ends by a step: open
@@ -228,7 +228,7 @@ func holdAll(edges []Edge) []Step {
 	return steps
 }
 
-// replaced says whether e, which is not wanted, can be removed.
+// replaced reports whether e, which is not wanted, can be removed.
 func replaced(e edge, all []edge) bool {
 	wanted := slices.ContainsFunc(all, func(x edge) bool { return x.version != Unwanted })
 	return e.health != Serving || !wanted || slices.ContainsFunc(all, func(x edge) bool {
@@ -236,7 +236,7 @@ func replaced(e edge, all []edge) bool {
 	})
 }
 
-// budgeted says whether a budget may protect the edges. One edge alone has none: it
+// budgeted reports whether a budget may protect the edges. One edge alone has none: it
 // would stop every drain of its node. Neither has an edge whose peer is overdue: it
 // would stop that drain for as long as the peer is, maybe for ever.
 func budgeted(all []edge) bool {

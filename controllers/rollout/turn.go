@@ -75,7 +75,7 @@ func turn(a, b edge) int {
 	return cmp.Or(a.Seen.Since.Compare(b.Seen.Since), strings.Compare(b.Name, a.Name))
 }
 
-// waits says whether e, which is due, must wait for its peer. An edge that is not
+// waits reports whether e, which is due, must wait for its peer. An edge that is not
 // Serving may still serve VMs: it may only lack what is new. So it waits as well, but
 // not for a peer that is overdue.
 func waits(e, peer edge, recreated bool) bool {

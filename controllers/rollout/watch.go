@@ -23,7 +23,7 @@ const (
 	Settled = time.Minute
 )
 
-// checking says whether no edge may be created yet. Where an edge exists no check is
+// checking reports whether no edge may be created yet. Where an edge exists no check is
 // possible: the edge would answer for the addresses.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })

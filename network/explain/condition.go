@@ -33,9 +33,9 @@ type Status struct {
 	Plan network.Plan
 	// Problems in any order, all of them: a missing edge is a problem, too.
 	Problems network.Problems
-	// Applied says whether Plan was applied. Otherwise edges keep the plan before it.
+	// Applied reports whether Plan was applied. Otherwise edges keep the plan before it.
 	Applied bool
-	// Running says whether the cluster has an edge, whatever its state.
+	// Running reports whether the cluster has an edge, whatever its state.
 	Running bool
 	// ReadyEdges counts a network's edges that serve, by Network.Name.
 	ReadyEdges map[string]int
@@ -110,7 +110,7 @@ func rank(r network.Reason) int {
 	return 2
 }
 
-// mayPrevent says whether p may keep nodes from becoming Ready although everything is
+// mayPrevent reports whether p may keep nodes from becoming Ready although everything is
 // served.
 func mayPrevent(p network.Problem) bool { return rank(p.Reason) == 0 }
 

@@ -25,7 +25,7 @@ type Preview struct {
 	// Plan is nil where an error keeps everything from being applied.
 	Plan     *network.Plan
 	Problems network.Problems
-	// Created says whether HyperShift has seen the cluster.
+	// Created reports whether HyperShift has seen the cluster.
 	Created bool
 	// Remarks are whole sentences about the objects that no problem tells.
 	Remarks []string

@@ -73,7 +73,7 @@ func (v view) published(p purpose) []string {
 	return []string{"not published by HyperShift"}
 }
 
-// about says whether x tells why p is missing.
+// about reports whether x tells why p is missing.
 func (v view) about(x network.Problem, p purpose) bool {
 	return p.missing != "" && x.Reason == p.missing || slices.Contains([]string{p.endpoint, p.service}, x.Subject.Name)
 }

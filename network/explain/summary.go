@@ -33,7 +33,7 @@ func (s Status) summary(problems network.Problems) string {
 	return s.lead(first) + s.serving()
 }
 
-// lead says whether nodes can boot from what is applied. Empty where VMs boot from
+// lead reports whether nodes can boot from what is applied. Empty where VMs boot from
 // the pod network.
 func (s Status) lead(first network.Problem) string {
 	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
@@ -156,7 +156,7 @@ func (s Status) sharing() (first, last []string) {
 	return first, last
 }
 
-// offered says whether another hosted cluster answers VMs of this one.
+// offered reports whether another hosted cluster answers VMs of this one.
 func (s Status) offered() bool {
 	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.OtherClusters)) > 0 })
 }
