@@ -18,7 +18,7 @@ import (
 
 const (
 	imageHost = "images.example.com"
-	// routers is a name that leads to the machines' own ingress.
+	// routers is a name that leads to the VMs' own ingress.
 	routers = "*.apps.blue.example.com"
 )
 
@@ -133,7 +133,7 @@ func (p *connectProxy) requests() []string {
 }
 
 // TestAnOutsideHostByWayOfAnHTTPProxy: where only the proxy gets there, it is
-// asked for just that host and port; TLS is the machine's own.
+// asked for just that host and port; TLS is the VM's own.
 func TestAnOutsideHostByWayOfAnHTTPProxy(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -172,7 +172,7 @@ func TestAnOutsideHostByWayOfAnHTTPProxy(t *testing.T) {
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(proxy.requests()).To(HaveLen(1), "nothing else is asked for")
 
-	// A proxy that says no closes the connection, and its words reach no machine.
+	// A proxy that says no closes the connection, and its words reach no VM.
 	denied := proxied
 	denied.Name, denied.Host = "denied.example.com:443", "denied.example.com"
 	behind[denied.Name] = behind[images.Name]
@@ -211,9 +211,9 @@ func relay(t *testing.T, n *netns.Namespace, to string) string {
 	return l.Addr().String()
 }
 
-// TestMachinesThatAnswer: a name of the machines' own ingress goes to those that
-// run it, by the VLAN and whatever the routes say; and to others when it moves.
-func TestMachinesThatAnswer(t *testing.T) {
+// TestUnansweredVMsAreSkipped: connections to the hosted cluster's ingress go to VMs that
+// answer.
+func TestUnansweredVMsAreSkipped(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	w.machine.Address(t, "eth0", "192.168.100.21/24")

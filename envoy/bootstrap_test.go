@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// TestEnvoyTalksToUsByUnixSocketsOnly: a machine can reach neither.
+// TestEnvoyTalksToUsByUnixSocketsOnly: a VM can reach neither.
 func TestEnvoyTalksToUsByUnixSocketsOnly(t *testing.T) {
 	g := NewWithT(t)
 	b := &bootstrapv3.Bootstrap{}

@@ -67,7 +67,7 @@ func TestBytesAreCarriedAsTheyAre(t *testing.T) {
 }
 
 // TestMoreConnectionsThanEnvoyGivesByItself: 1,024 to one backend is its own
-// limit, and a cluster of some hundred machines has more.
+// limit, and a cluster of some hundred VMs has more.
 func TestMoreConnectionsThanEnvoyGivesByItself(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

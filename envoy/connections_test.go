@@ -133,7 +133,7 @@ func TestOnlyTheVLANIsServed(t *testing.T) {
 	g.Expect(strings.Fields(listening)).To(ContainElements(onVLAN+"%net1:443", onVLAN+"%net1:6443"))
 	g.Expect(strings.Count(listening, "\n")).To(Equal(2), listening)
 
-	// The machine claims the API server's address, and the edge routes to it.
+	// The VM claims the API server's address, and the edge routes to it.
 	w.machine.Address(t, "eth0", "10.128.0.11/32")
 	w.pod(t, w.machine, netip.MustParseAddrPort("10.128.0.11:7443"), "impostor")
 	w.edge.Route(t, "10.128.0.11/32", "192.168.100.20")

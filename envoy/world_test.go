@@ -29,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// A world is an edge with a real Envoy in it, between a machine on the VLAN and
+// A world is an edge with a real Envoy in it, between a VM on the VLAN and
 // the pods of a control plane. Each backend's first pod is at 10.128.0.11 to .13.
 type world struct {
 	edge, machine, pods *netns.Namespace
@@ -237,7 +237,7 @@ type tunnel struct {
 	hello string
 }
 
-// dial opens a connection from the machine; over wraps what TLS is spoken over.
+// dial opens a connection from the VM; over wraps what TLS is spoken over.
 func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn) net.Conn) (*tunnel, error) {
 	t.Helper()
 	var c net.Conn
@@ -258,7 +258,7 @@ func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn)
 	return u, err
 }
 
-// works says whether bytes still go there and back.
+// works reports whether bytes still go there and back.
 func (u *tunnel) works() error {
 	_ = u.conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(u.conn, "still there?\n"); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// A vlan is an edge between machines and the pod network, and one machine and
+// A vlan is an edge between VMs and the pod network, and one VM and
 // one pod to ask it. The edge's forwarding is off.
 type vlan struct{ edge, machine, pod *netns.Namespace }
 

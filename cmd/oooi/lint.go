@@ -119,12 +119,12 @@ func (a annotated) finds(p network.Problem, key string) finding {
 	return finding{File: a.file, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
-// named says whether s has a's name, and its namespace where it says one.
+// named reports whether s has a's name, and its namespace where it says one.
 func (a annotated) named(s network.Subject) bool {
 	return a.Metadata.Name == s.Name && (s.Namespace == "" || a.Metadata.Namespace == s.Namespace)
 }
 
-// sets says whether a has the annotation key, without prefix.
+// sets reports whether a has the annotation key, without prefix.
 func (a annotated) sets(key string) bool {
 	_, ok := a.Metadata.Annotations[settings.Prefix+key]
 	return ok
@@ -170,7 +170,7 @@ func lint(stdin io.Reader, files []string) ([]finding, error) {
 	return found, nil
 }
 
-// isFinding says whether p is about something in the input that is refused or ignored:
+// isFinding reports whether p is about something in the input that is refused or ignored:
 // every error that names an annotation or a field is, and every annotation without
 // effect.
 func isFinding(p network.Problem) bool {

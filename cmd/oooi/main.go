@@ -1,4 +1,4 @@
-// Command oooi gives the machines of a hosted cluster what they need on an
+// Command oooi gives the VMs of a hosted cluster what they need on an
 // isolated VLAN. This file lists the subcommands, each of which has a file of
 // its own, and decides the exit code.
 package main

@@ -87,7 +87,7 @@ func greeter(t *testing.T, n *netns.Namespace, at string) {
 	}()
 }
 
-// greeted is what is said at an address to a machine, and the connection.
+// greeted returns the greeting that a VM gets from an address, and the connection.
 func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, error) {
 	t.Helper()
 	var c net.Conn

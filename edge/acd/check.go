@@ -103,7 +103,7 @@ func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
 	return s.probe(again, now), Actions{Probe: again, Again: lookInterval}
 }
 
-// covers says whether the check is for these addresses: the plan may have changed.
+// covers reports whether the check is for these addresses: the plan may have changed.
 func (s State) covers(all []netip.Addr) bool {
 	return len(s.probed) == len(all) && !slices.ContainsFunc(all, func(a netip.Addr) bool { return s.probed[a].IsZero() })
 }

@@ -47,7 +47,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 }
 
 // TestAnEdgeServesWhatItHas: an address that only the next pod will hold makes an
-// edge unready, and does not stop it from being there for machines.
+// edge unready, and does not stop it from being there for VMs.
 func TestAnEdgeServesWhatItHas(t *testing.T) {
 	g := NewWithT(t)
 	v, p, admissible := anEdge(t)

@@ -45,8 +45,7 @@ func TestSilence(t *testing.T) {
 	g.Expect(ask(late)).To(MatchError(no), "it has not said yes since")
 }
 
-// TestASlowServerServes: no machine is moved since a server, or Envoy, has no time
-// for a moment. See TestEnvoyServesWithoutProxy for what counts at once.
+// TestASlowServerServes: no VM is moved because a server or Envoy is busy.
 func TestASlowServerServes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -59,7 +59,8 @@ func follow(t *testing.T, dir string, n network.Network) func() error {
 	return func() error { return s.Err(n) }
 }
 
-// TestAnEdgeServesWhileAllItsServersDo, and a short restart moves no machine.
+// TestAnEdgeServesWhileAllItsServersDo: a short restart of a server does not cause a
+// failover.
 func TestAnEdgeServesWhileAllItsServersDo(t *testing.T) {
 	g := NewWithT(t)
 	dir := fakes.RunDir(t)

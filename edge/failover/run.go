@@ -49,7 +49,7 @@ type Options struct {
 	// Serving returns nil if this edge serves VMs, else why not. It is called when
 	// ServingChanged fires and once a second; without ServingChanged, four times a second.
 	Serving func() error
-	// Carrier says whether Device has a link. Nil: the kernel is asked.
+	// Carrier reports whether Device has a link. Nil: the kernel is asked.
 	Carrier func() bool
 	// ServingChanged returns a channel that is closed when Serving may have changed. It
 	// may be nil.

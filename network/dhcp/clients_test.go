@@ -46,16 +46,16 @@ func blue() network.Network {
 	return plan.Networks[0]
 }
 
-// machines is a cluster's, by MAC.
-type machines map[string]string
+// vms are the VMs of a cluster, by MAC.
+type vms map[string]string
 
-func (m machines) VM(mac string) (string, netip.Addr, bool) {
+func (m vms) VM(mac string) (string, netip.Addr, bool) {
 	name, ok := m[mac]
 	return name, netip.Addr{}, ok
 }
-func (m machines) Reporter(netip.Addr) string { return "" }
-func (m machines) Ready() error               { return nil }
-func (m machines) Gone(name string) bool {
+func (m vms) Reporter(netip.Addr) string { return "" }
+func (m vms) Ready() error               { return nil }
+func (m vms) Gone(name string) bool {
 	for _, n := range m {
 		if n == name {
 			return false
@@ -106,7 +106,7 @@ func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Stor
 		t.Fatal(err)
 	}
 	server := &dhcp.Server{
-		Network: func() network.Network { return n }, Edge: 1, Store: store, VMs: machines{mac1: "blue-worker-1"}, Metrics: m,
+		Network: func() network.Network { return n }, Edge: 1, Store: store, VMs: vms{mac1: "blue-worker-1"}, Metrics: m,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, set := range settings {

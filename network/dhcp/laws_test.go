@@ -179,15 +179,15 @@ func TestReservationHolds(t *testing.T) {
 		n := blue()
 		n.DHCP.Range, n.DHCP.ReservedForVMs = network.Range{First: at("10"), Last: at("21")}, kept
 		n.DHCP.Exclude = []network.Range{{First: at("12"), Last: at("13")}}
-		machines := cluster{names: map[string]string{}, seen: true}
+		vms := cluster{names: map[string]string{}, seen: true}
 		for i := range kept {
-			machines.names[fmt.Sprintf("02:00:00:00:0a:%02x", i)] = fmt.Sprint("blue-worker-", i)
+			vms.names[fmt.Sprintf("02:00:00:00:0a:%02x", i)] = fmt.Sprint("blue-worker-", i)
 		}
 		store, _ := dhcp.OpenFiles("")
 		clock := now
-		// boots says whether the client has an address in the end.
+		// boots reports whether the client has an address in the end.
 		boots := func(mac string) bool {
-			k := dhcp.Known{Leases: store, VMs: machines, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			k := dhcp.Known{Leases: store, VMs: vms, Complete: true, Offered: func(netip.Addr) string { return "" }}
 			k.PoolRemaining = func() int { return dhcp.PoolRemaining(n, k, clock) }
 			offer := dhcp.Reply(n, k, message(dhcpv4.MessageTypeDiscover, mac), clock)
 			if offer.Answer == nil {
@@ -213,7 +213,7 @@ func TestReservationHolds(t *testing.T) {
 		if strangers == 0 {
 			t.Fatalf("seed %d: no stranger got an address", seed)
 		}
-		for mac := range machines.names {
+		for mac := range vms.names {
 			if !boots(mac) {
 				t.Fatalf("seed %d: no address for machine %s", seed, mac)
 			}

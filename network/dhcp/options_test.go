@@ -23,7 +23,7 @@ func parameters(codes ...byte) dhcpv4.Modifier {
 // and 3442 define them.
 func TestOptionsOfANode(t *testing.T) {
 	g := NewWithT(t)
-	w := world{machines: cluster{names: map[string]string{mac1: "blue-worker-1"}}}
+	w := world{vms: cluster{names: map[string]string{mac1: "blue-worker-1"}}}
 	id := []byte{1, 2, 0, 0, 0, 0, 1}
 	v := w.says(message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...), dhcpv4.WithGeneric(dhcpv4.OptionClientIdentifier, id)))
 	o := v.Answer.Options

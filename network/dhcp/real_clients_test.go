@@ -43,7 +43,7 @@ func TestUdhcpc(t *testing.T) {
 	w.Expect(after).To(Equal(lease), "a renewal within the slack writes nothing")
 	stop(syscall.SIGTERM)
 
-	// A machine that boots again without a memory; its client asks for nothing.
+	// A VM that boots again without a memory; its client asks for nothing.
 	two := s.guest(mac2)
 	w.Expect(two.run("udhcpc", two.udhcpc("-n", "-q")...)).To(Succeed())
 	w.Expect(two.address()).NotTo(Equal(first))

@@ -15,15 +15,15 @@ import (
 
 // A world is what is known in a table's row.
 type world struct {
-	n        network.Network
-	leases   []network.Lease
-	machines cluster
-	offered  map[string]string
-	// partial: not all leases are known, or not all machines.
+	n       network.Network
+	leases  []network.Lease
+	vms     cluster
+	offered map[string]string
+	// partial: not all leases are known, or not all vms.
 	partial bool
 }
 
-// A cluster is what is known of machines, as a table writes it.
+// A cluster is what is known of vms, as a table writes it.
 type cluster struct {
 	names   map[string]string // by MAC
 	reports map[string]string // address by MAC
@@ -71,7 +71,7 @@ func (w world) known() dhcp.Known {
 		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
 	}
 	k := dhcp.Known{
-		Leases: files, VMs: w.machines, Complete: !w.partial,
+		Leases: files, VMs: w.vms, Complete: !w.partial,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
 	if w.n.DHCP.ReservedForVMs > 0 {
@@ -116,7 +116,7 @@ func full(a string) string {
 const us = "192.168.100.3"
 
 // ofMAC1 is the place of mac1 in the range where everything is free: a promise
-// to machines that were served by an earlier version.
+// to vms that were served by an earlier version.
 const ofMAC1 = "47"
 
 const (
@@ -177,13 +177,13 @@ func TestDiscover(t *testing.T) {
 		"DISCOVER: a reservation, also outside of the range":          {world{n: reserved, leases: mine}, discover, nil, dhcp.Offered, offer, "7", "", "", false},
 		"DISCOVER: another's reservation is not given":                {world{n: reserved}, discover, with(asks("7"), dhcpv4.WithHwAddr(net.HardwareAddr{2, 0, 0, 0, 0, 2})), dhcp.Offered, offer, "128", "", "", false},
 		"DISCOVER: an excluded address is left":                       {world{n: excluded, leases: mine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
-		"DISCOVER: what its machine is reported to have":              {world{machines: cluster{names: isMachine.names, reports: map[string]string{mac1: "192.168.100.66"}}}, discover, nil, dhcp.Offered, offer, "66", "", "", false},
-		"DISCOVER: never what another machine is reported to have":    {world{machines: cluster{reports: map[string]string{mac2: "192.168.100.47"}}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
+		"DISCOVER: what its machine is reported to have":              {world{vms: cluster{names: isMachine.names, reports: map[string]string{mac1: "192.168.100.66"}}}, discover, nil, dhcp.Offered, offer, "66", "", "", false},
+		"DISCOVER: never what another machine is reported to have":    {world{vms: cluster{reports: map[string]string{mac2: "192.168.100.47"}}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
 		"DISCOVER: not what was just offered to another":              {world{offered: map[string]string{"192.168.100.47": mac2}}, discover, nil, dhcp.Offered, offer, "48", "", "", false},
 		"DISCOVER: another's that expired stays its for a lease time": {world{leases: []network.Lease{held("47", mac2, -5*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
 		"DISCOVER: another's that expired a lease time ago":           {world{leases: []network.Lease{held("47", mac2, -10*time.Minute)}}, discover, with(asks("47")), dhcp.Offered, offer, "47", "", "", false},
 		"DISCOVER: a machine of the cluster only":                     {world{n: strict}, discover, nil, dhcp.UnknownClient, none, "", "", "", false},
-		"DISCOVER: a machine of the cluster":                          {world{n: strict, machines: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: a machine of the cluster":                          {world{n: strict, vms: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
 		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), dhcp.Relayed, none, "", "", "", false},
 		"DISCOVER: what was declined":                                 {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
@@ -203,10 +203,10 @@ func TestSelecting(t *testing.T) {
 		"SELECTING: what it has, written long ago":    {world{leases: []network.Lease{held("20", mac1, time.Minute)}}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
 		"SELECTING: its reservation, and not the old": {world{n: reserved, leases: mine}, request, with(server(us), asks("7")), dhcp.Granted, ack, "7", mac1, "20", false},
 		"SELECTING: an expired one of a machine that is gone": {
-			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-time.Second)}}},
+			world{vms: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: one of a machine that is gone, not expired": {
-			world{machines: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(time.Second)}}},
+			world{vms: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: not all leases are known": {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
 	})
@@ -221,8 +221,8 @@ func TestRebootingAndRenewing(t *testing.T) {
 		"INIT-REBOOT: wrong address of this network":            {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: unknown client":                           {world{}, request, with(asks("30")), dhcp.UnknownAddress, none, "", "", "", false},
 		"INIT-REBOOT: unknown client, held address":             {world{leases: others}, request, with(asks("20")), dhcp.UnknownAddress, none, "", "", "", false},
-		"INIT-REBOOT: a machine whose lease was lost":           {world{machines: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
-		"INIT-REBOOT: a machine, held address":                  {world{machines: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
+		"INIT-REBOOT: a machine whose lease was lost":           {world{vms: isMachine}, request, with(asks("30")), dhcp.Granted, ack, "30", mac1, "", false},
+		"INIT-REBOOT: a machine, held address":                  {world{vms: isMachine, leases: others}, request, with(asks("20")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong, but not all leases are known":      {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
 		"RENEWING: right":                                       {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
 		"RENEWING: near what was written":                       {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
@@ -243,13 +243,13 @@ func TestDeclineReleaseInform(t *testing.T) {
 		"DECLINE: what it has": {world{leases: mine}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
 		"DECLINE: another's":   {world{leases: others}, decline, with(server(us), asks("20")), dhcp.NotHeld, none, "", "", "", false},
 		"DECLINE: what its machine is reported to have": {
-			world{leases: mine, machines: reporting(mac1, "20")}, decline, with(server(us), asks("20")), dhcp.DeclineIgnored, none, "", "", "", false},
+			world{leases: mine, vms: reporting(mac1, "20")}, decline, with(server(us), asks("20")), dhcp.DeclineIgnored, none, "", "", "", false},
 		"DECLINE: of a machine that is reported elsewhere": {
-			world{leases: mine, machines: reporting(mac1, "66")}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
+			world{leases: mine, vms: reporting(mac1, "66")}, decline, with(server(us), asks("20")), dhcp.Declined, none, "", "-", "", false},
 		"RENEWING: declined, and reported": {
-			world{leases: []network.Lease{held("20", "", hour)}, machines: reporting(mac1, "20")}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+			world{leases: []network.Lease{held("20", "", hour)}, vms: reporting(mac1, "20")}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"RENEWING: declined, and reported of another": {
-			world{leases: []network.Lease{held("20", "", hour)}, machines: reporting(mac2, "20")}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
+			world{leases: []network.Lease{held("20", "", hour)}, vms: reporting(mac2, "20")}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
 		"RELEASE: what it has":       {world{leases: mine}, release, with(server(us), has("20")), dhcp.Released, none, "", "", "20", false},
 		"RELEASE: another's":         {world{leases: others}, release, with(server(us), has("20")), dhcp.NotHeld, none, "", "", "", false},
 		"INFORM":                     {world{}, inform, with(has("200")), dhcp.Informed, ack, "", "", "", false},

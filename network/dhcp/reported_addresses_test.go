@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network/dhcp"
 )
 
-// reporting is a cluster with one machine, mac1's, and what is reported: MAC,
+// reporting is a cluster with one VM, mac1's, and what is reported: MAC,
 // last byte of the address, and so on.
 func reporting(reports ...string) cluster {
 	c := cluster{names: map[string]string{mac1: "blue-worker-1"}, reports: map[string]string{}, seen: true}
@@ -35,38 +35,38 @@ func TestReportedAddresses(t *testing.T) {
 		return l
 	}
 	check(t, map[string]row{
-		"RENEWING: reported":                       {world{machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "", false},
-		"RENEWING: reported outside of the range":  {world{machines: reporting(mac1, "254")}, request, with(has("254")), dhcp.Granted, ack, "254", mac1, "", false},
-		"RENEWING: outside, leased when it was in": {world{machines: isMachine, leases: []network.Lease{machine("254", mac1, hour)}}, request, with(has("254")), dhcp.Granted, ack, "254", "", "", true},
-		"RENEWING: outside, by its own word":       {world{machines: isMachine}, request, with(has("254")), dhcp.UnknownAddress, none, "", "", "", false},
+		"RENEWING: reported":                       {world{vms: reporting(mac1, "66")}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "", false},
+		"RENEWING: reported outside of the range":  {world{vms: reporting(mac1, "254")}, request, with(has("254")), dhcp.Granted, ack, "254", mac1, "", false},
+		"RENEWING: outside, leased when it was in": {world{vms: isMachine, leases: []network.Lease{machine("254", mac1, hour)}}, request, with(has("254")), dhcp.Granted, ack, "254", "", "", true},
+		"RENEWING: outside, by its own word":       {world{vms: isMachine}, request, with(has("254")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: outside, of nobody's machine":   {world{leases: []network.Lease{held("254", mac1, hour)}}, request, with(has("254")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: the broadcast address":          {world{machines: reporting(mac1, "255")}, request, with(has("255")), dhcp.UnknownAddress, none, "", "", "", false},
-		"RENEWING: reported, and an edge's":        {world{machines: reporting(mac1, "4")}, request, with(has("4")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: reported, and published":        {world{n: published, machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: the broadcast address":          {world{vms: reporting(mac1, "255")}, request, with(has("255")), dhcp.UnknownAddress, none, "", "", "", false},
+		"RENEWING: reported, and an edge's":        {world{vms: reporting(mac1, "4")}, request, with(has("4")), dhcp.Refused, nak, "", "", "", false},
+		"RENEWING: reported, and published":        {world{n: published, vms: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and excluded": {
-			world{n: excluded, machines: reporting(mac1, "20")}, request, with(has("20")), dhcp.UnknownAddress, none, "", "", "", false},
+			world{n: excluded, vms: reporting(mac1, "20")}, request, with(has("20")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: reported, and its reservation is another": {
-			world{n: reserved, machines: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
+			world{n: reserved, vms: reporting(mac1, "66")}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and its reservation is in use by another": {
-			world{n: reserved, machines: reporting(mac1, "66", mac2, "7")}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "", false},
+			world{n: reserved, vms: reporting(mac1, "66", mac2, "7")}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "", false},
 		"RENEWING: reported, and reserved for another": {
-			world{n: changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac2, Address: second}} }), machines: reporting(mac1, "66")},
+			world{n: changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac2, Address: second}} }), vms: reporting(mac1, "66")},
 			request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported by two, and it is the other's": {
-			world{machines: cluster{names: taken, reports: map[string]string{mac2: "192.168.100.66"}}}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
+			world{vms: cluster{names: taken, reports: map[string]string{mac2: "192.168.100.66"}}}, request, with(has("66")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: reported by another, but leased to it": {
-			world{machines: reporting(mac2, "20"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
+			world{vms: reporting(mac2, "20"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
 		"RENEWING: reported elsewhere since its lease ran out": {
-			world{machines: reporting(mac1, "66"), leases: []network.Lease{machine("20", mac1, -hour)}}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "20", false},
-		"INIT-REBOOT: outside, by its own word": {world{machines: isMachine}, request, with(asks("254")), dhcp.UnknownAddress, none, "", "", "", false},
-		"DISCOVER: option 50 outside":           {world{machines: isMachine}, discover, with(asks("254")), dhcp.Offered, offer, ofMAC1, "", "", false},
-		"DISCOVER: reported outside":            {world{machines: reporting(mac1, "254")}, discover, nil, dhcp.Offered, offer, "254", "", "", false},
+			world{vms: reporting(mac1, "66"), leases: []network.Lease{machine("20", mac1, -hour)}}, request, with(has("66")), dhcp.Granted, ack, "66", mac1, "20", false},
+		"INIT-REBOOT: outside, by its own word": {world{vms: isMachine}, request, with(asks("254")), dhcp.UnknownAddress, none, "", "", "", false},
+		"DISCOVER: option 50 outside":           {world{vms: isMachine}, discover, with(asks("254")), dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: reported outside":            {world{vms: reporting(mac1, "254")}, discover, nil, dhcp.Offered, offer, "254", "", "", false},
 		"SELECTING: another machine's, reported": {
-			world{machines: reporting(mac2, "66")}, request, with(server(us), asks("66")), dhcp.Refused, nak, "", "", "", false},
+			world{vms: reporting(mac2, "66")}, request, with(server(us), asks("66")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: another machine's, reported": {
-			world{machines: reporting(mac2, "66")}, request, with(asks("66")), dhcp.Refused, nak, "", "", "", false},
-		"DISCOVER: machines have not all been seen":                {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
-		"DISCOVER: machines have not all been seen, a known lease": {world{partial: true, leases: mine}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
+			world{vms: reporting(mac2, "66")}, request, with(asks("66")), dhcp.Refused, nak, "", "", "", false},
+		"DISCOVER: vms have not all been seen":                {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
+		"DISCOVER: vms have not all been seen, a known lease": {world{partial: true, leases: mine}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
 	})
 }
 
@@ -85,10 +85,10 @@ func TestVMsOfAnotherCluster(t *testing.T) {
 		"DECLINE":                        {world{n: strict, leases: others}, decline, with(server(us), asks("20")), dhcp.UnknownClient, none, "", "", "", false},
 		"RELEASE: our machine's":         {world{n: strict, leases: others}, release, with(server(us), has("20")), dhcp.UnknownClient, none, "", "", "", false},
 		"INFORM":                         {world{n: strict}, inform, with(has("200")), dhcp.UnknownClient, none, "", "", "", false},
-		"REBINDING: ours":                {world{n: strict, machines: isMachine}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
-		"SELECTING: ours from neighbour": {world{n: strict, machines: isMachine}, request, with(server(neighbour), asks("20")), dhcp.OtherServer, none, "", "", "", false},
+		"REBINDING: ours":                {world{n: strict, vms: isMachine}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"SELECTING: ours from neighbour": {world{n: strict, vms: isMachine}, request, with(server(neighbour), asks("20")), dhcp.OtherServer, none, "", "", "", false},
 		"REBINDING: of a machine that is gone, once ours": {
-			world{n: strict, machines: cluster{seen: true}, leases: []network.Lease{{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: now.Add(hour)}}},
+			world{n: strict, vms: cluster{seen: true}, leases: []network.Lease{{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: now.Add(hour)}}},
 			request, with(has("20")), dhcp.UnknownClient, none, "", "", "", false},
 	})
 }
@@ -96,7 +96,7 @@ func TestVMsOfAnotherCluster(t *testing.T) {
 // TestReservedForVMs: an unknown client gets only addresses that are not reserved for VMs,
 // and keeps its lease.
 func TestReservedForVMs(t *testing.T) {
-	// Five addresses, of which machines may need three.
+	// Five addresses, of which VMs may need three.
 	small := changed(func(d *network.DHCP) {
 		d.Range = network.Range{First: at("10"), Last: at("14")}
 		d.ReservedForVMs = 3
@@ -106,7 +106,7 @@ func TestReservedForVMs(t *testing.T) {
 	one, two := held("10", mac2, hour), held("11", "02:00:00:00:00:03", hour)
 	gone := network.Lease{Address: at("11"), MAC: "02:00:00:00:00:03", VM: "blue-old", Expires: now.Add(hour)}
 	asking := func(leases ...network.Lease) world { return world{n: small, leases: leases} }
-	owned := func(w world, c cluster) world { w.machines = c; return w }
+	owned := func(w world, c cluster) world { w.vms = c; return w }
 	const place = "12"
 	check(t, map[string]row{
 		"DISCOVER: all are free":                             {asking(), discover, nil, dhcp.Offered, offer, place, "", "", false},
@@ -126,7 +126,7 @@ func TestReservedForVMs(t *testing.T) {
 		"RENEWING: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), request, with(has("12")), dhcp.Refused, nak, "", "", "", false},
 		"DISCOVER: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"RENEWING: a lease that was lost":                    {asking(one, two), request, with(has("12")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: while machines are not known": {
+		"RENEWING: while vms are not known": {
 			world{n: small, leases: []network.Lease{one, two}, partial: true}, request, with(has("12")), dhcp.Granted, ack, "12", mac1, "", true},
 	})
 }

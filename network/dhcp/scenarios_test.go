@@ -34,7 +34,7 @@ func TestStories(t *testing.T) {
 					continue
 				}
 				fmt.Fprintf(&out, "# %s\n", n.Name)
-				w := world{n: n, machines: cluster{names: map[string]string{mac1: plan.Cluster.Name + "-1"}}}
+				w := world{n: n, vms: cluster{names: map[string]string{mac1: plan.Cluster.Name + "-1"}}}
 				first := w.says(message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...)))
 				say(&out, "DISCOVER", first)
 				say(&out, "REQUEST (SELECTING)", w.says(message(dhcpv4.MessageTypeRequest, mac1, parameters(rhcos...),

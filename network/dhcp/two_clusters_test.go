@@ -38,7 +38,7 @@ func TestTwoClustersOnOneVLAN(t *testing.T) {
 		return files
 	}
 	s := serveFrom(t, first, store())
-	serveOn(t, s.segment, second, store(), func(s *dhcp.Server) { s.VMs = machines{mac2: "green-worker-1"} })
+	serveOn(t, s.segment, second, store(), func(s *dhcp.Server) { s.VMs = vms{mac2: "green-worker-1"} })
 	const neighbour = "192.168.100.131"
 
 	given := map[string]string{}

@@ -43,7 +43,7 @@ func (w *writer) TsigTimersOnly(bool)         {}
 func (w *writer) Hijack()                     {}
 
 // TestStories: what the vms of each story are told, asked through the
-// plugin, with one machine on the first address of the range.
+// plugin, with one VM on the first address of the range.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// questions are what a machine asks of n, and what it should not learn.
+// questions are what a VM asks of n, and what it should not learn.
 func questions(t *testing.T, c network.Cluster, n network.Network) []dns.Question {
 	var out []dns.Question
 	add := func(name string, types ...uint16) {

@@ -54,7 +54,7 @@ func served(t testing.TB, n network.Network, o Options) (*Handler, netip.AddrPor
 	return h, at
 }
 
-// dig asks as a machine would and returns what dig prints. Tests that need it
+// dig asks as a VM would and returns what dig prints. Tests that need it
 // fail without it: it is in every distribution.
 func dig(t *testing.T, at netip.AddrPort, args ...string) string {
 	t.Helper()
