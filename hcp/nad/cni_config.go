@@ -1,5 +1,5 @@
-// This file reads CNI configurations: their plugins, and the VLAN and MTU that
-// these set.
+// This file reads CNI configurations: the plugins, and the VLAN and the MTU that
+// they set.
 
 package nad
 
@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// parse reads a CNI configuration: a list of plugins, or one plugin alone.
+// parse reads a CNI configuration, which is a list of plugins or a single plugin.
+// plugins has at least one entry unless err is set. conf is the whole configuration.
 func parse(config string) (plugins []map[string]any, conf map[string]any, err error) {
 	if err := json.Unmarshal([]byte(config), &conf); err != nil {
 		return nil, nil, err
@@ -19,14 +20,14 @@ func parse(config string) (plugins []map[string]any, conf map[string]any, err er
 	list, isList := conf["plugins"].([]any)
 	if !isList {
 		if conf["type"] == nil {
-			return nil, nil, fmt.Errorf("it names no plugin type")
+			return nil, nil, fmt.Errorf("no plugin type is set")
 		}
 		return []map[string]any{conf}, conf, nil
 	}
 	for _, p := range list {
 		m, ok := p.(map[string]any)
 		if !ok {
-			return nil, nil, fmt.Errorf("plugins holds something that is not an object")
+			return nil, nil, fmt.Errorf("an entry of plugins is not an object")
 		}
 		plugins = append(plugins, m)
 	}
@@ -36,8 +37,8 @@ func parse(config string) (plugins []map[string]any, conf map[string]any, err er
 	return plugins, conf, nil
 }
 
-// vlan is the 802.1Q id where a plugin says it: "vlan" for bridges and SR-IOV,
-// "vlanID" for OVN, the suffix of "master" for macvlan.
+// vlan returns the 802.1Q ID that a plugin sets, or 0 if none does. The key is
+// "vlan" for bridges and SR-IOV, and "vlanID" for OVN. For macvlan it is the suffix of "master".
 func vlan(plugins []map[string]any) int {
 	for _, p := range plugins {
 		for _, key := range []string{"vlan", "vlanID"} {
@@ -54,7 +55,8 @@ func vlan(plugins []map[string]any) int {
 	return 0
 }
 
-// mtu is in bytes; a later plugin (tuning) changes what an earlier one set.
+// mtu returns the MTU in bytes, or 0 if no plugin sets one. The last plugin that
+// sets it wins: the tuning plugin follows the main one.
 func mtu(plugins []map[string]any) int {
 	for _, p := range slices.Backward(plugins) {
 		if n := number(p["mtu"]); n != 0 {

@@ -1,5 +1,5 @@
-// This file makes the configuration of the edge NAD: the definition by which
-// edges join a network, beside the VMs' own, which it never changes.
+// This file builds the CNI configuration of the edge NAD. Edges join a network
+// through the edge NAD; the VMs' own NetworkAttachmentDefinition is never changed.
 
 package nad
 
@@ -8,14 +8,13 @@ import (
 	"maps"
 )
 
-// edgeConfig is the VMs' CNI configuration with static addresses from the pod's
-// annotation. Where forwards says that the nodes' runtime leaves forwarding on
-// in new pods, the tuning plugin switches it off on the interface. Elsewhere
-// (CRI-O) tuning is left out: OpenShift's allow-list refuses that key.
-func edgeConfig(conf map[string]any, plugins []map[string]any, forwards bool) string {
+// edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
+// takes from the pod's annotation. If forwardByDefault is true, a tuning plugin
+// disables IPv4 forwarding on the interface. CRI-O already disables it, and
+// OpenShift's allow-list for the tuning plugin rejects that sysctl.
+func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
 	first := maps.Clone(plugins[0])
-	// An interface without addresses, or one that is the node's gateway, is not
-	// what an edge joins by.
+	// An edge needs an interface that has addresses and is not the node's gateway.
 	for _, k := range []string{"cniVersion", "name", "plugins", "disableContainerInterface", "isGateway", "isDefaultGateway", "ipMasq", "forceAddress"} {
 		delete(first, k)
 	}
@@ -25,7 +24,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwards bool) st
 	for _, p := range plugins[1:] {
 		chain = append(chain, p)
 	}
-	if forwards {
+	if forwardByDefault {
 		chain = append(chain, map[string]any{"type": "tuning", "sysctl": map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}})
 	}
 	version, _ := conf["cniVersion"].(string)
@@ -35,7 +34,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwards bool) st
 	name, _ := conf["name"].(string)
 	out, err := json.Marshal(map[string]any{"cniVersion": version, "name": name, "plugins": chain})
 	if err != nil {
-		panic("nad: what was JSON stays JSON: " + err.Error())
+		panic("nad: encode the edge NAD: " + err.Error())
 	}
 	return string(out)
 }

@@ -1,4 +1,5 @@
-// This file names the layer-2 network below a NetworkAttachmentDefinition.
+// This file identifies the layer-2 network that a NetworkAttachmentDefinition
+// connects pods to.
 
 package nad
 
@@ -8,8 +9,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// layer2 names the layer-2 network below a definition: two definitions with one
-// name here are one network. Empty where the definition leaves it to the node.
+// layer2 returns an identifier of the layer-2 network of a, such as
+// "bridge br1 vlan 7". Two NetworkAttachmentDefinitions with the same identifier
+// share one layer-2 network. Empty means that each node's configuration decides.
 func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	on := func(kind, what string) string {
 		if what == "" {

@@ -1,6 +1,6 @@
-// Package nad reads NetworkAttachmentDefinitions: whether an edge can join the
-// network of one, which layer-2 network that is, and the configuration by which
-// the edge joins. It knows CNI plugins and Multus, and nothing of HyperShift.
+// Package nad reads NetworkAttachmentDefinitions. It decides whether an edge can
+// join the network, identifies the layer-2 network, and builds the CNI
+// configuration that edges use. It knows CNI plugins and Multus, but not HyperShift.
 package nad
 
 import (
@@ -12,46 +12,46 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// SupportedKinds are the kinds of NetworkAttachmentDefinitions that work, as
-// messages name them.
+// SupportedKinds lists the supported kinds of NetworkAttachmentDefinitions, as
+// messages show them.
 const SupportedKinds = "bridge, cnv-bridge or macvlan without IPAM, OVN localnet or layer2 without subnets, or SR-IOV with a virtual function for each edge"
 
-// A Object is what is read of a NetworkAttachmentDefinition.
+// An Object holds the fields of a NetworkAttachmentDefinition that this package reads.
 type Object struct {
 	Namespace, Name string
 	// ResourceName is the value of wire.AnnotationResourceName.
 	ResourceName string
 	// Config is spec.config: a CNI configuration as JSON.
 	Config string
-	// UserDefined is the ClusterUserDefinedNetwork or UserDefinedNetwork that the
-	// definition was made from. Empty: none.
+	// UserDefined is the ClusterUserDefinedNetwork or UserDefinedNetwork that
+	// created the NetworkAttachmentDefinition. Empty means none.
 	UserDefined Owner
 }
 
-// An Owner is the object that a definition was made from.
+// An Owner identifies the object that created a NetworkAttachmentDefinition.
 type Owner struct{ Kind, Name string }
 
-// Nodes are what is known of the management cluster's nodes.
+// Nodes holds the known facts about the management cluster's nodes.
 type Nodes struct {
-	// Resources that some node has to give. Nil: not known.
+	// Resources are the extended resources that some node offers. Nil means unknown.
 	Resources map[string]bool
-	// ForwardByDefault says that a node's container runtime may leave IPv4
-	// forwarding on in new pods.
+	// ForwardByDefault is true if some node's container runtime might leave IPv4
+	// forwarding enabled in new pods.
 	ForwardByDefault bool
 }
 
-// Attach is the network of d, and how an edge joins it. Where no edge can, the
-// problem says why, blocks, and the Attachment is zero.
-func Attach(d Object, nodes Nodes) (network.Attachment, *network.Problem) {
-	plugins, conf, err := parse(d.Config)
+// Attach returns the network of o and how an edge joins it. If no edge can join it,
+// Attach returns a zero Attachment and a problem of severity Error.
+func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
+	plugins, conf, err := parse(o.Config)
 	if err != nil {
-		return network.Attachment{}, d.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
+		return network.Attachment{}, o.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
 	}
-	if p := unfit(d, nodes, plugins); p != nil {
+	if p := unsupported(o, nodes, plugins); p != nil {
 		return network.Attachment{}, p
 	}
 	first := plugins[0]
-	a := network.Attachment{Namespace: d.Namespace, Name: d.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: d.ResourceName}
+	a := network.Attachment{Namespace: o.Namespace, Name: o.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: o.ResourceName}
 	a.Layer2 = layer2(a, first, conf)
 	if a.Kind != typeOVN {
 		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
@@ -59,21 +59,22 @@ func Attach(d Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	return a, nil
 }
 
-// problem is one that keeps edges from joining the network of d.
-func (d Object) problem(c network.Cause, args network.Args) *network.Problem {
-	p := Problem(c, network.Attachment{Namespace: d.Namespace, Name: d.Name}, args)
+// problem returns a problem that prevents edges from joining the network of o.
+func (o Object) problem(c network.Cause, args network.Args) *network.Problem {
+	p := Problem(c, network.Attachment{Namespace: o.Namespace, Name: o.Name}, args)
 	return &p
 }
 
-// Problem is one of the NetworkAttachmentDefinition a, which it names in its
-// arguments.
+// Problem returns a problem about NetworkAttachmentDefinition a. It adds the
+// argument "nad" to args.
 func Problem(c network.Cause, a network.Attachment, args network.Args) network.Problem {
 	all := network.Args{"nad": a.String()}
 	maps.Copy(all, args)
 	return network.NewProblem(c, network.Subject{Kind: "NetworkAttachmentDefinition", Namespace: a.Namespace, Name: a.Name}, all)
 }
 
-// ParseName reads "<namespace>/<name>"; a bare name lies in ns, as KubeVirt reads it.
+// ParseName parses "<namespace>/<name>". A name without a namespace is in namespace
+// ns, as in KubeVirt. It does not validate the result; see InvalidPart.
 func ParseName(s, ns string) network.Attachment {
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok {
@@ -82,8 +83,8 @@ func ParseName(s, ns string) network.Attachment {
 	return network.Attachment{Namespace: namespace, Name: name}
 }
 
-// InvalidPart is the part of a's name that no NetworkAttachmentDefinition can have:
-// "name" or "namespace". Empty: there can be one.
+// InvalidPart returns the part of a that is not a valid Kubernetes name: "name" or
+// "namespace". It returns "" if both are valid.
 func InvalidPart(a network.Attachment) string {
 	switch {
 	case strings.Contains(a.Name, "/"):

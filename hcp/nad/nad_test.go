@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestWhatADefinitionSays: MTU and VLAN where they stand, and the layer-2 network below.
-func TestWhatADefinitionSays(t *testing.T) {
+// TestAttachReadsNetwork checks the MTU, the VLAN and the layer-2 network.
+func TestAttachReadsNetwork(t *testing.T) {
 	for name, c := range map[string]struct {
 		config, layer2 string
 		vlan, mtu      int
@@ -19,9 +19,9 @@ func TestWhatADefinitionSays(t *testing.T) {
 		"bridge":                       {config: `{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 9000},
 		"cnv-bridge is a bridge":       {config: `{"type":"cnv-bridge","bridge":"br1","vlan":7}`, layer2: "bridge br1 vlan 7", vlan: 7},
 		"untagged":                     {config: `{"type":"bridge","bridge":"br-vlan7"}`, layer2: "bridge br-vlan7 vlan 0"},
-		"bridge of the node's choice":  {config: `{"type":"bridge"}`},
+		"bridge set by the node":       {config: `{"type":"bridge"}`},
 		"macvlan":                      {config: `{"type":"macvlan","master":"bond0.9"}`, layer2: "macvlan bond0.9 vlan 9", vlan: 9},
-		"list, MTU by tuning":          {config: `{"name":"n","plugins":[{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000},{"type":"tuning","mtu":1400}]}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 1400},
+		"list, MTU set by tuning":      {config: `{"name":"n","plugins":[{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000},{"type":"tuning","mtu":1400}]}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 1400},
 		"localnet":                     {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"mtu":1500}`, layer2: "localnet tenant vlan 10", vlan: 10, mtu: 1500},
 		"localnet of another physical": {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"physicalNetworkName":"physnet"}`, layer2: "localnet physnet vlan 10", vlan: 10},
 		"layer2":                       {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, layer2: "layer2 tenant vlan 0"},
@@ -38,22 +38,23 @@ func TestWhatADefinitionSays(t *testing.T) {
 	}
 }
 
-// TestRefusedDefinitions: what can't be served is refused with what to do.
-func TestRefusedDefinitions(t *testing.T) {
+// TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
+// message that says how to fix it.
+func TestAttachRefuses(t *testing.T) {
 	cudn := nad.Owner{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}
 	for name, c := range map[string]struct {
 		config string
 		owner  nad.Owner
-		says   string
+		want   string
 	}{
-		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, says: "Remove subnets"},
-		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, says: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
-		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, says: "role secondary"},
-		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, says: `Set "ipam": {}`},
-		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, says: "ipam dhcp"},
-		"IPAM of no known form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, says: "ipam static"},
-		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, says: "has no annotation " + wire.AnnotationResourceName},
-		"unreadable":            {config: `{"type":`, says: "not a CNI configuration"},
+		"subnets":              {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
+		"subnets of a CUDN":    {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
+		"a primary UDN":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
+		"IPAM":                 {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
+		"IPAM in a list":       {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
+		"IPAM of unknown form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
+		"SR-IOV, no resource":  {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
+		"unreadable":           {config: `{"type":`, want: "not a CNI configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -62,7 +63,7 @@ func TestRefusedDefinitions(t *testing.T) {
 			g.Expect(problem).NotTo(BeNil())
 			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))
 			g.Expect(problem.Blocks()).To(BeTrue())
-			g.Expect(message(*problem)).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.says)))
+			g.Expect(message(*problem)).To(And(ContainSubstring("clusters/vlan100"), ContainSubstring(c.want)))
 		})
 	}
 }

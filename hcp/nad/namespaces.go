@@ -1,14 +1,13 @@
-// This file decides whether Multus lets VMs use a NetworkAttachmentDefinition of
-// another namespace.
+// This file lists the namespaces whose NetworkAttachmentDefinitions VMs can use.
 
 package nad
 
-// globalNamespaces are those whose definitions pods of every namespace may use
-// where OpenShift's network operator runs Multus.
+// globalNamespaces returns the namespaces whose NetworkAttachmentDefinitions all
+// pods can use. OpenShift's network operator configures Multus with this list.
 func globalNamespaces() []string {
 	return []string{"default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv"}
 }
 
-// AllowedNamespaces are the namespaces whose definitions VMs in the namespace own may use
-// where Multus isolates namespaces.
+// AllowedNamespaces returns the namespaces whose NetworkAttachmentDefinitions VMs in
+// namespace own can use if Multus isolates namespaces. The first one is own.
 func AllowedNamespaces(own string) []string { return append([]string{own}, globalNamespaces()...) }

@@ -1,4 +1,5 @@
-// This file decides which kinds of networks an edge can join.
+// This file decides whether an edge can join the network of a
+// NetworkAttachmentDefinition.
 
 package nad
 
@@ -9,39 +10,41 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// The CNI types that are served.
+// The supported CNI plugin types.
 const (
 	typeBridge    = "bridge"
-	typeCNVBridge = "cnv-bridge" // OpenShift Virtualization's name of bridge
+	typeCNVBridge = "cnv-bridge" // the bridge plugin of OpenShift Virtualization
 	typeMacvlan   = "macvlan"
 	typeSRIOV     = "sriov"
-	typeOVN       = "ovn-k8s-cni-overlay" // OVN-Kubernetes' secondary networks
+	typeOVN       = "ovn-k8s-cni-overlay" // secondary networks of OVN-Kubernetes
 )
 
-// unfit is why the network of d can't be served, or nil.
-func unfit(d Object, nodes Nodes, plugins []map[string]any) *network.Problem {
+// unsupported returns the problem that prevents edges from joining the network of
+// o, or nil if they can join it.
+func unsupported(o Object, nodes Nodes, plugins []map[string]any) *network.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
-		return unfitOVN(d, first)
+		return unsupportedOVN(o, first)
 	case typeBridge, typeCNVBridge, typeMacvlan:
 	case typeSRIOV:
-		if p := unfitSRIOV(d, nodes); p != nil {
+		if p := unsupportedSRIOV(o, nodes); p != nil {
 			return p
 		}
 	default:
-		return d.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": SupportedKinds})
+		return o.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": SupportedKinds})
 	}
 	for _, p := range plugins {
-		if gives, ok := ipam(p); ok {
-			return d.problem(network.NADHasIPAM, network.Args{"ipam": gives})
+		if kind, ok := ipam(p); ok {
+			return o.problem(network.NADHasIPAM, network.Args{"ipam": kind})
 		}
 	}
 	return nil
 }
 
-// ipam is what a plugin gives out addresses by, whatever that is.
-func ipam(plugin map[string]any) (string, bool) {
+// ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM.
+// A value of an unknown form is returned as text.
+func ipam(plugin map[string]any) (kind string, ok bool) {
 	switch v := plugin["ipam"].(type) {
 	case nil:
 		return "", false
@@ -53,32 +56,33 @@ func ipam(plugin map[string]any) (string, bool) {
 	}
 }
 
-// unfitOVN is why an OVN network can't be served, or nil.
-func unfitOVN(d Object, plugin map[string]any) *network.Problem {
+// unsupportedOVN is unsupported for networks of OVN-Kubernetes.
+func unsupportedOVN(o Object, plugin map[string]any) *network.Problem {
 	if text(plugin["role"]) == "primary" {
-		return d.problem(network.OVNPrimaryNetwork, nil)
+		return o.problem(network.OVNPrimaryNetwork, nil)
 	}
 	if s := text(plugin["subnets"]); s != "" {
-		if d.UserDefined != (Owner{}) {
-			return d.problem(network.OVNOwnerHasSubnets, network.Args{"subnets": s, "owner": d.UserDefined.Kind + " " + d.UserDefined.Name})
+		if o.UserDefined != (Owner{}) {
+			return o.problem(network.OVNOwnerHasSubnets, network.Args{"subnets": s, "owner": o.UserDefined.Kind + " " + o.UserDefined.Name})
 		}
-		return d.problem(network.OVNHasSubnets, network.Args{"subnets": s})
+		return o.problem(network.OVNHasSubnets, network.Args{"subnets": s})
 	}
 	switch t := text(plugin["topology"]); t {
 	case "localnet", "layer2":
 		return nil
 	default:
-		return d.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
+		return o.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
 	}
 }
 
-// unfitSRIOV is why no edge could get a virtual function, or nil.
-func unfitSRIOV(d Object, nodes Nodes) *network.Problem {
+// unsupportedSRIOV is unsupported for SR-IOV: some node must have a virtual
+// function for an edge.
+func unsupportedSRIOV(o Object, nodes Nodes) *network.Problem {
 	switch {
-	case d.ResourceName == "":
-		return d.problem(network.SRIOVResourceMissing, network.Args{"annotation": wire.AnnotationResourceName})
-	case nodes.Resources == nil || nodes.Resources[d.ResourceName]:
+	case o.ResourceName == "":
+		return o.problem(network.SRIOVResourceMissing, network.Args{"annotation": wire.AnnotationResourceName})
+	case nodes.Resources == nil || nodes.Resources[o.ResourceName]:
 		return nil
 	}
-	return d.problem(network.SRIOVResourceExhausted, network.Args{"resource": d.ResourceName})
+	return o.problem(network.SRIOVResourceExhausted, network.Args{"resource": o.ResourceName})
 }

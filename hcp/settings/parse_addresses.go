@@ -1,4 +1,4 @@
-// This file reads addresses, ranges of them and MACs out of annotation values.
+// This file parses addresses, address ranges and MACs in annotation values.
 
 package settings
 
@@ -29,7 +29,7 @@ func ipv4(v string) (netip.Addr, error) {
 	return a, nil
 }
 
-// addressRange reads first-last; one address alone is a range of one.
+// addressRange parses "first-last". A single address is a range of one.
 func addressRange(v string) (network.Range, error) {
 	first, last, ok := strings.Cut(v, "-")
 	if !ok {
@@ -49,10 +49,10 @@ func addressRange(v string) (network.Range, error) {
 	return network.Range{First: f, Last: l}, nil
 }
 
-// addressList reads a list, or a range of at most 16 addresses.
+// addressList parses a list of addresses, or a range of at most 16 addresses.
 func addressList(v string) ([]netip.Addr, error) {
 	if !strings.Contains(v, "-") {
-		return each(v, ipv4)
+		return list(v, ipv4)
 	}
 	r, err := addressRange(v)
 	if err != nil {

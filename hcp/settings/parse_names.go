@@ -1,5 +1,5 @@
-// This file reads names out of annotation values: NetworkAttachmentDefinitions,
-// DNS names and records, and hosts with their ports.
+// This file parses names in annotation values: NetworkAttachmentDefinitions, DNS
+// names and records, and hosts with ports.
 
 package settings
 
@@ -12,22 +12,23 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A HostPort is a DNS name and a TCP port that VMs dial.
+// A HostPort is a lower-case DNS name and a TCP port that VMs connect to.
 type HostPort struct {
 	Host string
 	Port uint16
 }
 
-// AllowedHosts are the external hosts that a user allows.
+// AllowedHosts is the parsed value of the annotation allowed-hosts.
 type AllowedHosts struct {
-	// None allows no host, not even those that the release image needs.
+	// None is true if no external host is allowed, not even the registries that
+	// nodes pull the release image from.
 	None bool
-	// Hosts are allowed beside those that the release image needs.
+	// Hosts are allowed in addition to the registries of the release image.
 	Hosts []HostPort
 }
 
-// networkName is v, or auto where v can't be read, so that whatever else is
-// wrong is found too.
+// networkName validates the value of the annotation network. It returns "auto"
+// with an error, so that the other problems of the cluster are found too.
 func networkName(v string) (string, error) {
 	if v == "auto" || v == "none" {
 		return v, nil
@@ -39,7 +40,8 @@ func networkName(v string) (string, error) {
 	return v, nil
 }
 
-// DomainName is a host name of RFC 1123, lower-cased, without trailing dot.
+// DomainName validates a host name (RFC 1123, section 2.1). It returns the name in
+// lower case without a trailing dot.
 func DomainName(v string) (string, error) {
 	v = strings.ToLower(strings.TrimSuffix(v, "."))
 	notName := want("a DNS name such as blue.example.com")
@@ -84,12 +86,12 @@ func allowedHosts(v string) (*AllowedHosts, error) {
 	if !further {
 		return &AllowedHosts{}, nil
 	}
-	hosts, err := few(more, ExternalHost)
+	hosts, err := limitedList(more, ExternalHost)
 	return &AllowedHosts{Hosts: hosts}, err
 }
 
-// ExternalHost reads a host outside of the management cluster, with or without a
-// port; the default is 443.
+// ExternalHost parses "host" or "host:port" of a host outside the management
+// cluster. The default port is 443.
 func ExternalHost(v string) (HostPort, error) {
 	h, err := readHostPort(v, 443)
 	if err != nil {
@@ -101,8 +103,8 @@ func ExternalHost(v string) (HostPort, error) {
 	return h, nil
 }
 
-// publishedAt is a name and a port, which must be said. Names inside a cluster
-// are the hosted cluster's own: clients of its API server send them.
+// publishedAt parses "host:port". It rejects in-cluster names, because clients of
+// the hosted cluster's API server send them.
 func publishedAt(v string) (HostPort, error) {
 	h, err := readHostPort(v, 0)
 	if err == nil && inCluster(h.Host) {
@@ -111,7 +113,7 @@ func publishedAt(v string) (HostPort, error) {
 	return h, err
 }
 
-// inCluster says whether host is the name of a Service inside a cluster.
+// inCluster reports whether host is the name of a Service inside a cluster.
 func inCluster(host string) bool {
 	for _, suffix := range []string{".svc", ".cluster.local"} {
 		if strings.HasSuffix("."+host, suffix) {
@@ -121,9 +123,10 @@ func inCluster(host string) bool {
 	return slices.Contains([]string{"kubernetes", "kubernetes.default", "openshift", "openshift.default"}, host)
 }
 
-// readHostPort reads host:port, or a host alone where there is a port to fall
-// back on. The host is a name of two labels or more: an address is sent by no
-// client as TLS server name, and one label is looked up below search domains.
+// readHostPort parses "host:port". If fallback is not 0, the port may be missing.
+// The host needs at least two labels, because resolvers append search domains to
+// a single label. It is not an address: clients do not send addresses as TLS server
+// names (RFC 6066, section 3).
 func readHostPort(v string, fallback uint16) (HostPort, error) {
 	host, port := v, fallback
 	if h, p, ok := strings.Cut(v, ":"); ok {

@@ -1,5 +1,5 @@
-// This file reads all other annotation values: lists, words to choose from,
-// numbers, durations and labels. Every error says what is wanted, with an example.
+// This file parses the other annotation values: lists, choices, numbers, durations
+// and labels. Each error describes the accepted values.
 
 package settings
 
@@ -15,20 +15,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// longestList is how many entries a list may have that becomes names and
-// connections: each costs every edge.
-const longestList = 64
+// maxListEntries limits the lists whose entries become DNS names and listeners,
+// because each entry uses resources of every edge.
+const maxListEntries = 64
 
-// few reads a list of at most longestList entries.
-func few[T any](v string, read func(string) (T, error)) ([]T, error) {
-	if n := strings.Count(v, ",") + 1; n > longestList {
-		return nil, ValueError{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(longestList)}}
+// limitedList parses a comma-separated list of at most maxListEntries entries.
+func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
+	if n := strings.Count(v, ",") + 1; n > maxListEntries {
+		return nil, ValueError{network.ListTooLong, network.Args{"count": strconv.Itoa(n), "most": strconv.Itoa(maxListEntries)}}
 	}
-	return each(v, read)
+	return list(v, read)
 }
 
-// each reads a list with commas.
-func each[T any](v string, read func(string) (T, error)) ([]T, error) {
+// list parses a comma-separated list.
+func list[T any](v string, read func(string) (T, error)) ([]T, error) {
 	var out []T
 	for part := range strings.SplitSeq(v, ",") {
 		x, err := read(strings.TrimSpace(part))
@@ -40,7 +40,7 @@ func each[T any](v string, read func(string) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-// oneOf says whether v is the second of two words.
+// oneOf reports whether v is second. It is an error if v is neither word.
 func oneOf(v, first, second string) (bool, error) {
 	if v != first && v != second {
 		return false, want(first + " or " + second)
@@ -48,10 +48,11 @@ func oneOf(v, first, second string) (bool, error) {
 	return v == second, nil
 }
 
-// services reads the servers that run, in their order and each once.
+// services parses a list of servers. The result has the fixed order dhcp, dns,
+// proxy, without duplicates.
 func services(v string) ([]network.Service, error) {
 	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
-	said, err := each(v, func(s string) (network.Service, error) {
+	wanted, err := list(v, func(s string) (network.Service, error) {
 		if !slices.Contains(all, network.Service(s)) {
 			return "", want("one or more of dhcp, dns, proxy, such as dns,proxy")
 		}
@@ -60,7 +61,7 @@ func services(v string) ([]network.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(s network.Service) bool { return !slices.Contains(said, s) }), nil
+	return slices.DeleteFunc(all, func(s network.Service) bool { return !slices.Contains(wanted, s) }), nil
 }
 
 func edges(v string) (int, error) {
@@ -105,7 +106,7 @@ func upstreams(v string) (*network.Upstreams, error) {
 	case string(network.UpstreamNone), string(network.UpstreamManagement):
 		return &network.Upstreams{Mode: network.UpstreamMode(v)}, nil
 	}
-	servers, err := each(v, func(s string) (netip.AddrPort, error) {
+	servers, err := list(v, func(s string) (netip.AddrPort, error) {
 		if ap, err := netip.ParseAddrPort(s); err == nil && ap.Addr().Is4() && ap.Port() != 0 {
 			return ap, nil
 		}
@@ -121,8 +122,8 @@ func upstreams(v string) (*network.Upstreams, error) {
 	return &network.Upstreams{Mode: network.UpstreamServers, Servers: servers}, nil
 }
 
-// nodeLabels reads key=value, more than one with commas: each key once, since a
-// node has one value of it.
+// nodeLabels parses a comma-separated list of key=value. A repeated key is an
+// error, because a node has one value for it.
 func nodeLabels(v string) (map[string]string, error) {
 	out := map[string]string{}
 	for part := range strings.SplitSeq(v, ",") {

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestEveryExampleIsAccepted: what the documentation shows works wherever it may
-// stand, and is said to have no effect elsewhere.
+// TestEveryExampleIsAccepted checks that each documented example is valid on the
+// objects of its row, and has no effect on other objects.
 func TestEveryExampleIsAccepted(t *testing.T) {
 	places := settings.Places{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
 	for _, k := range settings.Keys() {
@@ -31,8 +31,8 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 	}
 }
 
-// TestWrongPublications are those of a Service's annotation.
-func TestWrongPublications(t *testing.T) {
+// TestInvalidPublish checks invalid values of a Service's annotation publish.
+func TestInvalidPublish(t *testing.T) {
 	for _, v := range []string{"", "git.example.com", "git:443", "10.0.0.1:443", "git.example.com:https", "git.example.com:70000", "git.example.com:443;x.example.com:80"} {
 		t.Run(v, func(t *testing.T) {
 			g := NewWithT(t)
@@ -44,8 +44,8 @@ func TestWrongPublications(t *testing.T) {
 	}
 }
 
-// TestRenamedKeyIsRefused: what an earlier version allowed is not dropped in
-// silence.
+// TestRenamedKeyIsRefused checks that the key of an earlier version is an error and
+// names the new key.
 func TestRenamedKeyIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "registries": "auto,git.example.com"})
@@ -55,21 +55,24 @@ func TestRenamedKeyIsRefused(t *testing.T) {
 	g.Expect(message(problems[0])).To(ContainSubstring("was renamed to allowed-hosts"))
 }
 
-func TestInClusterRegistryIsSentToPublish(t *testing.T) {
+// TestInClusterRegistryNamesPublish checks that the message names the annotation
+// that publishes a Service.
+func TestInClusterRegistryNamesPublish(t *testing.T) {
 	g := NewWithT(t)
 	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "allowed-hosts": "auto,mirror.registries.svc:5000"})
 	g.Expect(message(problems[0])).To(ContainSubstring("annotation publish"))
 }
 
-// TestMisspeltKeysElsewhere: "did you mean" knows what may stand where.
-func TestMisspeltKeysElsewhere(t *testing.T) {
+// TestSuggestedKeys checks that "Did you mean" only suggests keys that have an
+// effect on the object.
+func TestSuggestedKeys(t *testing.T) {
 	g := NewWithT(t)
-	said := func(kind, key string) string {
+	text := func(kind, key string) string {
 		return message(settings.Check(kind, "x", map[string]string{settings.Prefix + key: "1"})[0])
 	}
-	g.Expect(said("Service", "publsh")).To(HaveSuffix("Did you mean publish?"))
-	g.Expect(said("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
-	g.Expect(said("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean cidr?"))
-	g.Expect(said("NodePool", "cidr.workers")).To(ContainSubstring("does not exist and has no effect."))
+	g.Expect(text("Service", "publsh")).To(HaveSuffix("Did you mean publish?"))
+	g.Expect(text("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
+	g.Expect(text("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean cidr?"))
+	g.Expect(text("NodePool", "cidr.workers")).To(ContainSubstring("does not exist and has no effect."))
 	g.Expect(settings.Check("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
 }

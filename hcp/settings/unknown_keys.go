@@ -1,5 +1,5 @@
-// This file explains annotation keys without effect: they may stand on other
-// objects, or another key was meant.
+// This file explains annotation keys that have no effect on an object: they are
+// misplaced, misspelled or unknown.
 
 package settings
 
@@ -9,8 +9,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// unknown is the problem of a key without effect: where it has one, or which key
-// was meant.
+// unknown returns the problem of a key that has no effect on an object of kind at.
 func unknown(on network.Subject, name string, at Place) network.Problem {
 	near, ok := nearest(name, at)
 	switch {
@@ -22,8 +21,8 @@ func unknown(on network.Subject, name string, at Place) network.Problem {
 	return network.NewProblem(network.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest is the key at the smallest edit distance, which is at most three: of
-// that place, or the very key of another.
+// nearest returns the key with the smallest edit distance to name, at most three.
+// A key that has no effect at that place only counts if it is equal to name.
 func nearest(name string, at Place) (best Key, ok bool) {
 	least := 4
 	for _, k := range Keys() {
@@ -35,7 +34,7 @@ func nearest(name string, at Place) (best Key, ok bool) {
 	return best, least < 4
 }
 
-// distance is Levenshtein's, by bytes.
+// distance returns the Levenshtein distance of a and b in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

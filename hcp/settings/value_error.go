@@ -1,4 +1,4 @@
-// This file holds ValueError: what is wrong with an annotation's value, as data.
+// This file defines ValueError, the error of a value that cannot be parsed.
 
 package settings
 
@@ -8,26 +8,26 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A ValueError says why a value can't be read. Args may lack key and value, which
-// are the annotation's.
+// A ValueError holds why an annotation's value is invalid. Args are arguments of
+// the problem's message. They may lack the annotation's key and value.
 type ValueError struct {
 	Cause network.Cause
 	Args  network.Args
 }
 
-// Error is the cause, for logs; explain has the message.
+// Error returns the cause, for logs. Package explain renders the message for users.
 func (m ValueError) Error() string { return string(m.Cause) }
 
-// want is the ValueError of a value that is none of what is wanted.
+// want returns a ValueError that describes the accepted values.
 func want(what string) error {
 	return ValueError{network.AnnotationUnreadable, network.Args{"want": what}}
 }
 
-// bad is a ValueError about a part of the value.
+// bad returns a ValueError about one part of the value.
 func bad(c network.Cause, part string) error { return ValueError{c, network.Args{"value": part}} }
 
-// invalid is the problem of an annotation, by its name without prefix, whose value
-// err says can't be read.
+// invalid returns the problem of an annotation whose value could not be parsed.
+// name is the key without its prefix.
 func invalid(on network.Subject, name, value string, err error) network.Problem {
 	m, ok := err.(ValueError)
 	if !ok {

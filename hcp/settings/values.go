@@ -1,5 +1,5 @@
-// This file reads the annotations of objects into values: which ones count, and
-// which can't be read.
+// This file reads the annotations of objects into Values, and finds the keys and
+// values that are invalid.
 
 package settings
 
@@ -12,40 +12,40 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Values are what annotations set. A zero field was not set.
+// Values holds the values that annotations set. A zero field is not set.
 type Values struct {
 	// Network is auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition.
 	Network string
 	CIDR    netip.Prefix
-	// CIDRField is where CIDR was set, for people: "annotation cidr on NodePool b".
-	// CIDRKey is the annotation without its prefix.
+	// CIDRField describes where CIDR is set, such as "annotation cidr on NodePool b".
+	// CIDRKey is the annotation key without its prefix.
 	CIDRField   string
 	CIDRKey     string
 	Gateway     netip.Addr
 	AppsAddress netip.Addr
 	// Paused is true, false, or an RFC 3339 time.
 	Paused string
-	// AllowedHosts is nil where it was not set.
+	// AllowedHosts is nil if it is not set.
 	AllowedHosts *AllowedHosts
-	// Publish is where a Service is published.
+	// Publish holds the names and ports at which a Service is published.
 	Publish []HostPort
-	// Edges is 1 or 2, or 0 where it was not set.
+	// Edges is 1 or 2, or 0 if it is not set.
 	Edges int
-	// EdgeNodes are labels of the nodes that edges run on, nil where not set.
+	// EdgeNodes is a node selector for edges. It is nil if it is not set.
 	EdgeNodes map[string]string
 	network.Settings
 }
 
-// Check holds the annotations of one object against the table, without a
-// cluster: values that can't be read, and keys that have no effect there.
+// Check validates the annotations of one object against the table. It returns a
+// problem for each invalid value and for each key that has no effect on that kind.
 func Check(kind, name string, annotations map[string]string) network.Problems {
 	_, problems := Overlay(Values{}, Place(kind), name, annotations)
 	return problems
 }
 
-// Overlay lays the annotations of one object over base. A value that can't be read
-// blocks: half of what a user asked for is not what the user asked for. A value
-// for one NodePool is checked and left out; see ForNodePool.
+// Overlay returns base with the values of one object's annotations set. An invalid
+// value is a problem of severity Error: a partial configuration is never applied.
+// Values for one NodePool are validated but not set; see ForNodePool.
 func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, network.Problems) {
 	s := base
 	on := subject(at, object)
@@ -66,19 +66,19 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 		}
 		into := &s
 		if k.Name != name {
-			into = &Values{} // it is for one NodePool
+			into = &Values{} // the value is for one NodePool
 		}
-		if err := into.take(k, strings.TrimSpace(annotations[full]), name, on); err != nil {
+		if err := into.apply(k, strings.TrimSpace(annotations[full]), name, on); err != nil {
 			problems = append(problems, invalid(on, name, annotations[full], err))
 		}
 	}
 	return s, problems
 }
 
-// ForNodePool lays over base what the HostedCluster's annotations say for the
-// NodePool by name, and over that the NodePool's own. Addresses of base are left
-// out: they are not for every network. The HostedCluster's annotations have been
-// checked by Overlay: what can't be read there is left out here.
+// ForNodePool returns the values of one NodePool. The NodePool's own annotations
+// override the HostedCluster's annotations for that NodePool, which override base.
+// Addresses of base are cleared, because they belong to one network only. Invalid
+// values on the HostedCluster are ignored here, because Overlay reports them.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
 	s := base
 	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
@@ -86,22 +86,23 @@ func ForNodePool(base Values, hostedCluster map[string]string, name string, own 
 	for _, k := range Keys() {
 		key := k.Name + "." + name
 		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
-			_ = s.take(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
+			_ = s.apply(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
 		}
 	}
 	return Overlay(s, OnNodePool, name, own)
 }
 
-// NodePoolOf is the NodePool that a HostedCluster's annotation is for, by its
-// full key; false where it is for the whole cluster or no annotation of oooi.
+// NodePoolOf returns the name of the NodePool in a HostedCluster's annotation key,
+// such as "workers" in "hostedcluster.densityops.com/cidr.workers". ok is false if
+// the key names no NodePool or is not an annotation of oooi.
 func NodePoolOf(full string) (name string, ok bool) {
 	k, _ := find(strings.TrimPrefix(full, Prefix), OnHostedCluster)
 	name, ok = strings.CutPrefix(full, Prefix+k.Name+".")
 	return name, ok && k.PerNodePool
 }
 
-// take lays one value over s, and records where a CIDR was set.
-func (s *Values) take(k Key, value, name string, on network.Subject) error {
+// apply sets one value in s, and records where a CIDR is set.
+func (s *Values) apply(k Key, value, name string, on network.Subject) error {
 	err := k.set(s, value)
 	if err == nil && k.Name == KeyCIDR {
 		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
@@ -109,7 +110,7 @@ func (s *Values) take(k Key, value, name string, on network.Subject) error {
 	return err
 }
 
-// subject is the object that annotations stand on, by its name or
+// subject returns the object that has the annotations. object is its name or
 // "<namespace>/<name>".
 func subject(at Place, object string) network.Subject {
 	s := network.Subject{Kind: string(at), Name: object}
@@ -119,8 +120,8 @@ func subject(at Place, object string) network.Subject {
 	return s
 }
 
-// find is the row of the table that an annotation is written by: its own name,
-// or name.nodepool on the HostedCluster.
+// find returns the row of the table for an annotation key without prefix. On the
+// HostedCluster, the key may end with ".<nodepool>".
 func find(name string, at Place) (Key, bool) {
 	for _, k := range Keys() {
 		byNodePool := at == OnHostedCluster && k.PerNodePool && strings.HasPrefix(name, k.Name+".")

@@ -21,15 +21,41 @@ import (
 
 var root = filepath.Join("..", "..")
 
-// TestGoldenAnnotations: the page is written from the table in the code.
+const annotationsIntroduction = `# Annotations
+
+All keys have the prefix ~PREFIX~. Only ~network~ is required. All other annotations have defaults.
+
+## Where to set an annotation
+
+An annotation on a NodePool overrides the one on the HostedCluster.
+
+The HostedCluster's ~gateway~, ~edge-addresses~, ~dhcp-range~, ~dhcp-exclude~ and ~reservations~ apply to the network
+whose CIDR contains the addresses.
+
+The HostedCluster's ~cidr~ applies to the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network
+gets the first IPv4 entry of ~spec.networking.machineNetwork~. A second IPv4 entry is ignored.
+
+## Invalid keys and values
+
+- A key that is not in the table has no effect. The condition reports it.
+- An invalid value is refused. The plan in force stays unchanged until you fix the value.
+
+## Values
+
+- Lists are separated by commas.
+- Ranges are written ~first-last~.
+- Durations are written as in Go, such as ~90m~.
+
+This page is generated from the table in ~hcp/settings/table.go~ by ~make golden~.
+
+| key | on | default | meaning | example |
+| --- | --- | --- | --- | --- |
+`
+
+// TestGoldenAnnotations checks that the page matches the table in the code.
 func TestGoldenAnnotations(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Annotations\n\nAll begin with `" + settings.Prefix + "`. Only `network` is needed; the rest has defaults. What stands on a NodePool wins over\n" +
-		"what stands on the HostedCluster. What the HostedCluster says of addresses (`gateway`, `edge-addresses`, `dhcp-range`, `dhcp-exclude`, `reservations`) is for\n" +
-		"the network in whose CIDR they lie, its `cidr` for the network that machines of the oldest NodePool boot by. Without `cidr`, that network has the first IPv4 entry of\n" +
-		"`spec.networking.machineNetwork`; a second IPv4 entry is ignored. A key that is not listed here has no effect, and the condition says so; a value that can't be read is refused,\n" +
-		"and what runs goes on as it is.\n\nLists are written with commas, ranges `first-last`, durations as Go writes them. This page is made from the table in `hcp/settings/table.go` by `make golden`.\n\n" +
-		"| key | on | default | meaning | example |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString(strings.NewReplacer("~", "`", "PREFIX", settings.Prefix).Replace(annotationsIntroduction))
 	for _, k := range settings.Keys() {
 		name := "`" + k.Name + "`"
 		if k.PerNodePool {
