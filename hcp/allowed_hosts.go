@@ -1,7 +1,6 @@
-// This file decides which hosts outside machines may reach for their images: a
-// node is not Ready before it has pulled them. Each is answered by name and
-// carried by its TLS server name, so nothing else gets out. It never looks at
-// images themselves, and never uses a proxy that wants a password.
+// This file decides which external hosts VMs can reach to pull images. A node needs
+// these images to become Ready. Edges forward by TLS server name, so VMs reach no
+// other host. A proxy that needs a password is never used.
 
 package hcp
 
@@ -23,9 +22,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// redirected are the hosts that a registry sends its clients to for layers and
-// signatures, as OpenShift's documentation has them: "Configuring your firewall",
-// openshift-docs modules/configuring-firewall.adoc (4.20), and for Red Hat's
+// redirected returns the hosts to which a registry redirects clients for layers and
+// signatures. The sources are "Configuring your firewall" in OpenShift's documentation
+// (openshift-docs modules/configuring-firewall.adoc, 4.20), and for Red Hat's
 // registries https://access.redhat.com/node/7001746.
 func redirected(registry string) []string {
 	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
@@ -38,16 +37,17 @@ func redirected(registry string) []string {
 	return nil
 }
 
-// A missed registry is one that can't be carried, and why. No cause: no external
-// host is allowed.
-type missed struct {
+// An unreachable registry is one that edges cannot forward to. An empty cause means
+// that the user allows no external host.
+type unreachable struct {
 	registry string
-	why      network.Cause
+	cause    network.Cause
 }
 
-// wantedHosts are the hosts that nodes pull from: of the release images, of
-// their mirrors, those they redirect to, and those the user names.
-func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []missed) {
+// wantedHosts returns the registries of the release images, their mirrors, the hosts
+// to which these redirect, and the hosts that the user allows. Both results are sorted
+// and have no duplicates.
+func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
@@ -57,11 +57,11 @@ func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []sett
 	}
 	for _, image := range images {
 		registry := registryOf(image)
-		h, why := byServerName(registry)
+		h, cause := byServerName(registry)
 		switch {
 		case registry == "" || onNetwork(in, registry):
-		case why != "":
-			cannot = append(cannot, missed{strings.TrimPrefix(registry, plainHTTP), why})
+		case cause != "":
+			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
 		default:
 			hosts = append(hosts, h)
 			for _, r := range redirected(h.Host) {
@@ -76,11 +76,12 @@ func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []sett
 	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 	})
-	slices.SortFunc(cannot, func(a, b missed) int { return strings.Compare(a.registry, b.registry) })
+	slices.SortFunc(cannot, func(a, b unreachable) int { return strings.Compare(a.registry, b.registry) })
 	return slices.Compact(hosts), slices.Compact(cannot)
 }
 
-// onNetwork says whether registry is an address that machines have beside them.
+// onNetwork reports whether registry is an address in the CIDR of one of the VMs'
+// networks.
 func onNetwork(in network.Request, registry string) bool {
 	registry = strings.TrimPrefix(registry, plainHTTP)
 	if host, _, err := net.SplitHostPort(registry); err == nil {
@@ -91,7 +92,8 @@ func onNetwork(in network.Request, registry string) bool {
 
 const plainHTTP = "http://"
 
-// registryOf is what an image or a mirror is pulled from, without its path.
+// registryOf returns the registry of an image or mirror: host, optional port, and
+// plainHTTP if it is not TLS.
 func registryOf(image string) string {
 	image = strings.TrimPrefix(image, "https://")
 	rest, plain := strings.CutPrefix(image, plainHTTP)
@@ -102,8 +104,9 @@ func registryOf(image string) string {
 	return registry
 }
 
-// byServerName is a registry as a TLS server name tells it, or why none does.
-func byServerName(registry string) (h settings.HostPort, why network.Cause) {
+// byServerName returns the host and port of a registry that clients identify by TLS
+// server name. Otherwise it returns the cause.
+func byServerName(registry string) (h settings.HostPort, cause network.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
 		host, port = strings.Trim(registry, "[]"), ""
@@ -124,8 +127,8 @@ func byServerName(registry string) (h settings.HostPort, why network.Cause) {
 	return h, ""
 }
 
-// registryEndpoints are the hosts outside that are let through, and the problem
-// of those that machines will miss.
+// registryEndpoints returns the endpoints of the allowed external hosts, and problems
+// for the hosts that VMs cannot reach.
 func registryEndpoints(o Objects, in network.Request, s settings.Values) reachable {
 	var r reachable
 	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
@@ -136,17 +139,17 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	hosts, cannot := wantedHosts(o, in, s)
 	if off {
 		for _, h := range hosts {
-			cannot = append(cannot, missed{registry: h.Host})
+			cannot = append(cannot, unreachable{registry: h.Host})
 		}
 		hosts = nil
 	}
 	for _, h := range hosts {
-		proxy, why := proxyFor(o.Proxy, h)
-		if why != "" {
-			cannot = append(cannot, missed{h.Host, why})
+		proxy, cause := proxyFor(o.Proxy, h)
+		if cause != "" {
+			cannot = append(cannot, unreachable{h.Host, cause})
 			continue
 		}
-		r.endpoints = append(r.endpoints, outside(h, proxy))
+		r.endpoints = append(r.endpoints, externalHost(h, proxy))
 	}
 	if isolated {
 		r.problems = imagesUnreachable(in, off, r.endpoints, cannot)
@@ -154,7 +157,9 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	return r
 }
 
-func outside(h settings.HostPort, proxy string) network.Endpoint {
+// externalHost returns the endpoint of an allowed external host. proxy is the
+// "host:port" of an HTTP proxy, or empty.
+func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 	at := fmt.Sprintf("%s:%d", h.Host, h.Port)
 	return network.Endpoint{
 		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
@@ -162,8 +167,8 @@ func outside(h settings.HostPort, proxy string) network.Endpoint {
 	}
 }
 
-// answeredByUser says whether the user's own records send machines elsewhere for
-// host: to a mirror on the network, most often.
+// answeredByUser reports whether the annotation dns-records has a record for host,
+// such as for a mirror on the network.
 func answeredByUser(s network.Settings, host string) bool {
 	return slices.ContainsFunc(s.Records, func(r network.Record) bool {
 		suffix, wildcard := strings.CutPrefix(r.Name, "*")
@@ -171,13 +176,13 @@ func answeredByUser(s network.Settings, host string) bool {
 	})
 }
 
-// proxyFor is the HTTP proxy, "host:port", that must be asked for h, empty where
-// it is dialled directly, or why it can't be. The proxy is never said itself: it
-// may hold a password.
-func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, why network.Cause) {
+// proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection.
+// cause is set if the proxy cannot be used. Messages do not show the proxy, because
+// its URL can contain a password.
+func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause network.Cause) {
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
-	// What is no URL is read once more with http:// before it, and then has a path.
+	// httpproxy parses an invalid URL again with the prefix http://; the result has a path.
 	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
 		return "", network.ManagementProxyUnreadable
 	case u == nil:
@@ -190,17 +195,17 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, why networ
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable is what nodes can't pull from: once for the cluster, and of
-// hosts that can't be carried once for each cause.
-func imagesUnreachable(in network.Request, off bool, carried []network.Endpoint, cannot []missed) network.Problems {
+// imagesUnreachable returns the problems of registries that nodes cannot reach. There
+// is one problem for the cluster, or one for each cause.
+func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) network.Problems {
 	var all []string
-	for _, e := range carried {
+	for _, e := range forwarded {
 		all = append(all, e.Hosts...)
 	}
 	byCause := map[network.Cause][]string{}
 	for _, m := range cannot {
 		all = append(all, m.registry)
-		byCause[m.why] = append(byCause[m.why], m.registry)
+		byCause[m.cause] = append(byCause[m.cause], m.registry)
 	}
 	slices.Sort(all)
 	hosts := network.Args{"hosts": strings.Join(slices.Compact(all), ", ")}

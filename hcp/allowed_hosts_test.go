@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// pulling is a cluster on an isolated network whose nodes pull from a registry.
+// pulling returns a cluster on an isolated network with that release image.
 func pulling(t *testing.T, image string) hcp.Objects {
 	t.Helper()
 	o := served(t)
@@ -25,9 +25,9 @@ func pulling(t *testing.T, image string) hcp.Objects {
 	return o
 }
 
-// through are the hosts that are let through to the outside, "host:port" or
+// externalHosts returns the allowed external hosts as "host:port", or
 // "host:port by proxy".
-func through(o hcp.Objects) (hosts []string, problems network.Problems) {
+func externalHosts(o hcp.Objects) (hosts []string, problems network.Problems) {
 	in, problems := translated(o)
 	for _, e := range in.Endpoints {
 		if e.Backend.Kind != network.BackendExternal {
@@ -42,8 +42,8 @@ func through(o hcp.Objects) (hosts []string, problems network.Problems) {
 	return hosts, problems
 }
 
-// said is the detail of the first problem with this reason, or "".
-func said(ps network.Problems, r network.Reason) string {
+// messageOf returns the message of the first problem with this reason, or "".
+func messageOf(ps network.Problems, r network.Reason) string {
 	i := slices.IndexFunc(ps, func(p network.Problem) bool { return p.Reason == r })
 	if i < 0 {
 		return ""
@@ -53,41 +53,42 @@ func said(ps network.Problems, r network.Reason) string {
 
 const privateRelease = "registry.example.com:8443/ocp/release:4.20"
 
+// TestRegistriesOfTheCluster checks the registries of release images and mirrors.
 func TestRegistriesOfTheCluster(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, "quay.io/openshift-release-dev/ocp-release:4.20")
 	o.NodePools[0].Spec.Release.Image = privateRelease
 	o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "quay.io/openshift-release-dev/ocp-v4.0-art-dev", Mirrors: []string{"Mirror.example.com/ocp", "https://other.example.com:5000/x"}}}
-	hosts, problems := through(o)
+	hosts, problems := externalHosts(o)
 	g.Expect(hosts).To(ConsistOf("quay.io:443", "cdn.quay.io:443", "cdn01.quay.io:443", "cdn02.quay.io:443", "cdn03.quay.io:443", "cdn04.quay.io:443", "cdn05.quay.io:443", "cdn06.quay.io:443",
 		"registry.example.com:8443", "mirror.example.com:443", "other.example.com:5000"))
-	g.Expect(said(problems, network.ImagesUnreachable)).To(BeEmpty())
+	g.Expect(messageOf(problems, network.ImagesUnreachable)).To(BeEmpty())
 
 	p, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse())
 	n := p.Networks[0]
 	i := slices.IndexFunc(n.Listeners, func(l network.Listener) bool { return l.Address == n.ServiceVIP && l.Port == 8443 })
-	g.Expect(n.Listeners[i].Default).To(BeEmpty(), "what names another host there is closed")
+	g.Expect(n.Listeners[i].Default).To(BeEmpty(), "connections with another server name are closed")
 	g.Expect(n.Listeners[i].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"registry.example.com"}, Backend: "registry.example.com:8443"}))
 	g.Expect(n.DNS.Views[0].Records).To(ContainElement(HaveField("Name", "mirror.example.com")))
 }
 
-// TestWhenRegistriesAreCarried: by default where no gateway leads to them.
-func TestWhenRegistriesAreCarried(t *testing.T) {
+// TestAllowedHosts checks that registries are allowed by default without a gateway.
+func TestAllowedHosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotations map[string]string
 		hosts       []string
 		problem     string
 	}{
-		"by default":                 {nil, []string{"registry.example.com:8443"}, ""},
-		"none":                       {map[string]string{"allowed-hosts": "none"}, nil, "registry.example.com"},
-		"further ones":               {map[string]string{"allowed-hosts": "auto,git.example.com:444"}, []string{"git.example.com:444", "registry.example.com:8443"}, ""},
-		"with a gateway":             {map[string]string{"gateway": "192.168.100.1"}, nil, ""},
-		"asked for beside it":        {map[string]string{"gateway": "192.168.100.1", "allowed-hosts": "auto"}, []string{"registry.example.com:8443"}, ""},
-		"without our DNS":            {map[string]string{"services": "dhcp,proxy"}, []string{"registry.example.com:8443"}, "registry.example.com"},
-		"without our proxy":          {map[string]string{"services": "dhcp,dns"}, []string{"registry.example.com:8443"}, "registry.example.com"},
-		"a mirror of the user's own": {map[string]string{"dns-records": "registry.example.com=192.168.100.7"}, nil, ""},
-		"one by a wildcard":          {map[string]string{"dns-records": "*.example.com=192.168.100.7"}, nil, ""},
+		"by default":                  {nil, []string{"registry.example.com:8443"}, ""},
+		"none":                        {map[string]string{"allowed-hosts": "none"}, nil, "registry.example.com"},
+		"further ones":                {map[string]string{"allowed-hosts": "auto,git.example.com:444"}, []string{"git.example.com:444", "registry.example.com:8443"}, ""},
+		"with a gateway":              {map[string]string{"gateway": "192.168.100.1"}, nil, ""},
+		"with a gateway, set to auto": {map[string]string{"gateway": "192.168.100.1", "allowed-hosts": "auto"}, []string{"registry.example.com:8443"}, ""},
+		"without DNS":                 {map[string]string{"services": "dhcp,proxy"}, []string{"registry.example.com:8443"}, "registry.example.com"},
+		"without proxy":               {map[string]string{"services": "dhcp,dns"}, []string{"registry.example.com:8443"}, "registry.example.com"},
+		"a record for a mirror":       {map[string]string{"dns-records": "registry.example.com=192.168.100.7"}, nil, ""},
+		"a wildcard record":           {map[string]string{"dns-records": "*.example.com=192.168.100.7"}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -95,17 +96,18 @@ func TestWhenRegistriesAreCarried(t *testing.T) {
 			for k, v := range c.annotations {
 				o.HostedCluster.Annotations[settings.Prefix+k] = v
 			}
-			hosts, problems := through(o)
+			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(Equal(c.hosts))
 			g.Expect(problems.Has(network.ImagesUnreachable)).To(Equal(c.problem != ""), "%v", problems)
-			g.Expect(said(problems, network.ImagesUnreachable)).To(ContainSubstring(c.problem))
+			g.Expect(messageOf(problems, network.ImagesUnreachable)).To(ContainSubstring(c.problem))
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 		})
 	}
 }
 
-// TestWhatNoServerNameTells is not carried, and why is said.
-func TestWhatNoServerNameTells(t *testing.T) {
+// TestRegistriesWithoutServerName checks that edges do not forward to such registries,
+// and that the message has the cause.
+func TestRegistriesWithoutServerName(t *testing.T) {
 	for mirror, why := range map[string]string{
 		"10.9.8.7:5000/ocp":                         "an IP address (10.9.8.7:5000)",
 		"[fd00::7]:5000/ocp":                        "an IP address ([fd00::7]:5000)",
@@ -120,17 +122,17 @@ func TestWhatNoServerNameTells(t *testing.T) {
 			g := NewWithT(t)
 			o := pulling(t, privateRelease)
 			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "x", Mirrors: []string{mirror}}}
-			hosts, problems := through(o)
+			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(HaveExactElements("registry.example.com:8443"))
 			g.Expect(problems.Has(network.ImagesUnreachable)).To(Equal(why != ""))
-			g.Expect(said(problems, network.ImagesUnreachable)).To(ContainSubstring(why))
+			g.Expect(messageOf(problems, network.ImagesUnreachable)).To(ContainSubstring(why))
 		})
 	}
 }
 
-// TestTheManagementClustersProxy: asked for each host by the rules of NO_PROXY,
-// and never if it would need a secret.
-func TestTheManagementClustersProxy(t *testing.T) {
+// TestManagementProxy checks that NO_PROXY is applied to each host, and that a proxy with
+// a password is not used.
+func TestManagementProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		proxy httpproxy.Config
 		hosts []string
@@ -140,7 +142,7 @@ func TestTheManagementClustersProxy(t *testing.T) {
 		"for all":         {httpproxy.Config{HTTPSProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443 by proxy.example.com:3128", "registry.example.com:8443 by proxy.example.com:3128"}, ""},
 		"its port":        {httpproxy.Config{HTTPSProxy: "proxy.example.com", NoProxy: ".corp.example.net"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443 by proxy.example.com:80"}, ""},
 		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "The HTTP proxy of the management cluster needs a password, which edges do not have. Nodes cannot pull images from registry.example.com."},
-		"by TLS":          {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "not an http:// proxy"},
+		"over TLS":        {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "not an http:// proxy"},
 		"unreadable":      {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy:port"}, nil, "HTTPS_PROXY"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,12 +150,12 @@ func TestTheManagementClustersProxy(t *testing.T) {
 			o := pulling(t, privateRelease)
 			o.HostedCluster.Annotations[settings.Prefix+"allowed-hosts"] = "auto,mirror.corp.example.net"
 			o.Proxy = c.proxy
-			hosts, problems := through(o)
+			hosts, problems := externalHosts(o)
 			g.Expect(hosts).To(Equal(c.hosts))
-			detail := said(problems, network.ImagesUnreachable)
+			detail := messageOf(problems, network.ImagesUnreachable)
 			g.Expect(detail).To(ContainSubstring(c.why))
 			g.Expect(detail == "").To(Equal(c.why == ""))
-			g.Expect(strings.Contains(detail, "hunter2")).To(BeFalse(), "no secret is said")
+			g.Expect(strings.Contains(detail, "hunter2")).To(BeFalse(), "the message contains the password")
 		})
 	}
 }

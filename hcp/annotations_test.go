@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// served is the world of the story lb-ip, to be changed by a test.
+// served returns the objects of the story lb-ip. Tests can change them.
 func served(t *testing.T) hcp.Objects {
 	t.Helper()
 	dump := &hcp.Dump{}
@@ -27,7 +27,9 @@ func served(t *testing.T) hcp.Objects {
 	return o
 }
 
-func TestWrongValuesAreRefusedInWords(t *testing.T) {
+// TestInvalidValues checks that each invalid value is an error whose message says what
+// to set.
+func TestInvalidValues(t *testing.T) {
 	for key, values := range map[string][]string{
 		"network": {"vlan100", "a/b/c", "/x"},
 		"cidr":    {"192.168.100.0", "192.168.100.5/24", "fd00::/64", "999.1.1.1/8"},
@@ -63,13 +65,14 @@ func TestWrongValuesAreRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestMisspeltKeysAreNamed(t *testing.T) {
+// TestMisspelledKeys checks the suggested keys.
+func TestMisspelledKeys(t *testing.T) {
 	for key, want := range map[string]string{
 		"gatway":      "gateway",
 		"dhcp_range":  "dhcp-range",
 		"ntp-server":  "ntp-servers",
 		"colour":      "",
-		"mtu.blue":    "", // only cidr and gateway are said by NodePool here
+		"mtu.blue":    "", // the HostedCluster has only cidr and gateway for a NodePool
 		"Network":     "network",
 		"lease-times": "lease-time",
 		"edge":        "edges",
@@ -96,27 +99,28 @@ func TestMisspeltKeysAreNamed(t *testing.T) {
 	}
 }
 
-// TestNodePoolWins: what stands on a NodePool is laid over what stands on the
-// HostedCluster for it, and that over what stands there for all.
-func TestNodePoolWins(t *testing.T) {
+// TestNodePoolPrecedence checks that annotations on a NodePool override those on the
+// HostedCluster for that NodePool, which override cluster-wide ones.
+func TestNodePoolPrecedence(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	np := o.NodePools[0].Name
 	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
-	intent, _ := translated(o)
-	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the HostedCluster's over machineNetwork")
+	request, _ := translated(o)
+	g.Expect(request.Networks[0].CIDR.String()).To(Equal("10.1.0.0/24"), "the annotation overrides machineNetwork")
 
 	o.HostedCluster.Annotations[settings.Prefix+"cidr."+np] = "10.2.0.0/24"
-	intent, _ = translated(o)
-	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.2.0.0/24"))
+	request, _ = translated(o)
+	g.Expect(request.Networks[0].CIDR.String()).To(Equal("10.2.0.0/24"))
 
 	o.NodePools[0].Annotations = map[string]string{settings.Prefix + "cidr": "10.3.0.0/24", settings.Prefix + "lease-time": "2h"}
-	intent, _ = translated(o)
-	g.Expect(intent.Networks[0].CIDR.String()).To(Equal("10.3.0.0/24"))
-	g.Expect(intent.Networks[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
+	request, _ = translated(o)
+	g.Expect(request.Networks[0].CIDR.String()).To(Equal("10.3.0.0/24"))
+	g.Expect(request.Networks[0].Settings.LeaseTime).To(Equal(network.Duration(2 * time.Hour)))
 }
 
-func TestTwoNodePoolsThatDisagree(t *testing.T) {
+// TestNodePoolsWithDifferentCIDRs checks that two CIDRs for one network are an error.
+func TestNodePoolsWithDifferentCIDRs(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	second := *o.NodePools[0].DeepCopy()
@@ -129,6 +133,7 @@ func TestTwoNodePoolsThatDisagree(t *testing.T) {
 	g.Expect(message(problems[0])).To(ContainSubstring("is 10.1.0.0/24 and 10.2.0.0/24"))
 }
 
+// TestPaused checks the values of spec.pausedUntil.
 func TestPaused(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	later, earlier := now.Add(time.Hour).Format(time.RFC3339), now.Add(-time.Hour).Format(time.RFC3339)
@@ -141,8 +146,8 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// FuzzAnnotations: any annotation gives an intent or a problem, and what is
-// accepted gives a plan that is valid.
+// FuzzAnnotations checks that any annotation results in problems with a message, or in a
+// valid plan.
 func FuzzAnnotations(f *testing.F) {
 	for _, k := range settings.Keys() {
 		f.Add(k.Name, k.Example)
@@ -150,11 +155,11 @@ func FuzzAnnotations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value string) {
 		o := served(t)
 		o.HostedCluster.Annotations[settings.Prefix+key] = value
-		intent, problems := translated(o)
-		plan, more := derived(intent)
+		request, problems := translated(o)
+		plan, more := derived(request)
 		for _, p := range append(problems, more...) {
 			if p.Reason == "" || strings.TrimSpace(message(p)) == "" {
-				t.Errorf("a problem without words: %+v", p)
+				t.Errorf("a problem without a message: %+v", p)
 			}
 		}
 		if !problems.Blocking() && !more.Blocking() {

@@ -1,12 +1,12 @@
-// This file decides who answers for the applications of the hosted cluster
-// (*.apps), whose ingress runs on the machines themselves:
+// This file decides which address or backend *.apps of the hosted cluster resolves
+// to. The ingress of the hosted cluster runs on the VMs. The first match wins:
 //
-//	where the user said an address, or a record        that address
-//	spec.platform.kubevirt.baseDomainPassthrough       the machines, at the node port of HyperShift's passthrough Service
-//	guest ingress on its nodes' own ports              the machines, at that port
-//	else                                               nobody, and that is said
+//	annotation apps-address, or a record in dns-records   that address
+//	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
+//	guest ingress of type HostNetwork                     the VMs, at that port
+//	otherwise                                             a problem
 //
-// Nothing is said where the cluster has no ingress.
+// A cluster without the ingress capability has no *.apps and no problem.
 
 package hcp
 
@@ -25,13 +25,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// passthroughService is the Service that HyperShift makes beside the control
-// plane for base domain passthrough, and whose EndpointSlices it keeps at the
-// machines' addresses; the cluster's generateID follows.
+// passthroughService is the name prefix of the Service that HyperShift creates for
+// base domain passthrough. The cluster's generateID follows. HyperShift writes the
+// VMs' addresses to its EndpointSlices.
 const passthroughService = "default-ingress-passthrough-service-"
 
-// apps is the record of the ingress where the user said its address, and else the
-// endpoint that leads to it.
+// apps returns the record of *.apps if the user set its address, or the endpoint of
+// the ingress.
 func apps(o Objects, in network.Request, s settings.Values) reachable {
 	var r reachable
 	hc := o.HostedCluster
@@ -52,11 +52,11 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 	name := "*." + domain
 	e.Hosts = []string{name}
 	port, onNodes := nodesPort(o.GuestIngress)
-	switch b, there := passthroughBackend(o); {
+	switch b, found := passthroughBackend(o); {
 	case s.AppsAddress.IsValid():
 		r.apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
 	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
-	case passthrough && there:
+	case passthrough && found:
 		e.Backend = b
 		r.add(e, nil)
 	case onNodes:
@@ -70,9 +70,9 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 	return r
 }
 
-// passthroughBackend are the machines behind the passthrough Service, at the
-// port that its EndpointSlices say.
-func passthroughBackend(o Objects) (network.Backend, bool) {
+// passthroughBackend returns the VMs behind the passthrough Service, at the port of
+// its EndpointSlices. ok is false if the Service does not exist yet.
+func passthroughBackend(o Objects) (b network.Backend, ok bool) {
 	k := o.HostedCluster.Spec.Platform.Kubevirt
 	if k == nil || k.GenerateID == "" {
 		return network.Backend{}, false
@@ -81,16 +81,15 @@ func passthroughBackend(o Objects) (network.Backend, bool) {
 	if !ok || len(svc.Spec.Ports) == 0 {
 		return network.Backend{}, false
 	}
-	b := backendAt(svc, svc.Spec.Ports[0])
+	b = backendAt(svc, svc.Spec.Ports[0])
 	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
 	return b, true
 }
 
-// GuestIngress is spec.operatorConfiguration.ingressOperator's
-// endpointPublishingStrategy of a HostedCluster as JSON: how the guest's own
-// ingress is published. The types of HyperShift's API that this package is built
-// with don't have the field yet, so it is read from the object's text. Nil where
-// it is not set.
+// GuestIngress returns how the hosted cluster publishes its ingress. It reads
+// spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy of a
+// HostedCluster in JSON, because the imported HyperShift API lacks the field.
+// It returns nil if the field is not set or hostedCluster is not valid JSON.
 func GuestIngress(hostedCluster []byte) *operatorv1.EndpointPublishingStrategy {
 	var hc struct {
 		Spec struct {
@@ -107,8 +106,9 @@ func GuestIngress(hostedCluster []byte) *operatorv1.EndpointPublishingStrategy {
 	return hc.Spec.OperatorConfiguration.IngressOperator.EndpointPublishingStrategy
 }
 
-// nodesPort is where the guest's ingress listens on its nodes' own addresses.
-func nodesPort(s *operatorv1.EndpointPublishingStrategy) (uint16, bool) {
+// nodesPort returns the HTTPS port of a guest ingress of type HostNetwork. ok is
+// false for all other types.
+func nodesPort(s *operatorv1.EndpointPublishingStrategy) (port uint16, ok bool) {
 	if s == nil || s.Type != operatorv1.HostNetworkStrategyType {
 		return 0, false
 	}
@@ -118,7 +118,7 @@ func nodesPort(s *operatorv1.EndpointPublishingStrategy) (uint16, bool) {
 	return uint16(cmp.Or(s.HostNetwork.HTTPSPort, 443)), true
 }
 
-// disabled are the capabilities that the cluster does without.
+// disabled returns the disabled capabilities of the cluster.
 func disabled(hc *hyperv1.HostedCluster) []hyperv1.OptionalCapability {
 	if hc.Spec.Capabilities == nil {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func passthrough(o *hcp.Objects, there bool) {
+func passthrough(o *hcp.Objects, serviceExists bool) {
 	yes := true
 	o.HostedCluster.Spec.Platform.Kubevirt.BaseDomainPassthrough = &yes
-	if there {
+	if serviceExists {
 		o.Services = append(o.Services, corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "default-ingress-passthrough-service-" + o.HostedCluster.Spec.Platform.Kubevirt.GenerateID},
 			Spec:       corev1.ServiceSpec{ClusterIP: "10.96.1.2", Ports: []corev1.ServicePort{{Name: "https-443", Port: 443, TargetPort: intstr.FromInt32(31443)}}},
@@ -31,8 +31,8 @@ func hostNetwork(o *hcp.Objects, port int32) {
 	o.GuestIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
-// TestWhoAnswersForApps: the first of the ways that there are.
-func TestWhoAnswersForApps(t *testing.T) {
+// TestAppsBackend checks the precedence of the ways to serve *.apps.
+func TestAppsBackend(t *testing.T) {
 	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443"}
 	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
 	for name, c := range map[string]struct {
@@ -41,13 +41,13 @@ func TestWhoAnswersForApps(t *testing.T) {
 		record  string
 		problem network.Reason
 	}{
-		"nobody":                      {func(o *hcp.Objects) {}, nil, "", network.AppsUnreachable},
-		"an annotation":               {func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }, nil, "192.168.100.6", ""},
-		"a record of the user's":      {func(o *hcp.Objects) { annotate(o, "dns-records", "*.Apps.blue.example.com=192.168.100.6") }, nil, "192.168.100.6", ""},
-		"passthrough":                 {func(o *hcp.Objects) { passthrough(o, true) }, &viaService, "192.168.100.3", ""},
-		"passthrough, not there yet":  {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", network.WaitingForEndpoint},
-		"the nodes' own port":         {func(o *hcp.Objects) { hostNetwork(o, 0) }, &viaNodes, "192.168.100.3", ""},
-		"the nodes' own port, chosen": {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "machines:8443", Port: 8443}, "192.168.100.3", ""},
+		"unreachable":                  {func(o *hcp.Objects) {}, nil, "", network.AppsUnreachable},
+		"an annotation":                {func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }, nil, "192.168.100.6", ""},
+		"a record":                     {func(o *hcp.Objects) { annotate(o, "dns-records", "*.Apps.blue.example.com=192.168.100.6") }, nil, "192.168.100.6", ""},
+		"passthrough":                  {func(o *hcp.Objects) { passthrough(o, true) }, &viaService, "192.168.100.3", ""},
+		"passthrough, Service missing": {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", network.WaitingForEndpoint},
+		"the nodes' own port":          {func(o *hcp.Objects) { hostNetwork(o, 0) }, &viaNodes, "192.168.100.3", ""},
+		"the nodes' own port, chosen":  {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "machines:8443", Port: 8443}, "192.168.100.3", ""},
 		"an annotation wins": {func(o *hcp.Objects) {
 			passthrough(o, true)
 			hostNetwork(o, 0)
@@ -58,25 +58,25 @@ func TestWhoAnswersForApps(t *testing.T) {
 			o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
 			passthrough(o, true)
 		}, nil, "", ""},
-		"no base domain":               {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, nil, "", ""},
-		"a base domain that will come": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", network.WaitingForEndpoint},
+		"no base domain":      {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, nil, "", ""},
+		"base domain pending": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", network.WaitingForEndpoint},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			c.given(&o)
-			intent, problems := translated(o)
-			i := slices.IndexFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
+			request, problems := translated(o)
+			i := slices.IndexFunc(request.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 			g.Expect(i >= 0).To(Equal(c.backend != nil))
 			if i >= 0 {
-				g.Expect(intent.Endpoints[i].Backend).To(Equal(*c.backend))
-				g.Expect(intent.Endpoints[i].Hosts).To(HaveExactElements("*.apps.blue.example.com"))
+				g.Expect(request.Endpoints[i].Backend).To(Equal(*c.backend))
+				g.Expect(request.Endpoints[i].Hosts).To(HaveExactElements("*.apps.blue.example.com"))
 			}
 			for _, r := range []network.Reason{network.AppsUnreachable, network.WaitingForEndpoint} {
 				g.Expect(problems.Has(r)).To(Equal(r == c.problem), "%s: %v", r, problems)
 			}
-			g.Expect(slices.Contains(intent.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
-			p, _ := derived(intent)
+			g.Expect(slices.Contains(request.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
+			p, _ := derived(request)
 			var answered string
 			for _, r := range p.Networks[0].DNS.Views[0].Records {
 				if r.Name == "*.apps.blue.example.com" {
@@ -92,8 +92,8 @@ func annotate(o *hcp.Objects, key, value string) {
 	o.HostedCluster.Annotations[settings.Prefix+key] = value
 }
 
-// TestGuestIngressIsReadFromTheText: the field is younger than the types.
-func TestGuestIngressIsReadFromTheText(t *testing.T) {
+// TestGuestIngress checks that the field is read from the object's text.
+func TestGuestIngress(t *testing.T) {
 	g := NewWithT(t)
 	d := &hcp.Dump{}
 	g.Expect(d.Add([]byte("apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: b, namespace: a}\n---\napiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: a, namespace: a}\nspec: {operatorConfiguration: {ingressOperator: {endpointPublishingStrategy: {type: HostNetwork}}}}"))).To(Succeed())

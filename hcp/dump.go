@@ -1,6 +1,6 @@
-// This file reads objects from YAML or JSON text, as a CLI's render, a
-// must-gather or `kubectl get -o yaml` has them. It decides which objects belong
-// to which hosted cluster, and nothing else.
+// This file reads objects from YAML or JSON, such as the output of
+// "hcp create --render", a must-gather or "kubectl get -o yaml". It assigns the
+// objects to hosted clusters.
 
 package hcp
 
@@ -24,26 +24,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Dump is every object that was read that speaks of hosted clusters.
+// A Dump collects the objects that matter to hosted clusters. The zero value is empty.
 type Dump struct {
 	hostedClusters []hyperv1.HostedCluster
-	// guestIngress of each hosted cluster.
+	// guestIngress has one entry for each of hostedClusters.
 	guestIngress []*operatorv1.EndpointPublishingStrategy
 	nodePools    []hyperv1.NodePool
 	nads         []nadv1.NetworkAttachmentDefinition
 	routes       []routev1.Route
 	services     []corev1.Service
-	machines     []kubevirtv1.VirtualMachineInstance
+	vms          []kubevirtv1.VirtualMachineInstance
 	nodes        []corev1.Node
 }
 
-// Add reads all documents of one file. Objects of other kinds are passed over,
-// as is text that is no object; text that is no YAML is an error.
+// Add reads all documents of one file. It skips objects of other kinds and documents
+// that are not objects. Invalid YAML is an error.
 func (d *Dump) Add(file []byte) error { return EachObject(file, d.addObject) }
 
-// EachObject calls do with each object of a file's documents, and with those of
-// lists, as JSON; its kind is "group Kind", in the core group "v1 Kind". Text that
-// is no object is passed over, text that is no YAML is an error.
+// EachObject calls do with each object in file as JSON, including the items of lists.
+// kind is "<group> <Kind>", or "v1 <Kind>" for the core group. Documents that are not
+// objects are skipped. Invalid YAML and an error of do end the iteration with that error.
 func EachObject(file []byte, do func(kind string, object []byte) error) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
 	for {
@@ -64,6 +64,7 @@ func EachObject(file []byte, do func(kind string, object []byte) error) error {
 	}
 }
 
+// eachOf calls do with object, or with each item of a list.
 func eachOf(object []byte, do func(kind string, object []byte) error) error {
 	var head struct {
 		APIVersion string            `json:"apiVersion"`
@@ -104,11 +105,12 @@ func (d *Dump) addObject(kind string, object []byte) (err error) {
 	case "v1 Node":
 		d.nodes, err = add(d.nodes, object)
 	case "kubevirt.io VirtualMachineInstance":
-		d.machines, err = add(d.machines, object)
+		d.vms, err = add(d.vms, object)
 	}
 	return err
 }
 
+// add appends the object in JSON to list.
 func add[T any](list []T, object []byte) ([]T, error) {
 	var t T
 	if err := json.Unmarshal(object, &t); err != nil {
@@ -117,7 +119,8 @@ func add[T any](list []T, object []byte) ([]T, error) {
 	return append(list, t), nil
 }
 
-// Clusters is the objects of each hosted cluster, sorted by namespace and name.
+// Clusters returns the objects of each hosted cluster, sorted by namespace and name.
+// All have Partial set.
 func (d *Dump) Clusters() []Objects {
 	var out []Objects
 	for i := range d.hostedClusters {
@@ -126,13 +129,13 @@ func (d *Dump) Clusters() []Objects {
 		out = append(out, Objects{
 			HostedCluster: hc,
 			GuestIngress:  d.guestIngress[i],
-			NodePools: keep(d.nodePools, func(np *hyperv1.NodePool) bool {
+			NodePools: filter(d.nodePools, func(np *hyperv1.NodePool) bool {
 				return np.Namespace == hc.Namespace && np.Spec.ClusterName == hc.Name
 			}),
 			NetworkAttachmentDefinitions: d.nads,
-			Routes:                       keep(d.routes, func(r *routev1.Route) bool { return r.Namespace == ns }),
-			Services:                     keep(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
-			VMs:                          keep(d.machines, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
+			Routes:                       filter(d.routes, func(r *routev1.Route) bool { return r.Namespace == ns }),
+			Services:                     filter(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
+			VMs:                          filter(d.vms, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
 			Nodes:                        d.nodes,
 			Partial:                      true,
 		})
@@ -143,10 +146,11 @@ func (d *Dump) Clusters() []Objects {
 	return out
 }
 
-func keep[T any](list []T, wanted func(*T) bool) []T {
+// filter returns the elements of list that match.
+func filter[T any](list []T, match func(*T) bool) []T {
 	var out []T
 	for i := range list {
-		if wanted(&list[i]) {
+		if match(&list[i]) {
 			out = append(out, list[i])
 		}
 	}

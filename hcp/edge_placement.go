@@ -1,5 +1,5 @@
-// This file reads how many edges a hosted cluster's networks get, and on which
-// nodes its objects want them. Where edges run in the end is not decided here.
+// This file reads the number of edges, and the placement that the objects of a
+// hosted cluster request. Package network decides the final placement.
 
 package hcp
 
@@ -13,8 +13,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeCount is what the user said, else as many as HyperShift means for what must
-// outlive a node. An empty policy is HighlyAvailable: the API's own default.
+// edgeCount returns the number of edges of each network, 1 or 2. The annotation edges
+// overrides spec.controllerAvailabilityPolicy. An empty policy is HighlyAvailable,
+// the default of HyperShift's API.
 func edgeCount(hc *hyperv1.HostedCluster, s settings.Values) int {
 	switch {
 	case s.Edges != 0:
@@ -25,15 +26,14 @@ func edgeCount(hc *hyperv1.HostedCluster, s settings.Values) int {
 	return 2
 }
 
-// EdgeNodeSelector is the labels of the nodes that edges run on, false where
-// nobody said: then it is what the NodePools select. What can't be read is said
-// by Translate, and counts for nothing here.
-func EdgeNodeSelector(o Objects) (map[string]string, bool) {
+// EdgeNodeSelector returns the value of the annotation edge-node-selector. ok is
+// false if the annotation is missing or invalid; Translate reports invalid values.
+func EdgeNodeSelector(o Objects) (labels map[string]string, ok bool) {
 	s, _ := clusterSettings(o.HostedCluster)
 	return maps.Clone(s.EdgeNodes), s.EdgeNodes != nil
 }
 
-// placement is what o's objects say about nodes.
+// placement returns the node selectors, tolerations and priority class for edges.
 func placement(o Objects, s settings.Values) network.PlacementRequest {
 	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: map[string]map[string]string{}, PriorityClass: o.Management.PriorityClass}
 	for _, np := range o.NodePools {
@@ -43,7 +43,7 @@ func placement(o Objects, s settings.Values) network.PlacementRequest {
 			out.NodePools[np.Name] = labels
 		}
 	}
-	// HyperShift's own control plane pods have these two.
+	// The control plane pods of HyperShift have these two tolerations.
 	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", ControlPlaneNamespace(o.HostedCluster)}} {
 		out.Tolerations = append(out.Tolerations, network.Toleration{
 			Key: "hypershift.openshift.io/" + t[0], Operator: string(corev1.TolerationOpEqual), Value: t[1], Effect: string(corev1.TaintEffectNoSchedule)})

@@ -9,27 +9,27 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// TestHowManyEdges: as the control plane, but for what the user says.
-func TestHowManyEdges(t *testing.T) {
+// TestEdgeCount checks that the annotation edges overrides the availability policy.
+func TestEdgeCount(t *testing.T) {
 	for _, c := range []struct {
 		policy hyperv1.AvailabilityPolicy
-		said   string
+		edges  string
 		want   int
 	}{
 		{hyperv1.SingleReplica, "", 1},
 		{hyperv1.HighlyAvailable, "", 2},
-		{"", "", 2}, // HyperShift's own default
+		{"", "", 2}, // HyperShift's default
 		{"SomethingNew", "", 2},
 		{hyperv1.SingleReplica, "2", 2},
 		{hyperv1.SingleReplica, " 1 ", 1},
 		{hyperv1.HighlyAvailable, "1", 1},
 		{hyperv1.HighlyAvailable, "2", 2},
 	} {
-		t.Run(string(c.policy)+" "+c.said, func(t *testing.T) {
+		t.Run(string(c.policy)+" "+c.edges, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)
 			o.HostedCluster.Spec.ControllerAvailabilityPolicy = c.policy
-			if c.said != "" {
-				annotate(&o, "edges", c.said)
+			if c.edges != "" {
+				annotate(&o, "edges", c.edges)
 			}
 			p, problems := plan(o)
 			g.Expect(problems.Blocking()).To(BeFalse())
@@ -39,9 +39,8 @@ func TestHowManyEdges(t *testing.T) {
 	}
 }
 
-// TestAnotherCountIsRefused: a value that can't be read is said, and is
-// not taken for another.
-func TestAnotherCountIsRefused(t *testing.T) {
+// TestInvalidEdgeCount checks that an invalid value is an error.
+func TestInvalidEdgeCount(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	annotate(&o, "edges", "3")
 	_, problems := plan(o)
@@ -52,7 +51,7 @@ func TestAnotherCountIsRefused(t *testing.T) {
 func TestEdgeNodeSelector(t *testing.T) {
 	for value, want := range map[string]map[string]string{
 		"vlan100=yes": {"vlan100": "yes"},
-		"node-role.kubernetes.io/infra=, vlan100 = no": nil, // blanks are no part of a label
+		"node-role.kubernetes.io/infra=, vlan100 = no": nil, // labels contain no spaces
 		"node-role.kubernetes.io/infra=, vlan100=yes ": {"node-role.kubernetes.io/infra": "", "vlan100": "yes"},
 		"vlan100": nil,
 		"":        nil,
@@ -60,17 +59,17 @@ func TestEdgeNodeSelector(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)
 			annotate(&o, "edge-node-selector", value)
-			labels, said := hcp.EdgeNodeSelector(o)
-			g.Expect(said).To(Equal(want != nil))
+			labels, ok := hcp.EdgeNodeSelector(o)
+			g.Expect(ok).To(Equal(want != nil))
 			g.Expect(labels).To(Equal(want))
 			_, problems := translated(o)
 			g.Expect(problems.Blocking()).To(Equal(want == nil))
 		})
 	}
-	t.Run("nobody said", func(t *testing.T) {
+	t.Run("not set", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
-		labels, said := hcp.EdgeNodeSelector(o)
-		g.Expect(said).To(BeFalse())
+		labels, ok := hcp.EdgeNodeSelector(o)
+		g.Expect(ok).To(BeFalse())
 		g.Expect(labels).To(BeNil())
 	})
 }

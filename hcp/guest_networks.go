@@ -1,7 +1,6 @@
-// This file says which addresses the hosted cluster uses inside itself: there its
-// own nodes look for them, so no network of its machines may have them, and
-// nothing is published at them. HyperShift holds machineNetwork alone against
-// them; what annotations and definitions say it does not see.
+// This file lists the networks inside the hosted cluster. Its nodes route these
+// addresses internally, so VM networks and published endpoints must not use them.
+// HyperShift validates only machineNetwork against them, not annotations.
 
 package hcp
 
@@ -15,17 +14,17 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// What OVN-Kubernetes has for itself where nobody says otherwise. The join
-// network is HyperShift's own choice for KubeVirt, apart from the management
-// cluster's: api/hypershift/v1beta1, KubevirtDefaultV4InternalSubnet. The others
-// are OVN-Kubernetes' defaults: go-controller/pkg/config.
+// The default internal networks of OVN-Kubernetes. The join network is HyperShift's
+// default for KubeVirt, KubevirtDefaultV4InternalSubnet in api/hypershift/v1beta1. It
+// differs from the default of the management cluster. The others are defaults in
+// OVN-Kubernetes' go-controller/pkg/config.
 const (
 	ovnJoin       = "100.66.0.0/16"
 	ovnTransit    = "100.88.0.0/16"
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// guestNetworks are the IPv4 networks that hc has inside itself.
+// guestNetworks returns the IPv4 networks inside the hosted cluster.
 func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what, cidr string) {
@@ -43,15 +42,16 @@ func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	if n.NetworkType != hyperv1.OVNKubernetes && n.NetworkType != "" {
 		return out
 	}
-	said := ovnSaid(hc)
-	add("the OVN-Kubernetes join switch", cmp.Or(said.InternalJoinSubnet, ovnJoin))
-	add("the OVN-Kubernetes transit switch", cmp.Or(said.InternalTransitSwitchSubnet, ovnTransit))
+	ovn := ovnConfig(hc)
+	add("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, ovnJoin))
+	add("the OVN-Kubernetes transit switch", cmp.Or(ovn.InternalTransitSwitchSubnet, ovnTransit))
 	add("the OVN-Kubernetes masquerade network", ovnMasquerade)
 	return out
 }
 
-// ovnSaid is what hc says of OVN-Kubernetes' own networks.
-func ovnSaid(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
+// ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. Empty
+// fields have the default.
+func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 	o := hc.Spec.OperatorConfiguration
 	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {
 		return hyperv1.OVNIPv4Config{}
@@ -59,8 +59,8 @@ func ovnSaid(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 	return *o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
 }
 
-// announcedAddresses are the bare IPs at which hc says that something will be
-// published, known before it is.
+// announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift
+// will publish services. They are known before anything is published.
 func announcedAddresses(hc *hyperv1.HostedCluster) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range publishedServices(hc) {

@@ -11,9 +11,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestWhatTheGuestHasInside: no network of its machines lies there, whoever said
-// the CIDR.
-func TestWhatTheGuestHasInside(t *testing.T) {
+// TestGuestNetworks checks that a CIDR cannot overlap the networks inside the hosted
+// cluster.
+func TestGuestNetworks(t *testing.T) {
 	for cidr, words := range map[string]string{
 		"10.133.0.0/24":    "the pod network (spec.networking.clusterNetwork) (10.132.0.0/14)",
 		"172.31.0.0/20":    "the Service network",
@@ -39,9 +39,9 @@ func TestWhatTheGuestHasInside(t *testing.T) {
 	}
 }
 
-// TestGuestsOwnWords: what the cluster says of OVN's networks, or that it has
-// none, holds.
-func TestGuestsOwnWords(t *testing.T) {
+// TestGuestNetworkConfiguration checks that the HostedCluster's network type and its
+// configuration of OVN-Kubernetes replace the defaults.
+func TestGuestNetworkConfiguration(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr"] = "100.66.0.0/24"
@@ -56,9 +56,9 @@ func TestGuestsOwnWords(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 }
 
-// TestJudgedBeforeCreation: what spec.services fixes is refused while it can
-// still be changed, before HyperShift publishes anything.
-func TestJudgedBeforeCreation(t *testing.T) {
+// TestServicesBeforePublishing checks that an unusable address in spec.services is
+// refused before HyperShift publishes anything.
+func TestServicesBeforePublishing(t *testing.T) {
 	at := func(address string) hyperv1.ServicePublishingStrategy {
 		return hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: address}}
 	}
@@ -67,16 +67,16 @@ func TestJudgedBeforeCreation(t *testing.T) {
 		reason network.Reason
 		words  string
 	}{
-		"in the VLAN's CIDR":   {at("192.168.100.77"), network.AddressConflict, "lies in CIDR 192.168.100.0/24"},
-		"a pod's of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in the pod network"},
-		"IPv6":                 {at("fd00::7"), network.IPv6NotServed, "IPv6"},
-		"with a port":          {at("10.0.0.7:30000"), network.PublishingUnsupported, "nodePort.address"},
-		"no address":           {at("10.0.0.700"), network.PublishingUnsupported, "nodePort.address"},
+		"in the VLAN's CIDR":              {at("192.168.100.77"), network.AddressConflict, "lies in CIDR 192.168.100.0/24"},
+		"in the pod network of the guest": {at("10.132.0.7"), network.AddressConflict, "which lies in the pod network"},
+		"IPv6":                            {at("fd00::7"), network.IPv6NotServed, "IPv6"},
+		"with a port":                     {at("10.0.0.7:30000"), network.PublishingUnsupported, "nodePort.address"},
+		"no address":                      {at("10.0.0.700"), network.PublishingUnsupported, "nodePort.address"},
 		"a URL": {hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer, LoadBalancer: &hyperv1.LoadBalancerPublishingStrategy{Hostname: "https://api.example.com"}},
 			network.PublishingUnsupported, "loadBalancer.hostname"},
 		"a Route at an address": {hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: "10.0.0.7"}},
 			network.PublishingUnsupported, "route.hostname"},
-		"a node's":       {at("10.240.0.1"), "", ""},
+		"of a node":      {at("10.240.0.1"), "", ""},
 		"a name":         {at("api.example.com"), "", ""},
 		"a single label": {at("api"), "", ""},
 	} {

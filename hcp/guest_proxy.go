@@ -1,6 +1,6 @@
-// This file says what follows where the hosted cluster itself uses an HTTP proxy:
-// its nodes then dial that for their ignition and their images, not the registry.
-// It never blocks, and never says a proxy's password.
+// This file checks whether nodes can reach the HTTP proxy of the hosted cluster. Nodes
+// that have a proxy fetch Ignition and images through it. The result is never an
+// error, and never contains the proxy's password.
 
 package hcp
 
@@ -15,16 +15,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// guestProxy names the proxies that nodes on a network without a gateway can't
-// reach, as far as that is known: neither on the network nor by a user's record.
+// guestProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
+// reachable on the network, through a gateway, or through a record in dns-records.
 func guestProxy(hc *hyperv1.HostedCluster, in network.Request) network.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
 	}
 	var hosts []string
-	for _, said := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		if u, err := url.Parse(said); err == nil && u.Hostname() != "" {
+	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
+		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" {
 			hosts = append(hosts, u.Hostname())
 		}
 	}

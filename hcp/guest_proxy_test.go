@@ -12,17 +12,17 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestGuestProxy: nodes that are told to use a proxy must reach it.
+// TestGuestProxy checks that nodes can reach the proxy of the hosted cluster.
 func TestGuestProxy(t *testing.T) {
 	for name, c := range map[string]struct {
-		proxy string
-		given func(*hcp.Objects)
-		said  bool
+		proxy   string
+		given   func(*hcp.Objects)
+		problem bool
 	}{
-		"outside":        {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
+		"external":       {"http://user:secret@proxy.example.com:3128", func(*hcp.Objects) {}, true},
 		"on the network": {"http://192.168.100.7:3128", func(*hcp.Objects) {}, false},
-		"by a record":    {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},
-		"by a gateway":   {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, false},
+		"with a record":  {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "dns-records", "proxy.example.com=192.168.100.7") }, false},
+		"with a gateway": {"http://proxy.example.com:3128", func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -31,8 +31,8 @@ func TestGuestProxy(t *testing.T) {
 			c.given(&o)
 			_, problems := translated(o)
 			i := slices.IndexFunc(problems, func(p network.Problem) bool { return slices.Contains(p.Keys, "spec.configuration.proxy") })
-			g.Expect(i >= 0).To(Equal(c.said), "%v", problems)
-			if c.said {
+			g.Expect(i >= 0).To(Equal(c.problem), "%v", problems)
+			if c.problem {
 				g.Expect(message(problems[i])).To(And(ContainSubstring("proxy.example.com"), Not(ContainSubstring("secret"))))
 			}
 		})

@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// storyObjects are the objects of every story, as a cluster has them.
+// storyObjects returns the objects of every story.
 func storyObjects(t testing.TB) []hcp.Objects {
 	t.Helper()
 	var out []hcp.Objects
@@ -40,8 +40,8 @@ func storyObjects(t testing.TB) []hcp.Objects {
 	return out
 }
 
-// own is o with objects that may be changed.
-func own(o hcp.Objects) hcp.Objects {
+// deepCopy returns a copy of o that can be changed.
+func deepCopy(o hcp.Objects) hcp.Objects {
 	o.HostedCluster = o.HostedCluster.DeepCopy()
 	o.NodePools = copies(o.NodePools, func(x *hyperv1.NodePool) hyperv1.NodePool { return *x.DeepCopy() })
 	o.NetworkAttachmentDefinitions = copies(o.NetworkAttachmentDefinitions, func(x *nadv1.NetworkAttachmentDefinition) nadv1.NetworkAttachmentDefinition { return *x.DeepCopy() })
@@ -57,13 +57,13 @@ func copies[T any](in []T, deep func(*T) T) []T {
 	return out
 }
 
-// odd are values that fit no key, or many.
+// odd holds values that are valid for no key, or for many.
 var odd = []string{"", " ", ",", "=", "none", "auto", "true", "0", "-1", "1h", "99999999h", "0.0.0.0/0", "10.0.0.0/8", "192.168.100.0/29", "192.168.100.0/32",
 	"255.255.255.255", "0.0.0.0", "224.0.0.1", "::1", "fd00::/64", "192.168.100.255", "192.168.100.3", "192.168.100.9-192.168.100.1", "0.0.0.0-255.255.255.255",
 	"02:00:00:00:00:01=192.168.100.3", "a.example.com:443", "*.example.com=192.168.100.9", "*:0", "dhcp", "dns,dns", "clusters/vlan100", "clusters/none", "1", "2", "3", "a=b,a=b", "a=b,c=", "\x00", "ü.example.com"}
 
-// sprinkle puts random annotations on an object: good ones, nearly good ones and
-// any, by keys of the table, keys near them, and keys of one NodePool.
+// sprinkle sets random annotations on an object: valid, almost valid and arbitrary
+// values of known and misspelled keys.
 func sprinkle(r *rand.Rand, m *metav1.ObjectMeta, pools []hyperv1.NodePool) {
 	annotations := map[string]string{}
 	for k, v := range m.Annotations {
@@ -91,7 +91,7 @@ func sprinkle(r *rand.Rand, m *metav1.ObjectMeta, pools []hyperv1.NodePool) {
 	m.Annotations = annotations
 }
 
-// bent is s with one byte lost, doubled or another.
+// bent returns s with one byte removed, doubled or replaced.
 func bent(r *rand.Rand, s string) string {
 	if s == "" {
 		return "x"
@@ -106,10 +106,9 @@ func bent(r *rand.Rand, s string) string {
 	return s[:i] + string(rune('0'+r.IntN(64))) + s[i+1:]
 }
 
-// annotated is one of worlds with random annotations on everything that may have
-// some.
+// annotated returns one of worlds with random annotations on its objects.
 func annotated(r *rand.Rand, worlds []hcp.Objects) hcp.Objects {
-	o := own(worlds[r.IntN(len(worlds))])
+	o := deepCopy(worlds[r.IntN(len(worlds))])
 	if len(o.NodePools) > 0 && r.IntN(2) == 0 {
 		o.NodePools = append(o.NodePools, another(o, "further", r.IntN(2) == 0))
 	}
@@ -133,19 +132,19 @@ func annotated(r *rand.Rand, worlds []hcp.Objects) hcp.Objects {
 	return o
 }
 
-// another is one more NodePool: on the first one's network, or on a network of
-// its own that nobody has defined.
-func another(o hcp.Objects, name string, apart bool) hyperv1.NodePool {
+// another returns a further NodePool, on the first one's network or on a network of its
+// own without a NetworkAttachmentDefinition.
+func another(o hcp.Objects, name string, ownNetwork bool) hyperv1.NodePool {
 	np := *o.NodePools[0].DeepCopy()
 	np.Name, np.Annotations = name, nil
-	if k := np.Spec.Platform.Kubevirt; apart && k != nil {
+	if k := np.Spec.Platform.Kubevirt; ownNetwork && k != nil {
 		k.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/" + name}}
 	}
 	return np
 }
 
 func shuffled(r *rand.Rand, o hcp.Objects) hcp.Objects {
-	o = own(o)
+	o = deepCopy(o)
 	r.Shuffle(len(o.NodePools), func(i, j int) { o.NodePools[i], o.NodePools[j] = o.NodePools[j], o.NodePools[i] })
 	r.Shuffle(len(o.Routes), func(i, j int) { o.Routes[i], o.Routes[j] = o.Routes[j], o.Routes[i] })
 	r.Shuffle(len(o.Services), func(i, j int) { o.Services[i], o.Services[j] = o.Services[j], o.Services[i] })
@@ -154,9 +153,9 @@ func shuffled(r *rand.Rand, o hcp.Objects) hcp.Objects {
 	return o
 }
 
-// planned is what an operator would serve to o after last, false where it would
-// leave things as they are.
-func planned(t *testing.T, o hcp.Objects, last network.Plan) (network.Plan, network.Problems, bool) {
+// planned returns the plan that the operator would apply to o after last. ok is false
+// if it would keep last.
+func planned(t *testing.T, o hcp.Objects, last network.Plan) (p network.Plan, problems network.Problems, ok bool) {
 	t.Helper()
 	in, _ := translated(o)
 	d := network.Derive(in.Request, in.Facts, last, nil)
@@ -165,7 +164,7 @@ func planned(t *testing.T, o hcp.Objects, last network.Plan) (network.Plan, netw
 		return d.Draft(), d.Problems, false
 	}
 	if err := plan.Validate(); err != nil {
-		t.Fatalf("nothing blocks, but: %v\n%s", err, describe(o))
+		t.Fatalf("the plan has no errors but is invalid: %v\n%s", err, describe(o))
 	}
 	return plan, d.Problems, true
 }
@@ -187,12 +186,11 @@ func describe(o hcp.Objects) string {
 	return string(b)
 }
 
-// inUse are the addresses of each network that machines, their neighbours or the
-// nodes of the cluster have pinned.
+// inUse returns the pinned addresses of each network.
 func inUse(p network.Plan) map[string]string {
 	out := map[string]string{}
 	for _, n := range p.Networks {
-		var own []netip.Addr // of both edges, whether one or two run
+		var own []netip.Addr // two, even if one edge runs
 		for _, e := range n.Edges {
 			own = append(own, e.Address)
 		}
@@ -202,7 +200,7 @@ func inUse(p network.Plan) map[string]string {
 	return out
 }
 
-// laws holds one world against them.
+// laws checks one world.
 func laws(t *testing.T, worlds []hcp.Objects, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	o := annotated(r, worlds)
@@ -210,10 +208,10 @@ func laws(t *testing.T, worlds []hcp.Objects, seed uint64) {
 
 	again, same, _ := planned(t, shuffled(r, o), network.Plan{})
 	if d := cmp.Diff(string(plan.JSON()), string(again.JSON())); d != "" {
-		t.Fatalf("order has a meaning: %s\n%s", d, describe(o))
+		t.Fatalf("the order of objects changes the plan: %s\n%s", d, describe(o))
 	}
 	if len(problems) != len(same) {
-		t.Fatalf("order has a meaning: %v\n%v\n%s", problems, same, describe(o))
+		t.Fatalf("the order of objects changes the problems: %v\n%v\n%s", problems, same, describe(o))
 	}
 	if !ok {
 		return
@@ -226,7 +224,7 @@ func laws(t *testing.T, worlds []hcp.Objects, seed uint64) {
 	for name, next := range neighbouring(r, o) {
 		after, _, ok := planned(t, next, last)
 		if !ok {
-			continue // what is served stays
+			continue // the operator keeps the plan in force
 		}
 		now := inUse(after)
 		for network, before := range inUse(plan) {
@@ -237,21 +235,21 @@ func laws(t *testing.T, worlds []hcp.Objects, seed uint64) {
 	}
 }
 
-// neighbouring are worlds one step from o, none of which says anything of the
-// addresses that are in use.
+// neighbouring returns worlds that differ from o in one change. No change affects the
+// addresses in use.
 func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 	out := map[string]hcp.Objects{}
 	step := func(name string, change func(*hcp.Objects)) {
-		next := own(o)
+		next := deepCopy(o)
 		change(&next)
 		out[name] = next
 	}
 	if len(o.NodePools) > 0 {
 		step("one more NodePool", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", false)) })
 		step("one more network", func(o *hcp.Objects) { o.NodePools = append(o.NodePools, another(*o, "a-new", true)) })
-		// A CIDR that the NodePool itself sets goes with it.
+		// Removing a NodePool removes the CIDR that it sets.
 		if i := r.IntN(len(o.NodePools)); !annotatedFor(o, o.NodePools[i]) {
-			step("a NodePool less", func(o *hcp.Objects) { o.NodePools = slices.Delete(o.NodePools, i, i+1) })
+			step("remove a NodePool", func(o *hcp.Objects) { o.NodePools = slices.Delete(o.NodePools, i, i+1) })
 		}
 	}
 	for _, edges := range []string{"1", "2"} {
@@ -260,27 +258,27 @@ func neighbouring(r *rand.Rand, o hcp.Objects) map[string]hcp.Objects {
 		})
 	}
 	if len(o.NodePools) > 0 && !annotatedFor(o, o.NodePools[oldest(o)]) {
-		step("a NodePool changes network", func(o *hcp.Objects) {
+		step("a NodePool changes its network", func(o *hcp.Objects) {
 			moved := oldest(*o)
-			stays(o, o.NodePools[moved])
-			elsewhere := another(*o, "changed", true)
-			o.NodePools[moved].Spec.Platform.Kubevirt.AdditionalNetworks = elsewhere.Spec.Platform.Kubevirt.AdditionalNetworks
+			addVM(o, o.NodePools[moved])
+			changed := another(*o, "changed", true)
+			o.NodePools[moved].Spec.Platform.Kubevirt.AdditionalNetworks = changed.Spec.Platform.Kubevirt.AdditionalNetworks
 			define(o, "changed")
 		})
-		step("the oldest NodePool goes, its machine stays", func(o *hcp.Objects) {
+		step("remove the oldest NodePool, keep its VM", func(o *hcp.Objects) {
 			gone := oldest(*o)
-			stays(o, o.NodePools[gone])
+			addVM(o, o.NodePools[gone])
 			o.NodePools = append(slices.Delete(o.NodePools, gone, gone+1), another(*o, "younger", true))
 			define(o, "younger")
 		})
 	}
 	if len(o.Routes) > 0 {
-		step("a Route less", func(o *hcp.Objects) { o.Routes = o.Routes[1:] })
+		step("remove a Route", func(o *hcp.Objects) { o.Routes = o.Routes[1:] })
 	}
 	if len(o.Services) > 0 {
-		step("a Service less", func(o *hcp.Objects) { o.Services = o.Services[1:] })
+		step("remove a Service", func(o *hcp.Objects) { o.Services = o.Services[1:] })
 	}
-	step("no definitions", func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = nil })
+	step("remove all NetworkAttachmentDefinitions", func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = nil })
 	return out
 }
 
@@ -294,8 +292,7 @@ func oldest(o hcp.Objects) int {
 	return i
 }
 
-// annotatedFor says whether addresses may hang on np's own annotations, which go
-// where it goes.
+// annotatedFor reports whether addresses might depend on annotations for np.
 func annotatedFor(o hcp.Objects, np hyperv1.NodePool) bool {
 	for key := range o.HostedCluster.Annotations {
 		if strings.HasSuffix(key, "."+np.Name) {
@@ -305,25 +302,25 @@ func annotatedFor(o hcp.Objects, np hyperv1.NodePool) bool {
 	return len(np.Annotations) > 0 || np.Spec.Platform.Kubevirt == nil
 }
 
-// stays is a machine of np on its networks of today.
-func stays(o *hcp.Objects, np hyperv1.NodePool) {
+// addVM adds a VM of np, attached to np's current networks.
+func addVM(o *hcp.Objects, np hyperv1.NodePool) {
 	m := kubevirtv1.VirtualMachineInstance{}
-	m.Name, m.Namespace = "stays", hcp.ControlPlaneNamespace(o.HostedCluster)
+	m.Name, m.Namespace = "remaining", hcp.ControlPlaneNamespace(o.HostedCluster)
 	for _, n := range np.Spec.Platform.Kubevirt.AdditionalNetworks {
 		m.Spec.Networks = append(m.Spec.Networks, kubevirtv1.Network{Name: n.Name, NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: n.Name}}})
 	}
 	o.VMs = append(o.VMs, m)
 }
 
-// define makes a bridge of the network's own.
+// define adds a NetworkAttachmentDefinition with its own bridge.
 func define(o *hcp.Objects, name string) {
 	nad := nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: name}}
 	nad.Spec.Config = `{"cniVersion":"0.3.1","type":"bridge","bridge":"` + name + `"}`
 	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, nad)
 }
 
-// TestLaws: any annotations give a plan that validates or problems, order means
-// nothing, and what others add or take away moves no address in use.
+// TestLaws checks random annotations. The result is a valid plan or problems, the order
+// of objects does not matter, and unrelated changes move no address in use.
 func TestLaws(t *testing.T) {
 	worlds := storyObjects(t)
 	plans := 0

@@ -1,5 +1,5 @@
-// This file says what machines will miss: the parts of a cluster that work on a
-// routed network and not on this one. It never blocks.
+// This file finds the parts of a cluster that work on a routed network, but not on
+// the networks of VMs. None of them is an error.
 
 package hcp
 
@@ -15,15 +15,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// notServed is what machines on the networks of in will miss. Applications and
-// images have files of their own.
-func notServed(o Objects, in network.Request, endpoints []network.Endpoint) network.Problems {
-	return slices.Concat(oauth(in, endpoints), clocks(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in))
+// limitations returns the problems that VMs on the networks of in will have. *.apps
+// and images are checked in other files.
+func limitations(o Objects, in network.Request, endpoints []network.Endpoint) network.Problems {
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in))
 }
 
-// oauth at a bare IP is routed to the next hop by option 121, which pods of the
-// hosted cluster don't have: OVN-Kubernetes sends what leaves them to the node's
-// default gateway.
+// oauth returns a problem if OAuth is published at an IP address and the network has a
+// gateway. VMs route that address to the next-hop VIP (DHCP option 121), but
+// OVN-Kubernetes sends the traffic of pods to the node's default gateway.
 func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
 	i := slices.IndexFunc(endpoints, func(e network.Endpoint) bool { return e.Name == "oauth" && len(e.Addresses) > 0 })
 	for _, s := range in.Networks {
@@ -35,8 +35,9 @@ func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
 	return nil
 }
 
-// clocks that nobody sets drift, until no certificate holds.
-func clocks(in network.Request) network.Problems {
+// timeServers returns a problem for the networks without a gateway and without NTP
+// servers. Clocks drift there until TLS certificates are rejected.
+func timeServers(in network.Request) network.Problems {
 	var alone []string
 	for _, s := range in.Networks {
 		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 {
@@ -49,11 +50,12 @@ func clocks(in network.Request) network.Problems {
 	return network.Problems{network.NewProblem(network.TimeServersMissing, network.Subject{}, network.Args{"networks": strings.Join(alone, ", ")}, "ntp-servers")}
 }
 
+// ipv6 returns a problem if spec.networking has IPv6 networks.
 func ipv6(hc *hyperv1.HostedCluster) network.Problems {
-	var said []string
+	var networks []string
 	add := func(n ipnet.IPNet) {
 		if p, err := netip.ParsePrefix(n.String()); err == nil && p.Addr().Is6() {
-			said = append(said, p.String())
+			networks = append(networks, p.String())
 		}
 	}
 	for _, m := range hc.Spec.Networking.MachineNetwork {
@@ -65,19 +67,21 @@ func ipv6(hc *hyperv1.HostedCluster) network.Problems {
 	for _, m := range hc.Spec.Networking.ServiceNetwork {
 		add(m.CIDR)
 	}
-	if len(said) == 0 {
+	if len(networks) == 0 {
 		return nil
 	}
-	return network.Problems{network.NewProblem(network.IPv6Networks, network.Subject{}, network.Args{"networks": strings.Join(said, ", ")}, "spec.networking")}
+	return network.Problems{network.NewProblem(network.IPv6Networks, network.Subject{}, network.Args{"networks": strings.Join(networks, ", ")}, "spec.networking")}
 }
 
-// networkProblem is a problem of the network of a, which it names in its arguments.
+// networkProblem returns a problem about the network of a. It adds the argument
+// "network" to args.
 func networkProblem(c network.Cause, a network.Attachment, args network.Args, keys ...string) network.Problem {
 	all := network.Args{"network": a.String()}
 	maps.Copy(all, args)
 	return network.NewProblem(c, network.Subject{Kind: "Network", Namespace: a.Namespace, Name: a.Name}, all, keys...)
 }
 
+// hasPrimary reports whether VMs boot from some network of in.
 func hasPrimary(in network.Request) bool {
 	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
 }

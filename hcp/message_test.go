@@ -5,5 +5,5 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// message is what a person reads of p.
+// message returns the text that users read for p.
 func message(p network.Problem) string { return explain.Problem(p).String() }

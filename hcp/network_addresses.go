@@ -1,6 +1,5 @@
-// This file decides what a segment's addresses are: its CIDR, and what was said
-// of addresses for the whole cluster. Which address is for what is decided in
-// network.
+// This file decides the CIDR, the gateway and the other requested addresses of each
+// network. Package network decides the purpose of each address.
 
 package hcp
 
@@ -16,14 +15,18 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// fieldMachineNetwork is where HyperShift has the CIDR of VMs.
+// fieldMachineNetwork is the field of the HostedCluster that has the VMs' CIDR.
 const fieldMachineNetwork = "spec.networking.machineNetwork"
 
-// giveAddresses gives each segment its CIDR and gateway, the strongest word
-// first: what NodePools said stays; the cluster's CIDR is for home alone, since
-// a second network never takes the first one's; then what definitions say. What
-// else the HostedCluster says of addresses is for the segment that they lie in.
-func giveAddresses(all []joined, home int, o Objects, base settings.Values) network.Problems {
+// setAddresses sets the CIDR and gateway of each network. The precedence is:
+//
+//  1. NodePools
+//  2. the HostedCluster: its CIDR applies to the network at index home only
+//  3. the NetworkAttachmentDefinition
+//
+// The other addresses of the HostedCluster apply to the network whose CIDR contains
+// them. home is -1 if there is no such network.
+func setAddresses(all []merged, home int, o Objects, base settings.Values) network.Problems {
 	if home >= 0 && !all[home].CIDR.IsValid() {
 		all[home].CIDR = base.CIDR
 		if !base.CIDR.IsValid() {
@@ -36,24 +39,24 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 	gateways := make([]netip.Addr, len(all))
 	for i := range all {
 		s := &all[i]
-		found, _ := definition(o, s.Attachment)
-		said, ps := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
+		found, _ := findNAD(o, s.Attachment)
+		own, ps := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
 		for _, p := range ps {
-			problems = append(problems, leftOut(s.NetworkRequest, p))
+			problems = append(problems, withSeverityFor(s.NetworkRequest, p))
 		}
-		gateways[i] = said.Gateway
+		gateways[i] = own.Gateway
 		switch {
 		case s.CIDR.IsValid():
-		case said.CIDR.IsValid():
-			s.CIDR, s.CIDRField, s.CIDRKeys = said.CIDR, said.CIDRField, []string{said.CIDRKey}
+		case own.CIDR.IsValid():
+			s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
 		case i != home:
-			s.CIDRField, s.CIDRKeys = cidrWanted(s.NetworkRequest, s.said)
+			s.CIDRField, s.CIDRKeys = cidrOptions(s.NetworkRequest, s.listedFirst)
 		}
 		if !s.CIDR.IsValid() {
 			s.CIDRUnused, s.CIDRFound = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
 		}
 	}
-	giveWithin(all, home, base)
+	setContained(all, home, base)
 	for i := range all {
 		if !all[i].Gateway.IsValid() {
 			all[i].Gateway = gateways[i]
@@ -62,9 +65,9 @@ func giveAddresses(all []joined, home int, o Objects, base settings.Values) netw
 	return problems
 }
 
-// cidrWanted is where the CIDR of a further network may be set, for people and as
-// keys.
-func cidrWanted(s network.NetworkRequest, first bool) (field string, keys []string) {
+// cidrOptions returns where a user can set the CIDR of a further network, as text and
+// as annotation keys.
+func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []string) {
 	own := fmt.Sprintf("%s on NetworkAttachmentDefinition %s", settings.KeyCIDR, s.Attachment)
 	if !first {
 		return "annotation " + own, []string{settings.KeyCIDR}
@@ -73,10 +76,10 @@ func cidrWanted(s network.NetworkRequest, first bool) (field string, keys []stri
 	return fmt.Sprintf("annotation %s on the HostedCluster or %s", ofPool, own), []string{ofPool, settings.KeyCIDR}
 }
 
-// giveWithin gives what base says of addresses to the segments in whose CIDR they
-// lie, and to home what lies in none, where it is refused. What a NodePool says
-// itself stays.
-func giveWithin(all []joined, home int, base settings.Values) {
+// setContained sets the addresses of base in the network whose CIDR contains them.
+// Addresses in no CIDR go to the network at index home, where Derive refuses them.
+// Values of a NodePool have precedence.
+func setContained(all []merged, home int, base settings.Values) {
 	for i := range all {
 		s := &all[i]
 		mine := func(addresses ...netip.Addr) bool {
@@ -103,13 +106,13 @@ func giveWithin(all []joined, home int, base settings.Values) {
 	}
 }
 
-// within says whether one of addresses lies in a CIDR of all.
-func within(all []joined, addresses []netip.Addr) bool {
-	return slices.ContainsFunc(all, func(s joined) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
+// within reports whether some CIDR of all contains one of addresses.
+func within(all []merged, addresses []netip.Addr) bool {
+	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
 }
 
-// machineNetwork is the IPv4 entry of spec.networking.machineNetwork, which
-// HyperShift validates and, on KubeVirt, otherwise leaves alone.
+// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork. On
+// KubeVirt, HyperShift validates this field but does not use it otherwise.
 func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
@@ -119,8 +122,8 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// unusedMachineNetwork is why what spec.networking.machineNetwork has is not the
-// CIDR of a segment that has none, and what it has. Empty: it has nothing.
+// unusedMachineNetwork returns why spec.networking.machineNetwork is not the CIDR of a
+// network without one, and the unused entries. why is empty if there are none.
 func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why network.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {

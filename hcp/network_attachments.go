@@ -1,6 +1,6 @@
-// This file decides whether edges can join the network that a NodePool names:
-// its NetworkAttachmentDefinition exists, VMs may use it, and package nad can
-// read it.
+// This file decides whether edges can join the network that a NodePool names. Its
+// NetworkAttachmentDefinition must exist, VMs must be allowed to use it, and package
+// nad must support it.
 
 package hcp
 
@@ -17,47 +17,48 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// attachment completes seg's attachment from its definition. A zero Attachment
-// leaves the network out.
-func attachment(o Objects, seg network.NetworkRequest) (network.Attachment, network.Problems) {
-	a, pools := seg.Attachment, strings.Join(seg.NodePools, ", ")
+// attachment returns the attachment of r with the details of its
+// NetworkAttachmentDefinition. A zero Attachment means that the network is left out.
+func attachment(o Objects, r network.NetworkRequest) (network.Attachment, network.Problems) {
+	a, pools := r.Attachment, strings.Join(r.NodePools, ", ")
 	if part := nad.InvalidPart(a); part != "" {
-		return network.Attachment{}, network.Problems{unserved(seg, network.NADNameInvalid, network.Args{"part": part,
+		return network.Attachment{}, network.Problems{nadProblem(r, network.NADNameInvalid, network.Args{"part": part,
 			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
-	said, forbidden := isolated(o, seg)
+	problems, forbidden := isolated(o, r)
 	if forbidden {
-		return network.Attachment{}, said
+		return network.Attachment{}, problems
 	}
-	found, ok := definition(o, a)
+	found, ok := findNAD(o, a)
 	if !ok && o.Partial {
-		return a, append(said, nad.Problem(network.NADNotGiven, a, nil))
+		return a, append(problems, nad.Problem(network.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, network.Problems{unserved(seg, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
+		return network.Attachment{}, network.Problems{nadProblem(r, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
 	}
-	a, problem := nad.Attach(read(found), nodesForEdges(o))
+	a, problem := nad.Attach(nadObject(found), nodesForEdges(o))
 	if problem != nil {
-		return network.Attachment{}, network.Problems{leftOut(seg, *problem)}
+		return network.Attachment{}, network.Problems{withSeverityFor(r, *problem)}
 	}
-	return a, said
+	return a, problems
 }
 
-// unserved is a problem that keeps seg from being served.
-func unserved(seg network.NetworkRequest, c network.Cause, args network.Args) network.Problem {
-	return leftOut(seg, nad.Problem(c, seg.Attachment, args))
+// nadProblem returns a problem about the NetworkAttachmentDefinition of r.
+func nadProblem(r network.NetworkRequest, c network.Cause, args network.Args) network.Problem {
+	return withSeverityFor(r, nad.Problem(c, r.Attachment, args))
 }
 
-// leftOut is p, which blocks where VMs boot by seg; else only seg is left out.
-func leftOut(seg network.NetworkRequest, p network.Problem) network.Problem {
-	if !seg.Primary && p.Severity == network.SeverityError {
+// withSeverityFor returns p, but as a warning instead of an error if no VM boots from r.
+// Then only that network is left out.
+func withSeverityFor(r network.NetworkRequest, p network.Problem) network.Problem {
+	if !r.Primary && p.Severity == network.SeverityError {
 		p.Severity = network.SeverityWarning
 	}
 	return p
 }
 
-// read is what package nad needs of a NetworkAttachmentDefinition.
-func read(n nadv1.NetworkAttachmentDefinition) nad.Object {
+// nadObject returns the fields of n that package nad reads.
+func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 	d := nad.Object{Namespace: n.Namespace, Name: n.Name, ResourceName: n.Annotations[wire.AnnotationResourceName], Config: n.Spec.Config}
 	for _, owner := range n.OwnerReferences {
 		if owner.Kind == "ClusterUserDefinedNetwork" || owner.Kind == "UserDefinedNetwork" {
@@ -67,7 +68,8 @@ func read(n nadv1.NetworkAttachmentDefinition) nad.Object {
 	return d
 }
 
-// nodesForEdges is what edges find on the management cluster's nodes.
+// nodesForEdges returns the facts about the management cluster's nodes that matter
+// to edges.
 func nodesForEdges(o Objects) nad.Nodes {
 	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o)}
 	if o.Partial && len(o.Nodes) == 0 {
@@ -84,10 +86,10 @@ func nodesForEdges(o Objects) nad.Nodes {
 	return nodes
 }
 
-// forwardByDefault says whether the container runtime of some Linux node may leave
-// forwarding on in new pods: any runtime but CRI-O. A node that has not reported
-// its runtime counts as CRI-O. An edge that would forward does not serve, so a
-// wrong guess is seen and does no harm.
+// forwardByDefault reports whether some Linux node has a container runtime other than
+// CRI-O. Such a runtime might leave IPv4 forwarding enabled in new pods. A node
+// that has not reported its runtime counts as CRI-O. A wrong result is safe: an edge
+// with forwarding enabled does not become ready.
 func forwardByDefault(o Objects) bool {
 	for _, n := range o.Nodes {
 		info := n.Status.NodeInfo
@@ -101,34 +103,35 @@ func forwardByDefault(o Objects) bool {
 	return false
 }
 
-// isolated says that Multus keeps the VMs from a definition in another namespace:
-// forbidden where Multus was seen to isolate, else a warning. A VM that runs on
-// the network shows that Multus does not.
-func isolated(o Objects, seg network.NetworkRequest) (ps network.Problems, forbidden bool) {
-	a, own := seg.Attachment, ControlPlaneNamespace(o.HostedCluster)
+// isolated returns a problem if the NetworkAttachmentDefinition of r is in a
+// namespace that Multus might not allow. forbidden is true if Multus is known to
+// isolate namespaces. A VM that is attached to the network proves that it is allowed.
+func isolated(o Objects, r network.NetworkRequest) (ps network.Problems, forbidden bool) {
+	a, own := r.Attachment, ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
-	if slices.Contains(allowed, a.Namespace) || runsOn(o.VMs, a) {
+	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
 		return nil, false
 	}
-	args := network.Args{"namespace": own, "nodePools": strings.Join(seg.NodePools, ", ")}
+	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
 	if !o.MultusIsolates {
-		return network.Problems{unserved(seg, network.NADNamespaceDiffers, args)}, false
+		return network.Problems{nadProblem(r, network.NADNamespaceDiffers, args)}, false
 	}
 	args["allowed"] = strings.Join(allowed, ", ")
-	return network.Problems{unserved(seg, network.NADNamespaceIsolated, args)}, true
+	return network.Problems{nadProblem(r, network.NADNamespaceIsolated, args)}, true
 }
 
-// runsOn says whether a VM was given an interface on a.
-func runsOn(machines []kubevirtv1.VirtualMachineInstance, a network.Attachment) bool {
-	return slices.ContainsFunc(machines, func(m kubevirtv1.VirtualMachineInstance) bool {
-		return slices.ContainsFunc(m.Spec.Networks, func(n kubevirtv1.Network) bool {
-			has := slices.ContainsFunc(m.Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name == n.Name })
-			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, m.Namespace) == a
+// anyAttached reports whether some VM has an interface on a.
+func anyAttached(vms []kubevirtv1.VirtualMachineInstance, a network.Attachment) bool {
+	return slices.ContainsFunc(vms, func(vm kubevirtv1.VirtualMachineInstance) bool {
+		return slices.ContainsFunc(vm.Spec.Networks, func(n kubevirtv1.Network) bool {
+			has := slices.ContainsFunc(vm.Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name == n.Name })
+			return has && n.Multus != nil && nad.ParseName(n.Multus.NetworkName, vm.Namespace) == a
 		})
 	})
 }
 
-func definition(o Objects, a network.Attachment) (nadv1.NetworkAttachmentDefinition, bool) {
+// findNAD returns the NetworkAttachmentDefinition of a. ok is false if o has none.
+func findNAD(o Objects, a network.Attachment) (found nadv1.NetworkAttachmentDefinition, ok bool) {
 	for _, n := range o.NetworkAttachmentDefinitions {
 		if n.Namespace == a.Namespace && n.Name == a.Name {
 			return n, true
@@ -137,8 +140,8 @@ func definition(o Objects, a network.Attachment) (nadv1.NetworkAttachmentDefinit
 	return nadv1.NetworkAttachmentDefinition{}, false
 }
 
-// NamedNADs are the NetworkAttachmentDefinitions that o's NodePools name,
-// sorted: what a caller must read for Translate.
+// NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted.
+// Translate needs these objects.
 func NamedNADs(o Objects) []network.Attachment {
 	seen := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {

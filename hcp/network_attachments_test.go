@@ -15,8 +15,8 @@ import (
 
 const resourceName = "k8s.v1.cni.cncf.io/resourceName"
 
-// TestUserDefinedNetworkIsNamed: the object to change is the one that made the
-// NetworkAttachmentDefinition.
+// TestUserDefinedNetworkIsNamed checks that the message names the owner of the
+// NetworkAttachmentDefinition, which is the object to change.
 func TestUserDefinedNetworkIsNamed(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -26,7 +26,7 @@ func TestUserDefinedNetworkIsNamed(t *testing.T) {
 	g.Expect(message(problems[0])).To(ContainSubstring("Replace ClusterUserDefinedNetwork vlan100"))
 }
 
-// TestSRIOV is served where some node has virtual functions to give.
+// TestSRIOV checks that some node must offer virtual functions.
 func TestSRIOV(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -39,25 +39,26 @@ func TestSRIOV(t *testing.T) {
 		g.Expect(problems.Has(network.NetworkUnsupported)).To(BeTrue(), "%v", none)
 	}
 	o.Nodes[0].Status.Allocatable = corev1.ResourceList{"openshift.io/vfs": resource.MustParse("4")}
-	intent, problems := translated(o)
+	request, problems := translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-	g.Expect(intent.Networks[0].Attachment.ResourceName).To(Equal("openshift.io/vfs"))
-	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"type":"static"`))
+	g.Expect(request.Networks[0].Attachment.ResourceName).To(Equal("openshift.io/vfs"))
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"type":"static"`))
 }
 
-// TestMultusIsolation: a definition that machines may not use is refused where
-// that was seen, said where it was not, and neither where machines run on it.
+// TestMultusIsolation checks a NetworkAttachmentDefinition in another namespace. It is
+// refused if Multus isolates namespaces, and a warning if that is unknown. It is
+// accepted if a VM is attached to it.
 func TestMultusIsolation(t *testing.T) {
 	for name, c := range map[string]struct {
-		namespace          string
-		isolates, running  bool
-		said, blocks, left bool
+		namespace                string
+		isolates, running        bool
+		problem, blocks, leftOut bool
 	}{
-		"not known":                 {namespace: "clusters", said: true},
-		"seen":                      {namespace: "clusters", isolates: true, said: true, blocks: true, left: true},
-		"a machine shows otherwise": {namespace: "clusters", isolates: true, running: true},
-		"the machines' own":         {namespace: "clusters-blue", isolates: true},
-		"one for all":               {namespace: "default", isolates: true},
+		"unknown":            {namespace: "clusters", problem: true},
+		"isolates":           {namespace: "clusters", isolates: true, problem: true, blocks: true, leftOut: true},
+		"a VM is attached":   {namespace: "clusters", isolates: true, running: true},
+		"the VMs' namespace": {namespace: "clusters-blue", isolates: true},
+		"a global namespace": {namespace: "default", isolates: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -70,19 +71,20 @@ func TestMultusIsolation(t *testing.T) {
 					o.VMs[i].Status.Interfaces = nil
 				}
 			}
-			intent, problems := translated(o)
-			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(c.said), "%v", problems)
+			request, problems := translated(o)
+			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(c.problem), "%v", problems)
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
-			g.Expect(len(intent.Networks) == 0).To(Equal(c.left))
-			if c.said {
+			g.Expect(len(request.Networks) == 0).To(Equal(c.leftOut))
+			if c.problem {
 				g.Expect(message(problems[0])).To(ContainSubstring("Create it in namespace clusters-blue or default"))
 			}
 		})
 	}
 }
 
-// TestOneSegmentByTwoDefinitions: two DHCP servers would answer each machine.
-func TestOneSegmentByTwoDefinitions(t *testing.T) {
+// TestTwoNADsOfOneNetwork checks that only one of them is served. Otherwise two DHCP
+// servers would answer each VM.
+func TestTwoNADsOfOneNetwork(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	nad := *o.NetworkAttachmentDefinitions[0].DeepCopy()
@@ -93,7 +95,7 @@ func TestOneSegmentByTwoDefinitions(t *testing.T) {
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "default/vlan100"})
 	p, problems := plan(o)
 	g.Expect(p.Networks).To(HaveLen(1))
-	g.Expect(problems.Blocking()).To(BeFalse(), "machines boot by the first")
+	g.Expect(problems.Blocking()).To(BeFalse(), "VMs boot from the first")
 	g.Expect(problems[0].Reason).To(Equal(network.NetworkShared))
 	g.Expect(message(problems[0])).To(ContainSubstring("bridge br1 vlan 100"))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestBesideThePodNetworkNothingIsWaitedFor: machines with the pod network reach
-// their control plane by it, so it is served before that says where it is.
-func TestBesideThePodNetworkNothingIsWaitedFor(t *testing.T) {
+// TestPodNetworkWaitsForNothing checks VMs with the default pod network. They reach their
+// control plane through it, so no endpoint is waited for.
+func TestPodNetworkWaitsForNothing(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	yes := true
@@ -28,8 +28,8 @@ func TestBesideThePodNetworkNothingIsWaitedFor(t *testing.T) {
 	g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDHCP))
 }
 
-// TestMachineNetworkThatIsNotUsed: whoever gave --machine-cidr hears why it is not.
-func TestMachineNetworkThatIsNotUsed(t *testing.T) {
+// TestUnusedMachineNetwork checks that the message says why machineNetwork is not used.
+func TestUnusedMachineNetwork(t *testing.T) {
 	machineNetwork := func(o hcp.Objects, cidrs ...string) {
 		o.HostedCluster.Spec.Networking.MachineNetwork = nil
 		for _, c := range cidrs {
@@ -54,24 +54,25 @@ func TestMachineNetworkThatIsNotUsed(t *testing.T) {
 	t.Run("the second of two", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o, "192.168.100.0/24", "192.168.200.0/24")
-		more(&o, "beta", "200")
+		addNodePool(&o, "beta", "200")
 		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.200.0/24) is not used"))
 	})
-	t.Run("beside the pod network", func(t *testing.T) {
+	t.Run("with the pod network", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		yes := true
 		o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
 		g.Expect(detail(g, o)).To(ContainSubstring("(192.168.100.0/24) applies only to a network that VMs boot from"))
 	})
-	t.Run("never given", func(t *testing.T) {
+	t.Run("not set", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o)
 		g.Expect(detail(g, o)).NotTo(ContainSubstring("has only"))
 	})
 }
 
-// TestNamesThatAreNone: what no definition could be called is said in words.
-func TestNamesThatAreNone(t *testing.T) {
+// TestInvalidNetworkNames checks the message for names that no
+// NetworkAttachmentDefinition can have.
+func TestInvalidNetworkNames(t *testing.T) {
 	for name, words := range map[string]string{
 		"Default/vlan100":   `"Default/vlan100", which has an invalid namespace`,
 		"default/VLAN_100":  `an invalid name`,
@@ -83,8 +84,8 @@ func TestNamesThatAreNone(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = name
-			intent, problems := translated(o)
-			g.Expect(intent.Networks).To(BeEmpty())
+			request, problems := translated(o)
+			g.Expect(request.Networks).To(BeEmpty())
 			g.Expect(problems.Blocking()).To(BeTrue())
 			g.Expect(problems.BySeverity()[0].Reason).To(Equal(network.NetworkMissing))
 			g.Expect(message(problems.BySeverity()[0])).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))

@@ -1,7 +1,6 @@
-// This file decides which layer-2 segments a cluster's machines sit on, and
-// which of them machines boot by. What addresses there are on them is decided in
-// network_addresses.go, what a NetworkAttachmentDefinition means in
-// network_attachments.go.
+// This file decides which networks the VMs of a cluster use, and which of them VMs
+// boot from. network_addresses.go decides their addresses, and
+// network_attachments.go reads their NetworkAttachmentDefinitions.
 
 package hcp
 
@@ -19,21 +18,22 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A joined is a segment while NodePools are put together.
-type joined struct {
+// A merged network request combines the requests of several NodePools.
+type merged struct {
 	network.NetworkRequest
-	// said: some NodePool lists it first, so annotations speak of it.
-	said bool
-	// beside are the NodePools that have another way out, and get an address only.
-	beside []string
+	// listedFirst is true if some NodePool lists the network first. Only then the
+	// annotations of NodePools apply to it.
+	listedFirst bool
+	// otherRoute holds the NodePools whose VMs have a default route on another network.
+	otherRoute []string
 }
 
-// segments are the networks of all NodePools. The first segment of a NodePool
-// without a default network is primary: its machines boot by it. The one of the
-// oldest such NodePool is home, which what is said for the whole cluster is for.
-func segments(o Objects, base settings.Values) ([]network.NetworkRequest, network.Problems) {
-	var all []joined
-	problems := noSuchNodePool(o)
+// networks returns the networks of all NodePools. The first network of a NodePool
+// without the default pod network is primary: VMs boot from it. Cluster-wide addresses
+// apply to home, the primary network of the oldest such NodePool.
+func networks(o Objects, base settings.Values) ([]network.NetworkRequest, network.Problems) {
+	var all []merged
+	problems := unknownNodePools(o)
 	home := -1
 	for _, np := range oldestFirst(o.NodePools) {
 		s, ps := settings.ForNodePool(base, o.HostedCluster.Annotations, np.Name, np.Annotations)
@@ -42,8 +42,8 @@ func segments(o Objects, base settings.Values) ([]network.NetworkRequest, networ
 			if base.Network != "auto" && base.Network != attachment.String() {
 				continue
 			}
-			one := segment(attachment, np, s, base, i == 0)
-			at := slices.IndexFunc(all, func(x joined) bool { return x.Attachment == attachment })
+			one := networkRequest(attachment, np, s, base, i == 0)
+			at := slices.IndexFunc(all, func(x merged) bool { return x.Attachment == attachment })
 			if at < 0 {
 				at, all = len(all), append(all, one)
 			} else {
@@ -55,14 +55,14 @@ func segments(o Objects, base settings.Values) ([]network.NetworkRequest, networ
 			}
 		}
 	}
-	problems = append(problems, noSegment(o, base, len(all))...)
-	problems = append(problems, giveAddresses(all, home, o, base)...)
-	out, ps := attached(o, all)
+	problems = append(problems, noNetworks(o, base, len(all))...)
+	problems = append(problems, setAddresses(all, home, o, base)...)
+	out, ps := withAttachments(o, all)
 	return out, append(problems, ps...)
 }
 
-// attached are the segments that edges can get onto, each once.
-func attached(o Objects, all []joined) ([]network.NetworkRequest, network.Problems) {
+// withAttachments returns the networks that edges can join, without duplicates.
+func withAttachments(o Objects, all []merged) ([]network.NetworkRequest, network.Problems) {
 	out := []network.NetworkRequest{}
 	var problems network.Problems
 	for _, s := range all {
@@ -72,12 +72,12 @@ func attached(o Objects, all []joined) ([]network.NetworkRequest, network.Proble
 			continue
 		}
 		if i := slices.IndexFunc(out, func(x network.NetworkRequest) bool { return x.Attachment.SameNetwork(a) }); i >= 0 {
-			problems = append(problems, unserved(s.NetworkRequest, network.NADsOnOneNetwork, network.Args{
+			problems = append(problems, nadProblem(s.NetworkRequest, network.NADsOnOneNetwork, network.Args{
 				"otherNAD": out[i].Attachment.String(), "layer2": a.Layer2, "nodePools": strings.Join(s.NodePools, ", ")}))
 			continue
 		}
-		if s.Primary && len(s.beside) > 0 {
-			problems = append(problems, networkProblem(network.VMsHaveOtherRoute, a, network.Args{"nodePools": strings.Join(s.beside, ", ")}))
+		if s.Primary && len(s.otherRoute) > 0 {
+			problems = append(problems, networkProblem(network.VMsHaveOtherRoute, a, network.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
 		}
 		s.Attachment = a
 		out = append(out, s.NetworkRequest)
@@ -85,8 +85,8 @@ func attached(o Objects, all []joined) ([]network.NetworkRequest, network.Proble
 	return out, problems
 }
 
-// noSuchNodePool names what is said of NodePools that there are not.
-func noSuchNodePool(o Objects) network.Problems {
+// unknownNodePools returns problems for annotations that name a missing NodePool.
+func unknownNodePools(o Objects) network.Problems {
 	var problems network.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
 		name, ok := settings.NodePoolOf(full)
@@ -99,8 +99,8 @@ func noSuchNodePool(o Objects) network.Problems {
 	return problems
 }
 
-// oldestFirst makes a later NodePool come later, so that it never takes what an
-// earlier one has.
+// oldestFirst sorts NodePools by age, then by name. So a new NodePool never takes
+// addresses of an older one.
 func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b hyperv1.NodePool) int {
@@ -109,7 +109,7 @@ func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	return out
 }
 
-// attachments of np in the order in which its machines have them.
+// attachments returns the networks of np in the order of its VMs' interfaces.
 func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attachment {
 	if np.Spec.Platform.Kubevirt == nil {
 		return nil
@@ -121,18 +121,20 @@ func attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	return out
 }
 
+// attachesDefault reports whether VMs of np have the default pod network.
 func attachesDefault(np hyperv1.NodePool) bool {
 	k := np.Spec.Platform.Kubevirt
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
 }
 
-// segment is what one NodePool says of one network. Its annotations speak of
-// the network that it lists first; base is what the HostedCluster says for all.
-func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) joined {
-	out := joined{said: first, NetworkRequest: network.NetworkRequest{
-		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), VMs: machines(np)}}
+// networkRequest returns the request of one NodePool for one network. s holds the
+// values of the NodePool, which apply only to the network that it lists first. base
+// holds the values of the HostedCluster.
+func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {
+	out := merged{listedFirst: first, NetworkRequest: network.NetworkRequest{
+		Attachment: a, NodePools: []string{np.Name}, Primary: first && !attachesDefault(np), VMs: maxVMs(np)}}
 	if !out.Primary {
-		out.beside = []string{np.Name}
+		out.otherRoute = []string{np.Name}
 	}
 	if !first {
 		out.Settings = network.Settings{Services: base.Services, LeaseTime: base.LeaseTime, IgnoreUnknownClients: base.IgnoreUnknownClients}
@@ -145,19 +147,19 @@ func segment(a network.Attachment, np hyperv1.NodePool, s, base settings.Values,
 	return out
 }
 
-// merge joins what two NodePools say of one segment. Where they disagree nobody
-// wins: the user decides.
-func merge(a, b joined) (joined, network.Problems) {
-	if slices.Contains(a.NodePools, b.NodePools[0]) { // it is listed twice
+// merge combines two requests for the same network. Different values are a problem:
+// neither NodePool has precedence.
+func merge(a, b merged) (merged, network.Problems) {
+	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
 		a.VMs += b.VMs
 		return a, nil
 	}
 	out, other := a, b
-	if b.said && !a.said {
+	if b.listedFirst && !a.listedFirst {
 		out, other = b, a
 	}
 	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
-	out.beside = append(slices.Clone(a.beside), b.beside...)
+	out.otherRoute = append(slices.Clone(a.otherRoute), b.otherRoute...)
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	var problems network.Problems
 	disagree := func(c network.Cause, args network.Args, keys ...string) {
@@ -165,7 +167,7 @@ func merge(a, b joined) (joined, network.Problems) {
 		maps.Copy(all, args)
 		problems = append(problems, networkProblem(c, a.Attachment, all, keys...))
 	}
-	if a.said == b.said && !reflect.DeepEqual(a.Settings, b.Settings) {
+	if a.listedFirst == b.listedFirst && !reflect.DeepEqual(a.Settings, b.Settings) {
 		disagree(network.NodePoolSettingsDiffer, nil)
 		problems[len(problems)-1].Subject = network.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
 	}
@@ -184,11 +186,12 @@ func merge(a, b joined) (joined, network.Problems) {
 	return out, problems
 }
 
-// fieldAdditionalNetworks is where a NodePool names its networks.
+// fieldAdditionalNetworks is the field of a NodePool that names its networks.
 const fieldAdditionalNetworks = "spec.platform.kubevirt.additionalNetworks"
 
-// noSegment explains an empty list.
-func noSegment(o Objects, base settings.Values, found int) network.Problems {
+// noNetworks returns the reason why the cluster has no networks. found is the number
+// of networks; the result is empty if it is not 0.
+func noNetworks(o Objects, base settings.Values, found int) network.Problems {
 	if found > 0 {
 		return nil
 	}
@@ -201,20 +204,19 @@ func noSegment(o Objects, base settings.Values, found int) network.Problems {
 	return network.Problems{network.NewProblem(network.NoNetworkNamed, network.Subject{}, nil, fieldAdditionalNetworks, settings.KeyNetwork)}
 }
 
-// wanted are the names of the networks that must not be removed: those that a
-// NodePool names, in whatever state it is, and those that a VM still uses while its
-// NodePool has moved on.
+// wanted returns the names of the networks that must not be removed: those that some
+// NodePool names, and those that some VM still uses.
 func wanted(o Objects) []string {
-	asked := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
-	return networkNames(slices.DeleteFunc(append(NamedNADs(o), ofMachines(o)...), func(a network.Attachment) bool {
-		return asked != "auto" && asked != a.String()
+	selected := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
+	return networkNames(slices.DeleteFunc(append(NamedNADs(o), vmAttachments(o)...), func(a network.Attachment) bool {
+		return selected != "auto" && selected != a.String()
 	}))
 }
 
-// inUse are the names of the networks that VMs are on now.
-func inUse(o Objects) []string { return networkNames(ofMachines(o)) }
+// inUse returns the names of the networks that VMs are attached to.
+func inUse(o Objects) []string { return networkNames(vmAttachments(o)) }
 
-// networkNames are those of all, sorted and each once.
+// networkNames returns the names of all networks, sorted and without duplicates.
 func networkNames(all []network.Attachment) []string {
 	var out []string
 	for _, a := range all {

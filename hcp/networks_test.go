@@ -18,9 +18,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestWantedWhileAMachineUsesIt: a NodePool that moves to another network leaves
-// machines on the old one until they are replaced.
-func TestWantedWhileAMachineUsesIt(t *testing.T) {
+// TestWantedWhileVMUsesIt checks that a network is wanted while a VM uses it. A NodePool
+// that changes its network has VMs on the old one until they are replaced.
+func TestWantedWhileVMUsesIt(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	wanted := func() []string { in, _ := translated(o); return in.Wanted }
@@ -37,21 +37,21 @@ func TestWantedWhileAMachineUsesIt(t *testing.T) {
 	g.Expect(wanted()).To(ContainElement("clusters-blue.bare"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"
-	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}), "the user asks for this one only")
+	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}), "only the network of the annotation")
 }
 
-// TestGatewayOfTheClusterWithACIDROfTheNodePool: the one does not hang on the
-// other.
-func TestGatewayOfTheClusterWithACIDROfTheNodePool(t *testing.T) {
+// TestGatewayOfClusterAndCIDROfNodePool checks that both apply to one network.
+func TestGatewayOfClusterAndCIDROfNodePool(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr."+o.NodePools[0].Name] = "10.1.0.0/24"
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "10.1.0.1"
-	intent, problems := translated(o)
-	g.Expect(intent.Networks[0].Gateway.String()).To(Equal("10.1.0.1"))
+	request, problems := translated(o)
+	g.Expect(request.Networks[0].Gateway.String()).To(Equal("10.1.0.1"))
 	g.Expect(problems.Has(network.ImagesUnreachable)).To(BeFalse())
 }
 
+// TestNodePoolsOfOneNetworkWithOtherSettings checks that different settings are an error.
 func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -60,14 +60,14 @@ func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 	second.Annotations = map[string]string{settings.Prefix + "dhcp-exclude": "192.168.100.50"}
 	o.NodePools = append(o.NodePools, second)
 	_, problems := translated(o)
-	g.Expect(problems.Blocking()).To(BeTrue(), "what one excludes is not given out because of the other")
+	g.Expect(problems.Blocking()).To(BeTrue(), "an excluded address is never assigned")
 
 	o.NodePools[0].Annotations = second.Annotations
 	_, problems = translated(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 }
 
-// TestEmptyNetworkAnnotation: what a template forgot to fill in removes nothing.
+// TestEmptyNetworkAnnotation checks that an empty value is an error and removes nothing.
 func TestEmptyNetworkAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -80,32 +80,32 @@ func TestEmptyNetworkAnnotation(t *testing.T) {
 	g.Expect(hcp.OptedIn(o.HostedCluster)).To(BeFalse())
 }
 
-// TestSiblingOfAnInterfaceWithoutAddresses: OpenShift Virtualization's own
-// example of a bridge switches addresses off for pods.
-func TestSiblingOfAnInterfaceWithoutAddresses(t *testing.T) {
+// TestEdgeNADHasAddresses checks a bridge from OpenShift Virtualization's documentation,
+// which disables the pod's interface. The edge NAD must enable it.
+func TestEdgeNADHasAddresses(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7,"disableContainerInterface":true,"macspoofchk":true,"preserveDefaultVlan":false}`
-	intent, _ := translated(o)
-	sibling := intent.Networks[0].Attachment.EdgeNADConfig
-	g.Expect(sibling).NotTo(ContainSubstring("disableContainerInterface"))
-	g.Expect(sibling).To(And(ContainSubstring(`"macspoofchk":true`), ContainSubstring(`"preserveDefaultVlan":false`)))
+	request, _ := translated(o)
+	edgeNAD := request.Networks[0].Attachment.EdgeNADConfig
+	g.Expect(edgeNAD).NotTo(ContainSubstring("disableContainerInterface"))
+	g.Expect(edgeNAD).To(And(ContainSubstring(`"macspoofchk":true`), ContainSubstring(`"preserveDefaultVlan":false`)))
 }
 
-// TestWindowsNodesDecideNothing: no edge runs there.
-func TestWindowsNodesDecideNothing(t *testing.T) {
+// TestWindowsNodesAreIgnored checks that the runtime of Windows nodes does not matter.
+func TestWindowsNodesAreIgnored(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.Nodes = []corev1.Node{{}, {}}
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	o.Nodes[1].Status.NodeInfo = corev1.NodeSystemInfo{OperatingSystem: "windows", ContainerRuntimeVersion: "containerd://1.7"}
-	intent, _ := translated(o)
-	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	request, _ := translated(o)
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
-// more is a NodePool like o's first one, younger, on another VLAN, and the
-// definition of that.
-func more(o *hcp.Objects, name, vlan string) *hyperv1.NodePool {
+// addNodePool adds a younger NodePool on another VLAN, and its
+// NetworkAttachmentDefinition.
+func addNodePool(o *hcp.Objects, name, vlan string) *hyperv1.NodePool {
 	np := *o.NodePools[0].DeepCopy()
 	np.Name = name
 	np.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(time.Hour))
@@ -118,16 +118,17 @@ func more(o *hcp.Objects, name, vlan string) *hyperv1.NodePool {
 	return &o.NodePools[len(o.NodePools)-1]
 }
 
-// TestWhereACIDRIsSaid, the strongest last: and a problem names where that was.
-func TestWhereACIDRIsSaid(t *testing.T) {
+// TestCIDRPrecedence checks the precedence, lowest first, and that CIDRField says where
+// the CIDR is set.
+func TestCIDRPrecedence(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	np := more(&o, "beta", "200")
+	np := addNodePool(&o, "beta", "200")
 	second := func() network.NetworkRequest {
-		intent, problems := translated(o)
+		request, problems := translated(o)
 		g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-		g.Expect(intent.Networks[0].CIDR.String()).To(Equal("192.168.100.0/24"), "the first one's stays")
-		return intent.Networks[1]
+		g.Expect(request.Networks[0].CIDR.String()).To(Equal("192.168.100.0/24"), "the CIDR of the first network changed")
+		return request.Networks[1]
 	}
 	g.Expect(second().CIDR.IsValid()).To(BeFalse())
 	g.Expect(second().CIDRField).To(And(ContainSubstring("annotation cidr.beta on the HostedCluster"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
@@ -147,15 +148,15 @@ func TestWhereACIDRIsSaid(t *testing.T) {
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"mtu"] = "9000"
 	_, problems := translated(o)
-	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "no such key on a definition")
+	g.Expect(problems.Has(network.AnnotationUnknown)).To(BeTrue(), "the key has no effect on a NetworkAttachmentDefinition")
 }
 
-// TestSecondNetworkOfANodePool has its CIDR by its definition, and only an
-// address to give.
+// TestSecondNetworkOfANodePool checks that its CIDR comes from the
+// NetworkAttachmentDefinition, and that only DHCP is served.
 func TestSecondNetworkOfANodePool(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	more(&o, "beta", "200")
+	addNodePool(&o, "beta", "200")
 	o.NodePools = o.NodePools[:1]
 	k := o.NodePools[0].Spec.Platform.Kubevirt
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
@@ -166,14 +167,14 @@ func TestSecondNetworkOfANodePool(t *testing.T) {
 	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24"}
 	before := p.Networks[0]
 	p, _ = plan(o)
-	g.Expect(p.Networks[0]).To(Equal(before), "what it gets moves nothing")
+	g.Expect(p.Networks[0]).To(Equal(before), "the first network changed")
 	g.Expect(p.Networks[1].DHCP.Range.String()).To(Equal("10.1.0.10-10.1.0.253"))
 	g.Expect(p.Networks[1].DHCP.Routes).To(BeEmpty())
 	g.Expect(p.Networks[1].Services).To(Equal([]network.Service{network.ServiceDHCP}))
 }
 
-// TestClusterWideAddresses are for the network in whose CIDR they lie, so that a
-// NodePool beside changes nothing.
+// TestClusterWideAddresses checks that they apply to the network whose CIDR contains
+// them. A further NodePool does not change them.
 func TestClusterWideAddresses(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -187,11 +188,11 @@ func TestClusterWideAddresses(t *testing.T) {
 	alone, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 
-	more(&o, "beta", "200")
+	addNodePool(&o, "beta", "200")
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "192.168.200.0/24"
 	both, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-	g.Expect(held(both.Networks[0])).To(Equal(held(alone.Networks[0])))
+	g.Expect(pinned(both.Networks[0])).To(Equal(pinned(alone.Networks[0])))
 	g.Expect(both.Networks[0].DHCP.Router.String()).To(Equal("192.168.100.1"))
 	second := both.Networks[1]
 	g.Expect(second.NextHopVIP.String()).To(Equal("192.168.200.2"))
@@ -200,22 +201,23 @@ func TestClusterWideAddresses(t *testing.T) {
 
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "172.16.0.1"
 	_, problems = plan(o)
-	g.Expect(problems.Blocking()).To(BeTrue(), "what lies nowhere is refused")
+	g.Expect(problems.Blocking()).To(BeTrue(), "no CIDR contains the gateway")
 }
 
-func held(n network.Network) []any {
+// pinned returns the addresses of n that must not change.
+func pinned(n network.Network) []any {
 	return []any{n.NextHopVIP, n.ServiceVIP, n.Edges, n.ReservedAddresses, n.DHCP.Range, n.DHCP.Router}
 }
 
-// TestNodePoolsMoveNobody: whichever NodePools come, go or are listed first, the
-// addresses of a network that runs stay.
-func TestNodePoolsMoveNobody(t *testing.T) {
+// TestNodePoolsMoveNoAddress checks that adding, removing or reordering NodePools does not
+// change the addresses of a network.
+func TestNodePoolsMoveNoAddress(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	alone, _ := plan(o)
-	// The oldest NodePool has the pod network too, and names what another boots by.
+	// The oldest NodePool also has the pod network, and lists the network that beta boots from.
 	yes := true
-	old := more(&o, "aged", "200")
+	old := addNodePool(&o, "aged", "200")
 	old.CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(-time.Hour))
 	old.Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
 	beta := *o.NodePools[0].DeepCopy()
@@ -224,12 +226,12 @@ func TestNodePoolsMoveNobody(t *testing.T) {
 	o.NodePools = append(o.NodePools, beta)
 	p, problems := plan(o)
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
-	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
+	g.Expect(pinned(p.Networks[0])).To(Equal(pinned(alone.Networks[0])))
 
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.beta"] = "10.1.0.0/24"
 	p, problems = plan(o)
 	g.Expect(p.Networks).To(HaveLen(2))
-	g.Expect(held(p.Networks[0])).To(Equal(held(alone.Networks[0])))
+	g.Expect(pinned(p.Networks[0])).To(Equal(pinned(alone.Networks[0])))
 	i := slices.IndexFunc(problems, func(x network.Problem) bool { return x.Reason == network.NetworkUnsupported })
 	g.Expect(message(problems[i])).To(ContainSubstring("VMs of NodePool aged have a default route already"))
 
@@ -238,7 +240,7 @@ func TestNodePoolsMoveNobody(t *testing.T) {
 	g.Expect(reordered).To(Equal(p))
 }
 
-// TestLargestSize is what a NodePool may have at once, by its own words.
+// TestLargestSize checks the largest number of VMs of a NodePool.
 func TestLargestSize(t *testing.T) {
 	surge := func(v intstr.IntOrString) hyperv1.NodePoolManagement {
 		return hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyRollingUpdate, RollingUpdate: &hyperv1.RollingUpdate{MaxSurge: &v}}}
@@ -249,15 +251,15 @@ func TestLargestSize(t *testing.T) {
 		management hyperv1.NodePoolManagement
 		want       int
 	}{
-		"none":              {want: 0},
-		"default surge":     {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace}, want: 4},
-		"surge of two":      {replicas: 3, management: surge(intstr.FromInt32(2)), want: 5},
-		"no surge":          {replicas: 3, management: surge(intstr.FromInt32(0)), want: 3},
-		"percent, up":       {replicas: 5, management: surge(intstr.FromString("25%")), want: 7},
-		"nonsense":          {replicas: 5, management: surge(intstr.FromString("many")), want: 6},
-		"autoscaled":        {autoscale: 10, management: surge(intstr.FromString("50%")), want: 15},
-		"in place":          {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeInPlace}, want: 3},
-		"as they are ended": {replicas: 3, management: hyperv1.NodePoolManagement{Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}, want: 3},
+		"none":                {want: 0},
+		"default surge":       {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace}, want: 4},
+		"surge of two":        {replicas: 3, management: surge(intstr.FromInt32(2)), want: 5},
+		"no surge":            {replicas: 3, management: surge(intstr.FromInt32(0)), want: 3},
+		"percent, rounded up": {replicas: 5, management: surge(intstr.FromString("25%")), want: 7},
+		"invalid":             {replicas: 5, management: surge(intstr.FromString("many")), want: 6},
+		"autoscaled":          {autoscale: 10, management: surge(intstr.FromString("50%")), want: 15},
+		"in place":            {replicas: 3, management: hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeInPlace}, want: 3},
+		"on delete":           {replicas: 3, management: hyperv1.NodePoolManagement{Replace: &hyperv1.ReplaceUpgrade{Strategy: hyperv1.UpgradeStrategyOnDelete}}, want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -268,15 +270,15 @@ func TestLargestSize(t *testing.T) {
 				np.Spec.Replicas, np.Spec.AutoScaling = nil, &hyperv1.NodePoolAutoScaling{Min: 1, Max: c.autoscale}
 			}
 			o.NodePools = append(o.NodePools, *np.DeepCopy())
-			o.NodePools[1].Name = "beside"
-			intent, _ := translated(o)
-			g.Expect(intent.Networks[0].VMs).To(Equal(2*c.want), "both NodePools are on it")
+			o.NodePools[1].Name = "second"
+			request, _ := translated(o)
+			g.Expect(request.Networks[0].VMs).To(Equal(2*c.want), "both NodePools are on it")
 		})
 	}
 }
 
-// TestSettingsOfANodePoolThatIsNot: a name spelt wrong is not silent.
-func TestSettingsOfANodePoolThatIsNot(t *testing.T) {
+// TestSettingsOfMissingNodePool checks that a misspelled NodePool name is reported.
+func TestSettingsOfMissingNodePool(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Annotations[settings.Prefix+"cidr.bleu"] = "10.1.0.0/24"

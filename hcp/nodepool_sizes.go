@@ -1,5 +1,4 @@
-// This file decides how many machines a NodePool may ever have at once. It says
-// nothing of how many it has.
+// This file computes the largest number of VMs that a NodePool can have at once.
 
 package hcp
 
@@ -8,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// NodePoolSizes are the largest sizes of o's NodePools by name, without what an update
-// adds for a while.
+// NodePoolSizes returns the largest size of each of o's NodePools by name. The
+// additional VMs of a rolling update do not count.
 func NodePoolSizes(o Objects) map[string]int {
 	out := map[string]int{}
 	for _, np := range o.NodePools {
@@ -18,7 +17,7 @@ func NodePoolSizes(o Objects) map[string]int {
 	return out
 }
 
-// size of np, or the upper limit of its autoscaling.
+// size returns the replicas of np, or the upper limit of its autoscaling.
 func size(np hyperv1.NodePool) int {
 	n := 0
 	if np.Spec.Replicas != nil {
@@ -30,10 +29,9 @@ func size(np hyperv1.NodePool) int {
 	return max(n, 0)
 }
 
-// machines is the largest number of machines of np: its size, and those that a
-// rolling update makes before it removes old ones (Cluster API's maxSurge, by
-// default 1).
-func machines(np hyperv1.NodePool) int {
+// maxVMs returns the largest number of VMs of np: its size and the VMs that a rolling
+// update adds before it removes old ones (maxSurge of Cluster API, default 1).
+func maxVMs(np hyperv1.NodePool) int {
 	n := size(np)
 	if n == 0 {
 		return 0
@@ -41,6 +39,7 @@ func machines(np hyperv1.NodePool) int {
 	return n + surge(np.Spec.Management, n)
 }
 
+// surge returns the number of VMs that an update adds to a NodePool of that size.
 func surge(m hyperv1.NodePoolManagement, size int) int {
 	if m.UpgradeType == hyperv1.UpgradeTypeInPlace || m.Replace != nil && m.Replace.Strategy == hyperv1.UpgradeStrategyOnDelete {
 		return 0

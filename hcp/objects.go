@@ -1,10 +1,11 @@
-// Package hcp says in our words what HyperShift's objects say in theirs: from a
-// HostedCluster, its NodePools, its Routes, Services and network attachment
-// definitions to a network.Request and network.Facts. It is the only package that knows
-// HyperShift's types, so when HyperShift changes, only this package changes.
+// Package hcp translates HyperShift's objects into a network.Request and
+// network.Facts. It reads a HostedCluster, its NodePools, Routes and Services, and
+// NetworkAttachmentDefinitions. It is the only package that derives plans from
+// HyperShift's types.
 //
-// It is pure: objects in, values out. What can be read is never computed, and
-// what is not there yet is waited for, not guessed.
+// The package is pure: objects in, values out. It reads values that HyperShift
+// publishes instead of computing them. Values that are not published yet are waited
+// for, not guessed.
 package hcp
 
 import (
@@ -21,43 +22,43 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// Objects are everything that is read about one hosted cluster.
+// Objects holds all objects that are read about one hosted cluster.
 type Objects struct {
 	HostedCluster *hyperv1.HostedCluster
-	// GuestIngress is what the function of that name reads of HostedCluster.
+	// GuestIngress is the result of func GuestIngress for HostedCluster.
 	GuestIngress *operatorv1.EndpointPublishingStrategy
-	// NodePools of this cluster, in any order; deleting ones count.
+	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
-	// NetworkAttachmentDefinitions that the NodePools name, as far as they exist.
+	// NetworkAttachmentDefinitions that the NodePools name and that exist.
 	NetworkAttachmentDefinitions []nadv1.NetworkAttachmentDefinition
 	// Routes and Services of the control plane namespace.
 	Routes   []routev1.Route
 	Services []corev1.Service
 	// VMs are the VirtualMachineInstances of the control plane namespace.
 	VMs []kubevirtv1.VirtualMachineInstance
-	// Nodes of the management cluster. Empty where they were not read.
+	// Nodes of the management cluster. Empty if they were not read.
 	Nodes []corev1.Node
-	// Management is what else is known of the management cluster.
+	// Management holds further facts about the management cluster.
 	Management Management
-	// MultusIsolates says that Multus was seen to keep namespaces apart.
+	// MultusIsolates is true if Multus is known to isolate namespaces.
 	MultusIsolates bool
-	// Proxy is how the management cluster reaches what is outside of it.
+	// Proxy is the HTTP proxy configuration of the management cluster.
 	Proxy httpproxy.Config
-	// Partial says that the objects are not all there is (they were read from
-	// files), so what is missing may well exist.
+	// Partial is true if the objects were read from files. Then a missing object might
+	// exist in the cluster.
 	Partial bool
 }
 
-// ControlPlaneNamespace is where the control plane of hc runs: upstream's
-// manifests.HostedControlPlaneNamespace.
+// ControlPlaneNamespace returns the namespace of hc's control plane. It is equal to
+// HyperShift's manifests.HostedControlPlaneNamespace.
 func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return hc.Namespace + "-" + strings.ReplaceAll(hc.Name, ".", "-")
 }
 
-// OptedIn says whether hc asks for a network of ours. An empty value asks for
-// one, and is refused: what a template forgot to fill in must not remove what
-// runs.
+// OptedIn reports whether the annotation network enables oooi for hc. An empty value
+// counts as enabled, and Translate refuses it. So a template that renders an empty
+// value cannot remove the networks in use.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
-	v, there := hc.Annotations[settings.Prefix+settings.KeyNetwork]
-	return there && strings.TrimSpace(v) != "none"
+	v, ok := hc.Annotations[settings.Prefix+settings.KeyNetwork]
+	return ok && strings.TrimSpace(v) != "none"
 }

@@ -1,6 +1,5 @@
-// This file says who is on a segment already: other hosted clusters, and what
-// they want there, and machines with their addresses. What follows from that is
-// decided in network.
+// This file describes the other hosted clusters on the same layer-2 networks. Package
+// network resolves the conflicts.
 
 package hcp
 
@@ -14,12 +13,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// AttachedNetworks are the segments that o's NodePools name or its machines are on, with
-// what is known of their definitions, sorted. It does not matter whether o opted
-// in.
+// AttachedNetworks returns the networks that o's NodePools name or its VMs are attached
+// to, sorted, with the details of their NetworkAttachmentDefinitions. o does not need
+// to have opted in.
 func AttachedNetworks(o Objects) []network.Attachment {
 	seen := map[string]network.Attachment{}
-	for _, a := range append(NamedNADs(o), ofMachines(o)...) {
+	for _, a := range append(NamedNADs(o), vmAttachments(o)...) {
 		if known, _ := attachment(o, network.NetworkRequest{Attachment: a}); known.Name != "" {
 			a = known
 		}
@@ -28,8 +27,8 @@ func AttachedNetworks(o Objects) []network.Attachment {
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.Attachment) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// OtherCluster is what other is to o; ok is false where they have no segment in
-// common. serves is the plan in force for other.
+// OtherCluster describes other, a hosted cluster on the same networks as o. serves is
+// the plan in force for other. ok is false if they have no network in common.
 func OtherCluster(o, other Objects, serves network.Plan) (n network.OtherCluster, ok bool) {
 	hc := other.HostedCluster
 	n = network.OtherCluster{Name: hc.Namespace + "/" + hc.Name, Older: older(hc, o.HostedCluster), On: AttachedNetworks(other), Serves: serves}
@@ -47,8 +46,8 @@ func OtherCluster(o, other Objects, serves network.Plan) (n network.OtherCluster
 	return n, true
 }
 
-// older says whether a was created before b; of two of one second, the first by
-// namespace and name.
+// older reports whether a was created before b. Namespace and name decide between
+// clusters with the same timestamp.
 func older(a, b *hyperv1.HostedCluster) bool {
 	if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
 		return c < 0

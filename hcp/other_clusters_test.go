@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestOther: by a definition in common, by a bridge and VLAN in common, or by
-// what still runs; and who of the two is older.
-func TestOther(t *testing.T) {
+// TestOtherCluster checks clusters that share a NetworkAttachmentDefinition, a bridge and
+// VLAN, or a network in use. It also checks which one is older.
+func TestOtherCluster(t *testing.T) {
 	two := func() (blue, green hcp.Objects) {
 		for _, s := range golden.Stories(t) {
 			if s.Name == "two-clusters-conflict" {
@@ -41,28 +41,28 @@ func TestOther(t *testing.T) {
 
 	green.HostedCluster.CreationTimestamp = blue.HostedCluster.CreationTimestamp
 	n, _ = hcp.OtherCluster(blue, green, network.Plan{})
-	g.Expect(n.Older).To(BeFalse(), "of two of one second, the first by name is the older")
+	g.Expect(n.Older).To(BeFalse(), "the name decides between equal timestamps")
 
 	green.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
 	n, ok = hcp.OtherCluster(blue, green, network.Plan{})
-	g.Expect(ok).To(BeTrue(), "its machines are there all the same")
-	g.Expect(n.Wants.Networks).To(BeEmpty(), "what is refused takes nothing from others")
+	g.Expect(ok).To(BeTrue(), "its VMs still use the network")
+	g.Expect(n.Wants.Networks).To(BeEmpty(), "an invalid request wants no addresses")
 
 	_, green = two()
 	green.NetworkAttachmentDefinitions = nil
 	_, ok = hcp.OtherCluster(blue, green, network.Plan{})
-	g.Expect(ok).To(BeFalse(), "nothing says that the segment is one")
+	g.Expect(ok).To(BeFalse(), "the layer-2 network is unknown")
 	now := metav1.Now()
 	_, green = two()
 	runs, _ := hcp.OtherCluster(blue, green, network.Plan{})
 	green.HostedCluster.DeletionTimestamp, green.NodePools = &now, nil
 	n, ok = hcp.OtherCluster(blue, green, runs.Wants)
-	g.Expect(ok).To(BeTrue(), "what runs is there until it is gone")
+	g.Expect(ok).To(BeTrue(), "a deleted cluster still uses its network")
 	g.Expect(n.Wants.Networks).To(BeEmpty())
 	g.Expect(n.Serves.Networks).To(HaveLen(1))
 }
 
-// TestVMAddresses: KubeVirt's word of the machine's own interfaces, not the guest's.
+// TestVMAddresses checks that interfaces which only the guest agent reports are ignored.
 func TestVMAddresses(t *testing.T) {
 	vm := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "worker"}}
 	vm.Spec.Networks = []kubevirtv1.Network{

@@ -1,5 +1,5 @@
-// This file decides whether a hosted cluster is paused: while it is, nothing of
-// it may be changed.
+// This file decides whether a hosted cluster is paused. oooi changes nothing of a
+// paused cluster.
 
 package hcp
 
@@ -12,14 +12,14 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// Paused says whether nothing of hc may be changed at this time, by our
-// annotation or by spec.pausedUntil. A value that can't be read does not pause.
+// Paused reports whether hc is paused at time now, by the annotation paused or by
+// spec.pausedUntil. An invalid value does not pause.
 func Paused(hc *hyperv1.HostedCluster, now time.Time) bool {
-	said := []string{hc.Annotations[settings.Prefix+settings.KeyPaused]}
+	values := []string{hc.Annotations[settings.Prefix+settings.KeyPaused]}
 	if p := hc.Spec.PausedUntil; p != nil {
-		said = append(said, *p)
+		values = append(values, *p)
 	}
-	for _, v := range said {
+	for _, v := range values {
 		if until, err := time.Parse(time.RFC3339, v); strings.EqualFold(v, "true") || err == nil && now.Before(until) {
 			return true
 		}

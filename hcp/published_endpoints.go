@@ -1,7 +1,7 @@
-// This file decides what machines must reach, and which Service answers. It is
-// the table of service and strategy, read from where HyperShift wrote it:
+// This file decides which published endpoints VMs must reach, and the Service behind
+// each one. It implements this table of services and publishing strategies:
 //
-//	service        strategy            dialled at                        read from
+//	service        strategy            address and port                  read from
 //	APIServer      any                 status.controlPlaneEndpoint       HostedCluster
 //	Ignition       Route               status.ignitionEndpoint : 443     HostedCluster, else Route ignition-server
 //	               NodePort            status.ignitionEndpoint           HostedCluster
@@ -12,7 +12,7 @@
 //	               LoadBalancer        hostname or status : 8091         spec, Service konnectivity-server
 //	others         Route               .spec.host : 443                  every passthrough Route
 //
-// What is not there yet is waited for.
+// An endpoint that is not published yet is waited for.
 
 package hcp
 
@@ -30,16 +30,18 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A published service: what HyperShift calls it, the Route it has under the
-// Route strategy, and the Service that answers.
+// A published service of the control plane: its type, the name of its Route under
+// strategy Route, and the name of its backend Service.
 type published struct {
 	service hyperv1.ServiceType
 	route   string
 	backend string
-	// strategies that HyperShift carries out on KubeVirt.
+	// strategies that HyperShift implements on KubeVirt.
 	strategies []hyperv1.PublishingStrategyType
 }
 
+// publishedServices returns the services of hc that VMs need. A cluster with OIDC has
+// no OAuth server.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	all := []published{
 		{hyperv1.APIServer, "kube-apiserver", "kube-apiserver", []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
@@ -54,17 +56,17 @@ func publishedServices(hc *hyperv1.HostedCluster) []published {
 	return all
 }
 
-// reachable is what machines must reach, as far as it was made out.
+// reachable holds the endpoints that VMs must reach.
 type reachable struct {
 	endpoints []network.Endpoint
-	// waiting are the names of those that there will be.
+	// waiting holds the names of the endpoints that are not published yet.
 	waiting  []string
 	problems network.Problems
-	// apps is what the user said of the ingress.
+	// apps is the record of *.apps if the user set its address.
 	apps network.Record
 }
 
-// add takes e, or what keeps it from being served; its name must be known.
+// add adds e, or the problem that prevents it from being served. e.Name must be set.
 func (r *reachable) add(e network.Endpoint, problem *network.Problem) {
 	if problem == nil {
 		r.endpoints = append(r.endpoints, e)
@@ -77,22 +79,22 @@ func (r *reachable) add(e network.Endpoint, problem *network.Problem) {
 	}
 }
 
-// endpoint is the subject of problems about an endpoint.
+// endpoint returns the subject of problems about an endpoint.
 func endpoint(name string) network.Subject { return network.Subject{Kind: "Endpoint", Name: name} }
 
-// problem is network.NewProblem's, where there may be none.
+// problem returns a pointer to a new problem, for functions in which nil means none.
 func problem(c network.Cause, subject network.Subject, args network.Args, keys ...string) *network.Problem {
 	p := network.NewProblem(c, subject, args, keys...)
 	return &p
 }
 
-// publishedEndpoints are what HyperShift publishes.
+// publishedEndpoints returns the endpoints that HyperShift publishes.
 func publishedEndpoints(o Objects) reachable {
 	var r reachable
 	for _, p := range publishedServices(o.HostedCluster) {
 		strategy := strategyOf(o.HostedCluster, p.service)
-		if bad := illegal(p, strategy); bad != nil {
-			r.problems = append(r.problems, *bad)
+		if refused := unsupportedStrategy(p, strategy); refused != nil {
+			r.problems = append(r.problems, *refused)
 			continue
 		}
 		e, problem := publishedEndpoint(o, p, strategy)
@@ -103,8 +105,8 @@ func publishedEndpoints(o Objects) reachable {
 	return r
 }
 
-// strategyOf is what the spec says of s, or what HyperShift's webhook adds for
-// KubeVirt where it says nothing.
+// strategyOf returns the strategy of s in spec.services. If s is missing, it returns
+// the default that HyperShift's webhook adds for KubeVirt.
 func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.ServicePublishingStrategy {
 	for _, m := range hc.Spec.Services {
 		if m.Service == s {
@@ -117,6 +119,7 @@ func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.Servic
 	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
 }
 
+// publishedEndpoint returns the endpoint of p, or the problem that prevents it.
 func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	var e network.Endpoint
 	var port *routev1.RoutePort
@@ -148,6 +151,8 @@ func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrate
 	return e, problem
 }
 
+// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an error for the
+// API server only.
 func atIPv6(p published) *network.Problem {
 	at6 := problem(network.EndpointAtIPv6, endpoint(p.route), network.Args{"service": string(p.service)}, keyServices)
 	if p.service != hyperv1.APIServer {
@@ -156,40 +161,41 @@ func atIPv6(p published) *network.Problem {
 	return at6
 }
 
-// apiServer is at status.controlPlaneEndpoint, the one place that says what
-// nodes dial for the API, whatever the strategy. Its clients send the host
-// name, an in-cluster name or no server name at all.
+// apiServer returns the endpoint in status.controlPlaneEndpoint. All strategies
+// publish the address and port for nodes there. Clients send the host name, an
+// in-cluster name or no TLS server name, so the endpoint matches any.
 func apiServer(o Objects) (network.Endpoint, *network.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
 		return network.Endpoint{}, problemOf(network.APIEndpointUnknown, network.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
 	}
-	e := dialledAt(ep.Host, uint16(ep.Port), network.MatchAny)
+	e := endpointAt(ep.Host, uint16(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
 		e.Hosts = append(e.Hosts, name)
 	}
 	return e, nil
 }
 
-// announced is what the spec alone lets one expect. It is told, never served.
+// announced describes where an endpoint will be published according to spec.services.
+// It is used in messages only.
 func announced(s hyperv1.ServicePublishingStrategy) string {
 	switch {
 	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "":
 		return s.Route.Hostname + ":443"
 	case s.Type == hyperv1.Route:
-		return "the host that its Route gets, port 443"
+		return "the host of its Route, port 443"
 	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
 		return fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port)
 	case s.Type == hyperv1.NodePort && s.NodePort != nil:
-		return s.NodePort.Address + ", at the node port that its Service gets"
+		return s.NodePort.Address + ", at the node port of its Service"
 	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
 		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
 	}
-	return "the address that its load balancer gets"
+	return "the address of its load balancer"
 }
 
-// byRoute is at the Route's host. For ignition HyperShift says what it wrote
-// into the machines' user data, which is that host.
+// byRoute returns the endpoint at the host of p's Route. For Ignition,
+// status.ignitionEndpoint has precedence: HyperShift writes it to the VMs' user data.
 func byRoute(o Objects, p published) (network.Endpoint, *routev1.RoutePort, *network.Problem) {
 	var host string
 	var port *routev1.RoutePort
@@ -207,25 +213,29 @@ func byRoute(o Objects, p published) (network.Endpoint, *routev1.RoutePort, *net
 	if host == "" {
 		return network.Endpoint{}, nil, pending(network.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
 	}
-	return dialledAt(host, 443, network.MatchServerName), port, nil
+	return endpointAt(host, 443, network.MatchServerName), port, nil
 }
 
+// ignitionByNodePort returns the endpoint in status.ignitionEndpoint.
 func ignitionByNodePort(o Objects) (network.Endpoint, *network.Problem) {
 	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
 	if !ok {
 		return network.Endpoint{}, pending(network.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
 	}
-	return dialledAt(host, port, network.MatchAny), nil
+	return endpointAt(host, port, network.MatchAny), nil
 }
 
+// byNodePort returns the endpoint at the address in s and the node port of p's Service.
 func byNodePort(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	svc, ok := service(o, p.backend)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
 		return network.Endpoint{}, pending(network.NodePortPending, p.service, "Service "+p.backend, s)
 	}
-	return dialledAt(s.NodePort.Address, uint16(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
+	return endpointAt(s.NodePort.Address, uint16(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
+// byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name
+// in s replaces its address.
 func byLoadBalancer(o Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *network.Problem) {
 	svc, ok := service(o, p.backend)
 	host := loadBalancerAddress(svc)
@@ -235,11 +245,11 @@ func byLoadBalancer(o Objects, p published, s hyperv1.ServicePublishingStrategy)
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
 	}
-	return dialledAt(host, uint16(svc.Spec.Ports[0].Port), network.MatchAny), nil
+	return endpointAt(host, uint16(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
-// loadBalancerAddress is a name that svc got, else an IPv4 address, else an IPv6
-// one: a dual-stack load balancer has both, in any order.
+// loadBalancerAddress returns a host name of svc's load balancer, or else an IPv4
+// address, or else an IPv6 address. A dual-stack load balancer has both in any order.
 func loadBalancerAddress(svc corev1.Service) string {
 	var name, four, six string
 	for _, i := range svc.Status.LoadBalancer.Ingress {
@@ -253,9 +263,9 @@ func loadBalancerAddress(svc corev1.Service) string {
 	return cmp.Or(name, four, six)
 }
 
-// dialledAt is an endpoint at a name or a bare IPv4 address. An IPv6 address
-// gives neither.
-func dialledAt(host string, port uint16, m network.Match) network.Endpoint {
+// endpointAt returns an endpoint at a host name or an IPv4 address. For an IPv6 address,
+// the endpoint has neither Hosts nor Addresses.
+func endpointAt(host string, port uint16, m network.Match) network.Endpoint {
 	e := network.Endpoint{Port: port, Match: m}
 	a, err := netip.ParseAddr(host)
 	switch {
@@ -267,6 +277,7 @@ func dialledAt(host string, port uint16, m network.Match) network.Endpoint {
 	return e
 }
 
+// cutPort splits "host:port". It removes the brackets of an IPv6 address.
 func cutPort(s string) (host string, port uint16, ok bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
@@ -278,13 +289,12 @@ func cutPort(s string) (host string, port uint16, ok bool) {
 	return strings.Trim(s[:i], "[]"), port, true
 }
 
-// problemOf is a problem whose subject is the endpoint to which it is added.
+// problemOf returns a problem without a subject. reachable.add sets the subject.
 func problemOf(c network.Cause, args network.Args) *network.Problem {
 	return problem(c, network.Subject{}, args)
 }
 
-// pending is the problem of a service that HyperShift has still to publish, and
-// where it will be.
+// pending returns the problem of a service that HyperShift has not published yet.
 func pending(c network.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *network.Problem {
 	return problemOf(c, network.Args{"service": string(s), "object": object, "at": announced(strategy)})
 }

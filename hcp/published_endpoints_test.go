@@ -16,9 +16,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestWhatGoesForAMomentChangesNothing is the law of what waits, on real
-// objects: without one of them, the plan is what it was, to the byte.
-func TestWhatGoesForAMomentChangesNothing(t *testing.T) {
+// TestMissingObjectKeepsPlan checks that the plan in force stays the same, to the byte,
+// while an object is missing.
+func TestMissingObjectKeepsPlan(t *testing.T) {
 	noRoute := func(name string) func(*hcp.Objects) {
 		return func(o *hcp.Objects) {
 			o.Routes = slices.DeleteFunc(slices.Clone(o.Routes), func(r routev1.Route) bool { return r.Name == name })
@@ -68,9 +68,9 @@ func TestWhatGoesForAMomentChangesNothing(t *testing.T) {
 			o := world()
 			without(&o)
 			in, found := translated(o)
-			g.Expect(found.Waiting()).To(BeTrue(), "and it is said")
-			kept, _ := after(in, last)
-			g.Expect(string(kept.JSON())).To(Equal(string(last.JSON())))
+			g.Expect(found.Waiting()).To(BeTrue(), "the missing object is a problem")
+			plan, _ := after(in, last)
+			g.Expect(string(plan.JSON())).To(Equal(string(last.JSON())))
 		})
 	}
 }
@@ -86,18 +86,18 @@ func passthroughRoute(name string, port *routev1.RoutePort) routev1.Route {
 		Host: name + ".example.com", To: routev1.RouteTargetReference{Name: name}, Port: port, TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough}}}
 }
 
-// TestARoutesTargetPort is honoured as OpenShift's router does: by the Service
-// port's name, or the number that pods listen on.
-func TestARoutesTargetPort(t *testing.T) {
+// TestRouteTargetPort checks that a target port selects a Service port as in OpenShift's
+// router: by name, or by the port of pods.
+func TestRouteTargetPort(t *testing.T) {
 	for name, c := range map[string]struct {
 		port *routev1.RoutePort
 		want uint16
 	}{
-		"not said":    {nil, 8080},
-		"by name":     {&routev1.RoutePort{TargetPort: intstr.FromString("https")}, 443},
-		"by number":   {&routev1.RoutePort{TargetPort: intstr.FromInt32(9443)}, 443},
-		"not there":   {&routev1.RoutePort{TargetPort: intstr.FromString("grpc")}, 0},
-		"not a pod's": {&routev1.RoutePort{TargetPort: intstr.FromInt32(443)}, 0},
+		"not set":            {nil, 8080},
+		"by name":            {&routev1.RoutePort{TargetPort: intstr.FromString("https")}, 443},
+		"by number":          {&routev1.RoutePort{TargetPort: intstr.FromInt32(9443)}, 443},
+		"no such port":       {&routev1.RoutePort{TargetPort: intstr.FromString("grpc")}, 0},
+		"not a port of pods": {&routev1.RoutePort{TargetPort: intstr.FromInt32(443)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -107,7 +107,7 @@ func TestARoutesTargetPort(t *testing.T) {
 			if c.want == 0 {
 				in, problems := translated(o)
 				g.Expect(in.Waiting).To(HaveExactElements("metrics-proxy"))
-				g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
+				g.Expect(messageOf(problems, network.WaitingForEndpoint)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
 				return
 			}
 			g.Expect(endpoint(t, o, "metrics-proxy").Backend.Port).To(Equal(c.want))
@@ -115,14 +115,14 @@ func TestARoutesTargetPort(t *testing.T) {
 	}
 }
 
-// TestNodePorts: by address or by name, fixed or chosen: the Service says which.
+// TestNodePorts checks addresses and names. The port is always that of the Service.
 func TestNodePorts(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	publish(o, hyperv1.OAuthServer, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "Nodes.example.com", Port: 31000}})
 	in, problems := translated(o)
 	g.Expect(in.Waiting).To(HaveExactElements("oauth"))
-	g.Expect(said(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be served at Nodes.example.com:31000"))
+	g.Expect(messageOf(problems, network.WaitingForEndpoint)).To(ContainSubstring("It will be served at Nodes.example.com:31000"))
 
 	for i := range o.Services {
 		if o.Services[i].Name == "oauth-openshift" {
@@ -142,8 +142,9 @@ func TestNodePorts(t *testing.T) {
 	g.Expect(e.Port).To(Equal(uint16(30409)))
 }
 
-// TestAServiceThatNobodyNamed gets what HyperShift's webhook gives it.
-func TestAServiceThatNobodyNamed(t *testing.T) {
+// TestDefaultStrategies checks that a missing strategy gets the default of HyperShift's
+// webhook.
+func TestDefaultStrategies(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Spec.Services = nil
@@ -151,7 +152,7 @@ func TestAServiceThatNobodyNamed(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 }
 
-// TestOAuthBehindAGateway: pods don't have the nodes' routes.
+// TestOAuthBehindAGateway checks the warning: pods do not use the nodes' routes.
 func TestOAuthBehindAGateway(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -163,15 +164,16 @@ func TestOAuthBehindAGateway(t *testing.T) {
 	g.Expect(problems.Has(network.OAuthUnreachable)).To(BeFalse(), "the next hop is the default route")
 	annotate(&o, "gateway", "192.168.100.1")
 	_, problems = translated(o)
-	g.Expect(said(problems, network.OAuthUnreachable)).To(And(ContainSubstring("10.240.0.9"), ContainSubstring("192.168.100.1"), ContainSubstring("routingViaHost")))
+	g.Expect(messageOf(problems, network.OAuthUnreachable)).To(And(ContainSubstring("10.240.0.9"), ContainSubstring("192.168.100.1"), ContainSubstring("routingViaHost")))
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
-func TestClocks(t *testing.T) {
+// TestTimeServers checks the warning for a network without time servers.
+func TestTimeServers(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	_, problems := translated(o)
-	g.Expect(said(problems, network.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
+	g.Expect(messageOf(problems, network.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
 	annotate(&o, "ntp-servers", "192.168.100.1")
 	_, problems = translated(o)
 	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse())

@@ -1,6 +1,6 @@
-// This file decides what further Services of the control plane namespace
-// machines reach: those on which the user says so. Who has a name or a port that
-// somebody else wants too is decided in network.
+// This file reads which further Services of the control plane namespace VMs can reach:
+// those with the annotation publish. Package network resolves conflicts of names
+// and ports.
 
 package hcp
 
@@ -17,11 +17,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// mostPublications is how many places all Services of one cluster have together.
-const mostPublications = 256
+// maxPublications limits the names and ports of all Services of one cluster.
+const maxPublications = 256
 
-// publications are the Services that carry the annotation publish. Where they
-// are too many the oldest Services have theirs, so that a new one takes nobody's.
+// publications returns the endpoints of Services with the annotation publish. Older
+// Services have precedence if there are more than maxPublications.
 func publications(o Objects) reachable {
 	var r reachable
 	var left []string
@@ -33,15 +33,15 @@ func publications(o Objects) reachable {
 		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocks() {
-				// It is about this Service alone, whose last places stay meanwhile.
+				// Only this Service is affected. Its last known good endpoints are served.
 				p.Severity = network.SeverityWarning
 				r.waiting = append(r.waiting, svc.Name+"/")
 			}
 			r.problems = append(r.problems, p)
 		}
 		at := asked.Publish
-		if first+len(at) > mostPublications {
-			at = at[:mostPublications-first]
+		if first+len(at) > maxPublications {
+			at = at[:maxPublications-first]
 			left = append(left, svc.Name)
 		}
 		first += len(at)
@@ -51,20 +51,20 @@ func publications(o Objects) reachable {
 	}
 	if len(left) > 0 {
 		r.problems = append(r.problems, network.NewProblem(network.TooManyPublished, onService(left[0]), network.Args{
-			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(mostPublications)}, settings.KeyPublish))
+			"service": left[0], "count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxPublications)}, settings.KeyPublish))
 	}
 	return r
 }
 
-// HasManualEndpoints says whether somebody else than Kubernetes writes who is behind svc, and
-// it is not the hosted cluster's own ingress, whose machines are reached by the
-// network itself.
+// HasManualEndpoints reports whether something other than Kubernetes writes the
+// EndpointSlices of svc. It is false for the ingress of the hosted cluster, whose
+// VMs are reached through the network.
 func HasManualEndpoints(svc corev1.Service) bool {
 	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, passthroughService)
 }
 
-// publication is svc at one name and port. Clients of other ports than 443 may
-// speak no TLS at all, so every connection there is meant for it.
+// publication returns the endpoint of svc at one name and port. Clients of ports other
+// than 443 might not use TLS, so the endpoint matches all connections there.
 func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *network.Problem) {
 	e := network.Endpoint{
 		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
@@ -80,7 +80,7 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *ne
 	if strings.HasPrefix(svc.Name, passthroughService) {
 		return e, problem(network.PublishedIsIngress, onService(svc.Name), args, settings.KeyPublish)
 	}
-	port, ok := answering(svc, h.Port)
+	port, ok := tcpPort(svc, h.Port)
 	if !ok {
 		return e, problem(network.PublishedHasNoPort, onService(svc.Name), args, settings.KeyPublish)
 	}
@@ -88,11 +88,12 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *ne
 	return e, nil
 }
 
-// onService is the subject of problems about a Service of the control plane.
+// onService returns the subject of problems about a Service of the control plane.
 func onService(name string) network.Subject { return network.Subject{Kind: "Service", Name: name} }
 
-// answering is svc's port of that number, else its first.
-func answering(svc corev1.Service, number uint16) (corev1.ServicePort, bool) {
+// tcpPort returns the TCP port of svc with that number, or its first TCP port. ok is
+// false if svc has none or is of type ExternalName.
+func tcpPort(svc corev1.Service, number uint16) (port corev1.ServicePort, ok bool) {
 	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
 		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""
 	})

@@ -19,6 +19,7 @@ func withService(o *hcp.Objects, name, publish string, spec corev1.ServiceSpec) 
 	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{settings.Prefix + "publish": publish}}, Spec: spec})
 }
 
+// TestPublishedServices checks the endpoints of a Service with the annotation publish.
 func TestPublishedServices(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -27,9 +28,9 @@ func TestPublishedServices(t *testing.T) {
 	}})
 	web := endpoint(t, o, "git/git.example.com:443")
 	g.Expect(web.Match).To(Equal(network.MatchServerName))
-	g.Expect(web.Backend.Name).To(Equal("git:8080"), "no TCP port of that number: its first")
+	g.Expect(web.Backend.Name).To(Equal("git:8080"), "the first TCP port, as none has that number")
 	ssh := endpoint(t, o, "git/git.example.com:22")
-	g.Expect(ssh.Match).To(Equal(network.MatchAny), "who speaks there may speak no TLS")
+	g.Expect(ssh.Match).To(Equal(network.MatchAny), "clients might not use TLS")
 	g.Expect(ssh.Backend.PortName).To(Equal("ssh"))
 
 	p, problems := plan(o)
@@ -37,8 +38,9 @@ func TestPublishedServices(t *testing.T) {
 	g.Expect(p.Networks[0].DNS.Views[0].Records).To(ContainElement(HaveField("Name", "git.example.com")))
 }
 
-// TestPublishedServicesThatCannotBe are left out, and the rest is served.
-func TestPublishedServicesThatCannotBe(t *testing.T) {
+// TestUnsupportedPublish checks that such a Service is left out with a warning, and
+// that the other endpoints are served.
+func TestUnsupportedPublish(t *testing.T) {
 	port := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
 	for name, c := range map[string]struct {
 		at     string
@@ -48,8 +50,8 @@ func TestPublishedServicesThatCannotBe(t *testing.T) {
 	}{
 		"no port":                {"x.example.com:443", corev1.ServiceSpec{ClusterIP: "None"}, network.PublishingUnsupported, "a"},
 		"no TCP port":            {"x.example.com:443", corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}, network.PublishingUnsupported, "a"},
-		"nobody in the cluster":  {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "a"},
-		"a Route's name":         {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "a"},
+		"an external name":       {"x.example.com:443", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, Ports: port.Ports}, network.PublishingUnsupported, "a"},
+		"the name of a Route":    {"oauth-clusters-blue.apps.mgmt.example.com:443", port, network.AddressConflict, "a"},
 		"the second at one port": {"x.example.com:2222", port, network.AddressConflict, "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,15 +63,15 @@ func TestPublishedServicesThatCannotBe(t *testing.T) {
 			p, problems := plan(o)
 			g.Expect(problems).To(ContainElement(And(HaveField("Reason", c.reason), HaveField("Subject.Name", c.field), HaveField("Keys", ContainElement("publish")), HaveField("Blocks()", false))))
 			for _, l := range before.Networks[0].Listeners {
-				g.Expect(p.Networks[0].Listeners).To(ContainElement(l), "what HyperShift published stays")
+				g.Expect(p.Networks[0].Listeners).To(ContainElement(l), "endpoints of HyperShift have precedence")
 			}
 		})
 	}
 }
 
-// TestPublishThatCannotBeRead: what a Service had stays until its annotation can
-// be read, and nothing else waits for it.
-func TestPublishThatCannotBeRead(t *testing.T) {
+// TestInvalidPublishKeepsEndpoints checks that the last known good endpoints of a Service
+// are served while its annotation is invalid.
+func TestInvalidPublishKeepsEndpoints(t *testing.T) {
 	g := NewWithT(t)
 	port := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
 	o, bad := served(t), served(t)
@@ -83,9 +85,9 @@ func TestPublishThatCannotBeRead(t *testing.T) {
 	g.Expect(now).To(Equal(last))
 }
 
-// TestPublishNamesOfTheAPI: clients of the API server send them, so they are no
-// Service's.
-func TestPublishNamesOfTheAPI(t *testing.T) {
+// TestPublishInClusterNames checks that in-cluster names are refused, because clients of
+// the API server send them.
+func TestPublishInClusterNames(t *testing.T) {
 	for _, name := range []string{"kubernetes.default", "kubernetes.default.svc", "a.b.svc", "kubernetes.default.svc.cluster.local", "svc.cluster.local", "openshift.default"} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -98,7 +100,7 @@ func TestPublishNamesOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestPublishOfTheIngress: HyperShift's Service beside it is the machines'.
+// TestPublishOfTheIngress checks that HyperShift's Service for the ingress is refused.
 func TestPublishOfTheIngress(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -108,9 +110,9 @@ func TestPublishOfTheIngress(t *testing.T) {
 	g.Expect(in.Endpoints).NotTo(ContainElement(HaveField("Origin", network.OriginService)))
 }
 
-// TestPublishWithoutEnd: what Services ask for has an end, and nobody who was
-// there before loses a place by a new one.
-func TestPublishWithoutEnd(t *testing.T) {
+// TestPublishLimit checks the limits for a Service and for a cluster. A new Service does
+// not take the endpoints of an older one.
+func TestPublishLimit(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	spec := corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}

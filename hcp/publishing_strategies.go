@@ -1,6 +1,6 @@
-// This file decides which ways of publishing are refused because HyperShift does
-// not carry them out, or machines could not dial them: all that spec.services
-// alone tells, since it can't be changed once the cluster is there.
+// This file refuses publishing strategies that HyperShift does not implement or that
+// VMs cannot reach. It reads only spec.services, so problems are found before the
+// cluster is created: spec.services is immutable afterwards.
 
 package hcp
 
@@ -16,13 +16,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
+// field returns the path of a field of the strategy of s.
 func field(s hyperv1.ServiceType, rest string) string {
 	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
 }
 
-// illegal is a pair of service and strategy that HyperShift accepts in a
-// HostedCluster and then does not carry out.
-func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
+// unsupportedStrategy returns the problem of strategy s for p, or nil. HyperShift accepts
+// such a strategy in a HostedCluster, but does not implement it.
+func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *network.Problem {
 	refused := func(c network.Cause, rest string, args network.Args) *network.Problem {
 		path := field(p.service, rest)
 		all := network.Args{"field": path}
@@ -39,17 +40,18 @@ func illegal(p published, s hyperv1.ServicePublishingStrategy) *network.Problem 
 		return refused(network.NodePortAddressMissing, "nodePort.address", nil)
 	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
 		return refused(network.NodePortAddressIsLocalhost, "nodePort.address", nil)
-	case badHost(s) != "":
-		return refused(network.PublishedHostInvalid, badHost(s), nil)
+	case invalidHost(s) != "":
+		return refused(network.PublishedHostInvalid, invalidHost(s), nil)
 	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
 		return refused(network.APIRouteHostMissing, "route.hostname", nil)
 	}
 	return nil
 }
 
-// keyServices is the field that says how HyperShift publishes.
+// keyServices is the field with the publishing strategies.
 const keyServices = "spec.services"
 
+// strategyNames returns the names of all strategies, separated by commas.
 func strategyNames(all []hyperv1.PublishingStrategyType) string {
 	var names []string
 	for _, s := range all {
@@ -58,8 +60,8 @@ func strategyNames(all []hyperv1.PublishingStrategyType) string {
 	return strings.Join(names, ", ")
 }
 
-// badHost is the field of s whose value is no host, or "".
-func badHost(s hyperv1.ServicePublishingStrategy) string {
+// invalidHost returns the field of s whose value is not a valid host, or "".
+func invalidHost(s hyperv1.ServicePublishingStrategy) string {
 	isName := func(host string) bool {
 		name, err := settings.DomainName(host)
 		last := name[strings.LastIndexByte(name, '.')+1:]

@@ -1,6 +1,6 @@
-// This file says what edges must reach by the pod network, so that no segment is
-// laid over it: backends, the resolver, the API server, nodes and their pods. It
-// decides nothing; what can't be known (files alone) is left out.
+// This file lists the destinations that edges must reach through the pod network:
+// backends, the resolver, the API server, nodes and pods. The CIDR of a network must
+// not overlap them. Unknown destinations are left out, such as when only files are read.
 
 package hcp
 
@@ -17,25 +17,25 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// nodeSubnetsAnnotation is where OVN-Kubernetes says which addresses pods of a
-// node get: {"default":["10.128.0.0/23"]}, in older versions a string.
+// nodeSubnetsAnnotation holds the pod subnets of a node in OVN-Kubernetes:
+// {"default":["10.128.0.0/23"]}. Older versions use a string instead of the list.
 const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
 
-// Management is what is known of the management cluster beside its objects.
-// Empty where nobody looked.
+// Management holds the known facts about the management cluster that are not among
+// its objects. Empty fields are unknown.
 type Management struct {
-	// Resolvers of its pods.
+	// Resolvers are the DNS servers of its pods.
 	Resolvers []netip.Addr
-	// APIServers are the addresses by which pods reach its API.
+	// APIServers are the addresses at which pods reach its API server.
 	APIServers []netip.Addr
-	// PriorityClass for what the API of a hosted cluster depends on: HyperShift's,
-	// where it exists.
+	// PriorityClass is HyperShift's priority class for pods that the hosted cluster's
+	// API depends on. Empty if it does not exist.
 	PriorityClass string
 }
 
-// elsewhere is every place that the edges for endpoints must reach by the pod
-// network, sorted and each once.
-func elsewhere(o Objects, endpoints []network.Endpoint) []network.ReservedDestination {
+// reservedDestinations returns all destinations that the edges need for endpoints,
+// sorted by prefix and without duplicates. A prefix that has two names keeps the first.
+func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.ReservedDestination {
 	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
 		if _, known := seen[p]; p.IsValid() && p.Addr().Is4() && !known {
@@ -71,14 +71,14 @@ func elsewhere(o Objects, endpoints []network.Endpoint) []network.ReservedDestin
 	})
 }
 
-// podNetworks are what n's pods get their addresses from.
+// podNetworks returns the subnets of n's pods.
 func podNetworks(n corev1.Node) []netip.Prefix {
-	said := slices.Concat(n.Spec.PodCIDRs, ovnSubnets(n.Annotations[nodeSubnetsAnnotation]))
+	subnets := slices.Concat(n.Spec.PodCIDRs, ovnSubnets(n.Annotations[nodeSubnetsAnnotation]))
 	if n.Spec.PodCIDR != "" {
-		said = append(said, n.Spec.PodCIDR)
+		subnets = append(subnets, n.Spec.PodCIDR)
 	}
 	var out []netip.Prefix
-	for _, s := range said {
+	for _, s := range subnets {
 		if p, err := netip.ParsePrefix(s); err == nil {
 			out = append(out, p.Masked())
 		}
@@ -86,7 +86,7 @@ func podNetworks(n corev1.Node) []netip.Prefix {
 	return out
 }
 
-// NodeAnnotations are those of n that Translate reads.
+// NodeAnnotations returns the annotations of n that Translate reads.
 func NodeAnnotations(n *corev1.Node) map[string]string {
 	if v, ok := n.Annotations[nodeSubnetsAnnotation]; ok {
 		return map[string]string{nodeSubnetsAnnotation: v}
@@ -94,7 +94,8 @@ func NodeAnnotations(n *corev1.Node) map[string]string {
 	return nil
 }
 
-// ovnSubnets are those of the default network. What can't be read says nothing.
+// ovnSubnets returns the subnets of the default network. An invalid annotation has
+// none.
 func ovnSubnets(annotation string) []string {
 	var networks map[string]json.RawMessage
 	if json.Unmarshal([]byte(annotation), &networks) != nil {
@@ -111,10 +112,10 @@ func ovnSubnets(annotation string) []string {
 	return nil
 }
 
-// single is the network of a alone, invalid where a is.
+// single returns the prefix that contains only a. It is invalid if a is invalid.
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// parsed is the address in s, or the zero one.
+// parsed returns the address in s, or a zero Addr if s is not an address.
 func parsed(s string) netip.Addr {
 	a, _ := netip.ParseAddr(s)
 	return a.Unmap()

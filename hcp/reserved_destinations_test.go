@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestElsewhere: from each object that says where something is, in whatever
-// order, and nothing from what can't be read.
-func TestElsewhere(t *testing.T) {
+// TestReservedDestinations checks the destinations of each kind of object. The order of
+// objects does not matter, and invalid values are ignored.
+func TestReservedDestinations(t *testing.T) {
 	g := NewWithT(t)
 	story := golden.Find(t, "lb-ip")
 	dump := &hcp.Dump{}
@@ -34,7 +34,7 @@ func TestElsewhere(t *testing.T) {
 		node("a", "10.0.0.1", "", "10.244.0.0/24", "fd02::/64"),
 	}
 	o.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
-	told := func() []string {
+	reserved := func() []string {
 		in, _ := translated(o)
 		var out []string
 		for _, p := range in.Reserved {
@@ -45,16 +45,16 @@ func TestElsewhere(t *testing.T) {
 		}
 		return out
 	}
-	first := told()
+	first := reserved()
 	g.Expect(first).To(ContainElements(
 		"node a 10.0.0.1/32", "node b 10.0.0.2/32", "node c 10.0.0.3/32",
 		"the pods of node a 10.244.0.0/24", "the pods of node b 10.129.0.0/23", "the pods of node c 10.130.0.0/23",
 		"the management cluster's resolver 172.30.0.10/32", "the management cluster's API server 172.30.0.1/32",
 		"Service kube-apiserver 10.96.124.130/32"))
-	g.Expect(first).NotTo(ContainElement(ContainSubstring(":")), "edges have IPv4 on a network only")
-	g.Expect(first).NotTo(ContainElement(ContainSubstring("192.168.7")), "a network of its own is no way for an edge")
+	g.Expect(first).NotTo(ContainElement(ContainSubstring(":")), "edges use only IPv4")
+	g.Expect(first).NotTo(ContainElement(ContainSubstring("192.168.7")), "edges do not use secondary networks of pods")
 	slices.Reverse(o.Nodes)
-	g.Expect(told()).To(Equal(first))
+	g.Expect(reserved()).To(Equal(first))
 
 	o.Nodes[0].Status.Addresses[1].Address = "192.168.100.77"
 	in, _ := translated(o)

@@ -11,18 +11,18 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// routeEndpoints are the passthrough Routes that no published service has, as
-// HyperShift may add more.
+// routeEndpoints adds the passthrough Routes that belong to no published service.
+// HyperShift might add such Routes.
 func routeEndpoints(o Objects, r *reachable) {
 	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
 	for _, route := range slices.SortedFunc(slices.Values(o.Routes), byName) {
 		known := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
 			return e.Name == route.Name || slices.Contains(e.Hosts, route.Spec.Host)
 		})
-		if known || !forMachines(route) {
+		if known || !forVMs(route) {
 			continue
 		}
-		e := dialledAt(route.Spec.Host, 443, network.MatchServerName)
+		e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 		e.Name = route.Name
 		if len(e.Hosts) == 0 {
 			r.add(e, problem(network.RouteHostIsAddress, network.Subject{Kind: "Route", Name: route.Name}, network.Args{"route": route.Name, "address": route.Spec.Host}))
@@ -34,10 +34,9 @@ func routeEndpoints(o Objects, r *reachable) {
 	}
 }
 
-// forMachines says whether a Route is one that machines may dial: passthrough,
-// for one exact host, not HyperShift's internal one, and not one of the four
-// services, which are read by their strategy.
-func forMachines(r routev1.Route) bool {
+// forVMs reports whether VMs can use r: a passthrough Route for one exact host. It is
+// false for HyperShift's internal Routes, and for the Routes of published services.
+func forVMs(r routev1.Route) bool {
 	if r.Spec.Host == "" || r.Spec.TLS == nil || r.Spec.TLS.Termination != routev1.TLSTerminationPassthrough {
 		return false
 	}

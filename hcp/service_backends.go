@@ -1,4 +1,4 @@
-// This file finds the Service and the port that an endpoint's connections go to.
+// This file finds the Service and the port behind an endpoint.
 
 package hcp
 
@@ -13,7 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func service(o Objects, name string) (corev1.Service, bool) {
+// service returns the Service with that name. ok is false if there is none.
+func service(o Objects, name string) (svc corev1.Service, ok bool) {
 	for _, s := range o.Services {
 		if s.Name == name {
 			return s, true
@@ -22,8 +23,8 @@ func service(o Objects, name string) (corev1.Service, bool) {
 	return corev1.Service{}, false
 }
 
-// backend is the port of a Service that a Route names, or its first: HyperShift's
-// own Routes name none.
+// backend returns the port of a Service that a Route names. A nil port means the first
+// port of the Service: HyperShift's own Routes name no port.
 func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, *network.Problem) {
 	object := "Service " + name
 	svc, ok := service(o, name)
@@ -40,8 +41,8 @@ func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, 
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
 
-// routedTo says whether a Route's target port is p: as OpenShift's router has
-// it, p's name or the number that its pods listen on.
+// routedTo reports whether target, the target port of a Route, selects p. Like
+// OpenShift's router, it compares the name of p or the port of its pods.
 func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 	if target.Type == intstr.String {
 		return p.Name == target.StrVal
@@ -49,7 +50,7 @@ func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
 }
 
-// backendAt is one port of svc.
+// backendAt returns the backend for one port of svc.
 func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
 	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: uint16(port.Port), PortName: port.Name}
 	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {

@@ -1,4 +1,4 @@
-// This file says where a network's settings were read. It decides none of them.
+// This file finds where each setting of a network is set.
 
 package hcp
 
@@ -11,12 +11,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Sources names, for each setting of s that is not a default, where a user set it:
-// "lease-time" -> "annotation lease-time on NodePool workers". Keys are annotation
-// keys without prefix.
+// SettingSources returns where each setting of s is set, without defaults. Keys are
+// annotation keys without prefix. A value is a text such as "annotation lease-time on
+// NodePool workers".
 func SettingSources(o Objects, s network.NetworkRequest) map[string]string {
 	out := map[string]string{}
-	for key, given := range givenTo(s) {
+	for key, given := range isSet(s) {
 		if from := source(o, s, key); given && from != "" {
 			out[key] = from
 		}
@@ -27,9 +27,9 @@ func SettingSources(o Objects, s network.NetworkRequest) map[string]string {
 	return out
 }
 
-// givenTo says which settings of s have a value that a user gave. Settings of the
-// whole cluster are true, as their annotation says whether they were given.
-func givenTo(s network.NetworkRequest) map[string]bool {
+// isSet reports which settings of s have a value from a user. Cluster-wide settings are
+// always true, because source checks their annotation.
+func isSet(s network.NetworkRequest) map[string]bool {
 	x := s.Settings
 	return map[string]bool{
 		settings.KeyCIDR: s.CIDR.IsValid(), settings.KeyGateway: s.Gateway.IsValid(), settings.KeyServices: x.Services != nil,
@@ -41,9 +41,9 @@ func givenTo(s network.NetworkRequest) map[string]bool {
 	}
 }
 
-// source is the strongest annotation that sets key for s: on a NodePool that lists
-// the network first, on the HostedCluster for that NodePool, on the HostedCluster,
-// on the NetworkAttachmentDefinition. Empty: none does.
+// source returns the annotation that sets key for s, or "" if there is none. The
+// precedence is: a NodePool that lists the network first, the HostedCluster for that
+// NodePool, the HostedCluster, the NetworkAttachmentDefinition.
 func source(o Objects, s network.NetworkRequest, key string) string {
 	hc := o.HostedCluster
 	for _, np := range o.NodePools {
@@ -60,7 +60,7 @@ func source(o Objects, s network.NetworkRequest, key string) string {
 	if value, ok := hc.Annotations[settings.Prefix+key]; ok && (key != settings.KeyCIDR || sameCIDR(value, s)) {
 		return fmt.Sprintf("annotation %s on the HostedCluster", key)
 	}
-	if nad, ok := definition(o, s.Attachment); ok {
+	if nad, ok := findNAD(o, s.Attachment); ok {
 		if _, ok := nad.Annotations[settings.Prefix+key]; ok {
 			return fmt.Sprintf("annotation %s on the NetworkAttachmentDefinition", key)
 		}
@@ -68,8 +68,8 @@ func source(o Objects, s network.NetworkRequest, key string) string {
 	return ""
 }
 
-// sameCIDR says whether value, the HostedCluster's, is what s has: it is for one
-// network only.
+// sameCIDR reports whether value is the CIDR of s. The HostedCluster's cidr applies to
+// one network only.
 func sameCIDR(value string, s network.NetworkRequest) bool {
 	c, err := netip.ParsePrefix(strings.TrimSpace(value))
 	return err == nil && c.Masked() == s.CIDR

@@ -11,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestStories is the first step of each story: from the objects to what they
-// ask for.
+// TestStories checks the first step of each story: objects to request and facts.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -21,7 +20,7 @@ func TestStories(t *testing.T) {
 			g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
 			g.Expect(dump.Clusters()).NotTo(BeEmpty())
 			clusters := dump.Clusters()
-			for i := range clusters { // a story is a whole world
+			for i := range clusters { // a story has all objects
 				clusters[i].Partial, clusters[i].Management.PriorityClass = false, "hypershift-api-critical"
 			}
 			request, facts := hcp.Translate(clusters[0])

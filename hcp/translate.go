@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Translate says what o asks for and what is seen of it. What can't be read is among
-// the problems of the facts.
+// Translate returns the request of the user and the observed facts. Problems with the
+// objects of o are in Facts.Problems. The order of the objects does not matter.
 func Translate(o Objects) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Placement: placement(o, set)}
@@ -23,9 +23,9 @@ func Translate(o Objects) (network.Request, network.Facts) {
 		return r, f
 	}
 	var ps network.Problems
-	r.Networks, ps = segments(o, set)
+	r.Networks, ps = networks(o, set)
 	problems = append(problems, ps...)
-	for _, x := range everythingReachable(o, r, set) {
+	for _, x := range allEndpoints(o, r, set) {
 		f.Endpoints = append(f.Endpoints, x.endpoints...)
 		f.Waiting = append(f.Waiting, x.waiting...)
 		problems = append(problems, x.problems...)
@@ -34,32 +34,32 @@ func Translate(o Objects) (network.Request, network.Facts) {
 		}
 	}
 	slices.Sort(f.Waiting)
-	f.Reserved = elsewhere(o, f.Endpoints)
+	f.Reserved = reservedDestinations(o, f.Endpoints)
 	f.Guest = guestNetworks(o.HostedCluster)
-	if dials(r) {
+	if usesNetworks(r) {
 		f.Announced = announcedAddresses(o.HostedCluster)
 	}
-	f.Problems = append(problems, notServed(o, r, f.Endpoints)...)
+	f.Problems = append(problems, limitations(o, r, f.Endpoints)...)
 	return r, f
 }
 
-// clusterSettings reads the annotations of hc that are for the whole cluster.
+// clusterSettings reads the annotations of hc that apply to the whole cluster.
 func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, network.Problems) {
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
-// everythingReachable is what machines on the networks of in must reach: nothing
-// where none of them boots by one, as they reach it by the pod network.
-func everythingReachable(o Objects, in network.Request, s settings.Values) []reachable {
-	if !dials(in) {
+// allEndpoints returns the endpoints that VMs on the networks of in must reach. There
+// are none if no VM boots from a network: then VMs use the pod network.
+func allEndpoints(o Objects, in network.Request, s settings.Values) []reachable {
+	if !usesNetworks(in) {
 		return nil
 	}
 	return []reachable{publishedEndpoints(o), publications(o), apps(o, in, s), registryEndpoints(o, in, s)}
 }
 
-// dials says whether machines reach their control plane by a network of in, as
-// far as is known: one without networks may yet get some.
-func dials(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
+// usesNetworks reports whether VMs reach their control plane through a network of in.
+// It is true for a cluster without networks, because it might get some.
+func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
 
 func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	return network.Cluster{
@@ -70,8 +70,8 @@ func cluster(hc *hyperv1.HostedCluster) network.Cluster {
 	}
 }
 
-// domain is upstream's globalconfig.BaseDomain. Empty while HyperShift has not
-// filled in the base domain.
+// domain returns the domain of the hosted cluster, as HyperShift's
+// globalconfig.BaseDomain does. It is empty while spec.dns.baseDomain is empty.
 func domain(hc *hyperv1.HostedCluster) string {
 	base := hc.Spec.DNS.BaseDomain
 	if base == "" {
@@ -87,7 +87,8 @@ func domain(hc *hyperv1.HostedCluster) string {
 	return prefix + "." + base
 }
 
-// appsDomain is upstream's globalconfig.IngressDomain.
+// appsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain
+// does. It is empty while the base domain is unknown.
 func appsDomain(hc *hyperv1.HostedCluster) string {
 	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
 		if c.Ingress.AppsDomain != "" {
@@ -103,7 +104,7 @@ func appsDomain(hc *hyperv1.HostedCluster) string {
 	return ""
 }
 
-// unsupported are the clusters that can't be served at all.
+// unsupported returns a problem if oooi does not support the platform of hc.
 func unsupported(hc *hyperv1.HostedCluster) network.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {

@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
+// publish sets the strategy of s.
 func publish(o hcp.Objects, s hyperv1.ServiceType, how hyperv1.ServicePublishingStrategy) {
 	for i := range o.HostedCluster.Spec.Services {
 		if o.HostedCluster.Spec.Services[i].Service == s {
@@ -25,9 +26,9 @@ func publish(o hcp.Objects, s hyperv1.ServiceType, how hyperv1.ServicePublishing
 	}
 }
 
-// TestIllegalStrategies: what HyperShift accepts and then does not carry out is
-// refused, naming the field.
-func TestIllegalStrategies(t *testing.T) {
+// TestUnsupportedStrategies checks that a strategy that HyperShift does not implement is
+// an error that names the field.
+func TestUnsupportedStrategies(t *testing.T) {
 	for name, c := range map[string]struct {
 		service hyperv1.ServiceType
 		how     hyperv1.ServicePublishingStrategy
@@ -56,15 +57,16 @@ func TestIllegalStrategies(t *testing.T) {
 	}
 }
 
+// endpoint returns the endpoint of o with that name.
 func endpoint(t *testing.T, o hcp.Objects, name string) network.Endpoint {
 	t.Helper()
-	intent, problems := translated(o)
-	for _, e := range intent.Endpoints {
+	request, problems := translated(o)
+	for _, e := range request.Endpoints {
 		if e.Name == name {
 			return e
 		}
 	}
-	t.Fatalf("no endpoint %s in %+v, problems %v", name, intent.Endpoints, problems)
+	t.Fatalf("no endpoint %s in %+v, problems %v", name, request.Endpoints, problems)
 	return network.Endpoint{}
 }
 
@@ -72,10 +74,10 @@ func TestKonnectivityByLoadBalancer(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	publish(o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
-	intent, problems := translated(o)
-	g.Expect(problems.Waiting()).To(BeTrue(), "not provisioned: waited for")
-	g.Expect(intent.Waiting).To(HaveExactElements("konnectivity-server"))
-	g.Expect(slices.ContainsFunc(intent.Endpoints, func(e network.Endpoint) bool { return e.Name == "konnectivity-server" })).To(BeFalse())
+	request, problems := translated(o)
+	g.Expect(problems.Waiting()).To(BeTrue(), "the load balancer is not provisioned")
+	g.Expect(request.Waiting).To(HaveExactElements("konnectivity-server"))
+	g.Expect(slices.ContainsFunc(request.Endpoints, func(e network.Endpoint) bool { return e.Name == "konnectivity-server" })).To(BeFalse())
 
 	for i := range o.Services {
 		if o.Services[i].Name == "konnectivity-server" {
@@ -88,7 +90,9 @@ func TestKonnectivityByLoadBalancer(t *testing.T) {
 	g.Expect(e.Match).To(Equal(network.MatchAny))
 }
 
-func TestAPIAtAzuresPort(t *testing.T) {
+// TestAPIAtAnotherPort checks that the port of the endpoint can differ from the
+// backend's.
+func TestAPIAtAnotherPort(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Status.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "api.example.com", Port: 7443}
@@ -97,7 +101,8 @@ func TestAPIAtAzuresPort(t *testing.T) {
 	g.Expect(e.Backend.Port).To(Equal(uint16(6443)))
 }
 
-func TestKubeAPIServerDNSNameIsAnsweredToo(t *testing.T) {
+// TestKubeAPIServerDNSName checks that the name is a host of the endpoint.
+func TestKubeAPIServerDNSName(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.HostedCluster.Spec.KubeAPIServerDNSName = "kube.example.com"
@@ -106,6 +111,7 @@ func TestKubeAPIServerDNSNameIsAnsweredToo(t *testing.T) {
 	g.Expect(e.Addresses).To(HaveLen(1))
 }
 
+// TestNoOAuthUnderOIDC checks that a cluster with OIDC waits for no OAuth endpoint.
 func TestNoOAuthUnderOIDC(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -115,8 +121,7 @@ func TestNoOAuthUnderOIDC(t *testing.T) {
 	g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
 }
 
-// TestFurtherPassthroughRoutes: what HyperShift adds later is published too, and
-// what is not for machines is not.
+// TestFurtherPassthroughRoutes checks which further Routes are endpoints.
 func TestFurtherPassthroughRoutes(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -129,9 +134,9 @@ func TestFurtherPassthroughRoutes(t *testing.T) {
 	route("metrics-proxy", routev1.RouteSpec{Host: "metrics.example.com", TLS: passthrough})
 	route("edge-terminated", routev1.RouteSpec{Host: "edge.example.com", TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge}})
 	route("wildcard", routev1.RouteSpec{Host: "https.apps.example.com", TLS: passthrough, WildcardPolicy: routev1.WildcardPolicySubdomain})
-	intent, _ := translated(o)
+	request, _ := translated(o)
 	var names []string
-	for _, e := range intent.Endpoints {
+	for _, e := range request.Endpoints {
 		names = append(names, e.Name)
 	}
 	g.Expect(names).To(ConsistOf("kube-apiserver", "ignition-server", "konnectivity-server", "oauth", "metrics-proxy"))
@@ -142,12 +147,12 @@ func TestAttachments(t *testing.T) {
 		config  string
 		problem network.Reason
 		vlan    int
-		sibling string
+		edgeNAD string
 	}{
-		"bridge":             {config: `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7}`, vlan: 7, sibling: `"type":"static"`},
-		"cnv-bridge":         {config: `{"cniVersion":"0.3.1","name":"n","type":"cnv-bridge","bridge":"br1","vlan":8,"ipam":{}}`, vlan: 8, sibling: `"capabilities":{"ips":true}`},
-		"macvlan":            {config: `{"type":"macvlan","master":"bond0.9"}`, vlan: 9, sibling: `"master":"bond0.9"`},
-		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"firewall"}]}`, sibling: `"type":"firewall"`},
+		"bridge":             {config: `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7}`, vlan: 7, edgeNAD: `"type":"static"`},
+		"cnv-bridge":         {config: `{"cniVersion":"0.3.1","name":"n","type":"cnv-bridge","bridge":"br1","vlan":8,"ipam":{}}`, vlan: 8, edgeNAD: `"capabilities":{"ips":true}`},
+		"macvlan":            {config: `{"type":"macvlan","master":"bond0.9"}`, vlan: 9, edgeNAD: `"master":"bond0.9"`},
+		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"firewall"}]}`, edgeNAD: `"type":"firewall"`},
 		"OVN localnet":       {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10}`, vlan: 10},
 		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: network.NetworkUnsupported},
 		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: network.NetworkUnsupported},
@@ -162,37 +167,37 @@ func TestAttachments(t *testing.T) {
 			g := NewWithT(t)
 			o := served(t)
 			o.NetworkAttachmentDefinitions[0].Spec.Config = c.config
-			intent, problems := translated(o)
+			request, problems := translated(o)
 			if c.problem != "" {
 				g.Expect(problems.Has(c.problem)).To(BeTrue())
-				g.Expect(problems.Blocking()).To(BeTrue(), "machines boot by it")
+				g.Expect(problems.Blocking()).To(BeTrue(), "VMs boot from it")
 				return
 			}
-			a := intent.Networks[0].Attachment
+			a := request.Networks[0].Attachment
 			g.Expect(a.VLAN).To(Equal(c.vlan))
-			g.Expect(strings.Contains(a.EdgeNADConfig, c.sibling)).To(BeTrue(), a.EdgeNADConfig)
-			g.Expect(a.EdgeNADConfig == "").To(Equal(c.sibling == ""), "only OVN takes addresses by the machines' own definition")
+			g.Expect(strings.Contains(a.EdgeNADConfig, c.edgeNAD)).To(BeTrue(), a.EdgeNADConfig)
+			g.Expect(a.EdgeNADConfig == "").To(Equal(c.edgeNAD == ""), "only OVN needs no edge NAD")
 		})
 	}
 }
 
-// TestTuningOnlyWhereTheRuntimeForwards: OpenShift's allow-list refuses the key,
-// and CRI-O needs it not.
-func TestTuningOnlyWhereTheRuntimeForwards(t *testing.T) {
+// TestTuningUnlessCRIO checks that the edge NAD has the tuning plugin only if a runtime
+// other than CRI-O is in use.
+func TestTuningUnlessCRIO(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
-	intent, _ := translated(o)
-	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"tuning"`))
+	request, _ := translated(o)
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"tuning"`))
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	registering := *o.Nodes[0].DeepCopy()
 	registering.Status.NodeInfo.ContainerRuntimeVersion = ""
 	o.Nodes = append(o.Nodes, registering)
-	intent, _ = translated(o)
-	g.Expect(intent.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	request, _ = translated(o)
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
-// TestSecondPrimaryNetworkWaits: it never takes the first one's CIDR, and what
-// it gets later moves nothing.
+// TestSecondPrimaryNetworkWaits checks that a second network does not take the CIDR of
+// the first, and that its own CIDR changes no other address.
 func TestSecondPrimaryNetworkWaits(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -220,7 +225,8 @@ func TestSecondPrimaryNetworkWaits(t *testing.T) {
 	g.Expect(both.Networks[0]).To(Equal(before.Networks[0]))
 }
 
-// TestPodNetworkFirst: beside the pod network, a network gives an address only.
+// TestPodNetworkFirst checks that machineNetwork does not apply to VMs with the default
+// pod network.
 func TestPodNetworkFirst(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -231,33 +237,36 @@ func TestPodNetworkFirst(t *testing.T) {
 	g.Expect(p.Networks).To(BeEmpty())
 }
 
-// given is what Derive is given of one cluster.
+// given holds the input of Derive for one cluster.
 type given struct {
 	network.Request
 	network.Facts
 }
 
-// translated is what o asks for and what is seen of it, and the problems found so far.
+// translated returns the request and the facts of o, and the problems so far.
 func translated(o hcp.Objects) (given, network.Problems) {
 	r, f := hcp.Translate(o)
 	return given{r, f}, f.Problems
 }
 
-// after is what in gets where last is in force.
+// after derives the plan for in while last is in force.
 func after(in given, last network.Plan) (network.Plan, network.Problems) {
 	d := network.Derive(in.Request, in.Facts, last, nil)
 	return d.Draft(), d.Problems
 }
 
-// derived is what in gets where nothing is in force.
+// derived derives the plan for in without a plan in force.
 func derived(in given) (network.Plan, network.Problems) { return after(in, network.Plan{}) }
 
+// plan derives the plan for o without a plan in force.
 func plan(o hcp.Objects) (network.Plan, network.Problems) {
 	in, _ := translated(o)
 	return derived(in)
 }
 
-func TestBareNamesLieInTheControlPlaneNamespace(t *testing.T) {
+// TestBareNetworkName checks that a name without a namespace is in the control plane
+// namespace.
+func TestBareNetworkName(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "vlan100"

@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// ofMachines are the segments that o's machines are on.
-func ofMachines(o Objects) []network.Attachment {
+// vmAttachments returns the networks that o's VMs are attached to, with duplicates.
+func vmAttachments(o Objects) []network.Attachment {
 	var out []network.Attachment
 	for _, m := range o.VMs {
 		for _, n := range m.Spec.Networks {
@@ -25,9 +25,9 @@ func ofMachines(o Objects) []network.Attachment {
 	return out
 }
 
-// vmAddresses are the addresses that o's machines have on segments, as KubeVirt
-// reports them. What only the guest's own agent names is not believed: it has no
-// interface of the machine's.
+// vmAddresses returns the IPv4 addresses of o's VMs on networks, as KubeVirt reports
+// them. Interfaces that only the guest agent reports are ignored, because they
+// belong to no network of the VM.
 func vmAddresses(o Objects) []network.VMAddress {
 	var out []network.VMAddress
 	for _, m := range o.VMs {

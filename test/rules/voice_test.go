@@ -80,7 +80,7 @@ func stringsNotYet() map[string]bool {
 }
 
 func commentsNotYet() map[string]bool {
-	return set("controllers", "hcp",
+	return set("controllers",
 		"network",
 		"test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim")
 }
