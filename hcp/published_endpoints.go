@@ -183,15 +183,15 @@ func announced(s hyperv1.ServicePublishingStrategy) string {
 	case s.Type == hyperv1.Route && s.Route != nil && s.Route.Hostname != "":
 		return s.Route.Hostname + ":443"
 	case s.Type == hyperv1.Route:
-		return "the host of its Route, port 443"
+		return "the host that its Route gets, port 443"
 	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
 		return fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port)
 	case s.Type == hyperv1.NodePort && s.NodePort != nil:
-		return s.NodePort.Address + ", at the node port of its Service"
+		return s.NodePort.Address + ", at the node port that its Service gets"
 	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
 		return s.LoadBalancer.Hostname + ", once its load balancer is provisioned"
 	}
-	return "the address of its load balancer"
+	return "the address that its load balancer gets"
 }
 
 // byRoute returns the endpoint at the host of p's Route. For Ignition,
