@@ -1,6 +1,6 @@
 // Package hcp translates HyperShift's objects into a network.Request and
 // network.Facts. It reads a HostedCluster, its NodePools, Routes and Services, and
-// NetworkAttachmentDefinitions. It is the only package that derives plans from
+// NetworkAttachmentDefinitions. It is the only package that interprets
 // HyperShift's types.
 //
 // The package is pure: objects in, values out. It reads values that HyperShift
