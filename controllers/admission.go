@@ -1,9 +1,8 @@
-// This file keeps an edge to Leases of its own, which its rights alone can't: RBAC
-// knows no prefix of a name, and where an edge runs, other Leases say who leads
-// the hosted control plane. The policy is the API server's to hold (a
-// ValidatingAdmissionPolicy), one for all edges, made when the operator starts:
-// the Operator Lifecycle Manager installs none. It restricts nobody but
-// ServiceAccounts of an edge's name.
+// This file restricts an edge to its own Leases, which RBAC cannot: it has no name prefixes,
+// and the edge's namespace also holds leader election Leases of the hosted control plane. A
+// ValidatingAdmissionPolicy does so, one for all edges. The operator creates it when it
+// starts, since the Operator Lifecycle Manager installs none. It covers only
+// ServiceAccounts with the name of the edges' one.
 
 package controllers
 
@@ -27,18 +26,19 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// leasePolicy is the name of the policy and of what puts it in force.
+// leasePolicy is the name of the policy and of its binding.
 const leasePolicy = "oooi-edge-leases"
 
-// What it says, in the API server's own language (CEL).
+// Expressions of the policy in CEL.
 const (
 	// anEdge: no name of a ServiceAccount has a colon in it.
-	anEdge = `request.userInfo.username.startsWith('system:serviceaccount:') && request.userInfo.username.endsWith(':` + wire.ServiceAccount + `')`
-	// ownName: of an address given by DHCP, or of a report.
+	anEdge = `request.userInfo.username.startsWith('system:serviceaccount:') && ` +
+		`request.userInfo.username.endsWith(':` + wire.ServiceAccount + `')`
+	// ownName: the name of a DHCP lease or of a report.
 	ownName = `(object == null ? oldObject : object).metadata.name.matches('^oooi(-report)?[.]')`
 )
 
-// carries says that o, where there is one, carries our labels.
+// carries is the expression that o is null or has the labels of oooi.
 func carries(o string) string {
 	has := func(label string) string {
 		return fmt.Sprintf("'%s' in %s.metadata.labels && %s.metadata.labels['%s'] == '%s'", label, o, o, label, wire.Owner)
@@ -46,7 +46,7 @@ func carries(o string) string {
 	return fmt.Sprintf("%s == null || has(%s.metadata.labels) && %s && %s", o, o, has(wire.LabelPartOf), has(wire.LabelManagedBy))
 }
 
-// An admission keeps the policy as it should be while the operator works.
+// An admission maintains the policy while the operator runs.
 type admission struct {
 	client client.Client
 	live   client.Reader
@@ -89,8 +89,8 @@ func (a *admission) keep(ctx context.Context) error {
 	return nil
 }
 
-// owner is the role of edges, so that the policy goes where that does. None where
-// somebody gave edges their rights otherwise.
+// owner is the ClusterRole of edges, so that the policy is deleted with it. It is empty if the
+// edges' rights come from another role.
 func (a *admission) owner(ctx context.Context) ([]*metav1ac.OwnerReferenceApplyConfiguration, error) {
 	role := &metav1.PartialObjectMetadata{}
 	role.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"))
@@ -101,8 +101,11 @@ func (a *admission) owner(ctx context.Context) ([]*metav1ac.OwnerReferenceApplyC
 		WithAPIVersion(rbacv1.SchemeGroupVersion.String()).WithKind("ClusterRole").WithName(wire.ServiceAccount).WithUID(role.UID)}, nil
 }
 
-// leaseAdmission is the policy and what puts it in force, without labels and owner.
-func leaseAdmission() (*admissionregistrationv1ac.ValidatingAdmissionPolicyApplyConfiguration, *admissionregistrationv1ac.ValidatingAdmissionPolicyBindingApplyConfiguration) {
+// leaseAdmission returns the policy and its binding, without labels and owner.
+func leaseAdmission() (
+	*admissionregistrationv1ac.ValidatingAdmissionPolicyApplyConfiguration,
+	*admissionregistrationv1ac.ValidatingAdmissionPolicyBindingApplyConfiguration,
+) {
 	validation := func(message, expression string) *admissionregistrationv1ac.ValidationApplyConfiguration {
 		return admissionregistrationv1ac.Validation().WithMessage(message).WithExpression(expression).WithReason(metav1.StatusReasonForbidden)
 	}

@@ -1,6 +1,6 @@
-// This file holds every write except that of the condition: server-side apply by one
-// field owner, and removal of our objects that are not desired any more. It decides
-// only the order, and never touches an object without our labels.
+// This file holds every write except that of the condition: server-side apply with one field
+// owner, and removal of objects of oooi that are no longer desired. It decides only the
+// order, and never changes an object without the labels of oooi.
 
 package controllers
 
@@ -121,8 +121,8 @@ func (w world) holds(u *unstructured.Unstructured) bool {
 	})
 }
 
-// obsolete are the objects of ours that d does not want. Leases are wanted
-// by their network, as the edges write them, and reports by their edge.
+// obsolete are the objects of oooi that d does not want. Edges write leases and reports:
+// leases are wanted if their network is, reports if their edge is.
 func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	networks, reporters := map[string]bool{}, map[string]bool{}
 	for _, n := range d.plan.Networks {
@@ -153,8 +153,8 @@ func reporter(labels map[string]string) string {
 	return labels[wire.LabelNetwork] + "/" + cmp.Or(labels[wire.LabelEdge], "0")
 }
 
-// remove takes everything of ours away. The operator's own rights go last, in a
-// pass that found nothing else: an edge that stops may still write a lease.
+// remove deletes all objects of oooi. The operator's own rights are removed in a later pass
+// that found no other object: a terminating edge may still write a lease.
 func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 	if w.binding == nil {
 		return outcome{}, nil
@@ -167,8 +167,8 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 	return outcome{}, r.delete(ctx, *w.binding)
 }
 
-// prune deletes edges before what holds them in, and before the rights by which
-// they write leases, and those before the leases. It tells of each that is gone.
+// prune deletes edges before what they depend on, then the rights to write leases, then the
+// leases. It reports each deletion.
 func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata)) error {
 	order := []string{
 		deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind,

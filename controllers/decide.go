@@ -1,5 +1,5 @@
-// This file decides what is done with one hosted cluster, from what was read of
-// it. It is pure: no reads, no writes, no clock but the time passed in.
+// This file decides what is done with one hosted cluster, from its observed state. It is pure:
+// it reads and writes nothing, and the time is an argument.
 
 package controllers
 
@@ -19,7 +19,7 @@ import (
 type action int
 
 const (
-	// ignore: nothing is written at all (it is paused, or going).
+	// ignore: nothing is written (the cluster is paused or being deleted).
 	ignore action = iota
 	// leave: existing objects stay as they are. The condition has the reason.
 	leave
@@ -36,7 +36,7 @@ type decision struct {
 	action   action
 	plan     network.Plan
 	problems network.Problems
-	// others are on a network with the cluster.
+	// others are the hosted clusters on the same networks.
 	others []network.OtherCluster
 	// desired is applied in this order. Empty unless the action is serve.
 	desired []*unstructured.Unstructured

@@ -1,5 +1,5 @@
-// This file decides which objects a plan needs in the control plane namespace.
-// It is pure, and names no user, no host path and no capability.
+// This file decides which objects a plan needs in the control plane namespace. It is pure.
+// It sets no user, no host path and no capability.
 
 package controllers
 
@@ -19,9 +19,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// desired are the objects that plan needs now, in the order in which they are
-// applied: what an edge needs before the edge. rollouts begin with those of plan's
-// networks, in their order.
+// desired are the objects that plan needs now, in the order in which they are applied: the
+// dependencies of an edge before the edge. rollouts begin with those of plan's networks,
+// in the same order.
 func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unstructured {
 	ns := plan.Cluster.ControlPlaneNamespace
 	out := []*unstructured.Unstructured{
@@ -38,31 +38,29 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 	}
 	for i, n := range plan.Networks {
 		if n.Attachment.EdgeNADConfig != "" {
-			out = append(out, sibling(w, n, ns))
+			out = append(out, edgeNAD(w, n, ns))
 		}
 		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
 	return out
 }
 
-// controlPlaneBinding gives the operator ControlPlaneRole where w's control
-// plane runs.
+// controlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.
 func controlPlaneBinding(w world, o Options) *unstructured.Unstructured {
 	ns := w.controlPlane.Namespace
 	return object(w, roleBinding(ControlPlaneRole, ns, o.ServiceAccount.Name, o.ServiceAccount.Namespace).
 		WithLabels(wire.NamedLabels(nameOperator)))
 }
 
-// roleBinding binds the shipped ClusterRole of its name to a ServiceAccount.
+// roleBinding binds the ClusterRole of the same name to a ServiceAccount.
 func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return rbacv1ac.RoleBinding(name, ns).
 		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(name)).
 		WithSubjects(rbacv1ac.Subject().WithKind(rbacv1.ServiceAccountKind).WithName(account).WithNamespace(accountNS))
 }
 
-// sibling is the edge NAD: edges join n with addresses through it. VMs use the
-// original NAD.
-func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
+// edgeNAD attaches edges to n with their addresses. VMs use the original NAD.
+func edgeNAD(w world, n network.Network, ns string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.EdgeNADConfig}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
@@ -74,8 +72,8 @@ func sibling(w world, n network.Network, ns string) *unstructured.Unstructured {
 	return owned(w, u)
 }
 
-// object is a typed apply configuration as all of ours are kept, with the
-// HostedControlPlane as its owner.
+// object returns a typed apply configuration as unstructured, with the HostedControlPlane as
+// its owner.
 func object(w world, typed any) *unstructured.Unstructured {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 	if err != nil {
@@ -84,8 +82,9 @@ func object(w world, typed any) *unstructured.Unstructured {
 	return owned(w, &unstructured.Unstructured{Object: m})
 }
 
-// owned makes u go when the control plane goes. The reference neither controls
-// nor blocks: OpenShift refuses both without rights on the owner's finalizers.
+// owned sets the HostedControlPlane as owner of u, so that u is deleted with it. The
+// reference neither controls nor blocks: OpenShift denies both without rights on the
+// owner's finalizers.
 func owned(w world, u *unstructured.Unstructured) *unstructured.Unstructured {
 	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
 		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").

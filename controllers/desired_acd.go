@@ -14,9 +14,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// acdDeployment has a pod with one address, which probes for the others. These stand in
-// an annotation: for other addresses the pod is recreated, so that no report is about
-// addresses that it did not probe.
+// acdDeployment has a pod with one address, which probes for the others. These are in an
+// annotation, so the pod is recreated when they change. A report is then never about
+// addresses that the pod did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, ns), wire.ACD)
 	var asked []string
@@ -24,10 +24,11 @@ func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.D
 		asked = append(asked, a.String())
 	}
 	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")
-	return deploymentOf(w, n, wire.ACDDeploymentName(n), ns, wire.NetworkLabels(wire.NameACD, n), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	name, labels := wire.ACDDeploymentName(n), wire.NetworkLabels(wire.NameACD, n)
+	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
 			WithLabels(wire.NetworkLabels(wire.NameACD, n)).
 			WithAnnotations(annotations).
-			WithSpec(pod(w, n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(askGraceSeconds))
+			WithSpec(pod(w, n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
 	})
 }

@@ -1,6 +1,5 @@
-// This file decides the Deployment of one edge. It is pure. What the servers in
-// the pod serve they read from the plan, so the pod is recreated only when its
-// addresses, its network or its images change.
+// This file decides the Deployment of one edge. It is pure. The servers in the pod read the
+// plan, so the pod is recreated only when its addresses, its NAD or its images change.
 
 package controllers
 
@@ -24,40 +23,42 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// untilServing is how many seconds a container may take to serve: a day. While
-// the API server is away it serves what it remembers, and is not stopped for
-// not being ready.
+// untilServing is the startup deadline of a container in seconds: a day. While the API
+// server is unavailable, a container serves its last known good state. It is not restarted
+// for being not ready.
 const untilServing = 24 * 60 * 60
 
-// How long a pod may take to end, and how much of that its servers serve on while
-// its failover agent hands the VMs over (4 s at most).
+// graceSeconds is the pod's termination grace period. For serveOnSeconds of it the servers
+// continue, while the failover agent hands the VMs over (4 s at most).
 const (
 	graceSeconds    = 15
 	serveOnSeconds  = 5
-	askGraceSeconds = 5
+	acdGraceSeconds = 5
 )
 
-// edgeDeployment has a hash of its pod template in an annotation. By it the operator
-// knows whether applying the Deployment recreates the pod.
+// edgeDeployment has a hash of its pod template in an annotation. The hash tells whether
+// applying the Deployment recreates the pod.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	return deploymentOf(w, n, wire.EdgeDeploymentName(n, e), ns, wire.EdgeLabels(n, e), func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
+	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
 			WithLabels(wire.EdgeLabels(n, e)).
 			WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
 			WithSpec(pod(w, n, away, containers(n, e, o)...).
 				WithTerminationGracePeriodSeconds(graceSeconds).
-				WithTopologySpreadConstraints(apart(n)))
+				WithTopologySpreadConstraints(spread(n)))
 	})
 }
 
-// A templateOf is a pod that rather runs on other nodes than these.
+// A templateOf returns a pod template that prefers other nodes than away.
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
-// deploymentOf is of one pod at most, as two must never hold the same addresses. A
-// node that is added, removed or gets an address recreates no pod: which nodes it keeps
-// away from is no part of what it is known by, and stays as it is until something
-// else changes.
-func deploymentOf(w world, n network.Network, name, ns string, labels map[string]string, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
+// deploymentOf has one pod at most, since two must never hold the same addresses. A node
+// that is added, removed or gets an address recreates no pod: the avoided nodes are not in
+// the hash, and stay the same until another field changes.
+func deploymentOf(
+	w world, n network.Network, name, ns string, labels map[string]string, template templateOf,
+) *appsv1ac.DeploymentApplyConfiguration {
 	hash, away := hashOf(template(nil)), publishedNodes(w, n)
 	if live, exists := w.edge(name); exists && live.Seen.Version == hash {
 		away = live.avoided
@@ -94,9 +95,9 @@ func podAnnotations(networks, container string) map[string]string {
 	}
 }
 
-// heldBy are the addresses of e. The kernel asks who has an address in the name of
-// the device's first one where arp_announce is above 0, so that is the next hop:
-// then claims work. Where OVN gives addresses, the first is the one it routes by.
+// heldBy are the addresses of e. Where arp_announce is above 0, the kernel sends ARP requests
+// from the device's first address. It is the next-hop VIP, so that failover announcements
+// take effect. Where OVN assigns addresses, the first is the one that it routes by.
 func heldBy(n network.Network, e network.Edge) []netip.Prefix {
 	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
 	held := []netip.Prefix{hop, own, single(n.ServiceVIP)}
@@ -111,7 +112,7 @@ func heldBy(n network.Network, e network.Edge) []netip.Prefix {
 
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// podNetworks is what Multus reads: which definition, and all addresses.
+// podNetworks is the annotation for Multus: the NAD, and all addresses.
 func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 	type selection struct {
 		Name      string         `json:"name"`
@@ -126,9 +127,11 @@ func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
 	return string(encoded([]selection{s}))
 }
 
-// pod is one of ours on n, away from these nodes if it can be. The first container
-// asks for the definition's resource, of which a pod needs one.
-func pod(w world, n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
+// pod is the spec of a pod on n that prefers other nodes than away. A pod needs the NAD's
+// resource once, so only the first container requests it.
+func pod(
+	w world, n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration,
+) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
 		WithServiceAccountName(wire.ServiceAccount).
@@ -157,7 +160,8 @@ func volumes() []*corev1ac.VolumeApplyConfiguration {
 		corev1ac.Volume().WithName("podinfo").WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().WithItems(
 			corev1ac.DownwardAPIVolumeFile().WithPath(wire.PodinfoAnnotations).WithFieldRef(fieldRef("metadata.annotations")))),
 		corev1ac.Volume().WithName("token").WithProjected(corev1ac.ProjectedVolumeSource().WithSources(
-			corev1ac.VolumeProjection().WithServiceAccountToken(corev1ac.ServiceAccountTokenProjection().WithPath("token").WithExpirationSeconds(3607)),
+			corev1ac.VolumeProjection().WithServiceAccountToken(
+				corev1ac.ServiceAccountTokenProjection().WithPath("token").WithExpirationSeconds(3607)),
 			corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().WithName("kube-root-ca.crt").
 				WithItems(corev1ac.KeyToPath().WithKey("ca.crt").WithPath("ca.crt"))),
 			corev1ac.VolumeProjection().WithDownwardAPI(corev1ac.DownwardAPIProjection().WithItems(
@@ -169,9 +173,9 @@ func fieldRef(path string) *corev1ac.ObjectFieldSelectorApplyConfiguration {
 	return corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)
 }
 
-// containers are the network's servers, Envoy beside the proxy, and the failover
-// agent. The agent ends at once when the pod is to end; all others serve on while it
-// hands the VMs over.
+// containers are the network's servers, Envoy next to the proxy, and the failover agent. When
+// the pod terminates, the agent stops at once. The others serve on while it hands the VMs
+// over.
 func containers(n network.Network, e network.Edge, o Options) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
@@ -182,13 +186,14 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 		out = append(out, server(string(s), n, e.Number, o))
 	}
 	for _, c := range out {
-		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(serveOnSeconds))))
+		sleep := corev1ac.SleepAction().WithSeconds(serveOnSeconds)
+		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(sleep)))
 	}
 	return append(out, server(wire.Failover, n, e.Number, o))
 }
 
-// server is one of our programs: a network.Service, wire.Failover or wire.ACD. Edge 0
-// is none.
+// server is a container of the oooi image: a network.Service, wire.Failover or wire.ACD. Edge
+// 0 means no edge.
 func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
 	args := slices.Concat(wire.Command(name), []string{
 		"--plan", wire.PlanFile, "--watch",
@@ -202,7 +207,7 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 	return contained(corev1ac.Container().WithName(name)).
 		WithImage(o.Image).
 		WithArgs(args...).
-		// Asked often until it serves, then seldom: each probe is a process.
+		// Probed often until it serves, then seldom: each probe is a process.
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithResources(resources("10m", "64Mi", "256Mi")).
@@ -211,7 +216,7 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 			mount("podinfo", wire.PodinfoDir, true), mount("token", wire.TokenDir, true))
 }
 
-// envoyContainer gets no token: what it must know it is told over a Unix socket.
+// envoyContainer gets no token. Envoy reads its configuration from a Unix socket.
 func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(o.EnvoyImage).
@@ -220,8 +225,8 @@ func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.Cont
 		WithVolumeMounts(mount("run", wire.RunDir, false))
 }
 
-// contained is what Pod Security restricted asks of a container, and a root
-// file system that nothing can be written to.
+// contained sets the fields that Pod Security level restricted requires, and a read-only root
+// file system.
 func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	return c.
 		WithImagePullPolicy(corev1.PullIfNotPresent).
@@ -248,8 +253,7 @@ func resources(cpu, memory, memoryLimit string) *corev1ac.ResourceRequirementsAp
 		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)})
 }
 
-// withResource asks for the definition's device plugin resource, which only
-// nodes on the VLAN have.
+// withResource requests the NAD's device plugin resource, which only nodes on the VLAN have.
 func withResource(c *corev1ac.ContainerApplyConfiguration, name string) {
 	if name != "" {
 		(*c.Resources.Requests)[corev1.ResourceName(name)] = resource.MustParse("1")

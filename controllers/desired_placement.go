@@ -1,6 +1,5 @@
-// This file makes pod fields of a network's placement, which the plan has decided,
-// and keeps an edge away from its peer and from nodes that have an address of the
-// edge. It is pure.
+// This file makes pod fields of a network's placement. It keeps an edge away from its peer,
+// and from nodes that have an address of the edge. It is pure.
 
 package controllers
 
@@ -19,10 +18,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// nodeLossSeconds is how long an edge stays on a node that nobody hears of.
+// nodeLossSeconds is how long an edge stays on a node that is not ready or unreachable.
 const nodeLossSeconds = 30
 
-// tolerations are p's, and those of nodes that are lost for a short time.
+// tolerations are those of p, and those for nodes that are not ready for a short time.
 func tolerations(p network.Placement) []*corev1ac.TolerationApplyConfiguration {
 	var out []*corev1ac.TolerationApplyConfiguration
 	for _, t := range p.Tolerations {
@@ -55,19 +54,20 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity keeps an edge to nodes that are said to have the VLAN, and prefers
-// nodes that run virtual machines at all, and others than away, whose address is one
-// that the edge holds: an edge hears nothing of the node that it is on where that is
-// so, but runs there where there is no other.
+// affinity requires the node labels of p. It prefers nodes that run VMs, and nodes other than
+// away, which have an address that the edge holds. An edge cannot receive packets from such
+// a node while it runs there, but it may run there if no other node is available.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
 	}
-	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(term(map[string]string{"kubevirt.io/schedulable": "true"})))
+	runsVMs := term(map[string]string{"kubevirt.io/schedulable": "true"})
+	node := corev1ac.NodeAffinity().WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(runsVMs))
 	if len(away) > 0 {
 		others := corev1ac.NodeSelectorTerm()
 		for _, name := range away { // A field may be compared with one value only.
-			others.WithMatchFields(corev1ac.NodeSelectorRequirement().WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
+			others.WithMatchFields(corev1ac.NodeSelectorRequirement().
+				WithKey(metav1.ObjectNameField).WithOperator(corev1.NodeSelectorOpNotIn).WithValues(name))
 		}
 		node.WithPreferredDuringSchedulingIgnoredDuringExecution(preferred(others))
 	}
@@ -81,12 +81,12 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// apart puts the edges of n on different nodes wherever there are two that may
-// have them, and lets both run where there is one. It is not for us to count
-// nodes: then each that comes or goes could make the edges anew. A node that is
-// cordoned, lost or tainted counts, so that an edge drained from one of two nodes
-// waits for it to come back: beside its sibling it would stay there ever after.
-func apart(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
+// spread puts the edges of n on different nodes if two nodes are eligible, and on the same
+// node if there is one. The scheduler counts nodes: a count in the template would recreate
+// edges when a node is added. A node that is cordoned, not ready or tainted counts. So an
+// edge drained from one of two nodes waits for that node, and does not move to its peer's
+// node, where it would stay.
+func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 	return corev1ac.TopologySpreadConstraint().
 		WithMaxSkew(1).
 		WithTopologyKey(corev1.LabelHostname).
@@ -96,8 +96,7 @@ func apart(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfigurati
 		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n)))
 }
 
-// publishedNodes are the nodes that own an address at which n's edges publish,
-// sorted.
+// publishedNodes are the nodes that have an address at which n's edges publish, sorted.
 func publishedNodes(w world, n network.Network) []string {
 	var out []string
 	for _, node := range w.Nodes {
@@ -112,7 +111,7 @@ func publishedNodes(w world, n network.Network) []string {
 	return out
 }
 
-// avoided are the nodes that d's pod keeps away from.
+// avoided are the nodes that d's pod prefers to avoid.
 func avoided(d appsv1.Deployment) []string {
 	affinity := d.Spec.Template.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil {

@@ -1,8 +1,7 @@
-// This file decides the NetworkPolicy over the edges of one hosted cluster: what
-// they may dial by the pod network, and nothing else. It is pure. It says nothing
-// of who reaches an edge, which HyperShift's own policies do, nor of the networks
-// themselves, which no NetworkPolicy sees; and it knows no host names: which of
-// the hosts outside an edge carries is what Envoy's listeners say.
+// This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations
+// they may dial through the pod network. It is pure. It does not restrict ingress, which
+// HyperShift's own policies do, nor the networks themselves, which no NetworkPolicy covers.
+// It knows no host names: Envoy's listeners restrict the external hosts.
 
 package controllers
 
@@ -30,9 +29,9 @@ import (
 // edgePolicy is the NetworkPolicy's name.
 const edgePolicy = wire.NameEdge
 
-// dnsNamespaces are where resolvers of a management cluster run, and dnsPorts
-// where their pods listen: OpenShift's at 5353, which a policy sees, as it sees
-// addresses after those of Services were replaced.
+// dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are the
+// ports of their pods: OpenShift's listen on 5353. A policy is evaluated after Service
+// addresses were replaced.
 var (
 	dnsNamespaces = []string{"kube-system", "openshift-dns"}
 	dnsPorts      = []uint16{53, 5353}
@@ -44,10 +43,9 @@ type (
 	policyPeer = networkingv1ac.NetworkPolicyPeerApplyConfiguration
 )
 
-// networkPolicy is over every edge of plan, and over who asks before there is
-// one. Nil where it is not known where the API server is: an edge that never
-// reaches that gives no lease and follows no backend, which is worse than one
-// that could dial more than it needs.
+// networkPolicy covers every edge of plan and the address conflict detection. It is nil while
+// the API server's addresses are unknown. An edge that cannot reach the API server assigns
+// no leases and follows no backends, which is worse than an edge without restrictions.
 func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	if len(w.apiServers) == 0 {
 		return nil
@@ -70,24 +68,25 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 			}
 		}
 	}
-	add(toOutside(plan)...)
+	add(toExternal(plan)...)
 	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
 			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
-				metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
+				metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).
+					WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
 			WithPolicyTypes(networkingv1.PolicyTypeEgress).
 			WithEgress(rules...))
 }
 
-// toResolvers: by their pods, and by the address that pods are given, where it is
-// no Service's.
+// toResolvers allows the resolvers' pods, and the resolver addresses of pods that are not a
+// Service's.
 func toResolvers(w world) []*egressRule {
 	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
 		WithTo(networkingv1ac.NetworkPolicyPeer().
 			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 				WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(dnsNamespaces...))).
-			// Said, so that it is also pods of the host's network.
+			// Explicit, so that it also selects pods of the host's network.
 			WithPodSelector(metav1ac.LabelSelector())).
 		WithPorts(dns(dnsPorts...)...)}
 	if len(w.Management.Resolvers) > 0 {
@@ -96,12 +95,12 @@ func toResolvers(w world) []*egressRule {
 	return rules
 }
 
-// toUpstream is to a server that the user named for what the plan does not know.
+// toUpstream allows a DNS server that the user set as upstream.
 func toUpstream(at netip.AddrPort) *egressRule {
 	return networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts([]netip.Addr{at.Addr()})...).WithPorts(dns(at.Port())...)
 }
 
-// to is one rule for each port among all.
+// to returns one rule for each distinct port.
 func to(all []netip.AddrPort) []*egressRule {
 	byPort := map[uint16][]netip.Addr{}
 	for _, at := range all {
@@ -142,8 +141,8 @@ func toPods(w world, b network.Backend) []*egressRule {
 		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP).WithPort(at))}
 }
 
-// portOf is the port of svc that b is dialled by: the one of its name, which an
-// EndpointSlice goes by, be its number what it will.
+// portOf is the port of svc that b uses. It is selected by name, as in EndpointSlices,
+// whatever its number.
 func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	for _, p := range svc.Spec.Ports {
 		if p.Name == b.PortName {
@@ -153,9 +152,9 @@ func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	return corev1.ServicePort{}, false
 }
 
-// toOutside is the way to hosts outside: their ports everywhere but where edges
-// never dial for them, or the HTTP proxies that are asked.
-func toOutside(plan network.Plan) []*egressRule {
+// toExternal allows the ports of external hosts, except at destinations that edges never dial
+// for them, or the HTTP proxies in use.
+func toExternal(plan network.Plan) []*egressRule {
 	var rules []*egressRule
 	var places, nodes []netip.Prefix
 	direct, ofNodes := map[uint16]bool{}, map[uint16]bool{}
@@ -186,18 +185,17 @@ func toOutside(plan network.Plan) []*egressRule {
 	return rules
 }
 
-// ownIngress is the management cluster's own, which may publish a mirror: what is
-// dialled is a load balancer's address outside, and what a policy sees are the
-// pods behind it. The label is OpenShift's, which HyperShift's policies go by too.
+// ownIngress is the management cluster's ingress, which may publish a mirror. Edges dial an
+// external load balancer's address, and a policy sees the pods behind it. The label is
+// OpenShift's, which HyperShift's policies use, too.
 func ownIngress() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "ingress"})).
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toProxy is to an HTTP proxy, "host:port", wherever its name leads; behind a
-// Service of the management cluster are that namespace's pods, at ports of their
-// own.
+// toProxy allows an HTTP proxy, "host:port", at any address. If it is a Service of the
+// management cluster, all pods of its namespace are allowed, at any port.
 func toProxy(at string) []*egressRule {
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
@@ -214,14 +212,15 @@ func toProxy(at string) []*egressRule {
 	rules := []*egressRule{anywhereBut(nil, port)}
 	if labels := strings.Split(host, "."); len(labels) > 2 && labels[2] == "svc" {
 		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().
-			WithTo(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: labels[1]}))).
+			WithTo(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(
+				metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: labels[1]}))).
 			WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolTCP)))
 	}
 	return rules
 }
 
-// anywhereBut is everywhere at these ports but there, and but what is no host's or
-// a cloud's own.
+// anywhereBut allows these ports everywhere, except at the destinations in there, and at
+// addresses that no host has or that belong to the cloud.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	except := slices.Clone(there)
@@ -241,8 +240,8 @@ func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	return rule
 }
 
-// merged are the same addresses in the fewest prefixes, sorted: one more node
-// mostly changes nothing.
+// merged are the same addresses in the fewest prefixes, sorted. One more node mostly changes
+// nothing.
 func merged(all []netip.Prefix) []netip.Prefix {
 	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))

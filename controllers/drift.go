@@ -35,7 +35,8 @@ func drifted(e Edge, u *unstructured.Unstructured) bool {
 			return x.Name == c.Name && x.Image == c.Image && slices.Equal(x.Args, c.Args) && equality.Semantic.DeepEqual(x.Resources, c.Resources)
 		})
 	}
-	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] || slices.ContainsFunc(be.Spec.Containers, differs)
+	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] ||
+		slices.ContainsFunc(be.Spec.Containers, differs)
 }
 
 // isForeign reports whether m has fields of a template that we write, and is not ours.

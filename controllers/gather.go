@@ -1,5 +1,4 @@
-// This file holds every read about one hosted cluster. It decides nothing, and never
-// reads a Secret.
+// This file holds every read about one hosted cluster. It reads no Secret.
 
 package controllers
 
@@ -33,11 +32,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// priorityClass is HyperShift's for what the API of a hosted cluster hangs on.
+// priorityClass is HyperShift's class for pods that the API of a hosted cluster depends on.
 const priorityClass = "hypershift-api-critical"
 
-// networkOperatorKind is OpenShift's network operator, which makes Multus keep
-// namespaces apart. It is only looked whether the cluster knows it.
+// networkOperatorKind is OpenShift's network operator, which makes Multus isolate namespaces.
+// Only the existence of the kind is read.
 var networkOperatorKind = schema.GroupKind{Group: "operator.openshift.io", Kind: "Network"}
 
 // The kinds that are read as metadata only, or written.
@@ -53,16 +52,16 @@ var (
 	definitionKind         = nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 )
 
-// A world is everything that is read about one hosted cluster.
+// A world is the observed state of one hosted cluster.
 type world struct {
 	hcp.Objects
-	// controlPlane is the HostedControlPlane, which owns what we make. Nil while
-	// HyperShift has not made it.
+	// controlPlane is the HostedControlPlane, the owner of all objects of oooi. Nil: HyperShift
+	// has not created it.
 	controlPlane *metav1.PartialObjectMetadata
-	// binding gives the operator ControlPlaneRole in the control plane
-	// namespace. Nil: no object of ours can exist there.
+	// binding gives the operator ControlPlaneRole in the control plane namespace. Nil: no
+	// object of oooi can exist there.
 	binding *metav1.PartialObjectMetadata
-	// owned is everything else of ours in the control plane namespace.
+	// owned are all other objects of oooi in the control plane namespace.
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
 	edges []Edge
@@ -72,16 +71,15 @@ type world struct {
 	last network.Plan
 	// unread are problems: plans in force that cannot be read, here or at a neighbor.
 	unread network.Problems
-	// others are the other hosted clusters on its segments, by name.
+	// others are the other hosted clusters on its networks, by name.
 	others []network.OtherCluster
-	// apiServers are the addresses behind the management cluster's own API. Empty
-	// where they are not known.
+	// apiServers are the addresses of the management cluster's API server. Empty: unknown.
 	apiServers []netip.AddrPort
 	// byHand are the endpoints of Services that select no pods.
 	byHand map[servicePort][]netip.AddrPort
 }
 
-// hasControlPlane reports whether there is one to serve, and to be owned by.
+// hasControlPlane reports whether a control plane exists and is not being deleted.
 func (w world) hasControlPlane() bool {
 	return w.controlPlane != nil && w.controlPlane.DeletionTimestamp.IsZero()
 }
@@ -96,19 +94,19 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (worl
 		return w, nil
 	}
 	if err := r.gatherOwned(ctx, &w); err != nil {
-		return w, fmt.Errorf("reading what is ours: %w", err)
+		return w, fmt.Errorf("reading objects of oooi: %w", err)
 	}
 	if !hcp.OptedIn(w.HostedCluster) {
 		return w, nil
 	}
 	if err := r.gatherInput(ctx, &w); err != nil {
-		return w, fmt.Errorf("reading what the network is derived from: %w", err)
+		return w, fmt.Errorf("reading the request: %w", err)
 	}
 	return w, nil
 }
 
-// gatherOwned reads our objects from the API server: one created a moment
-// ago must not be missed when everything is removed.
+// gatherOwned reads the objects of oooi from the API server, not from the cache: an object
+// created a moment ago must not be missed when all are removed.
 func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
 	binding, err := r.ownedByName(ctx, roleBindingKind, ns, ControlPlaneRole)
@@ -122,7 +120,10 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	for _, named := range []struct {
 		kind schema.GroupVersionKind
 		name string
-	}{{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy}} {
+	}{
+		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
+		{roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy},
+	} {
 		found, err := r.ownedByName(ctx, named.kind, ns, named.name)
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 	return nil
 }
 
-// reports are those among our objects. A report that cannot be read does not count.
+// reports are those among the objects of oooi. A report that cannot be read is ignored.
 func reports(owned []metav1.PartialObjectMetadata) []reported {
 	var out []reported
 	for _, o := range owned {
@@ -168,8 +169,8 @@ func reports(owned []metav1.PartialObjectMetadata) []reported {
 	return out
 }
 
-// planInForce is what the edges in ns serve. One that is there and can't be read
-// is never none, as machines would lose what they have by it: fault says so.
+// planInForce is what the edges in ns serve. A plan that exists and cannot be read is a
+// fault, and not the same as no plan: VMs would lose their addresses.
 func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan, fault network.Problems, err error) {
 	var cm corev1.ConfigMap
 	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}, &cm); err != nil {
@@ -183,8 +184,10 @@ func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan
 	return p, fault, nil
 }
 
-// ownedByName is the object if it exists and has our labels, else nothing.
-func (r *Reconciler) ownedByName(ctx context.Context, kind schema.GroupVersionKind, ns, name string) ([]metav1.PartialObjectMetadata, error) {
+// ownedByName returns the object if it exists and has the labels of oooi, else nothing.
+func (r *Reconciler) ownedByName(
+	ctx context.Context, kind schema.GroupVersionKind, ns, name string,
+) ([]metav1.PartialObjectMetadata, error) {
 	o := metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(kind)
 	err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, &o)
@@ -247,7 +250,7 @@ func (r *Reconciler) gatherAttached(ctx context.Context, o *hcp.Objects) error {
 	return r.gatherDefinitions(ctx, o)
 }
 
-// gatherDefinitions reads those that o's NodePools name.
+// gatherDefinitions reads the NADs that o's NodePools use.
 func (r *Reconciler) gatherDefinitions(ctx context.Context, o *hcp.Objects) error {
 	o.NetworkAttachmentDefinitions = nil
 	for _, a := range hcp.NamedNADs(*o) {
@@ -276,8 +279,7 @@ func (r *Reconciler) gatherPublished(ctx context.Context, o *hcp.Objects) error 
 	return nil
 }
 
-// gatherGuestIngress reads what the HostedCluster says in a field that our types
-// of it lack.
+// gatherGuestIngress reads a field of the HostedCluster that the imported types lack.
 func (r *Reconciler) gatherGuestIngress(ctx context.Context, w *world) error {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
@@ -313,8 +315,7 @@ func (r *Reconciler) gatherEnvironment(ctx context.Context, w *world) error {
 	return client.IgnoreNotFound(err)
 }
 
-// present is err, but nil where the cluster does not know the kind: then there
-// is none.
+// present is err, or nil if the cluster does not have the kind, so no object of it exists.
 func present(err error) error {
 	if meta.IsNoMatchError(err) {
 		return nil

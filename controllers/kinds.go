@@ -38,7 +38,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	r.plans = make(chan event.GenericEvent, 1)
-	if err := c.Watch(source.Channel(r.plans, handler.EnqueueRequestsFromMapFunc(r.besideHostedCluster))); err != nil {
+	if err := c.Watch(source.Channel(r.plans, handler.EnqueueRequestsFromMapFunc(r.neighborsOfHostedCluster))); err != nil {
 		return err
 	}
 	if err := mgr.Add(&admission{client: r.Client, live: r.Live, log: mgr.GetLogger().WithName("admission")}); err != nil {

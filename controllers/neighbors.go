@@ -23,9 +23,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// gatherNeighbors reads what the hosted clusters on w's segments ask for, and
-// what is in force there. One that opted out or is being deleted counts as long as
-// something of it runs.
+// gatherNeighbors reads the requests and the plans in force of the hosted clusters on w's
+// networks. One that opted out or is being deleted counts while objects of oooi exist
+// there.
 func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 	all := &hyperv1.HostedClusterList{}
 	if err := present(r.Client.List(ctx, all, client.UnsafeDisableDeepCopy)); err != nil {
@@ -61,8 +61,8 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 	return nil
 }
 
-// servedIn is the plan in force in ns, where we have any rights at all only once
-// an object of ours was to be created.
+// servedIn is the plan in force in ns. The operator has rights there only after it had to
+// create an object.
 func (r *Reconciler) servedIn(ctx context.Context, ns string) (network.Plan, network.Problems, error) {
 	binding, err := r.ownedByName(ctx, roleBindingKind, ns, ControlPlaneRole)
 	if err != nil || len(binding) == 0 {
@@ -76,9 +76,9 @@ func meet(a, b []network.Attachment) bool {
 	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }
 
-// beside are the clusters that share a network with o, and those that another cluster
+// neighborsOf are the clusters that share a network with o, and those that another cluster
 // blocks: they may wait for this change.
-func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Request {
+func (r *Reconciler) neighborsOf(ctx context.Context, o hcp.Objects) []reconcile.Request {
 	if err := r.gatherDefinitions(ctx, &o); err != nil {
 		return nil
 	}
@@ -92,9 +92,9 @@ func (r *Reconciler) beside(ctx context.Context, o hcp.Objects) []reconcile.Requ
 	})
 }
 
-// besideHostedCluster are the neighbors of o, or all clusters if o was deleted: its
-// networks are not known any more.
-func (r *Reconciler) besideHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
+// neighborsOfHostedCluster are the neighbors of o, or all clusters if o was deleted: its
+// networks are unknown then.
+func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	hc := &hyperv1.HostedCluster{}
 	if apierrors.IsNotFound(r.Client.Get(ctx, client.ObjectKeyFromObject(o), hc)) {
 		return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
@@ -103,22 +103,22 @@ func (r *Reconciler) besideHostedCluster(ctx context.Context, o client.Object) [
 	if r.gatherAttached(ctx, &objects) != nil {
 		return nil
 	}
-	return r.beside(ctx, objects)
+	return r.neighborsOf(ctx, objects)
 }
 
-// besideNodePool speaks of o itself, as it may be gone.
-func (r *Reconciler) besideNodePool(ctx context.Context, o client.Object) []reconcile.Request {
+// neighborsOfNodePool uses o itself, as it may be deleted.
+func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) []reconcile.Request {
 	np, ok := o.(*hyperv1.NodePool)
 	if !ok {
 		return nil
 	}
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name = np.Namespace, np.Spec.ClusterName
-	return r.beside(ctx, hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np}})
+	return r.neighborsOf(ctx, hcp.Objects{HostedCluster: hc, NodePools: []hyperv1.NodePool{*np}})
 }
 
-// concernsNeighbors passes what may change which addresses a cluster wants or has. A
-// changed plan is told by planChanged. What exists when the operator starts is
+// concernsNeighbors passes events that may change which addresses a cluster wants or has. A
+// changed plan is sent by planChanged. All that exists when the operator starts is
 // reconciled anyway.
 var concernsNeighbors = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
@@ -129,7 +129,7 @@ var concernsNeighbors = predicate.Funcs{
 	},
 }
 
-// A neighborStatus is what the status of a HostedCluster says that its neighbors depend on.
+// A neighborStatus is the part of a HostedCluster's status that its neighbors depend on.
 type neighborStatus struct {
 	api        hyperv1.APIEndpoint
 	ready      metav1.ConditionStatus
@@ -149,7 +149,7 @@ func neighborStatusOf(o client.Object) neighborStatus {
 	return s
 }
 
-// planChanged makes others of hc look again: its plan in force is another one.
+// planChanged triggers a reconcile of hc's neighbors, since its plan in force changed.
 func (r *Reconciler) planChanged(ctx context.Context, hc *hyperv1.HostedCluster) {
 	if r.plans == nil {
 		return

@@ -43,20 +43,20 @@ const (
 
 // Options of the controllers.
 type Options struct {
-	// Image is our own image, for edges. EnvoyImage is Envoy's, with envoy as
-	// its entrypoint and a numeric user.
+	// Image is the oooi image, for edges. EnvoyImage has envoy as its entrypoint and a
+	// numeric user.
 	Image, EnvoyImage string
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
 	ServiceAccount types.NamespacedName
 	// Management is what the operator knows of the cluster that it runs on.
 	Management hcp.Management
-	// Proxy is the HTTP proxy by which that cluster reaches what is outside of it.
+	// Proxy is the HTTP proxy through which that cluster reaches external hosts.
 	Proxy httpproxy.Config
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
 }
 
-// A Reconciler keeps the networks of hosted clusters as their annotations ask.
+// A Reconciler serves the networks of hosted clusters as their annotations request.
 type Reconciler struct {
 	// Client writes, and reads from the cache.
 	Client client.Client
@@ -73,8 +73,8 @@ type Reconciler struct {
 	plans chan event.GenericEvent
 }
 
-// Reconcile brings one hosted cluster to what it asks for. An error is the API
-// server's, and is retried. What a user can fix is in the condition.
+// Reconcile applies the request of one hosted cluster. An error is the API server's, and is
+// retried. What a user can fix is in the condition.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	w, err := r.gather(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {

@@ -1,6 +1,6 @@
-// This file writes the HostedCluster's condition, its Events and its log lines, all
-// only when they change. package explain has the words. It touches no other field,
-// and never updates: what HyperShift writes beside it stays.
+// This file writes the HostedCluster's condition, its Events and its log lines, each only when
+// it changes. Package explain has the texts. It changes no other field, so HyperShift's
+// fields are kept.
 
 package controllers
 
@@ -39,13 +39,12 @@ const (
 	actionRemove = "Remove"
 )
 
-// A verdict is what is known of one hosted cluster after a decision was carried out:
-// all its problems, and what people are told. What is counted, reported and logged is
-// made from it alone.
+// A verdict is the result for one hosted cluster after a decision was carried out: all its
+// problems, and the texts for users. Metrics, condition and logs are made from it.
 type verdict struct {
 	problems network.Problems
 	explain.Condition
-	// lost are edges that became unavailable by no act of the operator.
+	// lost are edges that became unavailable without an act of the operator.
 	lost []Edge
 }
 
@@ -63,8 +62,7 @@ func verdictOf(w world, d decision, o outcome) verdict {
 	return verdict{problems: problems, Condition: s.Condition(), lost: lost}
 }
 
-// condition is what the HostedCluster should say. ok is false where it should say
-// nothing.
+// condition is the condition of the HostedCluster. ok is false if it should have none.
 func condition(w world, d decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
 	if d.action == remove {
 		return c, false

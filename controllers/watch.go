@@ -55,15 +55,17 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// stripped keeps what is read of nodes and machines, of which there are many and
-// of which others write much more.
+// stripped keeps the fields of nodes and VMs that are read. There are many, with large status
+// fields.
 func stripped(o any) (any, error) {
 	switch o := o.(type) {
 	case *corev1.Node:
 		return &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels, Annotations: hcp.NodeAnnotations(o)},
-			Spec:       corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
-			Status:     corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels, Annotations: hcp.NodeAnnotations(o),
+			},
+			Spec:   corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Status: corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
 		}, nil
 	case *kubevirtv1.VirtualMachineInstance:
 		return &kubevirtv1.VirtualMachineInstance{
@@ -75,8 +77,8 @@ func stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// interfaces of o that are its own, and what addresses they have. What only the
-// guest's agent tells of has no name.
+// interfaces are o's own interfaces and their addresses. Interfaces that only the guest agent
+// reports have no name.
 func interfaces(o *kubevirtv1.VirtualMachineInstance) []kubevirtv1.VirtualMachineInstanceNetworkInterface {
 	var out []kubevirtv1.VirtualMachineInstanceNetworkInterface
 	for _, i := range o.Status.Interfaces {
@@ -102,9 +104,9 @@ func (r *Reconciler) watches() []watch {
 	}
 	return []watch{
 		{&hyperv1.HostedCluster{}, itself, []predicate.Predicate{concerned}},
-		{&hyperv1.HostedCluster{}, r.besideHostedCluster, []predicate.Predicate{concernsNeighbors}},
+		{&hyperv1.HostedCluster{}, r.neighborsOfHostedCluster, []predicate.Predicate{concernsNeighbors}},
 		{&hyperv1.NodePool{}, r.ofNodePool, nil},
-		{&hyperv1.NodePool{}, r.besideNodePool, []predicate.Predicate{concernsNeighbors}},
+		{&hyperv1.NodePool{}, r.neighborsOfNodePool, []predicate.Predicate{concernsNeighbors}},
 		{controlPlane, inNamespace, []predicate.Predicate{comesOrGoes}},
 		{&nadv1.NetworkAttachmentDefinition{}, r.ofDefinition, nil},
 		{&routev1.Route{}, inNamespace, nil},
@@ -120,15 +122,14 @@ var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return ofOurs(e.ObjectOld) || ofOurs(e.ObjectNew) },
 }
 
-// comesOrGoes passes what is new and what is going: what such objects report in
-// between decides nothing.
+// comesOrGoes passes creations and deletions. Other events have no effect.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	},
 }
 
-// comesMovesOrGoes also passes machines that have other addresses than before.
+// comesMovesOrGoes also passes VMs whose addresses changed.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, _ := e.ObjectOld.(*kubevirtv1.VirtualMachineInstance)
@@ -146,11 +147,11 @@ func itself(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// clusters are those that concern us and that match.
+// clusters are the relevant clusters that match.
 func (r *Reconciler) clusters(ctx context.Context, match func(*hyperv1.HostedCluster) bool) []reconcile.Request {
 	list := &hyperv1.HostedClusterList{}
 	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		// Not known to the cluster yet: then there is none. Each is looked at when
+		// The cluster does not have the kind yet, so no object exists. Each is reconciled when
 		// its watch begins.
 		return nil
 	}
@@ -173,8 +174,8 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	})
 }
 
-// ofDefinition: one of ours is its control plane namespace's, every other one
-// is for the clusters whose NodePools name it, and for those that they meet there.
+// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD
+// is for the clusters whose NodePools use it, and for their neighbors on it.
 func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
 	if ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels())) {
 		return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool { return hcp.ControlPlaneNamespace(hc) == o.GetNamespace() })
@@ -187,7 +188,8 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 		})
 	}) {
 		out = append(out, req)
-		out = append(out, r.besideHostedCluster(ctx, &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}})...)
+		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
+		out = append(out, r.neighborsOfHostedCluster(ctx, hc)...)
 	}
 	return out
 }

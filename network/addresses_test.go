@@ -25,8 +25,8 @@ func TestDefaultAddresses(t *testing.T) {
 	}
 }
 
-// TestAddressProblems: what the user can mend is said with the key to change,
-// and nothing is shifted silently.
+// TestAddressProblems: a problem that the user can fix names the key to change, and no
+// address is shifted.
 func TestAddressProblems(t *testing.T) {
 	address := netip.MustParseAddr
 	four := func(a, b, c, d string) []netip.Addr {
@@ -61,7 +61,7 @@ func TestAddressProblems(t *testing.T) {
 	}
 }
 
-// TestGatewayInPool: a router in the middle of the pool is never given away.
+// TestGatewayInPool: a router in the middle of the pool is never assigned to a client.
 func TestGatewayInPool(t *testing.T) {
 	g := NewWithT(t)
 	plan, problems := derived(on("10.0.0.0/24", network.NetworkRequest{Gateway: netip.MustParseAddr("10.0.0.100")}))

@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestPlansOfEveryFormat: what an older version stored is in force after an upgrade,
-// with all that its edges ran.
+// TestPlansOfEveryFormat: a plan that an older version stored is read after an upgrade,
+// with all services of its edges.
 func TestPlansOfEveryFormat(t *testing.T) {
 	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
 	formats := map[string]func(Gomega, network.Plan){
@@ -72,8 +72,8 @@ func TestPlansOfEveryFormat(t *testing.T) {
 	}
 }
 
-// TestPlanOfANewerVersion: what its fields mean is not known, so it is not taken for
-// one without networks, nor served in part.
+// TestPlanOfANewerVersion: a plan of a newer version is an error. It is not read as a plan
+// without networks, nor in part.
 func TestPlanOfANewerVersion(t *testing.T) {
 	g := NewWithT(t)
 	newer := strings.Replace(string(storedPlan(t, "1.json")), `"version": 1`, `"version": 2`, 1)

@@ -9,9 +9,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestWhatMachinesHaveIsTheirs until it is ours: then a guest may say what it
-// likes.
-func TestWhatMachinesHaveIsTheirs(t *testing.T) {
+// TestVMsKeepAddressesInUse: a VM keeps an address until an edge holds it. Then the VM's
+// report is ignored.
+func TestVMsKeepAddressesInUse(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	name := plan.Networks[0].Name
 	has := func(address, on string) []network.VMAddress {

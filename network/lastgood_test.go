@@ -12,9 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestKeeping: what runs goes on as it was while somebody wants it, and only
-// then.
-func TestKeeping(t *testing.T) {
+// TestRetaining: a network is retained as long as it is wanted.
+func TestRetaining(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Networks: []network.Network{{Name: "a.old", Primary: true, Attachment: network.Attachment{Namespace: "a", Name: "old"}}}}
 	now := network.Plan{Networks: []network.Network{{Name: "a.new", Primary: true, Attachment: network.Attachment{Namespace: "a", Name: "new"}}}}
@@ -29,9 +28,9 @@ func TestKeeping(t *testing.T) {
 	g.Expect(kept.Networks).To(HaveLen(1), "what is decided anew is not kept beside itself")
 }
 
-// TestKeepingOneSegment: a NodePool that moves to another definition of the same
-// segment finds the network that runs there, not a second one at its addresses.
-func TestKeepingOneSegment(t *testing.T) {
+// TestRetainingOneNetwork: a NodePool that changes to another NAD of the same network uses
+// the network that runs. There is no second one with the same addresses.
+func TestRetainingOneNetwork(t *testing.T) {
 	g := NewWithT(t)
 	on := func(name, layer2 string) network.Plan {
 		return network.Plan{Networks: []network.Network{{Name: "a." + name, Primary: true, Attachment: network.Attachment{Namespace: "a", Name: name, Layer2: layer2}}}}
@@ -45,9 +44,9 @@ func TestKeepingOneSegment(t *testing.T) {
 	g.Expect(kept).To(Equal(now), "nobody is on the old one any more")
 }
 
-// TestKeepingWhatWaits is the law: a world that lost sight of some endpoints,
-// whichever they are and however they collide, is served as it was, to the byte.
-func TestKeepingWhatWaits(t *testing.T) {
+// TestRetainingWaitingEndpoints is the law: when endpoints are missing, what is served
+// stays the same to the byte.
+func TestRetainingWaitingEndpoints(t *testing.T) {
 	for seed := range uint64(2000) {
 		in := world(seed)
 		last, _ := derived(in)
@@ -68,8 +67,8 @@ func TestKeepingWhatWaits(t *testing.T) {
 	}
 }
 
-// TestKept: what waits and is still served is only noted.
-func TestKept(t *testing.T) {
+// TestStaleEndpoint: a waiting endpoint that is still served is a Warning.
+func TestStaleEndpoint(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "oauth"}}}
 	var ps network.Problems
@@ -83,9 +82,9 @@ func TestKept(t *testing.T) {
 	g.Expect(ps[0].Reason).To(Equal(network.WaitingForEndpoint), "problems are values")
 }
 
-// TestWhatNobodyWaitsForGoes: an endpoint that is no longer asked for does not
-// stay, and one that is back at another place is served there.
-func TestWhatNobodyWaitsForGoes(t *testing.T) {
+// TestRemovedEndpoint: an endpoint that is no longer requested is removed. One that returns
+// at another address is served there.
+func TestRemovedEndpoint(t *testing.T) {
 	g := NewWithT(t)
 	old := named("oauth", "old.example.com", 443, network.MatchServerName)
 	last, _ := derived(serving(old))

@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// world makes an given from seed: any mixture of segments, settings and
-// endpoints, good ones and bad ones.
+// world makes a given from seed: any mixture of networks, settings and endpoints, valid
+// and invalid.
 func world(seed uint64) given {
 	r := rand.New(rand.NewPCG(seed, 1))
 	addr := func() netip.Addr {
@@ -64,7 +64,7 @@ func shuffled(in given, seed uint64) given {
 	return in
 }
 
-// laws holds one given against the laws of a plan.
+// laws checks one given against the laws of a plan.
 func laws(t *testing.T, seed uint64) {
 	g := NewWithT(t)
 	in := world(seed)
@@ -98,7 +98,7 @@ func laws(t *testing.T, seed uint64) {
 	}
 }
 
-// shape is p as it is whether its networks have one edge or two; they have that
+// shape is p without what depends on the number of edges, of which each network has this
 // many.
 func shape(p network.Plan, edges int) string {
 	var out []string
@@ -135,8 +135,8 @@ func FuzzLaws(f *testing.F) {
 	f.Fuzz(laws)
 }
 
-// TestSecondEdgeMovesNobody: the second edge's address was kept for it.
-func TestSecondEdgeMovesNobody(t *testing.T) {
+// TestSecondEdgeChangesNoAddress: the address of the second edge was reserved.
+func TestSecondEdgeChangesNoAddress(t *testing.T) {
 	g := NewWithT(t)
 	in := asking(1, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")})
 	one, _ := derived(in)

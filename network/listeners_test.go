@@ -19,8 +19,8 @@ func named(name, host string, port uint16, m network.Match) network.Endpoint {
 	return network.Endpoint{Name: name, Hosts: []string{host}, Port: port, Match: m, Backend: network.Backend{Name: name + ":1", Service: name, Port: 1}}
 }
 
-// TestNamesShareAPort: known server names to their own, everything else to the
-// API if and only if it is published on that port.
+// TestNamesShareAPort: a known server name goes to its own backend. Other connections go
+// to the API server only if it is published on that port.
 func TestNamesShareAPort(t *testing.T) {
 	g := NewWithT(t)
 	oauth := named("oauth", "OAuth.example.com.", 443, network.MatchServerName)
@@ -37,9 +37,8 @@ func TestNamesShareAPort(t *testing.T) {
 	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveLen(1))
 }
 
-// TestOneNameTwice: whoever comes first by name is served, and the other is
-// said.
-func TestOneNameTwice(t *testing.T) {
+// TestDuplicateName: the first endpoint by name is served, and the other is a problem.
+func TestDuplicateName(t *testing.T) {
 	g := NewWithT(t)
 	plan, problems := derived(serving(
 		named("b", "x.example.com", 443, network.MatchServerName), named("a", "x.example.com", 443, network.MatchServerName)))
@@ -51,8 +50,8 @@ func TestOneNameTwice(t *testing.T) {
 	g.Expect(plan.Networks[0].Backends).To(HaveLen(1), "no backend that nothing leads to")
 }
 
-// TestBareAddress: every edge holds it, machines route it by the next hop, and
-// nothing else listens there.
+// TestBareAddress: every edge holds it, VMs route it through the next-hop VIP, and nothing
+// else listens there.
 func TestBareAddress(t *testing.T) {
 	g := NewWithT(t)
 	bare := netip.MustParseAddr("203.0.113.7")
@@ -102,8 +101,8 @@ func TestUsersOwnRecords(t *testing.T) {
 	))
 }
 
-// TestAServerNameThatIsAnAddress: nothing can tell such an endpoint from others.
-func TestAServerNameThatIsAnAddress(t *testing.T) {
+// TestAddressAsServerName: an endpoint without host names cannot be selected by name.
+func TestAddressAsServerName(t *testing.T) {
 	g := NewWithT(t)
 	e := network.Endpoint{Name: "odd", Addresses: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Port: 443, Match: network.MatchServerName, Backend: network.Backend{Name: "odd:1"}}
 	other := e
@@ -134,9 +133,9 @@ func TestARecordSaidTwice(t *testing.T) {
 	g.Expect(plan.Networks[0].DNS.Views[0].Records).To(HaveExactElements(network.Record{Name: "r.example.com", Addresses: []netip.Addr{a, b}}))
 }
 
-// TestWhoHasAPlaceThatTwoWant: HyperShift, whatever the names, and then the
-// others in their order; DNS' own port nobody.
-func TestWhoHasAPlaceThatTwoWant(t *testing.T) {
+// TestListenerPrecedence: HyperShift's endpoint has precedence, then the other origins in
+// their order. No endpoint gets the DNS port.
+func TestListenerPrecedence(t *testing.T) {
 	by := func(o network.Origin, e network.Endpoint) network.Endpoint {
 		e.Origin = o
 		return e
@@ -175,8 +174,8 @@ func TestWhoHasAPlaceThatTwoWant(t *testing.T) {
 	})
 }
 
-// TestAnExactNameBesideItsWildcard: both are there, and Envoy takes the exact one.
-func TestAnExactNameBesideItsWildcard(t *testing.T) {
+// TestExactNameAndWildcard: both are listed, and Envoy prefers the exact name.
+func TestExactNameAndWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
 	apps.Origin = network.OriginApps
@@ -188,9 +187,9 @@ func TestAnExactNameBesideItsWildcard(t *testing.T) {
 	))
 }
 
-// TestTheAPIBelowAWildcard: the API by Route, at a name that the ingress' wildcard
-// contains, is still the API's.
-func TestTheAPIBelowAWildcard(t *testing.T) {
+// TestAPIBelowWildcard: the API server, published by Route at a name that the ingress'
+// wildcard matches, keeps that name.
+func TestAPIBelowWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
 	apps.Origin = network.OriginApps
@@ -202,9 +201,9 @@ func TestTheAPIBelowAWildcard(t *testing.T) {
 	))
 }
 
-// TestNamesOfTheAPIsClients: where the API shares port 443, a pod in the hosted
-// cluster that dials kubernetes.default.svc reaches it, whoever wants the name.
-func TestNamesOfTheAPIsClients(t *testing.T) {
+// TestInClusterNames: where the API server shares port 443, a pod in the hosted cluster
+// that dials kubernetes.default.svc reaches it. No other endpoint gets the name.
+func TestInClusterNames(t *testing.T) {
 	api := named("kube-apiserver", "api.example.com", 443, network.MatchAny)
 	for name, origin := range map[string]network.Origin{"kubernetes.default.svc": network.OriginService, "openshift.default": network.OriginHyperShift, "api.example.com": network.OriginHyperShift} {
 		t.Run(name, func(t *testing.T) {
@@ -222,9 +221,9 @@ func TestNamesOfTheAPIsClients(t *testing.T) {
 		ServerNames: []string{"kubernetes.default.svc.cluster.local", "openshift.default.svc.cluster.local"}, Backend: "kube-apiserver:1"}))
 }
 
-// TestNobodyLooksAtServerNamesOnTheAPIsOwnPort: what users add would have it
-// wait for them. A registry that is refused is missed by nodes, and that is said.
-func TestNobodyLooksAtServerNamesOnTheAPIsOwnPort(t *testing.T) {
+// TestAPIPortWithoutServerNames: on the API server's own port, reading server names would
+// delay its clients. A registry that is refused there is also a problem for nodes.
+func TestAPIPortWithoutServerNames(t *testing.T) {
 	g := NewWithT(t)
 	mirror := named("mirror", "mirror.example.com", 6443, network.MatchServerName)
 	mirror.Origin = network.OriginRegistry
@@ -234,8 +233,8 @@ func TestNobodyLooksAtServerNamesOnTheAPIsOwnPort(t *testing.T) {
 		And(HaveField("Reason", network.ImagesUnreachable), WithTransform(message, ContainSubstring("Nodes cannot pull images from it")))))
 }
 
-// TestBackendsOfOneName: a Service called machines is not the machines.
-func TestBackendsOfOneName(t *testing.T) {
+// TestBackendNameInUse: a Service called machines is not the backend of all VMs.
+func TestBackendNameInUse(t *testing.T) {
 	g := NewWithT(t)
 	svc := network.Endpoint{Name: "machines/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,
 		Backend: network.Backend{Name: "machines:443", Service: "machines", Port: 443}}

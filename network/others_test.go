@@ -9,9 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestServersOnTheNetworkAreNotGivenAway: what machines are told of has an
-// address of its own in their range.
-func TestServersOnTheNetworkAreNotGivenAway(t *testing.T) {
+// TestServersInPool: the address of a server that is in the DHCP range is excluded.
+func TestServersInPool(t *testing.T) {
 	g := NewWithT(t)
 	s := onVLAN("a", "10.1.0.0/24", "cidr")
 	s.Settings.NTPServers = []netip.Addr{netip.MustParseAddr("10.1.0.20"), netip.MustParseAddr("10.9.0.1")}
@@ -24,8 +23,8 @@ func TestServersOnTheNetworkAreNotGivenAway(t *testing.T) {
 	g.Expect(p.Networks[0].DHCP.Exclude).To(HaveExactElements(only("10.1.0.20"), only("10.1.0.30")))
 }
 
-// TestAppsAtOurOwnAddress: nobody would answer there.
-func TestAppsAtOurOwnAddress(t *testing.T) {
+// TestAppsAtEdgeAddress: no server answers for the ingress at an edge's address.
+func TestAppsAtEdgeAddress(t *testing.T) {
 	for address, ours := range map[string]bool{"10.1.0.2": true, "10.1.0.3": true, "10.1.0.5": true, "10.1.0.9": false} {
 		t.Run(address, func(t *testing.T) {
 			g := NewWithT(t)

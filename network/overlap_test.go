@@ -20,9 +20,9 @@ func served(last network.Plan, wanted []string, networks ...network.NetworkReque
 	return after(in, last)
 }
 
-// TestNetworksOfOneClusterAreApart: two nodes of one cluster never get one
-// address, whichever way the two networks came to their CIDRs.
-func TestNetworksOfOneClusterAreApart(t *testing.T) {
+// TestNetworksOverlap: two nodes of one cluster never get the same address, however the two
+// networks got their CIDRs.
+func TestNetworksOverlap(t *testing.T) {
 	all := []string{"a.old", "a.new"}
 	old := onVLAN("old", "10.1.0.0/24", "machineNetwork")
 	alone, _ := served(network.Plan{}, all, old)

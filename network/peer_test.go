@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestEdgesApart: it is said what it costs and where to look, and stops nothing.
-func TestEdgesApart(t *testing.T) {
+// TestEdgesPartitioned: the problem names the effect and the fix, and is no Error.
+func TestEdgesPartitioned(t *testing.T) {
 	g := NewWithT(t)
 	p := tenant(2, 10, 99).Networks[0].EdgesPartitioned(2)
 	g.Expect(p.Reason).To(Equal(network.EdgesPartitioned))
@@ -20,8 +20,8 @@ func TestEdgesApart(t *testing.T) {
 	g.Expect(message(p)).To(And(ContainSubstring("edge 2 cannot reach its peer"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
 }
 
-// TestProxyARP: who answers for any address has none of ours; another cluster's
-// edge, which has the same three as ours would, is no such one.
+// TestProxyARP: a host that answers for all addresses has none of them. Another cluster's
+// edge, which has three of them, is a conflict.
 func TestProxyARP(t *testing.T) {
 	const router, edge = "02:00:00:00:00:01", "02:00:00:00:00:02"
 	n := tenant(2, 10, 99).Networks[0]
@@ -61,7 +61,7 @@ func TestProxyARP(t *testing.T) {
 	})
 }
 
-// TestControls: in the CIDR, no host's of ours, and each another one.
+// TestControls: they are distinct host addresses in the CIDR, and no edge's.
 func TestControls(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	for _, cidr := range []string{"192.168.100.0/24", "192.168.100.0/28", "192.168.100.0/29", "192.168.100.4/30", "192.168.100.4/31", "192.168.100.4/32", "10.0.0.0/8", "0.0.0.0/0"} {

@@ -12,9 +12,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestMachinesKeepTheirAddresses: whatever is said of a network anew, what its
-// machines have pinned stays; who says it is told what, where, and until when.
-func TestMachinesKeepTheirAddresses(t *testing.T) {
+// TestVMsKeepTheirAddresses: addresses in use are pinned, whatever changes on a network. The
+// problem names the change, where to undo it, and when it takes effect.
+func TestVMsKeepTheirAddresses(t *testing.T) {
 	last := tenant(2, 10, 99, segment(func(s *network.NetworkRequest) {
 		s.Gateway = netip.MustParseAddr("192.168.100.1")
 		s.Settings.Reservations = []network.Reservation{{MAC: "02:00:00:00:00:01", Address: netip.MustParseAddr("192.168.100.20")}}
@@ -78,8 +78,8 @@ func TestMachinesKeepTheirAddresses(t *testing.T) {
 	}
 }
 
-// TestWhatMovesNobodyAppliesAtOnce.
-func TestWhatMovesNobodyAppliesAtOnce(t *testing.T) {
+// TestOtherChangesTakeEffect: a change that moves no address takes effect at once.
+func TestOtherChangesTakeEffect(t *testing.T) {
 	g := NewWithT(t)
 	last := tenant(2, 10, 99)
 	var in given
@@ -91,9 +91,8 @@ func TestWhatMovesNobodyAppliesAtOnce(t *testing.T) {
 	g.Expect(plan).To(Equal(fresh))
 }
 
-// TestAnEdgeLessAppliesAtOnce: machines on the network or not, it moves nothing
-// that is kept for them.
-func TestAnEdgeLessAppliesAtOnce(t *testing.T) {
+// TestOneEdgeLess: it takes effect at once, with or without VMs, and moves no address.
+func TestOneEdgeLess(t *testing.T) {
 	g := NewWithT(t)
 	var in given
 	last := tenant(2, 10, 99, func(x *given) { x.Edges = 2; in = *x })
@@ -106,9 +105,8 @@ func TestAnEdgeLessAppliesAtOnce(t *testing.T) {
 	g.Expect(plan.Networks[0].ReservedAddresses).To(HaveExactElements(last.Networks[0].Edges[1].Address))
 }
 
-// TestAddressesInUseNeverMove is the law, over any two worlds that follow each
-// other: whatever comes between, a network with machines keeps what they have
-// pinned, and one without is as it is asked for.
+// TestAddressesInUseNeverMove is the law, over any two worlds in a row: a network with VMs
+// keeps its pinned addresses, and one without is as requested.
 func TestAddressesInUseNeverMove(t *testing.T) {
 	moves := 0
 	for seed := range uint64(5000) {
@@ -163,7 +161,7 @@ func changed(a, b network.Plan) bool {
 	return false
 }
 
-// pinned is what machines of n know by heart.
+// pinned are the addresses of n that VMs depend on.
 func pinned(n network.Network) string {
 	var own []netip.Addr
 	for _, e := range n.Edges {

@@ -51,7 +51,8 @@ func (p Plan) placed(r PlacementRequest) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i, n := range out.Networks {
-		out.Networks[i].Placement = Placement{NodeSelectors: r.nodeSelectors(n.NodePools), Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
+		selectors := r.nodeSelectors(n.NodePools)
+		out.Networks[i].Placement = Placement{NodeSelectors: selectors, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
 	}
 	return out
 }

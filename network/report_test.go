@@ -15,8 +15,8 @@ func inUse(address, mac string) network.UsedAddress {
 	return network.UsedAddress{Address: netip.MustParseAddr(address), MAC: mac}
 }
 
-// TestReportsThatSayTheSameAreEqual: a report is written only when it changes.
-func TestReportsThatSayTheSameAreEqual(t *testing.T) {
+// TestEqualReports: a report is written only when it changes.
+func TestEqualReports(t *testing.T) {
 	g := NewWithT(t)
 	a, b := inUse("192.168.100.2", "02:00:00:00:00:01"), inUse("192.168.100.3", "02:00:00:00:00:02")
 	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{b, a, b}}
@@ -92,7 +92,8 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
-// TestProbedAddresses are the same for one edge and for two: who asks has the last address.
+// TestProbedAddresses: they are the same for one and for two edges. The last edge address is
+// the source of the probes.
 func TestProbedAddresses(t *testing.T) {
 	g := NewWithT(t)
 	n := tenant(2, 10, 99).Networks[0]
@@ -107,7 +108,7 @@ func TestProbedAddresses(t *testing.T) {
 	g.Expect(n.ProbeAddress()).To(Equal(last))
 }
 
-// TestInUseByOthers: who has what, and which key is to be changed.
+// TestInUseByOthers: the problem names the host, its address and the key to change.
 func TestInUseByOthers(t *testing.T) {
 	n := tenant(2, 10, 99).Networks[0]
 	const mac = "02:00:00:00:00:01"
@@ -140,8 +141,8 @@ func TestInUseByOthers(t *testing.T) {
 	})
 }
 
-// TestSlow: it is said with what to do, and stops nothing.
-func TestSlow(t *testing.T) {
+// TestFailoverDegraded: the problem names the fix, and is no Error.
+func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	p := tenant(2, 10, 99).Networks[0].FailoverDegraded(2, "set net.ipv4.conf.all.arp_announce=0.\n")
 	g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
@@ -150,7 +151,7 @@ func TestSlow(t *testing.T) {
 	g.Expect(message(p)).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), ContainSubstring("(set net.ipv4.conf.all.arp_announce=0)")))
 }
 
-// TestFormerReport: an edge that was not replaced yet reports in former words.
+// TestFormerReport: a report of an earlier version is read.
 func TestFormerReport(t *testing.T) {
 	g := NewWithT(t)
 	r, err := network.ReadReport([]byte(`{"edge":1,"sibling":"lost","slowTakeover":"arp_announce is 2","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:aa"}]}`))

@@ -9,9 +9,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestElsewhere: a network may not be laid over what its edges must reach by the
-// pod network, nor may an edge hold such an address.
-func TestElsewhere(t *testing.T) {
+// TestReservedDestinations: a network must not overlap destinations that its edges reach
+// through the pod network.
+func TestReservedDestinations(t *testing.T) {
 	place := func(what, prefix string, node bool) network.ReservedDestination {
 		return network.ReservedDestination{What: what, Prefix: netip.MustParsePrefix(prefix), Node: node}
 	}
@@ -54,9 +54,9 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestSecondaryElsewhereIsLeftOut: what machines don't boot by keeps nothing
-// else from being served.
-func TestSecondaryElsewhereIsLeftOut(t *testing.T) {
+// TestSecondaryOverlap: a secondary network that overlaps is left out, and the others are
+// served.
+func TestSecondaryOverlap(t *testing.T) {
 	g := NewWithT(t)
 	in := asking(1,
 		network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")},

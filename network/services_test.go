@@ -26,8 +26,8 @@ func without(left ...network.Service) network.NetworkRequest {
 	return network.NetworkRequest{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
 }
 
-// TestServicesLeftOut: what does not run is in no part of the plan, and what
-// somebody else must do instead is said.
+// TestServicesLeftOut: a disabled service is not in the plan, and a problem names what
+// other servers must provide.
 func TestServicesLeftOut(t *testing.T) {
 	t.Run("DHCP", func(t *testing.T) {
 		g := NewWithT(t)
@@ -94,9 +94,9 @@ func TestSmallCIDRWithoutDHCP(t *testing.T) {
 	g.Expect(p.Validate()).To(Succeed())
 }
 
-// TestAddressesForMachines: as many as NodePools may need are kept from others,
-// and too few are said.
-func TestAddressesForMachines(t *testing.T) {
+// TestAddressesForVMs: as many addresses as NodePools can need are reserved, and too few
+// are a problem.
+func TestAddressesForVMs(t *testing.T) {
 	r := func(s string) network.Range {
 		return network.Range{First: netip.MustParseAddr("192.168.100." + s + "0"), Last: netip.MustParseAddr("192.168.100." + s + "9")}
 	}

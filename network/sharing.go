@@ -238,7 +238,8 @@ func (r Range) without(holes []Range) []Range {
 // merged are the same addresses in the fewest ranges, sorted.
 func merged(in []Range) []Range {
 	var out []Range
-	for _, r := range slices.SortedFunc(slices.Values(in), func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }) {
+	byFirst := func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }
+	for _, r := range slices.SortedFunc(slices.Values(in), byFirst) {
 		if i := len(out) - 1; i >= 0 && r.First.Compare(out[i].Last.Next()) <= 0 {
 			out[i].Last = later(out[i].Last, r.Last)
 			continue

@@ -37,9 +37,9 @@ func segment(change func(*network.NetworkRequest)) func(*given) {
 	return func(in *given) { change(&in.Networks[0]) }
 }
 
-// TestTwoOnOneSegment: what may stand beside each other, and which key the user
-// is told where it may not.
-func TestTwoOnOneSegment(t *testing.T) {
+// TestTwoClustersOnOneNetwork: which addresses may be used together, and which key the user
+// changes.
+func TestTwoClustersOnOneNetwork(t *testing.T) {
 	older := tenant(2, 10, 99)
 	for name, c := range map[string]struct {
 		ours, theirs network.Plan
@@ -184,8 +184,8 @@ func apart(a, b network.Network) bool {
 	return true
 }
 
-// TestEachAnswersItsOwn machines where two are on one segment, though only one of
-// them is served.
+// TestEachAnswersItsOwn: each cluster answers only its own VMs on a shared network, even if
+// only one of them is served.
 func TestEachAnswersItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
@@ -199,9 +199,8 @@ func TestEachAnswersItsOwn(t *testing.T) {
 	g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "a plan is never changed")
 }
 
-// TestSecondaryGivesWayAlone: what machines don't boot by is left out, and keeps
-// nothing else from being served.
-func TestSecondaryGivesWayAlone(t *testing.T) {
+// TestSecondaryYields: a secondary network is left out, and the others are served.
+func TestSecondaryYields(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
 	plan.Networks[0].Primary = false
@@ -211,9 +210,9 @@ func TestSecondaryGivesWayAlone(t *testing.T) {
 	g.Expect(out.Networks).To(BeEmpty())
 }
 
-// TestBesideOneThatAnswersStrangers: who begins waits until the one that runs
-// leaves its machines alone; who runs does not, nor do two that begin at once.
-func TestBesideOneThatAnswersStrangers(t *testing.T) {
+// TestWaitsForOwnVMsOnly: a new cluster waits until the running one answers only its own
+// VMs. The running one never waits, nor do two new ones.
+func TestWaitsForOwnVMsOnly(t *testing.T) {
 	g := NewWithT(t)
 	ours, theirs := tenant(102, 110, 199), tenant(2, 10, 99)
 	for _, older := range []bool{true, false} {
