@@ -66,9 +66,9 @@ func both(changes ...func(appsv1.Deployment) appsv1.Deployment) func(appsv1.Depl
 	}
 }
 
-// TestWhoIsWaitedFor: an edge that comes is, one that can't for long is not; but
-// that one's sibling is never given what it may have failed by.
-func TestWhoIsWaitedFor(t *testing.T) {
+// TestEdgesThatAreWaitedFor: a peer waits for an edge that starts, not for an overdue one. The
+// peer of an overdue edge does not get a version that may be the cause.
+func TestEdgesThatAreWaitedFor(t *testing.T) {
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	for name, c := range map[string]struct {
 		of         func(appsv1.Deployment) appsv1.Deployment
@@ -154,9 +154,9 @@ func TestEachConnectionIsCutOnce(t *testing.T) {
 	}
 }
 
-// TestASiblingUnderWay: that an edge is not ready does not say that it serves
-// nobody, so it waits for the other; not for one that can't come.
-func TestASiblingUnderWay(t *testing.T) {
+// TestPeerStarting: an edge that is not ready may still serve VMs, so it waits for a peer that
+// starts. It does not wait for one that cannot.
+func TestPeerStarting(t *testing.T) {
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	for name, c := range map[string]struct {
 		one, two func(appsv1.Deployment) appsv1.Deployment

@@ -108,7 +108,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 	g.Expect(c.Message).To(ContainSubstring("refused an object"))
 }
 
-// testUnreadablePlan: what nobody can read is not taken for nothing, and said.
+// testUnreadablePlan: an unreadable plan is a problem, and not the same as no plan.
 func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "unread")
@@ -120,7 +120,7 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 		cm.Data[wire.PlanKey] = text
 		g.Expect(s.admin.Update(t.Context(), cm)).To(Succeed())
 	}
-	// Until nobody who had read the good one writes it any more.
+	// Until no reconcile that read the valid plan writes it again.
 	g.Eventually(func(g Gomega) {
 		put(good[:len(good)/2])
 		before := h.snapshot(t)

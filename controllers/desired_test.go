@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// served is the story's world, where nobody had the addresses of its edges, and its
+// served is the story's world, where no other host has the addresses of its edges, and its
 // plan.
 func served(t *testing.T, name string) (world, network.Plan) {
 	t.Helper()
@@ -29,12 +29,12 @@ func served(t *testing.T, name string) (world, network.Plan) {
 	if d.action != serve {
 		t.Fatalf("%s is not served: %v", name, d.problems)
 	}
-	w.edges = edgesOf(askedFor(t, w, d.plan)...)
+	w.edges = edgesOf(checked(t, w, d.plan)...)
 	return w, d.plan
 }
 
-// askedFor are who asked for p's addresses, and found nobody.
-func askedFor(t *testing.T, w world, p network.Plan) []appsv1.Deployment {
+// checked are the ACD Deployments for p's addresses, with no conflict found.
+func checked(t *testing.T, w world, p network.Plan) []appsv1.Deployment {
 	t.Helper()
 	var out []appsv1.Deployment
 	for _, n := range p.Networks {
@@ -60,10 +60,10 @@ func running(d appsv1.Deployment) appsv1.Deployment {
 	return d
 }
 
-// edges are those among the objects for plan, once it was asked for its addresses.
+// edges are those among the objects for plan, after the address conflict detection.
 func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
 	t.Helper()
-	w.edges = edgesOf(askedFor(t, w, plan)...)
+	w.edges = edgesOf(checked(t, w, plan)...)
 	var found []appsv1.Deployment
 	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == "Deployment" {
@@ -149,9 +149,9 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return out
 }
 
-// TestWhatMakesAnEdgeAnew: an edge that is made anew cuts every connection, so
-// only what can't be changed in a running pod may do it.
-func TestWhatMakesAnEdgeAnew(t *testing.T) {
+// TestWhatRecreatesAnEdge: recreating an edge resets all its connections. Only a change that a
+// running pod cannot apply does so.
+func TestWhatRecreatesAnEdge(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*world, *network.Plan, *Options)
 		anew   bool
@@ -320,7 +320,7 @@ func TestBudget(t *testing.T) {
 	g := NewWithT(t)
 	for story, want := range map[string]int{"two-edges": 2, "one-edge": 0} {
 		w, plan := served(t, story)
-		w.edges = edgesOf(askedFor(t, w, plan)...)
+		w.edges = edgesOf(checked(t, w, plan)...)
 		found := 0
 		for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
 			if u.GroupVersionKind() != budgetKind {

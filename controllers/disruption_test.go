@@ -82,7 +82,7 @@ func TestCuts(t *testing.T) {
 				w.set(e.Name, running)
 			}
 			for strings.Contains(sentences(decide(w, o, testNow)), "Recreating") {
-				w = w.change(t, decide(w, o, testNow)) // The sibling's turn.
+				w = w.change(t, decide(w, o, testNow)) // The peer's turn.
 				for _, e := range w.edges {
 					w.set(e.Name, running)
 				}
@@ -92,8 +92,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestTheOnlyEdgeIsMadeAnew: nobody takes its machines over, and that is said.
-func TestTheOnlyEdgeIsMadeAnew(t *testing.T) {
+// TestOnlyEdgeRecreated: no edge takes over its VMs, and the Event says so.
+func TestOnlyEdgeRecreated(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "one-edge")
 	w.edges, w.last = nil, plan

@@ -30,9 +30,9 @@ func (h hosted) names(t *testing.T) func() []string {
 	}
 }
 
-// testAsksFirst: no edge is made while somebody has its addresses, and the condition
-// says who.
-func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
+// testAddressCheck: no edge is created while another host has its addresses, and the condition
+// names the host.
+func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "asks", nil)
 	h.publish(t)
@@ -59,8 +59,8 @@ func testAsksFirst(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(h.snapshot(t)).NotTo(HaveKey("Lease "+report.Name), "nobody asks any more")
 }
 
-// testOneEdgeAtATime: what both are to be made anew for is done to the one once the
-// other serves, and is told before.
+// testOneEdgeAtATime: of two edges to recreate, the second waits until the first serves. An
+// Event announces each.
 func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "rolls")

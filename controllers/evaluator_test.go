@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A party is one end of a connection: a pod, or, without a namespace, somebody
-// else.
+// A party is one end of a connection: a pod, or, without a namespace, another host.
 type party struct {
 	namespace string
 	labels    map[string]string
@@ -24,9 +23,9 @@ type party struct {
 	ports map[string]int32
 }
 
-// An evaluator says what NetworkPolicies let through, by the API's own words
-// (k8s.io/api/networking/v1), and where these leave it to the implementation, by
-// the choice made here.
+// An evaluator decides what NetworkPolicies allow, as the API documents it
+// (k8s.io/api/networking/v1). Where that leaves the choice to the implementation, it is made
+// here.
 type evaluator struct {
 	policies   []networkingv1.NetworkPolicy
 	namespaces map[string]map[string]string

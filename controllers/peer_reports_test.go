@@ -23,9 +23,9 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 	}
 }
 
-// TestEdgesThatDoNotHearEachOther: both serve, and that nobody will take over at
-// once is said; what is only about to be seen is not.
-func TestEdgesThatDoNotHearEachOther(t *testing.T) {
+// TestEdgesPartitioned: both edges serve, and a problem says that a failover takes longer. It
+// is not reported before it is certain.
+func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
 	tells := func(edge int, sibling string) reported {
 		return reported{label, network.Report{Edge: edge, Peer: sibling}}
@@ -80,8 +80,8 @@ func TestEdgesThatDoNotHearEachOther(t *testing.T) {
 	}
 }
 
-// TestHowSoonItIsLookedAgain where nobody tells of a change.
-func TestHowSoonItIsLookedAgain(t *testing.T) {
+// TestResyncInterval is for changes that no watch reports.
+func TestResyncInterval(t *testing.T) {
 	asks := func(ago time.Duration) func(*world) {
 		return func(w *world) {
 			w.created(ago)

@@ -308,7 +308,7 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 	}
 }
 
-// TestEgressByHTTPProxy: where one is asked, nobody else outside is.
+// TestEgressByHTTPProxy: where one is used, no other external host is allowed.
 func TestEgressByHTTPProxy(t *testing.T) {
 	const tcp = corev1.ProtocolTCP
 	squid := party{namespace: "tools", labels: map[string]string{"app": "squid"}, address: netip.MustParseAddr("10.128.4.9")}
@@ -331,9 +331,9 @@ func TestEgressByHTTPProxy(t *testing.T) {
 	}
 }
 
-// TestEgressToWhoIsWrittenByHand: a Service without a selector leads to the
-// addresses that somebody wrote.
-func TestEgressToWhoIsWrittenByHand(t *testing.T) {
+// TestEgressToManualEndpoints: a Service without a selector leads to the addresses that a user
+// wrote.
+func TestEgressToManualEndpoints(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := storyThere(t, "lb-ip", func(w *world) {
 		w.Services = append(w.Services, corev1.Service{

@@ -60,7 +60,7 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 			made[ns] = true
 		}
 		asks := d.desired
-		w.edges = edgesOf(askedFor(t, w, d.plan)...)
+		w.edges = edgesOf(checked(t, w, d.plan)...)
 		for _, u := range slices.Concat(asks, decide(w, testOptions, testNow).desired) {
 			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
 				To(Succeed(), "seed %d: %s %s", seed, u.GetKind(), u.GetName())

@@ -27,8 +27,7 @@ func twoEdges(t *testing.T) (world, network.Plan) {
 	return w, plan
 }
 
-// change is w with what d applies, of which a pod that is made anew does not serve
-// yet.
+// change is w with what d applies. A recreated pod does not serve yet.
 func (w world) change(t *testing.T, d decision) world {
 	t.Helper()
 	var out []appsv1.Deployment
@@ -132,8 +131,8 @@ const (
 	first2, second2 = "oooi-edge-clusters-storage-1", "oooi-edge-clusters-storage-2"
 )
 
-// TestOneEdgeAtATime: a new image goes to one edge of each network, and to its
-// sibling once that serves.
+// TestOneEdgeAtATime: a new image is applied to one edge of each network, and to its peer
+// after that edge serves.
 func TestOneEdgeAtATime(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
@@ -258,9 +257,9 @@ func TestSomeEdgeServes(t *testing.T) {
 	}
 }
 
-// TestOneEdgeIsWishedNow: the other goes once the one that stays serves as it is
-// wished, and who stays is not made anew for it.
-func TestOneEdgeIsWishedNow(t *testing.T) {
+// TestOneEdgeLess: the second edge is removed after the first serves as requested. The first
+// is not recreated for it.
+func TestOneEdgeLess(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.HostedCluster.Annotations = annotated(w, "edges", "1")
@@ -287,8 +286,8 @@ func TestOneEdgeIsWishedNow(t *testing.T) {
 	g.Expect(goes(lame)).To(Equal([]string{second2, second}), "it is of no use")
 }
 
-// TestASecondEdgeIsWishedNow: it comes, and the first is not made anew for it.
-func TestASecondEdgeIsWishedNow(t *testing.T) {
+// TestSecondEdgeAdded: it is created, and the first is not recreated.
+func TestSecondEdgeAdded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := served(t, "one-edge")
 	w.edges = nil

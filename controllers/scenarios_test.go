@@ -61,7 +61,7 @@ func TestStories(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			// The address check comes first, and is no part of the story.
 			if d.action == serve {
-				w.edges = edgesOf(askedFor(t, w, d.plan)...)
+				w.edges = edgesOf(checked(t, w, d.plan)...)
 				d = decide(w, testOptions, testNow)
 			}
 			text := story.Read(t, "plan.json")

@@ -29,7 +29,7 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hcp.ControlPlaneNamespace(w.HostedCluster), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 			g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 			asks := d.desired
-			w.edges = edgesOf(askedFor(t, w, d.plan)...)
+			w.edges = edgesOf(checked(t, w, d.plan)...)
 			d = decide(w, testOptions, testNow)
 			for _, u := range slices.Concat(asks, d.desired, []*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}) {
 				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).

@@ -13,9 +13,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// TestNodesMakeNoEdgeAnew: which node has a published address is heeded when a pod is
-// made anew, and is no reason to make one anew.
-func TestNodesMakeNoEdgeAnew(t *testing.T) {
+// TestNodesRecreateNoEdge: the node that has a published address matters when a pod is
+// recreated. It never causes that.
+func TestNodesRecreateNoEdge(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	at := plan.Networks[0].PublishedAddresses[0]

@@ -80,8 +80,7 @@ func stringsNotYet() map[string]bool {
 }
 
 func commentsNotYet() map[string]bool {
-	return set("controllers",
-		"network",
+	return set(
 		"test/testbed/modules/bridgevlan", "test/testbed/modules/registry", "test/testbed/modules/shim")
 }
 
