@@ -225,9 +225,10 @@ func TestTakenAddress(t *testing.T) {
 func TestFailoverDegraded(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
+	degraded := network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}
 	w.reports = []reported{
-		{"clusters.vlan100", network.Report{Edge: 2, FailoverDegraded: "arp_announce is 2"}}, {"clusters.vlan100", network.Report{Edge: 1}},
-		{"clusters.gone", network.Report{Edge: 1, FailoverDegraded: "x"}},
+		{"clusters.vlan100", network.Report{Edge: 2, Degraded: degraded}}, {"clusters.vlan100", network.Report{Edge: 1}},
+		{"clusters.gone", network.Report{Edge: 1, Degraded: degraded}},
 	}
 	d := decide(w, testOptions, testNow)
 	var slow network.Problems
@@ -238,6 +239,7 @@ func TestFailoverDegraded(t *testing.T) {
 	}
 	g.Expect(slow).To(HaveLen(1))
 	g.Expect(message(slow[0])).To(ContainSubstring("arp_announce is 2"))
+	g.Expect(slow[0].Subject).To(Equal(w.edges[1].subject()), "each problem of an edge names it alike")
 	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
 	g.Expect(c.Reason).To(Equal(string(explain.ReadyWithWarnings)))
 }

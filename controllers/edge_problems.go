@@ -74,7 +74,7 @@ func overdue(d decision, e Edge, edges []Edge) network.Problems {
 	args := network.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
 	out := network.Problems{network.NewProblem(network.EdgeOverdue, e.subject(), args, "edges", "edge-node-selector")}
 	if d.does(edges[peer].Name, rollout.Hold) {
-		held := network.Args{"edge": e.Name, "peer": edges[peer].Name}
+		held := network.Args{"peer": e.Name, "deployment": edges[peer].Name}
 		out = append(out, network.NewProblem(network.EdgeRolloutHeld, edges[peer].subject(), held))
 	}
 	return out
@@ -85,8 +85,12 @@ func available(edges []Edge, label string) []Edge {
 	return slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Role != roleEdge || e.Network != label || !e.Seen.Available })
 }
 
-func (e Edge) subject() network.Subject {
-	return network.Subject{Kind: "Edge", Namespace: e.Namespace, Name: e.Name}
+// subject is what problems call e.
+func (e Edge) subject() network.Subject { return edgeSubject(e.Namespace, e.Name) }
+
+// edgeSubject returns the subject of a problem of one edge, by its Deployment.
+func edgeSubject(namespace, deployment string) network.Subject {
+	return network.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
 }
 
 // command shows its pods.

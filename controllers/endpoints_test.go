@@ -22,7 +22,7 @@ func TestReports(t *testing.T) {
 		o.SetGroupVersionKind(leaseKind)
 		return o
 	}
-	slow := network.Report{Edge: 2, FailoverDegraded: "the node says arp_announce=2"}
+	slow := network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}
 	other := lease(wire.NameReport, string(slow.JSON()))
 	other.SetGroupVersionKind(deploymentKind)
 	NewWithT(t).Expect(reports([]metav1.PartialObjectMetadata{

@@ -19,16 +19,21 @@ func (w world) reportedProblems(d decision, now time.Time) network.Problems {
 		ps = append(ps, n.InUseByOthers(w.inUse(n, now))...)
 		for _, e := range n.Edges {
 			for _, r := range w.reports {
-				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.FailoverDegraded != "" {
-					ps = append(ps, n.FailoverDegraded(e.Number, r.FailoverDegraded))
+				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.Degraded.Cause != "" {
+					ps = append(ps, n.FailoverDegraded(e.Number, w.subject(n, e), r.Degraded))
 				}
 			}
 		}
 		if i := slices.IndexFunc(n.Edges, func(e network.Edge) bool {
 			return wire.EdgeDeploymentName(n, e) == d.rollouts[i].Partitioned
 		}); i >= 0 {
-			ps = append(ps, n.EdgesPartitioned(n.Edges[i].Number))
+			ps = append(ps, n.EdgesPartitioned(n.Edges[i].Number, w.subject(n, n.Edges[i])))
 		}
 	}
 	return ps
+}
+
+// subject is what problems call edge e of n.
+func (w world) subject(n network.Network, e network.Edge) network.Subject {
+	return edgeSubject(w.controlPlane.Namespace, wire.EdgeDeploymentName(n, e))
 }

@@ -122,7 +122,9 @@ func servicesCauses() []CauseInfo {
 		{ServerNameMissing, PublishingUnsupported, SeverityWarning, "at"},
 		{RegistryNotServed, ImagesUnreachable, SeverityWarning, "registry"},
 		{LastGoodEndpoint, EndpointStale, SeverityWarning, "object"},
-		{FailoverAnnouncementIgnored, FailoverDegraded, SeverityWarning, "network edge nextHop finding"},
+		{FailoverAnnouncementIgnored, FailoverDegraded, SeverityWarning, "network edge nextHop arpAnnounce source"},
+		{FailoverTargetsAnswered, FailoverDegraded, SeverityWarning, "network edge nextHop"},
+		{FailoverCheckFailed, FailoverDegraded, SeverityWarning, "network edge nextHop error"},
 		{PeerNotHeard, EdgesPartitioned, SeverityWarning, "network edge"},
 	}
 }
@@ -230,7 +232,7 @@ func edgesCauses() []CauseInfo {
 		{NetworkEdgeRefused, EdgeNotReady, SeverityError, "network services command error"},
 		{NetworkEdgeTerminating, EdgeNotReady, SeverityError, "network services command"},
 		{EdgeOverdue, EdgeUnavailable, SeverityWarning, "peer minutes"},
-		{EdgeRolloutHeld, EdgeUnavailable, SeverityWarning, "edge peer"},
+		{EdgeRolloutHeld, EdgeUnavailable, SeverityWarning, "peer deployment"},
 		{PlanTooLarge, NotApplied, SeverityError, "size most"},
 		{PlanUnreadable, NotApplied, SeverityError, "namespace error"},
 		{WriteRefused, NotApplied, SeverityError, "error"},

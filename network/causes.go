@@ -67,6 +67,8 @@ const (
 	RegistryNotServed           Cause = "RegistryNotServed"
 	LastGoodEndpoint            Cause = "LastGoodEndpoint"
 	FailoverAnnouncementIgnored Cause = "FailoverAnnouncementIgnored"
+	FailoverTargetsAnswered     Cause = "FailoverTargetsAnswered"
+	FailoverCheckFailed         Cause = "FailoverCheckFailed"
 	PeerNotHeard                Cause = "PeerNotHeard"
 )
 

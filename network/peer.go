@@ -4,7 +4,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -18,16 +17,11 @@ const (
 	PeerUnreachable = "unreachable"
 )
 
-// EdgesPartitioned returns the problem that this edge of n receives nothing from its
-// peer, though both serve. It is never an Error, since each edge serves the VMs that
-// reach it.
-func (n Network) EdgesPartitioned(edge int) Problem {
-	return n.problem(PeerNotHeard, Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").of(n.edge(edge))
-}
-
-// edge is the subject of problems about one of n's edges.
-func (n Network) edge(number int) Subject {
-	return Subject{Kind: "Edge", Namespace: n.Attachment.Namespace, Name: fmt.Sprintf("%s-%d", n.Attachment.Name, number)}
+// EdgesPartitioned returns the problem that this edge of n, which subject names, receives
+// nothing from its peer, though both serve. It is never an Error, since each edge serves
+// the VMs that reach it.
+func (n Network) EdgesPartitioned(edge int, subject Subject) Problem {
+	return n.problem(PeerNotHeard, Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").of(subject)
 }
 
 // maxControls is the number of control addresses. Other hosts have few addresses, and

@@ -13,10 +13,10 @@ import (
 // TestEdgesPartitioned: the problem names the effect and the fix, and is no Error.
 func TestEdgesPartitioned(t *testing.T) {
 	g := NewWithT(t)
-	p := tenant(2, 10, 99).Networks[0].EdgesPartitioned(2)
+	p := tenant(2, 10, 99).Networks[0].EdgesPartitioned(2, network.Subject{Kind: "Edge", Name: "two"})
 	g.Expect(p.Reason).To(Equal(network.EdgesPartitioned))
 	g.Expect(p.Severity).To(Equal(network.SeverityWarning))
-	g.Expect(p.Subject.String()).To(Equal("Edge clusters/vlan100-2"))
+	g.Expect(p.Subject.String()).To(Equal("Edge two"))
 	g.Expect(message(p)).To(And(ContainSubstring("edge 2 cannot reach its peer"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
 }
 

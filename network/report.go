@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -21,9 +20,8 @@ type Report struct {
 	Edge int `json:"edge"`
 	// Peer is the state of the other edge, as the failover agent names it. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
-	// FailoverDegraded is the reason why failover announcements have no effect. Empty: they
-	// take effect.
-	FailoverDegraded string `json:"failoverDegraded,omitempty"`
+	// Degraded is why failover announcements have no effect. Zero: they take effect.
+	Degraded Degradation `json:"degraded,omitzero"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
@@ -32,9 +30,10 @@ type Report struct {
 // formerReport holds the fields of reports before version 1 of the plan. An edge of an
 // earlier version writes them.
 type formerReport struct {
-	Sibling      string        `json:"sibling"`
-	SlowTakeover string        `json:"slowTakeover"`
-	Taken        []UsedAddress `json:"taken"`
+	Sibling          string        `json:"sibling"`
+	SlowTakeover     string        `json:"slowTakeover"`
+	FailoverDegraded string        `json:"failoverDegraded"`
+	Taken            []UsedAddress `json:"taken"`
 }
 
 // former returns the current name of a peer state in a formerReport.
@@ -84,7 +83,7 @@ func ReadReport(b []byte) (Report, error) {
 		return Report{}, fmt.Errorf("not a report: %w", err)
 	}
 	r.Peer = cmp.Or(r.Peer, former(old.Sibling))
-	r.FailoverDegraded = cmp.Or(r.FailoverDegraded, old.SlowTakeover)
+	r.Degraded = cmp.Or(r.Degraded, failedCheck(cmp.Or(old.FailoverDegraded, old.SlowTakeover)))
 	r.AddressesInUse = slices.Concat(r.AddressesInUse, old.Taken)
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
@@ -99,7 +98,7 @@ func ReadReport(b []byte) (Report, error) {
 
 // normalized is r with sorted addresses and texts of one line.
 func (r Report) normalized() Report {
-	r.Peer, r.FailoverDegraded = oneLine(r.Peer), oneLine(r.FailoverDegraded)
+	r.Peer, r.Degraded = oneLine(r.Peer), r.Degraded.normalized()
 	r.AddressesInUse = sortedInUse(r.AddressesInUse)
 	return r
 }
@@ -168,11 +167,4 @@ func (n Network) roleOf(a netip.Addr) string {
 		return roles()[i]
 	}
 	return "edge address"
-}
-
-// FailoverDegraded returns the problem that VMs use this edge of n only some time after
-// a failover, and why. It is never an Error, since everything is served.
-func (n Network) FailoverDegraded(edge int, why string) Problem {
-	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String(), "finding": strings.TrimSuffix(oneLine(why), ".")}
-	return n.problem(FailoverAnnouncementIgnored, args).of(n.edge(edge))
 }

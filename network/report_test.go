@@ -19,8 +19,8 @@ func inUse(address, mac string) network.UsedAddress {
 func TestEqualReports(t *testing.T) {
 	g := NewWithT(t)
 	a, b := inUse("192.168.100.2", "02:00:00:00:00:01"), inUse("192.168.100.3", "02:00:00:00:00:02")
-	one := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{b, a, b}}
-	other := network.Report{Edge: 1, Peer: "serving", FailoverDegraded: "set x=0", AddressesInUse: []network.UsedAddress{a, b}}
+	one := network.Report{Edge: 1, Peer: "serving", Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}, AddressesInUse: []network.UsedAddress{b, a, b}}
+	other := network.Report{Edge: 1, Peer: "serving", Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}, AddressesInUse: []network.UsedAddress{a, b}}
 	g.Expect(string(one.JSON())).To(Equal(string(other.JSON())))
 	g.Expect(one.AddressesInUse).To(HaveLen(3), "what was told is left as it is")
 	g.Expect(network.ReadReport(one.JSON())).To(Equal(other))
@@ -58,14 +58,15 @@ func TestReadReport(t *testing.T) {
 // TestReportStaysReadable: it is shown in a condition, whatever an edge wrote.
 func TestReportStaysReadable(t *testing.T) {
 	g := NewWithT(t)
-	r := network.Report{Edge: 1, FailoverDegraded: "a\nb\x00c " + strings.Repeat("ä", 10_000)}
+	r := network.Report{Edge: 1, Degraded: network.Degradation{Cause: "Newer", Error: "a\nb\x00c " + strings.Repeat("ä", 10_000)}}
 	for i := range 100 {
 		r.AddressesInUse = append(r.AddressesInUse, network.UsedAddress{Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), MAC: "02:00:00:00:00:01"})
 	}
 	read, err := network.ReadReport(r.JSON())
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(read.FailoverDegraded).To(HavePrefix("a b c ää"))
-	g.Expect(len([]rune(read.FailoverDegraded))).To(BeNumerically("<", 500))
+	g.Expect(read.Degraded.Cause).To(Equal(network.FailoverCheckFailed))
+	g.Expect(read.Degraded.Error).To(HavePrefix("Newer: a b c ää"))
+	g.Expect(len([]rune(read.Degraded.Error))).To(BeNumerically("<", 500))
 	g.Expect(len(read.AddressesInUse)).To(BeNumerically("<=", 16))
 }
 
@@ -74,6 +75,7 @@ func TestReportStaysReadable(t *testing.T) {
 func FuzzReadReport(f *testing.F) {
 	f.Add([]byte(`{"edge":1,"sibling":"serves","slowTakeover":"x","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`))
 	f.Add([]byte(`{"edge":1,"taken":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
+	f.Add([]byte(`{"edge":1,"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"fe80::1%eth0"}}`))
 	f.Add([]byte("{\"sibling\":\"\\u0000\xff \\n\"}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := network.ReadReport(b)
@@ -141,14 +143,24 @@ func TestInUseByOthers(t *testing.T) {
 	})
 }
 
-// TestFailoverDegraded: the problem names the fix, and is no Error.
+// TestFailoverDegraded: the message has the values of its cause and the fix, and nothing is blocked.
 func TestFailoverDegraded(t *testing.T) {
-	g := NewWithT(t)
-	p := tenant(2, 10, 99).Networks[0].FailoverDegraded(2, "set net.ipv4.conf.all.arp_announce=0.\n")
-	g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
-	g.Expect(p.Severity).To(Equal(network.SeverityWarning))
-	g.Expect(p.Subject.String()).To(Equal("Edge clusters/vlan100-2"))
-	g.Expect(message(p)).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), ContainSubstring("(set net.ipv4.conf.all.arp_announce=0)")))
+	for says, d := range map[string]network.Degradation{
+		"(arp_announce is 2)": {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")},
+		"proxy ARP":           {Cause: network.FailoverTargetsAnswered},
+		"(no such device)":    {Cause: network.FailoverCheckFailed, Error: "no such device.\n"},
+		"(Newer)":             {Cause: "Newer"},
+		"(FailoverAnn":        {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2},
+	} {
+		t.Run(says, func(t *testing.T) {
+			g := NewWithT(t)
+			p := tenant(2, 10, 99).Networks[0].FailoverDegraded(2, network.Subject{Kind: "Edge", Name: "two"}, d)
+			g.Expect(p.Reason).To(Equal(network.FailoverDegraded))
+			g.Expect(p.Severity).To(Equal(network.SeverityWarning))
+			g.Expect(p.Subject.String()).To(Equal("Edge two"))
+			g.Expect(message(p)).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("40 to 50 s"), ContainSubstring(says), Not(ContainSubstring("{"))))
+		})
+	}
 }
 
 // TestFormerReport: a report of an earlier version is read.
@@ -156,8 +168,11 @@ func TestFormerReport(t *testing.T) {
 	g := NewWithT(t)
 	r, err := network.ReadReport([]byte(`{"edge":1,"sibling":"lost","slowTakeover":"arp_announce is 2","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:aa"}]}`))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(r).To(Equal(network.Report{Edge: 1, Peer: network.PeerUnreachable, FailoverDegraded: "arp_announce is 2",
+	g.Expect(r).To(Equal(network.Report{Edge: 1, Peer: network.PeerUnreachable, Degraded: network.Degradation{Cause: network.FailoverCheckFailed, Error: "arp_announce is 2"},
 		AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}))
+	r, err = network.ReadReport([]byte(`{"edge":1,"failoverDegraded":"arp_announce is 2"}`))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(r.Degraded.Error).To(Equal("arp_announce is 2"))
 	r, err = network.ReadReport([]byte(`{"edge":2,"sibling":"serves"}`))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(r.Peer).To(Equal(network.PeerServing))

@@ -203,16 +203,13 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 }
 
 func (f *Failover) degraded(err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
+	now := degradationOf(err)
 	f.Metrics.setDegraded(err)
 	f.mu.Lock()
-	was := f.report.FailoverDegraded
-	f.report.FailoverDegraded = text
+	was := f.report.Degraded
+	f.report.Degraded = now
 	f.mu.Unlock()
-	if text == was {
+	if now == was {
 		return
 	}
 	if err != nil {
@@ -221,4 +218,18 @@ func (f *Failover) degraded(err error) {
 		f.Log.Info("failover announcements work")
 	}
 	f.tell()
+}
+
+// degradationOf returns what the edge reports about err of failover.Degraded.
+func degradationOf(err error) network.Degradation {
+	ignored := &failover.IgnoredError{}
+	switch {
+	case err == nil:
+		return network.Degradation{}
+	case errors.As(err, &ignored):
+		return network.Degradation{Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: ignored.ARPAnnounce, Source: ignored.Source}
+	case errors.Is(err, failover.ErrAnswered):
+		return network.Degradation{Cause: network.FailoverTargetsAnswered}
+	}
+	return network.Degradation{Cause: network.FailoverCheckFailed, Error: err.Error()}
 }

@@ -1,11 +1,12 @@
 package agent
 
 import (
-	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"testing"
 
@@ -49,11 +50,11 @@ func TestFailoverReports(t *testing.T) {
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	go k.Reporter.Run(t.Context())
 
-	k.degraded(errors.New("arp_announce is 2"))
+	k.degraded(fmt.Errorf("checking: %w", &failover.IgnoredError{ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}))
 	k.changed(failover.State{PeerState: failover.Unknown})
 	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its peer yet")
 	k.changed(failover.State{PeerState: failover.PeerUnreachable})
-	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"failoverDegraded":"arp_announce is 2"`))))
+	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"192.168.100.5"}`))))
 	k.degraded(nil)
-	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("failoverDegraded"))))
+	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("degraded"))))
 }

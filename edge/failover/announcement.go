@@ -45,8 +45,23 @@ func announce(device string, nextHop netip.Addr, n int) error {
 	return nil
 }
 
-// Degraded returns nil if announcements of nextHop work on device, else an error with the
-// fix. Without them only the VMs' own kernels notice a lost edge, after 40 to 50 s. It
+// An IgnoredError says that announcements have no effect, because the kernel sends ARP
+// requests from another address than the next-hop VIP.
+type IgnoredError struct {
+	// ARPAnnounce is the sysctl arp_announce in force, 1 or 2.
+	ARPAnnounce int
+	// Source is the address that ARP requests are sent from.
+	Source netip.Addr
+}
+
+// Error implements error.
+func (e *IgnoredError) Error() string {
+	return fmt.Sprintf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements have no effect",
+		e.ARPAnnounce, e.Source)
+}
+
+// Degraded returns nil if announcements of nextHop work on device, else an *IgnoredError,
+// ErrAnswered, or why it cannot check. Without them only the VMs' own kernels notice a lost edge, after 40 to 50 s. It
 // reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce, of which the larger
 // counts; root is "/" outside of tests. Above 0 the kernel sends ARP requests from the
 // device's first address, so nextHop must be first. A router with proxy ARP may also have
@@ -81,8 +96,7 @@ func Degraded(root, device string, nextHop netip.Addr) error {
 	if first == nextHop {
 		return nil
 	}
-	return fmt.Errorf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements of %s have no effect. Set net.ipv4.conf.all.arp_announce=0 and net.ipv4.conf.%s.arp_announce=0, or make %s's first address %s",
-		level, first, nextHop, device, device, nextHop)
+	return &IgnoredError{ARPAnnounce: level, Source: first}
 }
 
 // firstAddress returns the IPv4 address that device was given first.

@@ -154,7 +154,7 @@ func TestTarget(t *testing.T) {
 		known[a] = stale
 	}
 	_, err := target(0, known)
-	g.Expect(err).To(MatchError(errAnswered))
+	g.Expect(err).To(MatchError(ErrAnswered))
 }
 
 func TestAnnounceErrors(t *testing.T) {

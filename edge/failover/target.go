@@ -15,8 +15,8 @@ import (
 // target for three seconds, and asks again at once only after that.
 const targetsInTurn = 16
 
-// errAnswered is why announcements are impossible on a network.
-var errAnswered = errors.New("a router answers for every address (proxy ARP), so the kernel asks for none: disable proxy ARP on its interface on this network")
+// ErrAnswered is why announcements are impossible on a network.
+var ErrAnswered = errors.New("a router answers for every address (proxy ARP), so the kernel asks for none: disable proxy ARP on its interface on this network")
 
 // unusedAddresses returns addresses that no host has: the first and the last 256 of
 // 169.254/16 are reserved (RFC 3927 section 2.1). It omits the network address and the
@@ -49,7 +49,7 @@ func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
 		}
 	}
 	if len(free) == 0 {
-		return netip.Addr{}, errAnswered
+		return netip.Addr{}, ErrAnswered
 	}
 	return free[n%len(free)], nil
 }

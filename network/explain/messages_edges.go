@@ -52,8 +52,8 @@ func edgesMessages() map[network.Cause]Message {
 			Fix:    "If only one node can run edges, set annotation edges to 1. If other nodes can, set annotation edge-node-selector.",
 		},
 		network.EdgeRolloutHeld: {
-			What: "{subject} keeps its previous version until {edge} is ready.",
-			Fix:  "To replace it anyway, delete Deployment {peer}.",
+			What: "{subject} keeps its previous version until {peer} is ready.",
+			Fix:  "To replace it anyway, delete Deployment {deployment}.",
 		},
 		network.PlanTooLarge: {
 			What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",
@@ -67,6 +67,33 @@ func edgesMessages() map[network.Cause]Message {
 			What:   "The API server refused an object of this cluster ({error}).",
 			Effect: "Nothing more is applied.",
 			Fix:    "Fix the cause that the error names, or remove the annotation that needs the object.",
+		},
+	}
+}
+
+func failoverMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.FailoverAnnouncementIgnored: {
+			What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because its kernel sends ARP " +
+				"requests from {source} (arp_announce is {arpAnnounce}).",
+			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
+			Fix:    "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod.",
+		},
+		network.FailoverTargetsAnswered: {
+			What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because a router answers for " +
+				"every address (proxy ARP).",
+			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
+			Fix:    "Disable proxy ARP on the router's interface on this network.",
+		},
+		network.FailoverCheckFailed: {
+			What:   "Edge {edge} of network {network} cannot check whether it can announce next-hop VIP {nextHop} to VMs ({error}).",
+			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
+			Fix:    "Fix the cause that the error names, then restart the edge's pod.",
+		},
+		network.PeerNotHeard: {
+			What:   "Both edges of network {network} serve, but edge {edge} cannot reach its peer on the VLAN (UDP port 7788).",
+			Effect: "VMs may notice only after 40 to 50 s that an edge has failed. An edge on a node without the VLAN serves no VM.",
+			Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes that have it.",
 		},
 	}
 }

@@ -64,15 +64,5 @@ func servicesMessages() map[network.Cause]Message {
 			Effect: "Its last known address is still served.",
 			Fix:    "If this persists, check {object}.",
 		},
-		network.FailoverAnnouncementIgnored: {
-			What:   "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs ({finding}).",
-			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
-			Fix:    "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod.",
-		},
-		network.PeerNotHeard: {
-			What:   "Both edges of network {network} serve, but edge {edge} cannot reach its peer on the VLAN (UDP port 7788).",
-			Effect: "VMs may notice only after 40 to 50 s that an edge has failed. An edge on a node without the VLAN serves no VM.",
-			Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes that have it.",
-		},
 	}
 }

@@ -86,6 +86,7 @@ func messages() map[network.Cause]Message {
 		endpointsMessagesMore(),
 		reachMessages(),
 		edgesMessages(),
+		failoverMessages(),
 	} {
 		maps.Copy(all, some)
 	}

@@ -1,0 +1,62 @@
+// This file has Degradation: why a failover announcement of an edge has no effect. Edges
+// report it, and the operator makes a problem from it.
+
+package network
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Degradation is why failover announcements of an edge have no effect, as data. The
+// zero value: they work.
+type Degradation struct {
+	// Cause is FailoverAnnouncementIgnored, FailoverTargetsAnswered or
+	// FailoverCheckFailed. Empty: announcements work.
+	Cause Cause `json:"cause"`
+	// ARPAnnounce is the sysctl arp_announce of the edge, and Source the address from
+	// which its kernel sends ARP requests. FailoverAnnouncementIgnored has them.
+	ARPAnnounce int        `json:"arpAnnounce,omitempty"`
+	Source      netip.Addr `json:"source,omitzero"`
+	// Error is why the edge could not check. FailoverCheckFailed has it.
+	Error string `json:"error,omitempty"`
+}
+
+// failedCheck returns a Degradation with an error only. Empty text: the zero value.
+func failedCheck(text string) Degradation {
+	if text = strings.TrimSuffix(oneLine(text), "."); text == "" {
+		return Degradation{}
+	}
+	return Degradation{Cause: FailoverCheckFailed, Error: text}
+}
+
+// normalized returns d with only the values of its cause. An unknown cause, as of a
+// newer edge, and one without its values become a failed check.
+func (d Degradation) normalized() Degradation {
+	switch {
+	case d.Cause == "":
+		return Degradation{}
+	case d.Cause == FailoverAnnouncementIgnored && d.Source.Is4():
+		return Degradation{Cause: d.Cause, ARPAnnounce: d.ARPAnnounce, Source: d.Source}
+	case d.Cause == FailoverTargetsAnswered:
+		return Degradation{Cause: d.Cause}
+	case d.Cause == FailoverCheckFailed && d.Error != "":
+		return failedCheck(d.Error)
+	}
+	return failedCheck(strings.Join(slices.DeleteFunc([]string{string(d.Cause), d.Error}, func(s string) bool { return s == "" }), ": "))
+}
+
+// FailoverDegraded returns the problem that VMs use this edge of n, which subject names,
+// only some time after a failover. It is never an Error, since everything is served.
+func (n Network) FailoverDegraded(edge int, subject Subject, d Degradation) Problem {
+	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String()}
+	switch d = d.normalized(); d.Cause {
+	case FailoverAnnouncementIgnored:
+		args["arpAnnounce"], args["source"] = strconv.Itoa(d.ARPAnnounce), d.Source.String()
+	case FailoverCheckFailed:
+		args["error"] = d.Error
+	}
+	return n.problem(d.Cause, args).of(subject)
+}
