@@ -72,8 +72,9 @@ func decide(w world, o Options, now time.Time) decision {
 	derived := network.Derive(request, facts, w.inForce(now), w.others)
 	further := tooLarge(derived.Draft())
 	if !w.hasControlPlane() && !derived.Problems.Has(network.WaitingForControlPlane) {
-		further = append(network.Problems{network.NewProblem(network.ControlPlaneMissing, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
-			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)})}, further...)
+		missing := network.NewProblem(network.ControlPlaneMissing, network.Subject{Kind: "HostedControlPlane", Name: hc.Name},
+			network.Args{"namespace": hcp.ControlPlaneNamespace(hc)})
+		further = append(network.Problems{missing}, further...)
 	}
 	derived = derived.With(further...)
 	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, others: w.others, again: resyncReady}
@@ -110,7 +111,8 @@ func tooLarge(p network.Plan) network.Problems {
 // refusedBy is d where the API server did not take it.
 func (d decision) refusedBy(err error) decision {
 	d.action = leave
-	d.problems = append(slices.Clone(d.problems), network.NewProblem(network.WriteRefused, network.Subject{}, network.Args{"error": err.Error()}))
+	refused := network.NewProblem(network.WriteRefused, network.Subject{}, network.Args{"error": err.Error()})
+	d.problems = append(slices.Clone(d.problems), refused)
 	return d
 }
 

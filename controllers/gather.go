@@ -178,8 +178,8 @@ func (r *Reconciler) planInForce(ctx context.Context, ns string) (p network.Plan
 	}
 	p, err = network.ReadPlan([]byte(cm.Data[wire.PlanKey]))
 	if err != nil {
-		fault = network.Problems{network.NewProblem(network.PlanUnreadable, network.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap},
-			network.Args{"namespace": ns, "error": err.Error()})}
+		stored := network.Subject{Kind: "ConfigMap", Namespace: ns, Name: wire.PlanConfigMap}
+		fault = network.Problems{network.NewProblem(network.PlanUnreadable, stored, network.Args{"namespace": ns, "error": err.Error()})}
 	}
 	return p, fault, nil
 }

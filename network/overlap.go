@@ -46,7 +46,8 @@ func overlapProblem(in input, s NetworkRequest, other Network) Problem {
 		own := "cidr." + slices.Min(s.NodePools)
 		keys, where = append([]string{own}, keys...), "annotation "+own+" on the HostedCluster"
 	}
-	p := s.problem(c, Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}, keys...)
+	args := Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}
+	p := s.problem(c, args, keys...)
 	if !s.Primary || boots {
 		return p.warning()
 	}
