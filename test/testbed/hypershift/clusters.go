@@ -188,7 +188,7 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 		return err
 	}
 	ns := ControlPlaneNamespace(name)
-	err = poll(ctx, 3*time.Minute, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, 6*time.Minute, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
 		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &corev1.Namespace{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
