@@ -146,7 +146,7 @@ func testBrownfield(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 	g.Expect(s.admin.Create(t.Context(), vm)).To(Succeed())
 	h.publish(t)
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressConflict)), ContainSubstring("old-worker has 192.168.100.3"), ContainSubstring("edge-addresses")))
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressConflict)), ContainSubstring("old-worker already uses 192.168.100.3"), ContainSubstring("edge-addresses")))
 	g.Expect(h.says(t)()).NotTo(ContainSubstring("192.168.100.2 "))
 	vm.Status.Interfaces[0].IP, vm.Status.Interfaces[0].IPs = "192.168.100.77", []string{"192.168.100.77"}
 	g.Expect(s.admin.Update(t.Context(), vm)).To(Succeed())
