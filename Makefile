@@ -33,7 +33,7 @@ unit: vet ## the inner loop: everything that needs neither root nor a cluster
 	go -C config/bundle test ./...
 
 .PHONY: golden
-golden: ## accept what the stories say now; read the difference before you commit it
+golden: ## accept the current output of the stories; read the difference before you commit it
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi ./test/docs
@@ -47,13 +47,13 @@ fuzz: ## every fuzz target for FUZZTIME (5s)
 include test/testbed/testbed.mk
 
 .PHONY: test-deps
-test-deps: ## install what the tests need and the machine lacks (Debian packages; needs root)
+test-deps: ## install missing Debian packages that the tests need (root)
 	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl \
 	  busybox-static bash-static haproxy python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
 .PHONY: test
-test: test-deps ## everything CI runs: units, foreign clients in namespaces, fuzzing for seconds, and the real thing
+test: test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
 	@echo "== formatting and vet"
 	$(MAKE) vet
 	@echo "== the test cluster's parts (12 minutes of compiling on two cores, once a machine)"
@@ -76,7 +76,7 @@ bench-servers: ## what a DHCP renewal and a DNS answer cost
 	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
 
 .PHONY: bench-takeover
-bench-takeover: test-deps ## what machines notice when an edge fails, is replaced or changed: the whole table, with two edges and with one (root)
+bench-takeover: test-deps ## what VMs notice when an edge fails or changes: the whole table, with two edges and with one (root)
 	mkdir -p bin && rm -f bin/takeover.md
 	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e
 	cat bin/takeover.md

@@ -141,7 +141,7 @@ func annotationsCauses() []CauseInfo {
 		{HostInHostedCluster, AnnotationInvalid, SeverityError, "value"},
 		{HostIsAddress, AnnotationInvalid, SeverityError, "value"},
 		{HostHasOneLabel, AnnotationInvalid, SeverityError, "value"},
-		{AnnotationRenamed, AnnotationInvalid, SeverityError, "newKey"},
+		{AnnotationRenamed, AnnotationInvalid, SeverityWarning, "newKey"},
 		{AnnotationMisplaced, AnnotationUnknown, SeverityWarning, "places"},
 		{AnnotationMisspelled, AnnotationUnknown, SeverityWarning, "meant"},
 		{AnnotationNotKnown, AnnotationUnknown, SeverityWarning, ""},

@@ -64,7 +64,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	o := dns.Options{Log: log}
 	// A host without a resolver serves the names of the plan.
 	if b, err := os.ReadFile(resolvConf); err != nil {
-		log.Warn("no resolver to ask", "err", err)
+		log.Warn("no upstream resolver configured", "err", err)
 	} else {
 		o.Resolver = dns.ParseResolver(string(b))
 	}

@@ -28,7 +28,7 @@ var created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 const (
 	repository  = "https://github.com/cldmnky/oooi"
 	displayName = "oooi for Hosted Control Planes"
-	summary     = "DHCP, DNS and a way to the control plane for hosted clusters whose KubeVirt machines sit on an isolated VLAN, from one annotation on the HostedCluster."
+	summary     = "DHCP, DNS and a proxy to the control plane for hosted clusters whose KubeVirt VMs are on an isolated VLAN, from one annotation on the HostedCluster."
 )
 
 func serviceVersion(in installation, iconPath string) (*v1alpha1.ClusterServiceVersion, error) {
@@ -57,7 +57,7 @@ func serviceVersion(in installation, iconPath string) (*v1alpha1.ClusterServiceV
 			Keywords:       []string{"hypershift", "hosted control planes", "kubevirt", "vlan", "dhcp", "dns", "proxy"},
 			Maintainers:    []v1alpha1.Maintainer{{Name: "cldmnky", Email: "cldmnky@users.noreply.github.com"}},
 			Provider:       v1alpha1.AppLink{Name: "cldmnky", URL: repository},
-			Links:          []v1alpha1.AppLink{{Name: "Source", URL: repository}, {Name: "Problems and their cures", URL: repository + "/blob/main/docs/problems.md"}},
+			Links:          []v1alpha1.AppLink{{Name: "Source", URL: repository}, {Name: "Problems and their fixes", URL: repository + "/blob/main/docs/problems.md"}},
 			Icon:           []v1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}},
 			RelatedImages:  images,
 			InstallModes: []v1alpha1.InstallMode{
@@ -114,20 +114,20 @@ func annotations(images []v1alpha1.RelatedImage) map[string]string {
 	return out
 }
 
-// description is what the catalog shows: the table of annotations is the one
-// that the operator reads them by.
+// description is the text in the catalog. Its table of annotations is the one that
+// the operator uses.
 func description() string {
 	var b strings.Builder
 	b.WriteString(summary + `
 
 ## One annotation
 
-A hosted cluster opts in with the annotation ` + "`" + settings.Prefix + "network=auto`" + ` on its HostedCluster, and tells how it went by its condition:
+A hosted cluster opts in with the annotation ` + "`" + settings.Prefix + "network=auto`" + ` on its HostedCluster. A condition of the HostedCluster reports the result:
 
     oc annotate hostedcluster/blue -n clusters ` + settings.Prefix + `network=auto
     oc wait --for=condition=` + settings.Prefix + `NetworkReady hostedcluster/blue -n clusters
 
-Everything runs in the cluster's control plane namespace, without any privilege, and goes with it. No custom resource is written, and none is owned.
+Everything runs in the cluster's control plane namespace, without privileges, and is removed with it. oooi defines no custom resource.
 
 ## All annotations
 

@@ -30,7 +30,7 @@ type Readiness struct {
 
 // ErrUnseen is why an edge is not ready that its peer has not seen: the peer would not
 // notice its loss.
-var ErrUnseen = errors.New("the other edge does not say yet that it sees this one")
+var ErrUnseen = errors.New("the peer has not reported yet that it sees this edge")
 
 // Next takes in why the edge does not serve, nil if it does, and the state of its failover
 // agent. The error is why the edge is not ready at now, nil if it is.

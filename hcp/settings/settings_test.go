@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -44,15 +45,35 @@ func TestInvalidPublish(t *testing.T) {
 	}
 }
 
-// TestRenamedKeyIsRefused checks that the key of an earlier version is an error and
-// names the new key.
-func TestRenamedKeyIsRefused(t *testing.T) {
-	g := NewWithT(t)
-	problems := settings.Check("HostedCluster", "blue", map[string]string{settings.Prefix + "registries": "auto,git.example.com"})
-	g.Expect(problems).To(HaveLen(1))
-	g.Expect(problems[0].Reason).To(Equal(network.AnnotationInvalid))
-	g.Expect(problems.Blocking()).To(BeTrue())
-	g.Expect(message(problems[0])).To(ContainSubstring("was renamed to allowed-hosts"))
+// TestRenamedKey checks that the key of an earlier version still applies where it
+// did, with a warning that names the new key. The new key wins if both are set.
+func TestRenamedKey(t *testing.T) {
+	const old, now = settings.Prefix + "registries", settings.Prefix + "allowed-hosts"
+	for _, c := range []struct {
+		name, kind  string
+		annotations map[string]string
+		cause       network.Cause
+		host        string
+	}{
+		{"alone", "HostedCluster", map[string]string{old: "auto,old.example.com"}, network.AnnotationRenamed, "old.example.com"},
+		{"both", "HostedCluster", map[string]string{old: "auto,old.example.com", now: "auto,new.example.com"}, network.AnnotationRenamed, "new.example.com"},
+		{"misplaced", "NodePool", map[string]string{old: "auto,old.example.com"}, network.AnnotationMisplaced, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			values, problems := settings.Overlay(settings.Values{}, settings.Place(c.kind), "blue", c.annotations)
+			g.Expect(problems).To(HaveLen(1))
+			g.Expect(problems[0].Cause).To(Equal(c.cause))
+			g.Expect(problems.Blocking()).To(BeFalse(), "an upgrade must not stop a running cluster")
+			if c.host == "" {
+				g.Expect(values.AllowedHosts).To(BeNil())
+				g.Expect(message(problems[0])).To(ContainSubstring("HostedCluster"))
+				return
+			}
+			g.Expect(message(problems[0])).To(ContainSubstring("was renamed to allowed-hosts"))
+			g.Expect(fmt.Sprint(*values.AllowedHosts)).To(ContainSubstring(c.host))
+		})
+	}
 }
 
 // TestInClusterRegistryNamesPublish checks that the message names the annotation

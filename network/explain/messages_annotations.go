@@ -49,8 +49,9 @@ func annotationsMessages() map[network.Cause]Message {
 			Fix:  "Set a DNS name, such as registry.example.com.",
 		},
 		network.AnnotationRenamed: {
-			What: "Annotation {key} of {subject} was renamed to {newKey}.",
-			Fix:  "Set annotation {newKey} and remove {key}.",
+			What:   "Annotation {key} of {subject} was renamed to {newKey}.",
+			Effect: "Its value still applies, unless {newKey} is set, too.",
+			Fix:    "Set annotation {newKey} and remove {key}.",
 		},
 		network.AnnotationMisplaced: {
 			What: "Annotation {key} has no effect on {subject}.",
