@@ -117,7 +117,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	c := h.condition(t)
 	g.Expect(c.Status).To(Equal(metav1.ConditionTrue))
 	g.Expect(c.ObservedGeneration).To(Equal(h.hostedCluster(t).Generation))
-	g.Expect(c.Message).To(ContainSubstring("Nodes can boot"))
+	g.Expect(c.Message).To(ContainSubstring("DHCP, DNS and proxy are ready on network"))
 	g.Expect(names()).To(ConsistOf(append(always, "PodDisruptionBudget "+wire.BudgetName(h.network("vlan100")),
 		"Deployment "+h.edge(), "Deployment "+wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))))
 

@@ -38,6 +38,7 @@ func TestCondition(t *testing.T) {
 	two := network.Plan{Networks: []network.Network{served("vlan100", 2), served("storage", 2)}}
 	refused := problem(network.SeverityError, network.CIDRMissing, "no CIDR.")
 	waits := problem(network.SeverityWaiting, network.WaitingForEndpoint, "Route oauth has no host.")
+	waits.Subject = network.Subject{Kind: "Endpoint", Name: "oauth"}
 	images := problem(network.SeverityWarning, network.ImagesUnreachable, "no images.")
 	typo := problem(network.SeverityWarning, network.AnnotationUnknown, "no such key.")
 	hint := problem(network.SeverityInfo, network.NTPMissing, "no time.")
@@ -51,13 +52,14 @@ func TestCondition(t *testing.T) {
 		"a hint only": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{hint}}, "Ready",
 			[]string{"Nodes can boot: ", "Info NTPMissing: No time."}},
 		"gravest first, each once": {explain.Status{Plan: one, Applied: true, ReadyEdges: map[string]int{"clusters.vlan100": 1}, Problems: network.Problems{hint, typo, images, typo}}, "ReadyWithWarnings",
-			[]string{"Nodes can boot, but may not become Ready: ", "Warning ImagesUnreachable: No images.", "Warning AnnotationUnknown: No such key.", "Info NTPMissing: No time."}},
+			[]string{"Nodes may not become Ready. DHCP, DNS and proxy are ready on ", "Warning ImagesUnreachable: No images.", "Warning AnnotationUnknown: No such key.", "Info NTPMissing: No time."}},
 		"a part waits": {explain.Status{Plan: one, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{images, waits}}, "WaitingForEndpoint",
-			[]string{"One part is not served yet: DHCP", "Waiting WaitingForEndpoint: Route oauth has no host.", "Warning ImagesUnreachable: No images."}},
+			[]string{"Nodes may not become Ready. OAuth is not served yet: logins fail. DHCP, DNS and proxy are ready on ", "Waiting WaitingForEndpoint: Route oauth has no host.", "Warning ImagesUnreachable: No images."}},
 		"no edge yet": {explain.Status{Plan: one, Applied: true, Problems: network.Problems{problem(network.SeverityWaiting, network.AddressCheckPending, "checking.")}}, "AddressCheckPending",
 			[]string{"Nodes cannot boot yet: no edge is ready on network clusters/vlan100 (192.168.100.0/24) (0 of 2 edges).", "Waiting AddressCheckPending: Checking."}},
 		"all edges lost on one of two": {explain.Status{Plan: two, Applied: true, Running: true, ReadyEdges: map[string]int{"clusters.vlan100": 2}, Problems: network.Problems{problem(network.SeverityError, network.EdgeUnavailable, "edge lost.")}}, "EdgeUnavailable",
-			[]string{"Nodes cannot boot: no edge is ready on network clusters/storage (192.168.100.0/24); DHCP, DNS and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (2 of 4 edges).", "Error EdgeUnavailable: Edge lost."}},
+			[]string{"Nodes on network clusters/storage cannot boot: no edge is ready on network clusters/storage (192.168.100.0/24); DHCP, DNS and proxy are ready on " +
+				"network clusters/vlan100 (192.168.100.0/24) (2 of 2 edges on network clusters/vlan100, 0 of 2 edges on network clusters/storage).", "Error EdgeUnavailable: Edge lost."}},
 		"refused, and nothing else": {explain.Status{Plan: one, Problems: network.Problems{images, waits, refused}}, "CIDRMissing",
 			[]string{"Nothing is applied: the configuration has an error. Nodes cannot boot.", "Error CIDRMissing: No CIDR."}},
 		"refused while it runs": {explain.Status{Plan: one, Running: true, Problems: network.Problems{refused}}, "CIDRMissing",

@@ -63,23 +63,45 @@ func WritePlan(w io.Writer, p Preview) {
 
 // headline answers whether nodes will become Ready. problems are ordered.
 func headline(p Preview, problems network.Problems) string {
-	boots := p.Plan == nil || len(p.Plan.Networks) == 0 || slices.ContainsFunc(p.Plan.Networks, func(n network.Network) bool { return n.Primary })
-	may := slices.ContainsFunc(problems, func(x network.Problem) bool { return !x.Blocks() && mayPrevent(x) })
-	switch {
-	case problems.Blocking():
+	var networks []network.Network
+	if p.Plan != nil {
+		networks = p.Plan.Networks
+	}
+	pods := len(networks) > 0 && !boots(networks)
+	may := outlook(networks, problems)
+	if problems.Blocking() {
 		return "nodes will not become Ready, because nothing is applied."
-	case problems.Waiting() && !p.Created:
-		return "not created yet. The plan below is completed when HyperShift publishes the control plane."
-	case problems.Waiting():
-		return "nodes will become Ready when the items marked Waiting exist."
-	case !boots:
+	}
+	if problems.Waiting() {
+		return whileWaiting(p.Created, pods, may, parts(networks, problems.Of(network.SeverityWaiting)))
+	}
+	switch {
+	case may != "":
+		return may + "."
+	case pods:
 		return "VMs boot from the pod network. They get addresses on the networks below."
-	case may:
-		return "nodes may not become Ready."
 	case len(problems.Of(network.SeverityWarning)) > 0:
 		return "nodes will become Ready, with warnings."
 	}
 	return "nodes will become Ready."
+}
+
+// whileWaiting is the headline while parts are not served yet. pods: VMs boot from the
+// pod network. may is the outlook, which the parts do not hide.
+func whileWaiting(created, pods bool, may string, waiting []part) string {
+	switch {
+	case !created && may != "":
+		return "not created yet. " + capital(may) + ". The plan below is completed when HyperShift publishes the control plane."
+	case !created:
+		return "not created yet. The plan below is completed when HyperShift publishes the control plane."
+	case may != "":
+		return may + ", even when the items marked Waiting exist."
+	case pods:
+		return "VMs boot from the pod network. " + notServed(waiting, " yet")
+	case waiting[0].need == needNone:
+		return "nodes will become Ready. " + notServed(waiting, " yet")
+	}
+	return "nodes will become Ready when the items marked Waiting exist."
 }
 
 // firstFix is what to do first: against an error, else against what keeps nodes from

@@ -24,63 +24,122 @@ func (s Status) summary(problems network.Problems) string {
 	case !s.Applied && first.Blocks() && s.Running:
 		return "The new configuration is not applied. Edges keep serving the previous one."
 	case !s.Applied && first.Blocks():
-		return "Nothing is applied: the configuration has an error. Nodes cannot boot."
+		return "Nothing is applied: the configuration has an error. " + s.nothing(".")
 	case !s.Applied && s.Running:
 		return "The new configuration is not applied yet. Edges keep serving the previous one."
 	case !s.Applied:
-		return "Nothing is applied yet. Nodes cannot boot until the items below exist."
+		return "Nothing is applied yet. " + s.nothing(" until the items below exist.")
 	}
-	return s.lead(first) + s.serving()
+	return s.served(first)
 }
 
-// lead reports whether nodes can boot from what is applied. Empty where VMs boot from
-// the pod network.
-func (s Status) lead(first network.Problem) string {
-	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
-	down := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary && s.ReadyEdges[n.Name] == 0 })
+// nothing says what it means that nothing is applied. A plan without networks does not
+// tell what VMs boot from.
+func (s Status) nothing(until string) string {
 	switch {
-	case !boots:
-		return ""
-	case down && first.Waits():
-		return "Nodes cannot boot yet: "
-	case down:
-		return "Nodes cannot boot: "
-	case first.Blocks():
-		return "One part is in error: "
-	case first.Waits():
-		return "One part is not served yet: "
-	case s.Problems.Has(network.ImagesUnreachable):
-		return "Nodes can boot, but may not become Ready: "
+	case len(s.Plan.Networks) == 0:
+		return "Nodes that do not boot from the pod network cannot boot" + until
+	case !boots(s.Plan.Networks):
+		return "VMs boot from the pod network, and get no address on other networks" + until
 	}
-	return "Nodes can boot: "
+	return "Nodes cannot boot" + until
+}
+
+// served reports what is applied: whether nodes can boot, what they lack, and which
+// servers are ready.
+func (s Status) served(first network.Problem) string {
+	down := slices.DeleteFunc(slices.Clone(s.Plan.Networks), func(n network.Network) bool { return !n.Primary || s.ReadyEdges[n.Name] > 0 })
+	up := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary && s.ReadyEdges[n.Name] > 0 })
+	yet := ""
+	if first.Waits() {
+		yet = " yet"
+	}
+	switch {
+	case len(down) > 0 && up:
+		return fmt.Sprintf("Nodes on %s cannot boot%s: %s", networkNames(down), yet, s.serving())
+	case len(down) > 0:
+		return fmt.Sprintf("Nodes cannot boot%s: %s", yet, s.serving())
+	}
+	if lead := s.lead(); lead != "" {
+		return lead + " " + capital(s.serving())
+	}
+	if !up {
+		return capital(s.serving())
+	}
+	return "Nodes can boot: " + s.serving()
+}
+
+// lead is what comes before the servers where every network that VMs boot from has an
+// edge: what nodes may lack, and what is not served. Empty: nothing.
+func (s Status) lead() string {
+	if len(s.Plan.Networks) == 0 {
+		return ""
+	}
+	failed, waiting := parts(s.Plan.Networks, s.Problems.Of(network.SeverityError)), parts(s.Plan.Networks, s.Problems.Of(network.SeverityWaiting))
+	most := needNone
+	for _, p := range slices.Concat(failed, waiting) {
+		most = min(most, p.need)
+	}
+	var sentences []string
+	switch o := outlook(s.Plan.Networks, s.Problems); {
+	case o != "":
+		sentences = append(sentences, capital(o)+".")
+	case len(failed)+len(waiting) == 0:
+		return ""
+	case boots(s.Plan.Networks):
+		sentences = append(sentences, map[need]string{
+			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needNone: "Nodes can become Ready."}[most])
+	}
+	sentences = append(sentences, notServed(failed, ""), notServed(waiting, " yet"))
+	return strings.Join(slices.DeleteFunc(sentences, func(x string) bool { return x == "" }), " ")
 }
 
 // serving says which servers are ready where.
 func (s Status) serving() string {
 	var ready, down []network.Network
-	edges, wanted := 0, 0
 	for _, n := range s.Plan.Networks {
-		wanted += len(n.Edges)
-		edges += min(s.ReadyEdges[n.Name], len(n.Edges))
 		if s.ReadyEdges[n.Name] > 0 {
 			ready = append(ready, n)
 		} else {
 			down = append(down, n)
 		}
 	}
-	count := fmt.Sprintf("%d of %d edges", edges, wanted)
-	if wanted == 1 {
-		count = fmt.Sprintf("%d of 1 edge", edges)
-	}
 	switch {
 	case len(s.Plan.Networks) == 0:
 		return "no network is configured."
 	case len(ready) == 0:
-		return fmt.Sprintf("no edge is ready on %s (%s).", onNetworks(down), count)
+		return fmt.Sprintf("no edge is ready on %s (%s).", onNetworks(down), s.count())
 	case len(down) > 0:
-		return fmt.Sprintf("no edge is ready on %s; %s (%s).", onNetworks(down), servers(ready), count)
+		return fmt.Sprintf("no edge is ready on %s; %s (%s).", onNetworks(down), servers(ready), s.count())
 	}
-	return fmt.Sprintf("%s (%s).", servers(ready), count)
+	return fmt.Sprintf("%s (%s).", servers(ready), s.count())
+}
+
+// count says how many edges are ready. Each network is counted on its own, because an
+// edge of one does not replace an edge of another.
+func (s Status) count() string {
+	groups := map[string][]network.Network{}
+	var order []string
+	for _, n := range s.Plan.Networks {
+		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))
+		if len(n.Edges) == 1 {
+			words = strings.TrimSuffix(words, "s")
+		}
+		if groups[words] == nil {
+			order = append(order, words)
+		}
+		groups[words] = append(groups[words], n)
+	}
+	switch {
+	case len(s.Plan.Networks) == 1:
+		return order[0]
+	case len(order) == 1:
+		return order[0] + " on each network"
+	}
+	for i, words := range order {
+		order[i] = words + " on " + networkNames(groups[words])
+	}
+	return strings.Join(order, ", ")
 }
 
 // servers says which servers are ready on which of all networks.
@@ -140,6 +199,21 @@ func onNetworks(all []network.Network) string {
 	return "networks " + strings.Join(words, " and ")
 }
 
+// networkNames is onNetworks without CIDRs.
+func networkNames(all []network.Network) string {
+	var words []string
+	for _, n := range all {
+		words = append(words, n.Attachment.String())
+	}
+	switch {
+	case len(all) > 2:
+		return fmt.Sprintf("%d networks", len(all))
+	case len(all) == 2:
+		return "networks " + sentenceList(words)
+	}
+	return "network " + strings.Join(words, "")
+}
+
 // sharing is a line for each network that another hosted cluster uses, too: first is
 // where that cluster answers VMs of this one, last where it does not.
 func (s Status) sharing() (first, last []string) {
@@ -165,8 +239,7 @@ func (s Status) offered() bool {
 // of the settings.
 func (s Status) closing() []string {
 	hash := fmt.Sprintf("(settings %s)", s.Settings)
-	boots := slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return n.Primary })
-	if !s.Applied || !boots {
+	if !s.Applied || !boots(s.Plan.Networks) {
 		return []string{hash}
 	}
 	return []string{allowed(s.Plan), hash}
@@ -184,8 +257,16 @@ func allowed(p network.Plan) string {
 	}
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
-	if len(hosts) == 0 {
+	gateways, everywhere := gateways(p)
+	switch {
+	case len(hosts) == 0 && gateways == "":
 		return "No external hosts are allowed."
+	case len(hosts) == 0 && everywhere:
+		return fmt.Sprintf("Edges allow no external hosts; %s that traffic.", gateways)
+	case len(hosts) == 0:
+		return fmt.Sprintf("Edges allow no external hosts. %s that traffic.", capital(gateways))
+	case gateways != "":
+		gateways = fmt.Sprintf(" %s other traffic.", capital(gateways))
 	}
 	named, room := 0, maxHosts
 	for named < len(hosts) && room >= len(hosts[named]) {
@@ -196,5 +277,34 @@ func allowed(p network.Plan) string {
 	if named < len(hosts) {
 		more = fmt.Sprintf(" and %d more", len(hosts)-named)
 	}
-	return fmt.Sprintf("Allowed external hosts: %s%s.", strings.Join(hosts[:named], ", "), more)
+	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
+}
+
+// gateways is "gateway 192.168.100.1 carries", with the networks where other networks
+// that VMs boot from have none. everywhere reports whether each of them has one.
+func gateways(p network.Plan) (clause string, everywhere bool) {
+	var addresses []string
+	var on []network.Network
+	everywhere = true
+	for _, n := range p.Networks {
+		switch r := n.DHCP.Router; {
+		case !n.Primary:
+		case !r.IsValid() || r == n.NextHopVIP:
+			everywhere = false
+		default:
+			addresses, on = append(addresses, r.String()), append(on, n)
+		}
+	}
+	switch {
+	case len(on) == 0:
+		return "", false
+	case len(on) == 1:
+		clause = "gateway " + addresses[0] + " carries"
+	default:
+		clause = "gateways " + sentenceList(addresses) + " carry"
+	}
+	if !everywhere {
+		clause = fmt.Sprintf("on %s, %s", networkNames(on), clause)
+	}
+	return clause, everywhere
 }
