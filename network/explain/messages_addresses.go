@@ -13,7 +13,7 @@ func addressesMessages() map[network.Cause]Message {
 		},
 		network.CIDRTooSmallForVMs: {
 			What:   "CIDR {cidr} of network {network} has no addresses for VMs.",
-			Effect: "By default, VMs get the tenth usable address to the last but one.",
+			Effect: "By default, VMs get the tenth usable address to the second-to-last.",
 			Fix:    "Set a larger CIDR ({where}), or set annotation dhcp-range.",
 		},
 		network.CIDRNotSet: {
@@ -105,7 +105,7 @@ func addressesMessagesMore() map[network.Cause]Message {
 			Fix:  "Remove one of the two reservations.",
 		},
 		network.VMsExceedDHCPRange: {
-			What: "Network {network} has {count} DHCP addresses, but NodePools {nodePools} may run {vms} VMs at once, " +
+			What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
 				"counting those that an update adds.",
 			Effect: "The last VMs get no address.",
 			Fix:    "Set a larger annotation dhcp-range, or lower the limits of the NodePools.",

@@ -51,8 +51,8 @@ func endpointsMessages() map[network.Cause]Message {
 		network.IngressAddressMissing: {
 			What:   "{name} is not resolved on the network.",
 			Effect: "The console and ingress operators of the hosted cluster stay degraded.",
-			Fix: "Set annotation apps-address to an address that serves {name} on port 443. Base domain passthrough, or a " +
-				"guest ingress of type HostNetwork, needs no address.",
+			Fix: "Set annotation apps-address to an address that serves {name} on port 443, or use base domain passthrough or a " +
+				"guest ingress of type HostNetwork.",
 		},
 		network.EndpointAtIPv6: {
 			What: "{service} is published at an IPv6 address, which is not served.",

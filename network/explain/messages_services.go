@@ -33,7 +33,7 @@ func servicesMessages() map[network.Cause]Message {
 			Fix:    "Your servers must carry them. The edges resolve only the names in annotation dns-records.",
 		},
 		network.ListenerInUse: {
-			What: "{subject} is not served at {at}, because {by} already uses that place.",
+			What: "{subject} is not served at {at}, because {by} already uses that address and port.",
 			Fix:  "Publish one of the two at another port or name.",
 		},
 		network.ListenerWithoutServerNames: {

@@ -123,7 +123,11 @@ func writeNetwork(w io.Writer, p Preview, n network.Network) {
 	if !n.Primary {
 		use = "an additional network: VMs get an address, and no router, DNS or routes"
 	}
-	fmt.Fprintf(w, "\nNetwork %s (%s), NodePools %s: %s\n", n.Attachment, kind(n.Attachment), strings.Join(n.NodePools, ", "), use)
+	pools := "NodePool"
+	if len(n.NodePools) > 1 {
+		pools = "NodePools"
+	}
+	fmt.Fprintf(w, "\nNetwork %s (%s), %s %s: %s\n", n.Attachment, kind(n.Attachment), pools, strings.Join(n.NodePools, ", "), use)
 	v := view{Preview: p, n: n}
 	section(w, "What a VM gets", v.gets())
 	if n.Primary {

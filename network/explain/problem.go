@@ -56,11 +56,14 @@ func Template(c network.Cause) (m Message, ok bool) {
 }
 
 // with is m with p's values in place of {name}: an argument's, {subject}, {keys}
-// (all of them) or {key} (the first).
+// (all of them) or {key} (the first). "NodePool {nodePools}" becomes plural for several.
 func (m Message) with(p network.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {
 		pairs = append(pairs, "{key}", p.Keys[0])
+	}
+	if pools := p.Args["nodePools"]; strings.Contains(pools, ", ") {
+		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+pools)
 	}
 	for name, value := range p.Args {
 		pairs = append(pairs, "{"+name+"}", value)

@@ -75,7 +75,8 @@ func (s Status) lead() string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
 	}
-	failed, waiting := parts(s.Plan.Networks, s.Problems.Of(network.SeverityError)), parts(s.Plan.Networks, s.Problems.Of(network.SeverityWaiting))
+	failed := parts(s.Plan.Networks, s.Problems.Of(network.SeverityError))
+	waiting := parts(s.Plan.Networks, s.Problems.Of(network.SeverityWaiting))
 	most := needNone
 	for _, p := range slices.Concat(failed, waiting) {
 		most = min(most, p.need)
