@@ -133,7 +133,7 @@ func testForwarding(t *testing.T, s *stage) {
 	}
 	for _, name := range servers() {
 		g.Eventually(func() error { return pod.probe(t.Context(), name) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
-			Should(MatchError(ContainSubstring("the kernel would forward what machines send by "+vlanDevice)), name)
+			Should(MatchError(ContainSubstring("the kernel would forward packets that arrive on "+vlanDevice)), name)
 	}
 	g.Eventually(func() ([]uint16, error) { return listening(path) }).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeEmpty(), "ports on the VLAN")
 	g.Expect(s.passedOn(t, pod)).To(ContainElement("192.168.100.7"), "the kernel is a router now")
