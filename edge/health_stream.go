@@ -7,6 +7,7 @@ package edge
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,12 +21,18 @@ const (
 	beatInterval = time.Second
 	// beatLimit is how long an answer may be missing before the server counts as silent.
 	beatLimit = 2 * time.Second
+	// dueAfter is how long after an answer the silence begins. It is shorter than
+	// beatInterval: a server that stops may have done so right after the answer.
+	dueAfter = 250 * time.Millisecond
 	// redialInterval is how often a stopped or silent server is dialed.
 	redialInterval = 250 * time.Millisecond
 	// followParameter requests answers until the connection is closed.
 	followParameter = "follow"
 	// okLine means yes. Every other line is the reason of a no.
 	okLine = "ok"
+	// noPrefix and uncheckedPrefix precede the reason.
+	noPrefix        = "no: "
+	uncheckedPrefix = "unchecked: "
 )
 
 // stream writes the answer at each change and each beatInterval.
@@ -37,11 +44,7 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 		if q.Changed != nil {
 			changed = q.Changed()
 		}
-		line := okLine
-		if err := q.Why(); err != nil {
-			line = "no: " + strings.ReplaceAll(err.Error(), "\n", " ")
-		}
-		if _, err := io.WriteString(w, line+"\n"); err != nil {
+		if _, err := io.WriteString(w, lineOf(q.Why())+"\n"); err != nil {
 			return
 		}
 		if http.NewResponseController(w).Flush() != nil {
@@ -55,6 +58,12 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
+
+// Unchecked is the reason of a server that has not checked whether it serves. It says
+// nothing about the service: Envoy serves while `oooi proxy` starts.
+type Unchecked string
+
+func (u Unchecked) Error() string { return string(u) }
 
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
@@ -74,11 +83,48 @@ func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, PeerPath, noPeer, tell)
 }
 
+// An event is one line of a server, or why a connection brought none.
+type event struct{ err error }
+
+// follow counts silence from the last answer, however many connections there were since.
 func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
+	events := make(chan event)
+	go h.connect(ctx, path, no, events)
+	due := time.Now()
+	silence := time.NewTimer(beatLimit)
+	defer silence.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-events:
+			if err = e.err; !Unanswered(err) {
+				due = time.Now().Add(dueAfter)
+				silence.Reset(beatLimit)
+			}
+		case <-silence.C:
+			silence.Reset(redialInterval)
+			err = errSilent
+		}
+		if ctx.Err() == nil {
+			tell(err, due)
+		}
+	}
+}
+
+// connect follows one connection after the other until ctx ends.
+func (h Health) connect(ctx context.Context, path, no string, events chan<- event) {
+	send := func(err error) {
+		select {
+		case <-ctx.Done():
+		case events <- event{err}:
+		}
+	}
 	for ctx.Err() == nil {
 		began := time.Now()
-		if err := h.followOnce(ctx, path, no, tell); err != nil && ctx.Err() == nil {
-			tell(err, began)
+		if err := h.connectOnce(ctx, path, no, send); err != nil {
+			send(err)
 		}
 		// A stopped server is dialed at once, to check whether it is away.
 		wait := time.NewTimer(redialInterval - time.Since(began))
@@ -90,8 +136,8 @@ func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
 	}
 }
 
-// followOnce follows one connection. It returns an error if it could not connect.
-func (h Health) followOnce(ctx context.Context, path, no string, tell AnswerFunc) error {
+// connectOnce sends the answers of one connection. It returns an error if there was none.
+func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	silence := time.AfterFunc(beatLimit, stop)
@@ -114,46 +160,35 @@ func (h Health) followOnce(ctx context.Context, path, no string, tell AnswerFunc
 	if !silence.Stop() {
 		return errSilent
 	}
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for s := bufio.NewScanner(resp.Body); s.Scan(); {
-			select {
-			case lines <- s.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	read(ctx, lines, no, tell)
+	answered := false
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); answered = true {
+		send(parseLine(lines.Text(), no))
+	}
+	if !answered {
+		return fmt.Errorf("%s: %w", no, io.ErrUnexpectedEOF)
+	}
 	return nil
 }
 
-// read passes each line to tell until lines is closed. After beatLimit without a line it
-// reports errSilent repeatedly.
-func read(ctx context.Context, lines <-chan string, no string, tell AnswerFunc) {
-	due := time.Now()
-	wait := time.NewTimer(beatLimit)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case line, ok := <-lines:
-			if !ok {
-				return
-			}
-			due = time.Now().Add(beatInterval)
-			wait.Reset(beatLimit)
-			reason, isNo := strings.CutPrefix(line, "no: ")
-			if isNo {
-				tell(fmt.Errorf("%s: %s", no, reason), due)
-			} else {
-				tell(nil, due)
-			}
-		case <-wait.C:
-			wait.Reset(redialInterval)
-			tell(errSilent, due)
-		}
+// lineOf returns the line of an answer.
+func lineOf(err error) string {
+	if err == nil {
+		return okLine
 	}
+	prefix := noPrefix
+	if unchecked := Unchecked(""); errors.As(err, &unchecked) {
+		prefix = uncheckedPrefix
+	}
+	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+// parseLine returns the answer of a line. No is the prefix of a negative one.
+func parseLine(line, no string) error {
+	if line == okLine {
+		return nil
+	}
+	if reason, ok := strings.CutPrefix(line, uncheckedPrefix); ok {
+		return fmt.Errorf("%s: %w", no, Unchecked(reason))
+	}
+	return fmt.Errorf("%s: %s", no, strings.TrimPrefix(line, noPrefix))
 }

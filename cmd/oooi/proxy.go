@@ -87,7 +87,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, metrics, p.Serving.Question())
+		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, metrics, p.Question())
 	})
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })

@@ -7,6 +7,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,8 +48,11 @@ type Proxy struct {
 	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge
 	// Serving is kept by Run: whether VMs are better off with this edge than without. See
-	// serves.
+	// serves and Question.
 	Serving Status
+
+	// looked is when Serving was set, in nanoseconds of Unix time.
+	looked atomic.Int64
 
 	// envoy is the last answer to whether Envoy serves.
 	envoy Debounce
@@ -145,13 +149,34 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 	if !moment || follows == nil {
 		p.keep(follows)
 	}
-	if !moment || serves == nil || p.Serving.Err() != nil {
+	switch was := p.Serving.Err(); {
+	case was == ErrStarting && edge.Unanswered(serves):
+		// Envoy may have served for long, and is only slow.
+	case !moment || serves == nil || was != nil:
 		_ = p.Serving.Set(serves)
 	}
+	p.looked.Store(time.Now().UnixNano())
 	if follows != nil || serves != nil {
 		return CheckInterval
 	}
 	return envoyInterval
+}
+
+// errNotLooking is the answer of a proxy that is stuck.
+const errNotLooking = edge.Unchecked("Envoy was not asked for more than three seconds")
+
+// Question returns the question whether VMs are served. The answer is edge.Unchecked until
+// Envoy was asked, and if that was too long ago.
+func (p *Proxy) Question() edge.Question {
+	return edge.Question{Path: edge.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
+}
+
+func (p *Proxy) servesAt(now time.Time) error {
+	err := p.Serving.Err()
+	if err == nil && now.Sub(time.Unix(0, p.looked.Load())) > silenceLimit {
+		return errNotLooking
+	}
+	return err
 }
 
 // waitForBackends waits up to five seconds until the endpoints of all backends were seen.

@@ -50,7 +50,7 @@ func (t Triggers) wait() func(ctx context.Context, d time.Duration) {
 }
 
 // ErrStarting is the status of a server that was not checked yet.
-var ErrStarting = errors.New("starting")
+const ErrStarting = edge.Unchecked("starting")
 
 // A Status is why a server does not serve, nil if it does. The zero value is the status of
 // a starting server. It is safe for concurrent use.

@@ -50,6 +50,15 @@ func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health
 	return h, err
 }
 
+// rest returns how long Next may still bear a failing server after now. Zero: it bears
+// none, or the server serves.
+func (h Health) rest(now time.Time, grace time.Duration) time.Duration {
+	if !h.served || h.failing.IsZero() {
+		return 0
+	}
+	return max(0, h.failing.Add(grace).Sub(now))
+}
+
 // graceOf returns how long a server may be unavailable. The proxy gets no time: its
 // connections are reset already.
 func graceOf(s network.Service) time.Duration {
@@ -120,22 +129,65 @@ func (s *Servers) followOne(ctx context.Context, x network.Service, current func
 				changed = plan.channel()
 			}
 		}()
-		s.health[x].FollowServes(following, func(err error, due time.Time) { s.take(ctx, current(), x, err, due) })
+		s.judge(following, x, current)
 		stop()
 	}
 }
 
-// take takes in an answer. Envoy keeps serving without `oooi proxy`, so take asks Envoy
-// while that is away.
-func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, err error, due time.Time) {
-	if x == network.ServiceProxy && edge.Away(err) {
-		due = time.Now()
-		err = listens(ctx, s.admin, n)
+// An answer is one answer of a server. Due is when the server had to answer.
+type answer struct {
+	err error
+	due time.Time
+}
+
+// judge takes in each answer of one server until ctx ends. It takes an answer again when
+// the verdict on it may have changed.
+func (s *Servers) judge(ctx context.Context, x network.Service, current func() network.Network) {
+	answers := make(chan answer)
+	go s.health[x].FollowServes(ctx, func(err error, due time.Time) {
+		select {
+		case <-ctx.Done():
+		case answers <- answer{err, due}:
+		}
+	})
+	var last answer
+	again := time.NewTimer(0)
+	again.Stop()
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case last = <-answers:
+		case <-again.C:
+		}
+		again.Stop()
+		if rest := s.take(ctx, current(), x, last); rest > 0 {
+			again.Reset(rest)
+		}
+	}
+}
+
+// take takes in an answer. It returns when to take it in again, zero for never. Envoy
+// keeps serving without `oooi proxy`, so take asks Envoy while that is away, or has not
+// checked Envoy itself.
+func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
+	unchecked := errors.As(a.err, new(edge.Unchecked))
+	if x == network.ServiceProxy && (unchecked || edge.Away(a.err)) {
+		a = answer{due: time.Now(), err: listens(ctx, s.admin, n)}
+		if unchecked {
+			again = CheckInterval
+		}
+	}
+	if ctx.Err() != nil {
+		return 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state[x], s.verdict[x] = s.state[x].Next(err, due, time.Now(), graceOf(x))
+	now, grace := time.Now(), graceOf(x)
+	s.state[x], s.verdict[x] = s.state[x].Next(a.err, a.due, now, grace)
 	_ = s.status.Set(s.all(n))
+	return max(again, s.state[x].rest(now, grace))
 }
 
 // Changed returns a channel that is closed when Err may have changed.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -109,4 +111,69 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	g.Eventually(why, atOnce, "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
 	fakeEnvoy(t, dir, "")
 	g.Eventually(why, "5s", "10ms").Should(MatchError(ContainSubstring("listens on none of 192.168.100.3:6443, 192.168.100.3:7443")), "an Envoy just born")
+}
+
+// TestAProxyRestarts: neither a proxy that has not asked Envoy yet nor one that is stuck
+// causes a failover. The end of Envoy meanwhile does.
+func TestAProxyRestarts(t *testing.T) {
+	for name, stuck := range map[string]bool{"it has not asked Envoy": false, "it is stuck": true} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			dir := fakes.RunDir(t)
+			why := follow(t, dir, proxied(blue(), 7443))
+			fake := fakeEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+			g.Eventually(why, "5s", "10ms").Should(Succeed())
+			p := &Proxy{}
+			if stuck {
+				p.Serving.Set(nil)
+			}
+			go func() {
+				_ = edge.ServeHealth(t.Context(), wire.Socket(dir, "proxy"), p.Status.Err, nil, p.Question())
+			}()
+			g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "proxy")) }, "5s", "5ms").Should(MatchError(HavePrefix("does not serve: ")))
+			g.Consistently(why, "2s", "5ms").Should(Succeed())
+			g.Expect(fake.Close()).To(Succeed())
+			g.Eventually(why, "700ms", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
+		})
+	}
+}
+
+// TestProxyIsUncheckedUntilEnvoyAnswers: a slow Envoy may serve. The last answer of a
+// stuck proxy holds for silenceLimit.
+func TestProxyIsUncheckedUntilEnvoyAnswers(t *testing.T) {
+	g := NewWithT(t)
+	v, p, _ := anEdge(t)
+	run := fakes.RunDir(t)
+	p.Admin = envoy.NewAdmin(run)
+	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
+	look := func() { v.Do(t, func() { p.look(t.Context(), p.admit(), false) }) }
+	answers.Lock()
+	look()
+	g.Expect(p.Question().Why()).To(MatchError(ErrStarting))
+	answers.Unlock()
+	look()
+	now := time.Now()
+	g.Expect(p.servesAt(now)).To(Succeed())
+	g.Expect(p.servesAt(now.Add(silenceLimit + time.Second))).To(MatchError(errNotLooking))
+	g.Expect(os.Remove(envoy.AdminSocket(run))).To(Succeed())
+	look()
+	g.Expect(p.servesAt(now.Add(time.Hour))).To(MatchError(ContainSubstring("Envoy does not answer")), "a no holds")
+}
+
+// TestANoCountsInTime: a no of DHCP counts when restartLimit ends, whenever its next line
+// arrives.
+func TestANoCountsInTime(t *testing.T) {
+	g := NewWithT(t)
+	dir := fakes.RunDir(t)
+	dhcp := fakes.NewServer(t, dir, "dhcp")
+	why := follow(t, dir, network.Network{Services: []network.Service{network.ServiceDHCP}})
+	g.Eventually(why, "5s", "10ms").Should(Succeed())
+	dhcp.Say(errors.New("no such device"))
+	began := time.Now()
+	// The repeated no must not arrive at the end of restartLimit by chance.
+	g.Consistently(why, "500ms", "10ms").Should(Succeed())
+	dhcp.Answers.Lock()
+	defer dhcp.Answers.Unlock()
+	g.Eventually(why, "10s", "5ms").Should(MatchError(ContainSubstring("no such device")))
+	g.Expect(time.Since(began)).To(BeNumerically("~", restartLimit, 250*time.Millisecond))
 }

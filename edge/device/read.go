@@ -85,7 +85,7 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	if own == nil {
 		return Snapshot{}, errors.New("no such network interface")
 	}
-	s := Snapshot{Name: name, Carrier: own.RawFlags&unix.IFF_RUNNING != 0}
+	s := Snapshot{Name: name, Index: own.Index, Carrier: own.RawFlags&unix.IFF_RUNNING != 0}
 	addresses, err := k.AddrList(nil, netlink.FAMILY_V4)
 	if err != nil {
 		return Snapshot{}, err

@@ -13,6 +13,8 @@ import (
 type Snapshot struct {
 	// Name of the interface.
 	Name string
+	// Index of the interface. A recreated interface has another one.
+	Index int
 	// Carrier: the interface is up and has a link.
 	Carrier bool
 	// Addresses are the interface's IPv4 addresses in the kernel's order. The kernel
@@ -37,7 +39,7 @@ type Route struct {
 
 // Equal reports whether both are the same.
 func (s Snapshot) Equal(o Snapshot) bool {
-	return s.Name == o.Name && s.Carrier == o.Carrier && s.Forwarding == o.Forwarding &&
+	return s.Name == o.Name && s.Index == o.Index && s.Carrier == o.Carrier && s.Forwarding == o.Forwarding &&
 		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
 }
 

@@ -101,6 +101,29 @@ func TestAReportThatIsLost(t *testing.T) {
 	NewWithT(t).Expect(errors.Join(err, s.Isolates())).To(HaveOccurred())
 }
 
+// TestARecreatedInterface is another one, whatever its addresses are.
+func TestARecreatedInterface(t *testing.T) {
+	g := NewWithT(t)
+	edge := netns.New(t)
+	read := func() (s Snapshot) {
+		var err error
+		edge.Do(t, func() { s, err = Read("net1") })
+		g.Expect(err).NotTo(HaveOccurred())
+		return s
+	}
+	create := func() {
+		edge.Run(t, "ip", "link", "add", "net1", "type", "veth", "peer", "name", "other")
+		edge.Run(t, "ip", "address", "add", "192.168.100.4/24", "dev", "net1")
+	}
+	create()
+	before := read()
+	g.Expect(read().Equal(before)).To(BeTrue())
+	edge.Run(t, "ip", "link", "delete", "net1")
+	create()
+	g.Expect(read().Addresses).To(Equal(before.Addresses))
+	g.Expect(read().Equal(before)).To(BeFalse())
+}
+
 func TestRouteTo(t *testing.T) {
 	to := func(device, prefix string, metric int) Route {
 		return Route{Device: device, To: netip.MustParsePrefix(prefix), Metric: metric}

@@ -45,9 +45,11 @@ func nothing() fault {
 
 func faults() []fault {
 	var all []fault
-	for _, c := range []string{"envoy", "proxy", "dns", "dhcp", "failover"} {
+	for _, c := range []string{"envoy", "dns", "dhcp", "failover"} {
 		all = append(all, fault{name: "container killed: " + c, cuts: 1, do: killContainer(c)})
 	}
+	// Envoy keeps the connections
+	all = append(all, fault{name: "container killed: proxy", do: killContainer("proxy")})
 	return append(all,
 		fault{name: "pod killed", cuts: 1, do: killPod},
 		fault{name: "pod deleted", quick: true, planned: true, cuts: 1, do: deletePod},
