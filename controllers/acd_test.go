@@ -247,19 +247,25 @@ func TestFailoverDegraded(t *testing.T) {
 // TestStaleReports go, and DHCP leases and what edges that there are told do not.
 func TestStaleReports(t *testing.T) {
 	g := NewWithT(t)
-	w, _ := twoEdges(t)
-	lease := func(name, network, edge string) {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name + " " + network + " " + edge,
-			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: network, wire.LabelEdge: edge}}}
+	w, plan := twoEdges(t)
+	n := plan.Networks[slices.IndexFunc(plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
+	lease := func(name string, labels map[string]string) {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		o.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
 		w.owned = append(w.owned, o)
 	}
-	lease("dhcp", "clusters.vlan100", "")
-	lease("dhcp", "clusters.gone", "")
-	for _, e := range []string{"0", "1", "2"} {
-		lease(wire.NameReport, "clusters.vlan100", e)
-		lease(wire.NameReport, "clusters.gone", e)
+	lease("dhcp vlan100", wire.NetworkLabels(wire.NameDHCP, n))
+	lease("dhcp gone", map[string]string{wire.LabelName: wire.NameDHCP, wire.LabelNetwork: "clusters.gone"})
+	acd := wire.ACDReport(n)
+	lease(acd.Name, acd.Labels)
+	var serving []string
+	for _, e := range n.Edges {
+		report := wire.EdgeReport(n, e)
+		lease(report.Name, report.Labels)
+		serving = append(serving, report.Name)
+		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})
 	}
+	lease(formerReport, acd.Labels)
 	names := func(d decision) []string {
 		var out []string
 		for _, o := range obsolete(w, d) {
@@ -267,8 +273,30 @@ func TestStaleReports(t *testing.T) {
 		}
 		return out
 	}
-	gone := []string{"dhcp clusters.gone ", "oooi-report clusters.gone 0", "oooi-report clusters.gone 1", "oooi-report clusters.gone 2"}
-	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, "oooi-report clusters.vlan100 0")))
+	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1], formerReport}
+	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, acd.Name)))
 	w.edges = nil
-	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, "oooi-report clusters.vlan100 1", "oooi-report clusters.vlan100 2")))
+	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, serving...)))
+}
+
+// formerReport is the Lease of the address conflict detection of a former version. Its
+// labels are those of today's.
+const formerReport = "oooi-report.oooi-ask-clusters-vlan100"
+
+// TestReportOfAFormerVersion: what it found in use may be free by now, so nobody is told.
+func TestReportOfAFormerVersion(t *testing.T) {
+	g := NewWithT(t)
+	w := askFirst(t, "lb-ip")
+	w.created(time.Hour)
+	n := w.last.Networks[0]
+	told := func(name, report string) network.Problems {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: wire.ACDReport(n).Labels,
+			Annotations: map[string]string{wire.AnnotationReport: report}}}
+		o.SetGroupVersionKind(leaseKind)
+		w.reports = reports(append(slices.Clone(w.owned), o), w.last)
+		return decide(w, testOptions, testNow).problems
+	}
+	report := `{"edge":0,"taken":[{"address":"` + n.NextHopVIP.String() + `","mac":"02:00:00:00:00:aa"}]}`
+	g.Expect(told(formerReport, report).Has(network.AddressInUse)).To(BeFalse())
+	g.Expect(told(wire.ACDReport(n).Name, report).Has(network.AddressInUse)).To(BeTrue(), "the ACD pod that runs says so")
 }

@@ -122,21 +122,16 @@ func (w world) holds(u *unstructured.Unstructured) bool {
 }
 
 // obsolete are the objects of oooi that d does not want. Edges write leases and reports:
-// leases are wanted if their network is, reports if their edge is.
+// leases are wanted if their network is, reports if their writer is.
 func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
-	networks, reporters := map[string]bool{}, map[string]bool{}
+	networks, reports := map[string]bool{}, d.reportLeases()
 	for _, n := range d.plan.Networks {
 		networks[wire.NetworkLabel(n.Name)] = true
-	}
-	for _, u := range d.desired {
-		if u.GroupVersionKind() == deploymentKind {
-			reporters[reporter(u.GetLabels())] = true
-		}
 	}
 	return slices.DeleteFunc(slices.Clone(w.owned), func(o metav1.PartialObjectMetadata) bool {
 		switch {
 		case o.GroupVersionKind() == leaseKind && o.Labels[wire.LabelName] == wire.NameReport:
-			return reporters[reporter(o.Labels)]
+			return reports[o.Name]
 		case o.GroupVersionKind() == leaseKind:
 			return networks[o.Labels[wire.LabelNetwork]]
 		}
@@ -147,10 +142,22 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	})
 }
 
-// reporter identifies the writer of a report, by the labels of either. Edge 0 is the
-// address conflict detection.
-func reporter(labels map[string]string) string {
-	return labels[wire.LabelNetwork] + "/" + cmp.Or(labels[wire.LabelEdge], "0")
+// reportLeases are the names of the Leases that the Deployments d wants report to. A
+// former version's Lease can have the same labels, so they identify none.
+func (d decision) reportLeases() map[string]bool {
+	wanted := func(deployment string) bool {
+		return slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {
+			return u.GroupVersionKind() == deploymentKind && u.GetName() == deployment
+		})
+	}
+	out := map[string]bool{}
+	for _, n := range d.plan.Networks {
+		out[wire.ACDReport(n).Name] = wanted(wire.ACDDeploymentName(n))
+		for _, e := range n.Edges {
+			out[wire.EdgeReport(n, e).Name] = wanted(wire.EdgeDeploymentName(n, e))
+		}
+	}
+	return out
 }
 
 // remove deletes all objects of oooi. The operator's own rights are removed in a later pass

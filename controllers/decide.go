@@ -80,6 +80,10 @@ func decide(w world, o Options, now time.Time) decision {
 	d := decision{action: leave, plan: derived.Draft(), problems: derived.Problems, others: w.others, again: resyncReady}
 	plan, ok := derived.Plan()
 	if !ok || !servable(d.problems) {
+		if w.hasControlPlane() {
+			// Edges keep serving the plan in force.
+			d.problems = slices.Concat(d.problems, w.reportedByEdges(w.last, w.roll(w.last, o, now)))
+		}
 		return d
 	}
 	if d.err = plan.Validate(); d.err != nil {
@@ -88,7 +92,7 @@ func decide(w world, o Options, now time.Time) decision {
 	d.action = serve
 	// What edges report is a problem at most. It never changes the plan.
 	d.rollouts = w.roll(plan, o, now)
-	d.problems = slices.Concat(d.problems, w.reportedProblems(d, now))
+	d.problems = slices.Concat(d.problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.rollouts))
 	d.desired = desired(w, plan, d.rollouts)
 	d.disruptions = disruptions(w, d)
 	d.again = w.resync(d)

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -16,8 +17,11 @@ import (
 // TestReports are read from Leases that are no DHCP leases, and only where an edge
 // could have written them.
 func TestReports(t *testing.T) {
+	_, plan := twoEdges(t)
+	n := plan.Networks[slices.IndexFunc(plan.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })]
+	second := wire.EdgeReport(n, n.Edges[1]).Name
 	lease := func(name, report string) metav1.PartialObjectMetadata {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "oooi-report.x",
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: second,
 			Labels: map[string]string{wire.LabelName: name, wire.LabelNetwork: "clusters.vlan100"}, Annotations: map[string]string{wire.AnnotationReport: report}}}
 		o.SetGroupVersionKind(leaseKind)
 		return o
@@ -25,9 +29,12 @@ func TestReports(t *testing.T) {
 	slow := network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}
 	other := lease(wire.NameReport, string(slow.JSON()))
 	other.SetGroupVersionKind(deploymentKind)
+	former, first := lease(wire.NameReport, string(slow.JSON())), lease(wire.NameReport, string(slow.JSON()))
+	former.Name, first.Name = "oooi-report.oooi-former-clusters-vlan100-2", wire.EdgeReport(n, n.Edges[0]).Name
 	NewWithT(t).Expect(reports([]metav1.PartialObjectMetadata{
-		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, lease(wire.NameReport, string(slow.JSON())),
-	})).To(Equal([]reported{{network: "clusters.vlan100", Report: slow}}))
+		lease("dhcp", string(slow.JSON())), lease(wire.NameReport, "{"), lease(wire.NameReport, ""), other, former, first,
+		lease(wire.NameReport, string(slow.JSON())),
+	}, plan)).To(Equal([]reported{{network: "clusters.vlan100", Report: slow}}))
 }
 
 // testEgressPolicy: made before there is an edge, put back, following the API

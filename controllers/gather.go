@@ -65,7 +65,7 @@ type world struct {
 	owned []metav1.PartialObjectMetadata
 	// edges are the Deployments among it.
 	edges []Edge
-	// reports are those of all networks and edges, stale ones included.
+	// reports are those of the networks and edges of last, stale ones included.
 	reports []reported
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
@@ -141,7 +141,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 			w.owned = append(w.owned, o)
 		}
 	}
-	w.reports = reports(w.owned)
+	w.reports = reports(w.owned, w.last)
 	list := &appsv1.DeploymentList{}
 	if err := r.Live.List(ctx, list, client.InNamespace(ns), client.MatchingLabels(ownedLabels())); err != nil {
 		return err
@@ -153,20 +153,6 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		w.owned = append(w.owned, o)
 	}
 	return nil
-}
-
-// reports are those among the objects of oooi. A report that cannot be read is ignored.
-func reports(owned []metav1.PartialObjectMetadata) []reported {
-	var out []reported
-	for _, o := range owned {
-		if o.GroupVersionKind() != leaseKind || o.Labels[wire.LabelName] != wire.NameReport {
-			continue
-		}
-		if r, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
-			out = append(out, reported{network: o.Labels[wire.LabelNetwork], Report: r})
-		}
-	}
-	return out
 }
 
 // planInForce is what the edges in ns serve. A plan that exists and cannot be read is a
