@@ -76,15 +76,15 @@ func meet(a, b []network.Attachment) bool {
 	return slices.ContainsFunc(a, func(x network.Attachment) bool { return slices.ContainsFunc(b, x.SameNetwork) })
 }
 
-// neighborsOf are the clusters that share a network with o, and those that another cluster
-// blocks: they may wait for this change.
+// neighborsOf are the clusters that share a network with o, and those of which a network
+// waits for another cluster: they may wait for this change.
 func (r *Reconciler) neighborsOf(ctx context.Context, o hcp.Objects) []reconcile.Request {
 	if err := r.gatherDefinitions(ctx, &o); err != nil {
 		return nil
 	}
 	changed := hcp.AttachedNetworks(o)
 	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
-		if c := conditionOf(hc); c != nil && c.Reason == string(network.NetworkShared) {
+		if r.memory.of(client.ObjectKeyFromObject(hc)).shared {
 			return true
 		}
 		other := hcp.Objects{HostedCluster: hc}

@@ -71,6 +71,8 @@ type Reconciler struct {
 
 	// plans receives HostedClusters whose plan in force changed. Nil: none is sent.
 	plans chan event.GenericEvent
+	// memory is what was last reported of each cluster.
+	memory memory
 }
 
 // Reconcile applies the request of one hosted cluster. An error is the API server's, and is
@@ -79,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	w, err := r.gather(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.Metrics.forget(req.NamespacedName)
+		r.memory.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {

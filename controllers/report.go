@@ -118,7 +118,8 @@ func Settings(o hcp.Objects) string {
 }
 
 // report writes the condition where it differs from what exists, once the decision is
-// carried out.
+// carried out. Edges that were lost since the last report have an Event even where the
+// condition stays.
 func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome) error {
 	hc := w.HostedCluster
 	if d.action == ignore || o.unfinished {
@@ -127,15 +128,35 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 	v := verdictOf(w, d, o)
 	r.Metrics.observe(w, d, v)
 	before := conditionOf(hc)
-	want, ok := condition(w, d, v, r.Now())
-	switch {
-	case !ok && before == nil:
-		return nil
-	case ok && before != nil && *before == want:
+	want, exists := condition(w, d, v, r.Now())
+	told := network.Reason("")
+	changed := exists != (before != nil) || exists && *before != want
+	if changed {
+		err := r.writeCondition(ctx, hc, want, exists)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("writing the condition of HostedCluster %s: %w", clusterName(hc), err)
+		}
+		logCondition(logr.FromContextOrDiscard(ctx), d, v, exists)
+		told = r.announce(hc, before, v, exists)
+	}
+	last, known := r.memory.replace(client.ObjectKeyFromObject(hc), v.remembered())
+	if !known && !changed {
+		// The operator restarted. The one before it wrote this condition, and its Events.
 		return nil
 	}
+	for _, p := range newlyLost(v, last.lost, told) {
+		r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", explain.Problem(p).String())
+	}
+	return nil
+}
+
+// writeCondition replaces the condition by want, or removes it unless it exists.
+func (r *Reconciler) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster, want metav1.Condition, exists bool) error {
 	status := map[string]any{}
-	if ok {
+	if exists {
 		c, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want)
 		if err != nil {
 			return err
@@ -146,37 +167,48 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
 	u.SetNamespace(hc.Namespace)
 	u.SetName(hc.Name)
-	err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("writing the condition of HostedCluster %s: %w", clusterName(hc), err)
-	}
-	logCondition(logr.FromContextOrDiscard(ctx), d, v, ok)
-	r.announce(hc, before, v, ok)
-	return nil
+	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
 }
 
 // announce emits an Event where the condition's status or reason changed, not where
-// only words did, and one for each edge that was lost.
-func (r *Reconciler) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) {
+// only words did. told is the reason of that Event, empty where there was none.
+func (r *Reconciler) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) (told network.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, actionRemove, "%s", explain.OptedOut)
-		return
+		return optedOut
 	}
-	if before == nil || (before.Status == metav1.ConditionTrue) != v.Ready || before.Reason != string(v.Reason) {
-		kind := corev1.EventTypeNormal
-		wasReady := before != nil && before.Status == metav1.ConditionTrue
-		if v.Severity == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
-			kind = corev1.EventTypeWarning
-		}
-		r.Events.Eventf(hc, nil, kind, string(v.Reason), actionServe, "%s", v.Event())
+	wasReady := before != nil && before.Status == metav1.ConditionTrue
+	if before != nil && wasReady == v.Ready && before.Reason == string(v.Reason) {
+		return ""
 	}
+	kind := corev1.EventTypeNormal
+	if v.Severity == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(hc, nil, kind, string(v.Reason), actionServe, "%s", v.Event())
+	return v.Reason
+}
+
+// newlyLost are the problems of edges in v that were lost after those in before. What an
+// Event of reason told has said is left out.
+func newlyLost(v verdict, before []network.Subject, told network.Reason) network.Problems {
+	var out network.Problems
 	for _, p := range v.problems {
-		lost := slices.ContainsFunc(v.lost, func(e Edge) bool { return p.Subject == e.subject() })
-		if lost && p.Reason == network.EdgeUnavailable && p.Cause != network.EdgeOverdue {
-			r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", explain.Problem(p).String())
+		isLost := slices.ContainsFunc(v.lost, func(e Edge) bool { return p.Subject == e.subject() })
+		unavailable := p.Reason == network.EdgeUnavailable || p.Reason == network.EdgeNotReady
+		follows := p.Cause == network.EdgeOverdue || p.Cause == network.EdgeRolloutHeld
+		if isLost && unavailable && !follows && p.Reason != told && !slices.Contains(before, p.Subject) {
+			out = append(out, p)
 		}
 	}
+	return out
+}
+
+// remembered is what the next report of the same cluster depends on.
+func (v verdict) remembered() remembered {
+	out := remembered{shared: v.problems.Has(network.NetworkShared)}
+	for _, e := range v.lost {
+		out.lost = append(out.lost, e.subject())
+	}
+	return out
 }

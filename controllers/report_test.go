@@ -166,6 +166,88 @@ func TestLostEdges(t *testing.T) {
 	}
 }
 
+// TestLostEdgeIsAnnouncedOnce: when it is lost, whatever else is wrong, and not again
+// while it stays lost.
+func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
+	w, plan := served(t, "lb-ip")
+	up := deployment(func(*appsv1.Deployment) {})
+	two := deployment(func(d *appsv1.Deployment) { d.Name = "two" })
+	lost := drained(time.Minute)
+	both, one, none := edgesOf(up, two), edgesOf(up, lost(two)), edgesOf(lost(up), lost(two))
+	serves := decision{action: serve, plan: plan}
+	warns, refused := serves, decision{action: leave, plan: plan, problems: network.Problems{
+		{Reason: network.CIDRMissing, Severity: network.SeverityError, Args: network.Args{"detail": "No CIDR."}}}}
+	warns.problems = network.Problems{{Reason: network.NTPMissing, Severity: network.SeverityWarning, Args: network.Args{"detail": "No time."}}}
+	type pass struct {
+		d     decision
+		edges []Edge
+		// event is about an edge, empty where there is to be none.
+		event string
+	}
+	const lostTwo = "Warning EdgeUnavailable Edge clusters-blue/two is not ready."
+	for name, passes := range map[string][]pass{
+		"the words change while it is lost": {{serves, both, ""}, {serves, one, lostTwo}, {warns, one, ""}, {serves, one, ""}},
+		"a second time":                     {{serves, one, lostTwo}, {serves, both, ""}, {serves, one, lostTwo}},
+		"while the plan is refused":         {{refused, both, ""}, {refused, one, lostTwo}, {refused, one, ""}, {serves, one, ""}},
+		"the last one, while refused": {{refused, one, lostTwo}, {refused, none,
+			"Warning EdgeNotReady Edge clusters-blue/oooi-edge-clusters-vlan100-1 is not ready"}, {refused, none, ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			r := &Reconciler{Client: &takes{left: 99}, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
+			w := w
+			w.HostedCluster = w.HostedCluster.DeepCopy()
+			w.HostedCluster.Status.Conditions = nil
+			for i, p := range passes {
+				recorder := events.NewFakeRecorder(10)
+				r.Events = recorder
+				o := outcome{edges: p.edges}
+				g.Expect(r.report(t.Context(), w, p.d, o)).To(Succeed())
+				c, _ := condition(w, p.d, verdictOf(w, p.d, o), testNow)
+				w.HostedCluster.Status.Conditions = []metav1.Condition{c}
+				close(recorder.Events)
+				var got []string
+				for e := range recorder.Events {
+					if strings.HasPrefix(e, "Warning Edge") {
+						got = append(got, e)
+					}
+				}
+				if p.event == "" {
+					g.Expect(got).To(BeEmpty(), "pass %d", i)
+					continue
+				}
+				g.Expect(got).To(ConsistOf(HavePrefix(p.event)), "pass %d", i)
+			}
+			// Another process knows no Events, but finds the condition as it would write it.
+			recorder := events.NewFakeRecorder(10)
+			restarted := &Reconciler{Client: r.Client, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: r.Now}
+			last := passes[len(passes)-1]
+			g.Expect(restarted.report(t.Context(), w, last.d, outcome{edges: last.edges})).To(Succeed())
+			g.Expect(recorder.Events).To(BeEmpty())
+		})
+	}
+}
+
+// TestEdgesReportWhileRefused: failover that takes longer is a problem of the edges that
+// run, although the plan does not change.
+func TestEdgesReportWhileRefused(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := twoEdges(t)
+	w.last = plan
+	w.HostedCluster.Annotations = annotated(w, "cidr", "x")
+	w.reports = []reported{
+		{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerUnreachable}},
+		{"clusters.vlan100", network.Report{Edge: 2, Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}}},
+	}
+	w.set(first, readySince(time.Hour))
+	w.set(second, readySince(time.Hour))
+	d := decide(w, testOptions, testNow)
+	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+	g.Expect(d.action).To(Equal(leave))
+	g.Expect(c.Status).To(Equal(metav1.ConditionFalse))
+	g.Expect(c.Message).To(And(ContainSubstring("Warning EdgesPartitioned"), ContainSubstring("Warning FailoverDegraded")))
+}
+
 func TestTransitionTimeIsTheStatuss(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")

@@ -74,8 +74,7 @@ func (s Status) Condition() Condition {
 		}
 	}
 	if !s.Applied {
-		// Warnings do not matter until something is applied.
-		problems = slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Level() != c.Severity })
+		problems = s.unapplied(problems)
 	}
 	offered, shared := s.sharing()
 	head := append([]string{s.summary(problems)}, offered...)
@@ -83,6 +82,28 @@ func (s Status) Condition() Condition {
 	room := maxMessage - len(strings.Join(slices.Concat(head, tail), "\n")) - 1
 	c.Message = strings.Join(slices.Concat(head, problemLines(problems, room), tail), "\n")
 	return c
+}
+
+// unapplied is ps without what does not matter until the plan is applied: all that is
+// less severe than the reason why it is not. Edges that run serve the plan before it,
+// so their problems stay.
+func (s Status) unapplied(ps network.Problems) network.Problems {
+	ofEdge := func(p network.Problem) bool { return s.Running && aboutEdges(p.Reason) }
+	i := slices.IndexFunc(ps, func(p network.Problem) bool { return !ofEdge(p) })
+	if i < 0 {
+		return ps
+	}
+	refusal := ps[i].Level()
+	return slices.DeleteFunc(ps, func(p network.Problem) bool { return !ofEdge(p) && p.Level() != refusal })
+}
+
+// aboutEdges reports whether r is the reason of problems of edges that exist.
+func aboutEdges(r network.Reason) bool {
+	switch r {
+	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.FailoverDegraded:
+		return true
+	}
+	return false
 }
 
 // Ordered is ps as a reader wants them: by severity, then what keeps nodes from

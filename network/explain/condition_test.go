@@ -41,6 +41,9 @@ func TestCondition(t *testing.T) {
 	waits.Subject = network.Subject{Kind: "Endpoint", Name: "oauth"}
 	images := problem(network.SeverityWarning, network.ImagesUnreachable, "no images.")
 	typo := problem(network.SeverityWarning, network.AnnotationUnknown, "no such key.")
+	lost := problem(network.SeverityWarning, network.EdgeUnavailable, "edge two lost.")
+	late := problem(network.SeverityWarning, network.FailoverDegraded, "slow.")
+	early := problem(network.SeverityWaiting, network.WaitingForControlPlane, "no API.")
 	hint := problem(network.SeverityInfo, network.NTPMissing, "no time.")
 	for name, c := range map[string]struct {
 		status explain.Status
@@ -64,6 +67,12 @@ func TestCondition(t *testing.T) {
 			[]string{"Nothing is applied: the configuration has an error. Nodes cannot boot.", "Error CIDRMissing: No CIDR."}},
 		"refused while it runs": {explain.Status{Plan: one, Running: true, Problems: network.Problems{refused}}, "CIDRMissing",
 			[]string{"The new configuration is not applied. Edges keep serving the previous one.", "Error CIDRMissing: No CIDR."}},
+		"refused while one edge is lost": {explain.Status{Plan: one, Running: true, Problems: network.Problems{images, lost, late, waits, refused}}, "CIDRMissing",
+			[]string{"The new configuration is not applied. Edges keep serving the previous one.", "Error CIDRMissing: No CIDR.", "Warning EdgeUnavailable: Edge two lost.", "Warning FailoverDegraded: Slow."}},
+		"refused while all edges are lost": {explain.Status{Plan: one, Running: true, Problems: network.Problems{refused, problem(network.SeverityError, network.EdgeNotReady, "no edge.")}}, "CIDRMissing",
+			[]string{"The new configuration is not applied. At least one network has no ready edge.", "Error CIDRMissing: No CIDR.", "Error EdgeNotReady: No edge."}},
+		"waits while all edges are lost": {explain.Status{Plan: one, Running: true, Problems: network.Problems{images, early, problem(network.SeverityError, network.EdgeNotReady, "no edge.")}}, "EdgeNotReady",
+			[]string{"The new configuration is not applied. At least one network has no ready edge.", "Error EdgeNotReady: No edge.", "Waiting WaitingForControlPlane: No API."}},
 		"too early": {explain.Status{Plan: one, Problems: network.Problems{images, problem(network.SeverityWaiting, network.WaitingForControlPlane, "no API.")}}, "WaitingForControlPlane",
 			[]string{"Nothing is applied yet. Nodes cannot boot until the items below exist.", "Waiting WaitingForControlPlane: No API."}},
 	} {

@@ -21,6 +21,8 @@ func (s Status) summary(problems network.Problems) string {
 		first = problems[0]
 	}
 	switch {
+	case !s.Applied && s.Running && problems.Has(network.EdgeNotReady):
+		return "The new configuration is not applied. At least one network has no ready edge."
 	case !s.Applied && first.Blocks() && s.Running:
 		return "The new configuration is not applied. Edges keep serving the previous one."
 	case !s.Applied && first.Blocks():
