@@ -44,15 +44,15 @@ func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 			AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
-	later := *r
+	later := &Reconciler{Client: r.Client, Live: r.Live, Events: r.Events, Metrics: r.Metrics, Options: r.Options, Now: r.Now, plans: r.plans}
 	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
-	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
+	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
 		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))
 	g.Expect(h.names(t)()).To(Equal([]string{wire.ACDDeploymentName(n)}))
 
 	h.annotate(t, "edge-addresses", "192.168.100.6-192.168.100.9")
 	g.Eventually(func() int64 { return h.deployments(t, "vlan100")[0].Generation }).WithTimeout(patience).Should(BeNumerically(">", asked.Generation))
-	g.Eventually(func() string { again(t, &later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressCheckPending)), ContainSubstring("checking for address conflicts")))
+	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(HavePrefix(string(network.AddressCheckPending)), ContainSubstring("checking for address conflicts")))
 	h.edgeServes(t)
 	h.wellServed(t)
 	g.Expect(h.names(t)()).To(Equal([]string{wire.EdgeDeploymentName(n, network.Edge{Number: 1}), wire.EdgeDeploymentName(n, network.Edge{Number: 2})}))
