@@ -26,7 +26,7 @@ func TestAServerThatAnswersNothing(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 	defer stop()
 	var mu sync.Mutex
-	var yes time.Time
+	var yes, no time.Time
 	var dues []time.Time
 	edge.HealthAt(socket).FollowServes(ctx, func(err error, due time.Time) {
 		mu.Lock()
@@ -36,9 +36,13 @@ func TestAServerThatAnswersNothing(t *testing.T) {
 			return
 		}
 		g.Expect(edge.Unanswered(err)).To(BeTrue(), "%v", err)
+		if no.IsZero() {
+			no = time.Now()
+		}
 		dues = append(dues, due)
 	})
 	g.Expect(yes).NotTo(BeZero())
+	g.Expect(no).To(BeTemporally("~", yes, time.Second), "the end of a connection is noticed")
 	g.Expect(len(dues)).To(BeNumerically(">=", 4))
 	g.Expect(dues[0]).To(BeTemporally("~", yes, 500*time.Millisecond))
 	g.Expect(dues).To(HaveEach(dues[0]), "silence does not begin again with a connection")
