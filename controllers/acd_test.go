@@ -192,7 +192,7 @@ func TestTakenAddress(t *testing.T) {
 		g.Expect(c.Reason).To(Equal(string(network.AddressInUse)))
 		g.Expect(c.Message).To(And(ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01"), ContainSubstring("edge-addresses")))
 	})
-	t.Run("edges of ours that still end are nobody", func(t *testing.T) {
+	t.Run("edges of ours that still end are ignored", func(t *testing.T) {
 		g := NewWithT(t)
 		w := taken(t)
 		// They end within 15 s, and who asks believes in them for a minute.
@@ -212,7 +212,7 @@ func TestTakenAddress(t *testing.T) {
 		g.Expect(n.NextHopVIP.String()).To(Equal("192.168.100.6"), "%v", d.problems)
 		g.Expect(said(d)).To(BeFalse(), "who asks has yet to answer")
 	})
-	t.Run("told by nobody who asks now", func(t *testing.T) {
+	t.Run("of a check that does not run now", func(t *testing.T) {
 		g := NewWithT(t)
 		w, _ := twoEdges(t)
 		was := taken(t)
@@ -283,7 +283,7 @@ func TestStaleReports(t *testing.T) {
 // labels are those of today's.
 const formerReport = "oooi-report.oooi-ask-clusters-vlan100"
 
-// TestReportOfAFormerVersion: what it found in use may be free by now, so nobody is told.
+// TestReportOfAFormerVersion: what it found in use may be free by now, so the condition omits it.
 func TestReportOfAFormerVersion(t *testing.T) {
 	g := NewWithT(t)
 	w := askFirst(t, "lb-ip")

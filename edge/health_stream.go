@@ -63,6 +63,7 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 // nothing about the service: Envoy serves while `oooi proxy` starts.
 type Unchecked string
 
+// Error returns the reason.
 func (u Unchecked) Error() string { return string(u) }
 
 // errSilent is the error of a server that sends no answer.
