@@ -22,10 +22,10 @@ func TestWhatIsLeftFollowsThePace(t *testing.T) {
 func TestDiskIsSummedByFileSystem(t *testing.T) {
 	g := NewWithT(t)
 	const gib = 1 << 30
-	s := spaces([]place{{"/root/go", 4, 1, 9 * gib}, {"/root/.cache", 6, 1, 9 * gib}, {"/var/tmp", 2, 7, 3 * gib}})
-	g.Expect(s).To(Equal([]Space{{Dirs: []string{"/root/go", "/root/.cache"}, Need: 10 * gib, Free: 9 * gib}, {Dirs: []string{"/var/tmp"}, Need: 2 * gib, Free: 3 * gib}}))
+	s := spaces([]place{{"/home/me/go", 4, 1, 9 * gib}, {"/home/me/.cache", 6, 1, 9 * gib}, {"/var/tmp", 2, 7, 3 * gib}})
+	g.Expect(s).To(Equal([]Space{{Dirs: []string{"/home/me/go", "/home/me/.cache"}, Need: 10 * gib, Free: 9 * gib}, {Dirs: []string{"/var/tmp"}, Need: 2 * gib, Free: 3 * gib}}))
 	g.Expect(s[0].Short()).To(BeTrue())
 	g.Expect(s[1].Short()).To(BeFalse())
-	g.Expect(s[0].String()).To(Equal("10 GiB of disk (9 GiB free, for /root/go, /root/.cache)"))
+	g.Expect(s[0].String()).To(Equal("10 GiB of disk (9 GiB free, for /home/me/go, /home/me/.cache)"))
 	g.Expect((&place{dir: t.TempDir() + "/not/yet"}).look()).To(Succeed())
 }
