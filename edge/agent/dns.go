@@ -33,19 +33,23 @@ type DNS struct {
 func (d *DNS) Run(ctx context.Context) error {
 	changed := d.Source.Changed()
 	d.Handler.Serve(d.Source.Current().Network)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-changed:
-			}
-			changed = d.Source.Changed()
-			d.Handler.Serve(d.Source.Current().Network)
-		}
-	}()
+	go d.atEach(ctx, changed, func() { d.Handler.Serve(d.Source.Current().Network) })
 	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
 	return ServeWhile(ctx, &d.Status, d.Log, triggers, d.admissible, d.serve)
+}
+
+// atEach calls do at each change of the plan, until ctx ends. Changed is the channel of
+// the first change.
+func (d *DNS) atEach(ctx context.Context, changed <-chan struct{}, do func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		changed = d.Source.Changed()
+		do()
+	}
 }
 
 // at returns the address to serve at.
@@ -82,18 +86,11 @@ func (d *DNS) serve(ctx context.Context, ready func()) error {
 		_ = p.Close()
 		return err
 	}
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-changed:
-			}
-			if changed = d.Source.Changed(); d.at() != here {
-				stop()
-			}
+	go d.atEach(ctx, changed, func() {
+		if d.at() != here {
+			stop()
 		}
-	}()
+	})
 	ready()
 	d.Log.Info("serving", "address", here, "interface", d.Interface.Name)
 	return dns.Run(ctx, d.Handler, p, l)
