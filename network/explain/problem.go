@@ -37,7 +37,7 @@ func (m Message) String() string {
 // Problem is the message about p. Where there is none for its cause, it is its
 // arguments in the order of their names.
 func Problem(p network.Problem) Message {
-	t, ok := messages()[p.Cause]
+	t, ok := templates[p.Cause]
 	if !ok {
 		var values []string
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
@@ -51,7 +51,7 @@ func Problem(p network.Problem) Message {
 // Template is the message for a cause, with a {name} for each argument. ok is
 // false for an unknown cause.
 func Template(c network.Cause) (m Message, ok bool) {
-	m, ok = messages()[c]
+	m, ok = templates[c]
 	return m, ok
 }
 
@@ -72,7 +72,9 @@ func (m Message) with(p network.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
-// messages are the templates of all causes.
+// templates are the messages of all causes. They are made once, and never change.
+var templates = messages()
+
 func messages() map[network.Cause]Message {
 	all := map[network.Cause]Message{}
 	for _, some := range []map[network.Cause]Message{
