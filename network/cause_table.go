@@ -48,13 +48,19 @@ func (p Problem) warning() Problem {
 // NewProblem returns a problem with the Reason and Severity that the table has for
 // cause c. keys are what the user can change, the best first.
 func NewProblem(c Cause, subject Subject, args Args, keys ...string) Problem {
-	p := Problem{Cause: c, Subject: subject, Args: args, Keys: keys}
-	for _, info := range Causes() {
-		if info.Cause == c {
-			p.Reason, p.Severity = info.Reason, info.Severity
-		}
+	info := byCause[c]
+	return Problem{Reason: info.Reason, Cause: c, Severity: info.Severity, Subject: subject, Keys: keys, Args: args}
+}
+
+// byCause is the table by its causes. It is made once, and never changes.
+var byCause = indexed(Causes())
+
+func indexed(all []CauseInfo) map[Cause]CauseInfo {
+	out := map[Cause]CauseInfo{}
+	for _, info := range all {
+		out[info.Cause] = info
 	}
-	return p
+	return out
 }
 
 func addressesCauses() []CauseInfo {
