@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 )
 
 // announce makes the kernel broadcast "who has <unused address>, tell nextHop" three
@@ -99,20 +100,14 @@ func Degraded(root, device string, nextHop netip.Addr) error {
 	return &IgnoredError{ARPAnnounce: level, Source: first}
 }
 
-// firstAddress returns the IPv4 address that device was given first.
-func firstAddress(device string) (netip.Addr, error) {
-	i, err := net.InterfaceByName(device)
+// firstAddress returns the IPv4 address that an interface was given first.
+func firstAddress(name string) (netip.Addr, error) {
+	s, err := device.Read(name)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("interface %s: %w", device, err)
+		return netip.Addr{}, err
 	}
-	all, err := i.Addrs()
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("addresses of %s: %w", device, err)
+	if first := s.First(); first.IsValid() {
+		return first, nil
 	}
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
-			return p.Addr(), nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("%s has no IPv4 address", device)
+	return netip.Addr{}, fmt.Errorf("%s has no IPv4 address", name)
 }

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"edge/acd":            {"network", "edge", "edge/device"},
 	"edge/agent":          {"network", "network/dns", "edge", "edge/device", "edge/failover", "edge/wire", "envoy"},
 	"edge/device":         {},
-	"edge/failover":       {"network", "edge", "edge/wire"},
+	"edge/failover":       {"network", "edge", "edge/device", "edge/wire"},
 	"edge/wire":           {"network"},
 	"envoy":               {"network"},
 	"hcp/settings":        {"network", "edge/wire"},
