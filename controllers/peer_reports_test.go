@@ -27,8 +27,8 @@ func readySince(ago time.Duration) func(appsv1.Deployment) appsv1.Deployment {
 // is not reported before it is certain.
 func TestEdgesPartitioned(t *testing.T) {
 	const label = "clusters.vlan100"
-	tells := func(edge int, sibling string) reported {
-		return reported{label, network.Report{Edge: edge, Peer: sibling}}
+	tells := func(edge int, peer string) reported {
+		return reported{label, network.Report{Edge: edge, Peer: peer}}
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -101,7 +101,7 @@ func TestResyncInterval(t *testing.T) {
 				return d
 			})
 		}, rollout.CheckInterval},
-		"nobody has the addresses": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
+		"the addresses are free": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
 		"endpoints are written by hand": {func(w *world) {
 			w.set(w.edges[0].Name, running)
 			w.Services = slices.Clone(w.Services)

@@ -22,13 +22,13 @@ func TestVMsKeepAddressesInUse(t *testing.T) {
 		last   network.Plan
 		blocks bool
 	}{
-		"nobody":                           {},
+		"no VM address":                    {},
 		"one of the range":                 {seen: has("192.168.100.10", name)},
 		"the next hop":                     {seen: has("192.168.100.2", name), blocks: true},
 		"the address kept for an edge":     {seen: has("192.168.100.5", name), blocks: true},
 		"on another network":               {seen: has("192.168.100.2", "clusters.vlan200")},
 		"it is ours already":               {seen: has("192.168.100.2", name), last: plan},
-		"we move to where somebody is":     {seen: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
+		"we move to one in use":            {seen: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
 		"ours already, on another network": {seen: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHopVIP: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestRetaining(t *testing.T) {
 	kept, _ = now.Retaining(last, []string{"a.new"})
 	g.Expect(kept.Networks).To(HaveExactElements(now.Networks[0]))
 	kept, _ = now.Retaining(now, []string{"a.new"})
-	g.Expect(kept.Networks).To(HaveLen(1), "what is decided anew is not kept beside itself")
+	g.Expect(kept.Networks).To(HaveLen(1), "a network that is decided again is not kept twice")
 }
 
 // TestRetainingOneNetwork: a NodePool that changes to another NAD of the same network uses
@@ -41,7 +41,7 @@ func TestRetainingOneNetwork(t *testing.T) {
 	g.Expect(displaced).To(HaveExactElements(And(HaveField("Blocks()", false), WithTransform(message, And(ContainSubstring("a/new"), ContainSubstring("a/old"))))))
 	kept, displaced = now.Retaining(last, []string{"a.new"})
 	g.Expect(displaced).To(BeEmpty())
-	g.Expect(kept).To(Equal(now), "nobody is on the old one any more")
+	g.Expect(kept).To(Equal(now), "no VM uses the old one")
 }
 
 // TestRetainingWaitingEndpoints is the law: when endpoints are missing, what is served

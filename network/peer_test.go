@@ -41,7 +41,7 @@ func TestProxyARP(t *testing.T) {
 		ps := n.InUseByOthers(proxied)
 		g.Expect(ps).To(HaveExactElements(And(HaveField("Reason", network.AddressInUse), HaveField("Blocks()", false), WithTransform(message, ContainSubstring("Router "+router+" uses proxy ARP")))))
 	})
-	t.Run("and somebody has one", func(t *testing.T) {
+	t.Run("and one is in use", func(t *testing.T) {
 		g := NewWithT(t)
 		both := append(slices.Clone(proxied), answers(edge, n.NextHopVIP)...)
 		g.Expect(n.ConflictingWith(both)).To(Equal(answers(edge, n.NextHopVIP)))
@@ -56,7 +56,7 @@ func TestProxyARP(t *testing.T) {
 		g := NewWithT(t)
 		g.Expect(n.ConflictingWith(answers(edge, slices.Concat(ours, n.Controls()[1:])...))).To(HaveLen(3))
 	})
-	t.Run("machines that are there already are nobody's concern", func(t *testing.T) {
+	t.Run("addresses that running VMs have are not checked", func(t *testing.T) {
 		NewWithT(t).Expect(n.InUseByOthers(answers(edge, n.Controls()[1:]...))).To(BeEmpty())
 	})
 }

@@ -106,14 +106,14 @@ func TestAddressesForVMs(t *testing.T) {
 		kept     int
 		small    string
 	}{
-		"enough":                         {machines: 12, kept: 12},
-		"not known":                      {machines: 0},
-		"all of them":                    {machines: 244, kept: 244},
-		"one too few":                    {machines: 245, kept: 244, small: "has 244 DHCP addresses"},
-		"what is excluded counts not":    {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "has 9 DHCP addresses"},
-		"exclusions that overlap":        {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "has 224"},
-		"nobody else is served":          {machines: 12, settings: network.Settings{IgnoreUnknownClients: true}},
-		"nobody else, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "has 10"},
+		"enough":                      {machines: 12, kept: 12},
+		"not known":                   {machines: 0},
+		"all of them":                 {machines: 244, kept: 244},
+		"one too few":                 {machines: 245, kept: 244, small: "has 244 DHCP addresses"},
+		"what is excluded counts not": {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "has 9 DHCP addresses"},
+		"exclusions that overlap":     {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "has 224"},
+		"nobody else is served":       {machines: 12, settings: network.Settings{IgnoreUnknownClients: true}},
+		"VMs only, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "has 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -57,5 +57,5 @@ func TestReadiness(t *testing.T) {
 	}
 	g := NewWithT(t)
 	_, err := Readiness{}.Next(nil, failover.State{Self: failover.Message{Phase: failover.Starting}, PeerState: failover.PeerServing, Peer: sees}, time.Unix(1000, 0))
-	g.Expect(err).To(MatchError(ErrUnseen), "its sibling can't have seen it serve before it was told")
+	g.Expect(err).To(MatchError(ErrUnseen), "its peer cannot have seen it serve before its first heartbeat")
 }

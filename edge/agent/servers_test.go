@@ -100,7 +100,7 @@ func TestEnvoyServesWithoutProxy(t *testing.T) {
 	const atOnce = "700ms"
 	g.Eventually(why, "5s", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
 	fake := fakeEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
-	g.Eventually(why, "5s", "10ms").Should(Succeed(), "nobody tells it to close what it has")
+	g.Eventually(why, "5s", "10ms").Should(Succeed(), "no change closes its connections")
 	proxy := fakes.NewServer(t, dir, "proxy")
 	g.Consistently(why, "1s", "10ms").Should(Succeed())
 	proxy.Say(errors.New("Envoy is DRAINING"))

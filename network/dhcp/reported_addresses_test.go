@@ -111,7 +111,7 @@ func TestReservedForVMs(t *testing.T) {
 	check(t, map[string]row{
 		"DISCOVER: all are free":                             {asking(), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: one more":                                 {asking(one), discover, nil, dhcp.Offered, offer, place, "", "", false},
-		"DISCOVER: strangers have two of five":               {asking(one, two), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
+		"DISCOVER: unknown clients have two of five":         {asking(one, two), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: ... one of which ran out":                 {asking(one, held("11", "02:00:00:00:00:03", -hour)), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: ... one of which is in quarantine":        {asking(one, held("11", "", hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: ... one of which is a machine's":          {owned(asking(one, two), cluster{names: map[string]string{two.MAC: "blue-worker-3"}}), discover, nil, dhcp.Offered, offer, place, "", "", false},
