@@ -129,7 +129,7 @@ func (s *apiServer) installKinds(t *testing.T) {
 		files = append(files, filepath.Join(hypershift, plural+".hypershift.openshift.io", "AAA_ungated.yaml"))
 	}
 	g := NewWithT(t)
-	g.Expect(os.WriteFile(filepath.Join(dir, "vmi.yaml"), []byte(vmiDefinition), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(filepath.Join(dir, "vmi.yaml"), []byte(programs.VMIDefinition), 0o600)).To(Succeed())
 	for i, path := range files {
 		g.Expect(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), withoutAnnotations(t, path), 0o600)).To(Succeed())
 	}
@@ -156,18 +156,6 @@ func withoutAnnotations(t *testing.T, path string) []byte {
 	g.Expect(err).NotTo(HaveOccurred())
 	return text
 }
-
-// vmiDefinition stands for the definition that KubeVirt's operator makes at run time. It has the same names and accepts any content.
-const vmiDefinition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: virtualmachineinstances.kubevirt.io}
-spec:
-  group: kubevirt.io
-  scope: Namespaced
-  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
 
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()

@@ -42,24 +42,12 @@ type cluster struct {
 	pod *rest.Config
 }
 
-// vmiDefinition stands for the definition that KubeVirt's operator makes at run time. It has the same names and accepts any content.
-const vmiDefinition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: virtualmachineinstances.kubevirt.io}
-spec:
-  group: kubevirt.io
-  scope: Namespaced
-  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
-
 func newCluster(t *testing.T) cluster {
 	t.Helper()
 	g := NewWithT(t)
 	assets := programs.RequireAPIServer(t)
 	definition := filepath.Join(t.TempDir(), "vmi.yaml")
-	g.Expect(os.WriteFile(definition, []byte(vmiDefinition), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(definition, []byte(programs.VMIDefinition), 0o600)).To(Succeed())
 	c := cluster{env: &envtest.Environment{BinaryAssetsDirectory: assets, CRDDirectoryPaths: []string{definition}}}
 	conf, err := c.env.Start()
 	g.Expect(err).NotTo(HaveOccurred())

@@ -191,25 +191,13 @@ func renamed(container string) string {
 	return container
 }
 
-// machineDefinition has the names of KubeVirt's and accepts any content.
-const machineDefinition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: virtualmachineinstances.kubevirt.io}
-spec:
-  group: kubevirt.io
-  scope: Namespaced
-  names: {plural: virtualmachineinstances, kind: VirtualMachineInstance}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
-
 // newAPIServer is a real one that holds what a control plane namespace does, as an
 // edge's service account sees it.
 func newAPIServer(t *testing.T) *rest.Config {
 	t.Helper()
 	g := NewWithT(t)
 	definition := filepath.Join(t.TempDir(), "vmi.yaml")
-	g.Expect(os.WriteFile(definition, []byte(machineDefinition), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(definition, []byte(programs.VMIDefinition), 0o600)).To(Succeed())
 	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
 	config, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
