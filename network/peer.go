@@ -7,15 +7,32 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // States of the peer in a Report, as the failover agent names them.
 const (
 	// PeerServing: the peer reports that it serves.
 	PeerServing = "serving"
+	// PeerImpaired: the peer serves, but at a lower level than this edge.
+	PeerImpaired = "impaired"
 	// PeerUnreachable: no message from the peer arrives.
 	PeerUnreachable = "unreachable"
 )
+
+// Levels of an edge in a Report, as the failover agent names them, the lowest first.
+const (
+	// LevelNothing: the edge does not serve, or receives nothing from the network.
+	LevelNothing = "nothing"
+	// LevelServes: its servers answer.
+	LevelServes = "serves"
+	// LevelReaches: the API server of the hosted cluster also answers through it.
+	LevelReaches = "reaches"
+)
+
+// PlansDifferAfter is how long two edges that serve may have different plans until they
+// report it. A change reaches edges within seconds.
+const PlansDifferAfter = 30 * time.Second
 
 // EdgesPartitioned returns the problem that this edge of n, which subject names, receives
 // nothing from its peer, though both serve. It is never an Error, since each edge serves

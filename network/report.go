@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -18,8 +19,26 @@ import (
 type Report struct {
 	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
-	// Peer is the state of the other edge, as the failover agent names it. Empty: unknown.
+	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
+	// Empty: unknown, as in reports of earlier versions.
+	Level string `json:"level,omitempty"`
+	// Peer is the state of the other edge, as the failover agent names it: PeerServing,
+	// PeerImpaired, PeerUnreachable, or another one. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
+	// PeerSilent: no message of the peer arrives on this network. Messages may still arrive
+	// on the cluster network. It is implied where Peer is PeerUnreachable.
+	PeerSilent bool `json:"peerSilent,omitempty"`
+	// PeerSince is when Peer or PeerSilent changed last, by the clock of the edge's node.
+	// It has whole seconds. It is for people, and no decision depends on it. Zero: unknown.
+	PeerSince time.Time `json:"peerSince,omitzero"`
+	// PlansDiffer: both edges have served for more than PlansDifferAfter without a break,
+	// and their plans differed all that time.
+	PlansDiffer bool `json:"plansDiffer,omitempty"`
+	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
+	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
+	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
+	// younger pod writes the same report, without Yields.
+	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
 	// AddressesInUse are addresses that another host on the network has, as found by
@@ -96,12 +115,23 @@ func ReadReport(b []byte) (Report, error) {
 	return r.normalized(), nil
 }
 
-// normalized is r with sorted addresses and texts of one line.
+// normalized is r with sorted addresses, texts of one line, and known values only.
 func (r Report) normalized() Report {
 	r.Peer, r.Degraded = oneLine(r.Peer), r.Degraded.normalized()
+	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
+		r.Level = "" // Of a newer version, or of no edge.
+	}
+	r.PeerSince = r.PeerSince.UTC().Truncate(time.Second)
+	if year := r.PeerSince.Year(); year < 1970 || year > 9999 {
+		r.PeerSince = time.Time{}
+	}
 	r.AddressesInUse = sortedInUse(r.AddressesInUse)
 	return r
 }
+
+// MissesPeer reports whether no message of the peer arrives on this network. Former
+// versions report only the state of the peer.
+func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
 
 // sortedInUse is ts sorted, each once, at most maxInUse.
 func sortedInUse(ts []UsedAddress) []UsedAddress {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -70,12 +71,40 @@ func TestReportStaysReadable(t *testing.T) {
 	g.Expect(len(read.AddressesInUse)).To(BeNumerically("<=", 16))
 }
 
+// TestReportOfTheFailoverAgent: what it reports is read as it was written. Values that no
+// edge of this version writes are dropped, and the rest of the report is kept.
+func TestReportOfTheFailoverAgent(t *testing.T) {
+	since := time.Date(2026, 11, 22, 6, 30, 0, 0, time.UTC)
+	for text, want := range map[string]network.Report{
+		`{"edge":1,"level":"reaches","peer":"impaired","peerSilent":true,"peerSince":"2026-11-22T07:30:00.9+01:00","plansDiffer":true,"peerDuplicated":true,"yields":true}`: {
+			Edge: 1, Level: network.LevelReaches, Peer: network.PeerImpaired, PeerSilent: true, PeerSince: since, PlansDiffer: true, PeerDuplicated: true, Yields: true},
+		`{"edge":1,"level":"excellent","peer":"serving"}`:                     {Edge: 1, Peer: network.PeerServing},
+		`{"edge":1,"peer":"serving","peerSince":"9999-12-31T23:59:59-23:00"}`: {Edge: 1, Peer: network.PeerServing},
+	} {
+		g := NewWithT(t)
+		r, err := network.ReadReport([]byte(text))
+		g.Expect(err).NotTo(HaveOccurred(), text)
+		g.Expect(r).To(Equal(want))
+		g.Expect(network.ReadReport(r.JSON())).To(Equal(want))
+	}
+	for text, misses := range map[string]bool{
+		`{"edge":1,"peer":"unreachable"}`: true, `{"edge":1,"sibling":"lost"}`: true,
+		`{"edge":1,"peer":"idle","peerSilent":true}`: true, `{"edge":1,"peer":"impaired"}`: false,
+	} {
+		r, err := network.ReadReport([]byte(text))
+		if err != nil || r.MissesPeer() != misses {
+			t.Errorf("%s: misses its peer: %v, %v", text, r.MissesPeer(), err)
+		}
+	}
+}
+
 // FuzzReadReport: any text is a report or an error, and what is read is written
 // and read again as it is.
 func FuzzReadReport(f *testing.F) {
 	f.Add([]byte(`{"edge":1,"sibling":"serves","slowTakeover":"x","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`))
 	f.Add([]byte(`{"edge":1,"taken":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
 	f.Add([]byte(`{"edge":1,"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"fe80::1%eth0"}}`))
+	f.Add([]byte(`{"edge":1,"level":"serves","peer":"impaired","peerSilent":true,"peerSince":"9999-12-31T23:59:59-23:00","yields":true}`))
 	f.Add([]byte("{\"sibling\":\"\\u0000\xff \\n\"}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := network.ReadReport(b)
