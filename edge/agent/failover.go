@@ -71,7 +71,7 @@ func (f *Failover) Run(ctx context.Context) error {
 	f.report.Edge = a.edge
 	f.mu.Unlock()
 	for {
-		f.changed(failover.NewState(a.edge, "", !a.peer.IsValid()))
+		f.changed(failover.NewState(failover.Self{Edge: a.edge}, !a.peer.IsValid()))
 		run, replace := context.WithCancelCause(ctx)
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()

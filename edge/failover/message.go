@@ -5,6 +5,8 @@ package failover
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
+	"slices"
 )
 
 // A Phase is an edge's own state.
@@ -20,6 +22,28 @@ const (
 	Draining Phase = "leaving"
 )
 
+// A Level is what an edge is worth to VMs.
+type Level string
+
+// The levels, in ascending order. An earlier version sends none: the level is unknown, and
+// is never compared.
+const (
+	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
+	// nothing, or it yields to a younger pod.
+	LevelNothing Level = "nothing"
+	// LevelServes: its servers answer.
+	LevelServes Level = "serves"
+	// LevelReaches: its servers answer, and the API server answers through its Envoy.
+	LevelReaches Level = "reaches"
+)
+
+// below reports whether both levels are known and l is the lower one.
+func (l Level) below(o Level) bool {
+	order := []Level{LevelNothing, LevelServes, LevelReaches}
+	i, k := slices.Index(order, l), slices.Index(order, o)
+	return i >= 0 && i < k
+}
+
 // A Message is one heartbeat, sent every Interval and at every change. Unknown fields are
 // ignored. The JSON names and the values of Phase are those of the first version, whatever
 // the Go names are: during an upgrade the two edges run different versions.
@@ -33,10 +57,22 @@ type Message struct {
 	Number   uint64 `json:"number"`
 	// Peer is the receiver's Instance as the sender received it. Empty: none yet.
 	Peer string `json:"peer,omitempty"`
-	// Sees: the sender received a message of Peer within the last two seconds.
+	// Sees: the sender received a message of Peer over the VLAN within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
 	// Announcements counts those of the sender since Peer stopped serving.
 	Announcements int `json:"claims,omitempty"`
+	// Level is what the sender is worth to VMs. Empty: unknown.
+	Level Level `json:"level,omitempty"`
+	// Generation is when the sender's pod first started, in milliseconds of Unix time. Of
+	// two pods with one edge number, the one with the lower Generation yields. 0: unknown.
+	Generation int64 `json:"generation,omitempty"`
+	// PeerGeneration is the Generation that the sender follows. 0: unknown.
+	PeerGeneration int64 `json:"peerGeneration,omitempty"`
+	// Stalls counts the times that the sender did not run for a while. A silence that one of
+	// them explains says nothing about the network.
+	Stalls uint64 `json:"stalls,omitempty"`
+	// Address is the sender's address on the cluster network. Zero: it has no second path.
+	Address netip.Addr `json:"address,omitzero"`
 }
 
 const (
@@ -67,7 +103,7 @@ func readMessage(b []byte) (Message, error) {
 		return Message{}, fmt.Errorf("phase %q is unknown", m.Phase)
 	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText:
 		return Message{}, fmt.Errorf("instance, peer or plan is too long or missing")
-	case m.Number == 0 || m.Announcements < 0:
+	case m.Number == 0 || m.Announcements < 0 || m.Generation < 0 || m.PeerGeneration < 0:
 		return Message{}, fmt.Errorf("a count is out of its range")
 	}
 	return m, nil

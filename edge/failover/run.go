@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) error {
 	// The goroutines end when Run does, not when ctx does.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	g := agent{Options: o, state: NewState(o.Edge, rand.Text(), !o.PeerAddress.IsValid()), events: events, failing: map[string]string{}}
+	g := agent{Options: o, state: NewState(Self{Edge: o.Edge, Instance: rand.Text()}, !o.PeerAddress.IsValid()), events: events, failing: map[string]string{}}
 	g.state.Removed = o.Removed
 	defer g.close()
 	go watch(running, o, events)
@@ -96,9 +96,7 @@ func Run(ctx context.Context, o Options) error {
 			leave, e.Kind = nil, Drain
 		case e = <-events:
 		case <-tick.C:
-			if leave != nil && g.deaf() {
-				continue // Without a carrier, heartbeats are not missed and nothing is announced.
-			}
+			e.Observed.NoLink = g.deaf()
 		}
 		if g.handle(e) {
 			return nil

@@ -90,7 +90,7 @@ func TestDrainsUntilItsPeerHasAnnounced(t *testing.T) {
 	g.Expect(w.edges[0].closed).To(BeTrue(), "no peer to wait for")
 	g.Expect(w.after(1, since)).To(BeEmpty())
 
-	s := failover.NewState(1, "a", true)
+	s := failover.NewState(failover.Self{Edge: 1, Instance: "a"}, true)
 	_, do := failover.Next(s, failover.Event{Kind: failover.Drain}, w.now)
 	g.Expect(do.Close).To(BeTrue())
 	g.Expect(do.Send).To(BeEmpty())
@@ -136,7 +136,7 @@ func TestBadLink(t *testing.T) {
 func TestAlone(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(0, 0)
-	s := failover.NewState(1, "a", true)
+	s := failover.NewState(failover.Self{Edge: 1, Instance: "a"}, true)
 	announcements, said := 0, 0
 	step := func(k failover.Kind) {
 		var do failover.Actions

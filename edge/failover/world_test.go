@@ -80,7 +80,7 @@ func (w *world) run(i int) {
 		w.runs++
 		w.note("%d runs", i)
 		e.agent, e.closed, e.drainingSince, e.burst = true, false, time.Time{}, nil
-		e.state = failover.NewState(i+1, fmt.Sprintf("%d.%d", i, w.runs), false)
+		e.state = failover.NewState(failover.Self{Edge: i + 1, Instance: fmt.Sprintf("%d.%d", i, w.runs)}, false)
 		e.next = w.now.Add(time.Duration(w.rand.IntN(500)) * time.Millisecond)
 	}
 }

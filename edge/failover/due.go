@@ -1,0 +1,104 @@
+// This file decides when an announcement is due, and why. An edge announces only against a
+// peer that it is provably better than.
+
+package failover
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// announceInterval is how often an edge announces while its peer answers ARP and does
+	// not serve. A VM's kernel ignores an announcement within a second after its entry
+	// changed (neigh/default/locktime), for example after the announcement of a new pod.
+	announceInterval = Interval
+	// insistFor is how long an edge announces every announceInterval against a peer that is
+	// worth less, and insistInterval how often it does later. Between two announcements the
+	// kernel repeats the last one each second.
+	insistFor      = 3 * time.Second
+	insistInterval = 2 * time.Second
+)
+
+// lostAt is when an edge announces while its peer is unreachable, counted from the first
+// announcement. The list ends, so that two edges that run without hearing each other stop
+// moving VMs.
+var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
+
+// aloneAt is when an edge without a peer announces, counted from when it first serves. It
+// resets no connection, since no other edge has any. An edge that was removed from the
+// plan may still run, and learn that late.
+var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
+
+// A cause is why an edge announces. Each has a schedule of its own.
+type cause string
+
+const (
+	noCause        cause = ""
+	isAlone        cause = "alone"
+	peerGone       cause = "peer unreachable"
+	peerIdle       cause = "peer idle"
+	peerImpaired   cause = "peer impaired"
+	peerDuplicated cause = "peer duplicated"
+)
+
+// announce reports whether to announce now, and returns the state with the cause.
+func (s State) announce(now time.Time) (State, bool) {
+	if c := s.causeNow(now); c != s.cause {
+		s.cause, s.announced, s.first, s.last = c, 0, time.Time{}, time.Time{}
+	}
+	if !s.due(now) {
+		return s, false
+	}
+	if s.announced == 0 {
+		s.first = now
+	}
+	return s, true
+}
+
+// causeNow returns the cause, also of an edge that is worth nothing and so does not
+// announce.
+func (s State) causeNow(now time.Time) cause {
+	switch {
+	case s.PeerState == Alone:
+		return isAlone
+	case s.PeerState == PeerUnreachable:
+		// Silence counts only while frames arrive.
+		if s.seen.missed > s.limit(now) {
+			return peerGone
+		}
+	case s.PeerState == PeerIdle:
+		if !s.Removed || s.Peer.Phase != Serving && s.heard() {
+			return peerIdle
+		}
+	case s.Removed:
+	case s.PeerState == PeerImpaired:
+		return peerImpaired
+	case s.Duplicated():
+		return peerDuplicated
+	}
+	return noCause
+}
+
+// due reports whether the schedule of the cause has an announcement now.
+func (s State) due(now time.Time) bool {
+	// What falls due within half an Interval is done now, not one Interval late.
+	const early = Interval / 2
+	listed := func(at []time.Duration) bool {
+		return s.announced < len(at) && now.Sub(s.first) >= at[s.announced]-early
+	}
+	every := func(d time.Duration) bool { return now.Sub(s.last) >= d-early }
+	switch {
+	case s.cause == noCause || s.Self.Level == LevelNothing:
+		return false
+	case s.announced == 0:
+		return true
+	case s.cause == isAlone:
+		return listed(aloneAt)
+	case s.cause == peerGone:
+		return listed(lostAt)
+	case s.cause == peerIdle || now.Sub(s.first) < insistFor:
+		return every(announceInterval)
+	}
+	return every(insistInterval)
+}

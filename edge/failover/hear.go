@@ -1,0 +1,90 @@
+// This file takes in the peer's messages: which of them count, and which of two pods with
+// one edge number is the peer.
+
+package failover
+
+import "time"
+
+const (
+	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
+	maxAnswers = 8
+	// maxDoubts limits the doubts about a link without a second path. Each doubles how long
+	// a peer may be silent, so that a bad link does not move VMs back and forth.
+	maxDoubts = 4
+	// forgiven is how long a peer must be heard until one doubt is undone.
+	forgiven = time.Minute
+	// followed is how many Intervals a silent pod is followed, although a former pod with
+	// its number is heard.
+	followed = 20
+)
+
+// Heard reports whether a message of the peer arrived over p within the last two seconds.
+func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].silent <= missable }
+
+func (s State) heard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
+
+// Duplicated reports whether two pods have the peer's edge number: a former pod was heard
+// within the last two seconds.
+func (s State) Duplicated() bool { return s.elder <= missable }
+
+// hear takes in a message. A message counts only if its sender has received this edge's
+// messages: a host that does not see what is sent to the peer cannot forge the peer's
+// messages. An unknown instance is returned and gets an answer, so that a new peer can
+// prove that it hears. So is a former pod of the peer, which learns that it has to yield.
+func (s State) hear(m Message, p Path, now time.Time) (next State, unknown string) {
+	switch {
+	case s.PeerState == Alone || m.Instance == s.Self.Instance:
+		return s, ""
+	case m.Peer != s.Self.Instance:
+		return s.answer(m.Instance)
+	case s.isElder(m):
+		s.elder = 0
+		return s.answer(m.Instance)
+	case m.Instance != s.Peer.Instance:
+		s = s.follow(m, p)
+	case m.Number <= s.paths[p].number:
+		return s, ""
+	case s.PeerState == PeerUnreachable && !s.hasSecondPath() && m.Stalls == s.Peer.Stalls:
+		// The peer ran all the time, so the link loses messages.
+		s.doubts = min(s.doubts+1, maxDoubts)
+		s.heardSince = now
+	}
+	s.paths[p] = path{number: m.Number}
+	if p == VLAN {
+		s.refused, s.seen.missed = unbounded, 0
+	}
+	if m.Number <= s.Peer.Number {
+		return s, "" // It came over the other path before.
+	}
+	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
+	s.Peer = m
+	s.Yields = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
+	return s, ""
+}
+
+// answer returns the instance that gets an answer, unless there were too many.
+func (s State) answer(instance string) (next State, unknown string) {
+	if s.answers >= maxAnswers {
+		return s, ""
+	}
+	s.answers++
+	return s, instance
+}
+
+// follow forgets the former instance of the peer.
+func (s State) follow(m Message, p Path) State {
+	s.Peer = Message{Instance: m.Instance}
+	s.paths[1-p] = path{silent: unbounded}
+	s.advantage = advantage{}
+	return s
+}
+
+// isElder reports whether m is of a former pod with the peer's number, while the younger
+// pod is heard.
+func (s State) isElder(m Message) bool {
+	silent := min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent)
+	return m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed
+}
+
+// hasSecondPath reports whether both edges have an address on the cluster network.
+func (s State) hasSecondPath() bool { return s.Self.Address.IsValid() && s.Peer.Address.IsValid() }

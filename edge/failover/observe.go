@@ -1,0 +1,141 @@
+// This file decides what an edge knows of itself: whether it ran without a pause, whether
+// it receives anything, and so what it is worth to VMs.
+
+package failover
+
+import "time"
+
+const (
+	// hole is the time between two ticks that shows that this edge did not run.
+	hole = 3 * Interval
+	// hearing is how long after a frame the device counts as receiving.
+	hearing = time.Second
+	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
+	// closed port once a second at most.
+	answering = 2500 * time.Millisecond
+)
+
+// An Observation is what was seen on the device until a tick. The counts only grow; they
+// start at any value.
+type Observation struct {
+	// NoLink: the device has no carrier, or lacks the edge address.
+	NoLink bool
+	// Frames is how many frames the device received. 0: unknown, and it counts as receiving.
+	Frames uint64
+	// Probed: VMs are known and were sent probes at the tick before.
+	Probed bool
+	// Answers counts what only arrives at a device that receives unicast frames: an ICMP
+	// error for a probe, or a confirmed entry in the ARP table.
+	Answers uint64
+	// PeerAnswers counts the refusals of probes by the peer's kernel over the VLAN.
+	PeerAnswers uint64
+}
+
+// A reception is what the observations showed so far.
+type reception struct {
+	last                      Observation
+	frame, answer, peerAnswer time.Time // when the counts grew
+	unanswered                int       // ticks with probes since frame
+	missed                    int       // ticks without a message over the VLAN, while frames arrived
+}
+
+// tick takes in that an Interval has passed.
+func (s State) tick(o Observation, now time.Time) State {
+	if !s.ticked.IsZero() && now.Sub(s.ticked) > hole {
+		s.Self.Stalls++
+	}
+	s.ticked, s.answers = now, 0
+	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
+	for i := range s.paths {
+		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
+			continue // Nothing can arrive, which says nothing about the peer.
+		}
+		s.paths[i].silent = min(s.paths[i].silent+1, unbounded)
+	}
+	s.seen = s.seen.next(o, now)
+	return s
+}
+
+func (r reception) next(o Observation, now time.Time) reception {
+	was := r.last
+	r.last = o
+	if o.Probed {
+		r.unanswered = min(r.unanswered+1, unbounded)
+	}
+	if o.Frames != was.Frames {
+		r.frame, r.unanswered = now, 0
+	}
+	if o.Answers != was.Answers {
+		r.answer = now
+	}
+	if o.PeerAnswers != was.PeerAnswers {
+		r.peerAnswer = now
+	}
+	switch {
+	case o.NoLink:
+		r.missed = 0
+	case r.receives(now):
+		r.missed = min(r.missed+1, unbounded)
+	}
+	return r
+}
+
+// receives reports whether a frame arrived within the last second.
+func (r reception) receives(now time.Time) bool {
+	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
+}
+
+// answered reports whether unicast frames arrived recently.
+func (r reception) answered(now time.Time) bool {
+	return !r.answer.IsZero() && now.Sub(r.answer) <= answering
+}
+
+// peerAnswered reports whether the peer's kernel answered over the VLAN recently.
+func (r reception) peerAnswered(now time.Time) bool {
+	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
+}
+
+// deaf reports whether this edge receives nothing although it should: VMs do not answer its
+// probes, and no frame arrives, or the peer says that it sees this edge.
+func (s State) deaf(now time.Time) bool {
+	silent := s.paths[VLAN].silent
+	switch {
+	case s.PeerState == Alone || silent < 2:
+		return false
+	case !s.seen.receives(now) && s.seen.unanswered >= 2:
+		return true
+	}
+	return silent > missable && s.sightedOnly() && s.seen.last.Probed && !s.seen.answered(now)
+}
+
+// sightedOnly reports whether the peer sees this edge over the VLAN, and says so over the
+// cluster network, while nothing of it arrives over the VLAN: this edge is deaf, or the
+// peer is mute.
+func (s State) sightedOnly() bool {
+	return !s.Heard(VLAN) && s.Heard(ClusterNetwork) && s.Peer.Sees
+}
+
+// level returns what this edge is worth to VMs.
+func (s State) level() Level {
+	switch {
+	case s.Self.Phase != Serving || s.Yields || s.Deaf || s.seen.last.NoLink:
+		return LevelNothing
+	case s.reached:
+		return LevelReaches
+	}
+	return LevelServes
+}
+
+// calls reports whether to call the peer: it is silent over the VLAN, and may send to
+// another pod with this edge's address.
+func (s State) calls() bool {
+	silent := s.paths[VLAN].silent
+	return s.PeerState != Alone && s.Peer.Instance != "" && !s.seen.last.NoLink && (silent >= 2 && silent <= 4 || silent%20 == 0 && silent > 0)
+}
+
+// probes reports whether to probe over the VLAN: only answers tell a peer that is gone from
+// a device that receives nothing. A long silence is probed less often.
+func (s State) probes() bool {
+	silent := s.paths[VLAN].silent
+	return s.PeerState != Alone && !s.seen.last.NoLink && silent >= 1 && (silent <= 20 || s.Deaf || silent%4 == 0)
+}

@@ -1,0 +1,110 @@
+// This file decides what the peer is: there or not, and whether it is worth less to VMs
+// than this edge.
+
+package failover
+
+import "time"
+
+// riseFor is how long an edge that has become better than its peer waits. Both may recover
+// from one cause, such as a restart of the API server.
+const riseFor = 3 * time.Second
+
+// An advantage is how the levels of the edges came to differ.
+type advantage struct {
+	// mine and theirs are when the levels changed last.
+	mine, theirs time.Time
+	// messages of the peer arrived since either changed.
+	messages int
+}
+
+// changed returns the advantage after this edge's level changed.
+func (a advantage) changed(now time.Time) advantage {
+	return advantage{mine: now, theirs: a.theirs}
+}
+
+// heard returns the advantage after a message of the peer with the level is.
+func (a advantage) heard(was, is Level, now time.Time) advantage {
+	if was != is {
+		a.theirs, a.messages = now, 0
+	}
+	a.messages++
+	return a
+}
+
+// better reports whether this edge is provably better than a peer that serves: two messages
+// in a row had a lower level, and this edge has proven its own since the first. Where the
+// cause is common to both edges, the proof fails.
+func (s State) better(now time.Time) bool {
+	a := s.advantage
+	proven := s.reachedAt
+	if s.Self.Level == LevelServes {
+		proven = s.seen.frame
+		if s.seen.last.Frames == 0 {
+			proven = now
+		}
+	}
+	rose := a.mine.After(a.theirs) && now.Sub(a.mine) < riseFor
+	return s.Peer.Level.below(s.Self.Level) && a.messages >= 2 && proven.After(a.theirs) && !rose
+}
+
+// look updates the peer's state from what arrived and what did not.
+func (s State) look(now time.Time) State {
+	state := s.peerState(now)
+	if state != s.PeerState {
+		if s.PeerState == PeerUnreachable || s.PeerState == Unknown {
+			s.heardSince = now
+		}
+		s.PeerState = state
+	}
+	if s.doubts > 0 && s.PeerState != PeerUnreachable && now.Sub(s.heardSince) >= forgiven {
+		s.doubts, s.heardSince = s.doubts-1, now
+	}
+	return s
+}
+
+func (s State) peerState(now time.Time) PeerState {
+	silent, known := s.paths[VLAN].silent, s.Peer.Instance != ""
+	switch {
+	case s.PeerState == Alone:
+		return Alone
+	case known && silent < missable:
+		// A refusal can be forged. A peer that still sends is there.
+		return s.reported(now)
+	case s.refused <= missable && !s.Heard(ClusterNetwork):
+		return PeerIdle
+	case known && (silent <= s.limit(now) || s.thereUnheard(now)):
+		return s.reported(now)
+	case silent <= s.limit(now):
+		return s.PeerState
+	}
+	return PeerUnreachable
+}
+
+// limit is how many Intervals of silence a peer may have.
+func (s State) limit(now time.Time) int {
+	limit := missable << s.doubts
+	if !s.hasSecondPath() && s.Self.Edge > s.Peer.Edge && s.seen.peerAnswered(now) {
+		limit++ // Two edges that only do not hear each other do not announce at once.
+	}
+	return limit
+}
+
+// thereUnheard reports whether a peer that is silent over the VLAN is there all the same,
+// and VMs reach it as they reach this edge. It is heard over the cluster network, and this
+// edge receives nothing either, only heartbeats are lost, or the peer sees this edge and
+// nothing proves that this edge receives more.
+func (s State) thereUnheard(now time.Time) bool {
+	return s.Heard(ClusterNetwork) &&
+		(s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || s.Peer.Sees && !s.seen.answered(now))
+}
+
+// reported returns the state of a peer that is there.
+func (s State) reported(now time.Time) PeerState {
+	switch {
+	case s.Peer.Phase != Serving:
+		return PeerIdle
+	case s.better(now):
+		return PeerImpaired
+	}
+	return PeerServing
+}
