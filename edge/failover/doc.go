@@ -16,22 +16,58 @@
 // router answers for every address (proxy ARP) the kernel asks once, and each announcement
 // uses another address.
 //
-// Each edge sends a heartbeat every half second, from its edge address to its peer's. The
-// heartbeats decide when to announce:
+// The law: an edge announces only against a peer that it is provably better than. So each
+// edge knows what it is worth to VMs, its level:
 //
-//	the peer                                 announcements of an edge that serves
-//	serves                                   none
-//	starts, drains, or its kernel refuses    at once, then every half second until it serves
-//	is silent for four half seconds          at once, then after 1, 3 and 10 s, then none
-//	does not exist in the plan               when it first serves, then after 1, 3, 10, 20 and 40 s
+//	nothing   VMs get no answer: it does not serve, receives nothing, or yields
+//	serves    its servers answer
+//	reaches   and the API server answers through its Envoy
 //
-// An edge that does not serve never announces. Two edges that run and do not hear each other
-// announce four times each. After that VMs stay with either, and both serve. If the edges
-// hear each other again within these 12 s, a connection may be reset twice. An edge whose
-// device has no carrier takes no peer for unreachable. A peer that was silent and sends again
-// with the same instance was there all the time. The next silence must then last twice as
-// long, up to 24 s, and each minute of heartbeats halves that again. An edge that drains says
-// so. It keeps serving for 2 s if its peer announces, for 4 s if not, and then closes.
+// Each edge sends a heartbeat every half second over two networks: over the VLAN, from its
+// edge address to its peer's, and over the cluster network, between the pods' addresses.
+// They decide when to announce:
+//
+//	the peer                                  announcements of an edge that serves
+//	serves, at the same level or higher       none
+//	serves, at a lower level                  after two messages, every half second for 3 s, then every 2 s
+//	starts, drains, or its kernel refuses     at once, then every half second until it serves
+//	is silent for four half seconds           at once, then after 1, 3 and 10 s, then none
+//	does not exist in the plan                when it first serves, then after 1, 3, 10, 20 and 40 s
+//
+// An edge at level nothing never announces. Against a peer at a lower level an edge needs a
+// proof of its own level that is newer than the first message with the lower one. So
+// an API server that is down moves nobody: both edges lose it, and neither has a proof. An
+// edge that rose above its peer waits for 3 s, as both may recover from one cause.
+//
+// # Silence
+//
+// Silence on the VLAN has many causes, and few of them are the peer's end. It is counted only
+// while the device has a carrier and frames arrive. During a silence the edge probes a
+// closed port of VMs that it knows, so that there are frames to arrive. Two probes without any
+// frame show that the edge itself is deaf.
+//
+//	the peer is silent on the VLAN, and          the edge
+//	silent on the cluster network as well        announces
+//	says there that it sees this edge            announces if VMs answer its probes, else it is deaf
+//	does not see it, and its kernel answers      does not announce: only heartbeats are lost
+//	does not see it, and its kernel is silent    announces: the VLAN is cut
+//
+// Without a second path, such as with a peer of an earlier version, two edges that run and
+// do not hear each other announce four times each. The edge with the higher number waits half
+// a second longer if the peer's kernel answers. If they hear each other again, the
+// next silence must last twice as long, up to 24 s. Each minute of heartbeats halves that. A
+// silence that a stall of the peer explains, which its heartbeats count, does not.
+//
+// An edge that drains says so. It keeps serving for 2 s if its peer announces, for 4 s if
+// not, and then closes.
+//
+// # Two pods of one edge
+//
+// A node that the control plane has given up may still run its edge while another pod
+// has that edge's number and address. Their peer follows the younger pod. It tells the elder,
+// which then yields, and announces until the elder is gone. The peer's kernel
+// sends to the pod whose ARP request it saw last. So an edge that is not answered sends such a
+// request.
 //
 // An edge that was removed from the plan serves until it is stopped. The remaining edge is
 // alone by plan and does not listen, so its kernel refuses heartbeats while it serves. The
@@ -46,7 +82,8 @@
 // # Versions
 //
 // During an upgrade the two edges run different versions. Heartbeats keep their JSON: the
-// phase that is called Draining here is "leaving", the count of announcements is "claims".
+// phase that is called Draining here is "leaving", the count of announcements is "claims". A
+// peer that sends no level is never worse, and one that sends no address has no second path.
 //
 // # What a hostile VM can do
 //
