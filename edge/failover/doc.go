@@ -36,7 +36,7 @@
 //
 // An edge at level nothing never announces. Against a peer at a lower level an edge needs a
 // proof of its own level that is newer than the first message with the lower one. So
-// an API server that is down moves nobody: both edges lose it, and neither has a proof. An
+// an API server that is down moves no VM: both edges lose it, and neither has a proof. An
 // edge that rose above its peer waits for 3 s, as both may recover from one cause.
 //
 // # Silence
