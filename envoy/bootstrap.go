@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
@@ -40,11 +41,19 @@ const (
 	xdsCluster = "xds"
 )
 
+// Workers is how many worker threads an Envoy has. Each of them carries its share of the
+// connections.
+const Workers = 2
+
 // XDSSocket is the socket of the Server for the Envoy that uses runDir.
 func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds.sock") }
 
 // AdminSocket is the socket of the admin interface of the Envoy that uses runDir.
 func AdminSocket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
+
+// ReachSocket is the socket that leads to the hosted API server through the Envoy that uses
+// runDir. See newReach.
+func ReachSocket(runDir string) string { return filepath.Join(runDir, "reach.sock") }
 
 // Arguments is the command line of an Envoy named node that gets its resources
 // from the Server in runDir. Equal inputs give equal arguments.
@@ -55,7 +64,7 @@ func Arguments(runDir, node string) []string {
 	return []string{
 		"--config-yaml", string(Bootstrap(runDir, node)),
 		"--disable-hot-restart",
-		"--concurrency", "2",
+		"--concurrency", strconv.Itoa(Workers),
 		"--drain-time-s", drainTime,
 		"--log-level", "warning",
 	}

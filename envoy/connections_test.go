@@ -171,7 +171,7 @@ func TestARefusalIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	w.pod(t, w.edge, netip.MustParseAddrPort(onVLAN+":6443"), "somebody else")
-	w.server.Serve(NewResources(blue(), options(), pods()))
+	w.server.Serve(NewResources(blue(), w.options(), pods()))
 	g.Eventually(w.server.Accepted, patient).Should(MatchError(And(ContainSubstring("Envoy rejected listeners"), ContainSubstring(onVLAN+":6443"))))
 	names := []string{onVLAN + ":443", onVLAN + ":6443"}
 	g.Expect(w.admin.Serves(t.Context(), names)).To(MatchError("Envoy does not listen on " + onVLAN + ":6443"))

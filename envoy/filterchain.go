@@ -71,6 +71,10 @@ func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
 		// CONNECT (RFC 9110, section 9.3.6) with HTTP/1.1, the cluster's default.
 		p.TunnelingConfig = &tcpproxyv3.TcpProxy_TunnelingConfig{Hostname: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))}
 	}
+	return tcpChain(name, p)
+}
+
+func tcpChain(name string, p *tcpproxyv3.TcpProxy) *listenerv3.FilterChain {
 	return &listenerv3.FilterChain{
 		Name: name,
 		Filters: []*listenerv3.Filter{{

@@ -47,11 +47,9 @@ func newListener(l network.Listener, backends map[string]network.Backend, device
 		// The workers share one socket. So a second process on the port is an error
 		// and does not get half of the connections silently. Exact balance gives each
 		// worker the same number, since some connections last for days.
-		EnableReusePort: wrapperspb.Bool(false),
-		ConnectionBalanceConfig: &listenerv3.Listener_ConnectionBalanceConfig{
-			BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
-		},
-		FilterChains: serverNameChains(l.Forwards, backends),
+		EnableReusePort:         wrapperspb.Bool(false),
+		ConnectionBalanceConfig: exactBalance(),
+		FilterChains:            serverNameChains(l.Forwards, backends),
 	}
 	if b, ok := backends[l.Default]; ok && opens("", b) {
 		out.DefaultFilterChain = newFilterChain("any", b)
@@ -65,6 +63,13 @@ func newListener(l network.Listener, backends map[string]network.Backend, device
 		out.ListenerFiltersTimeout = durationpb.New(helloTimeout)
 	}
 	return out
+}
+
+// exactBalance gives each new connection to the worker with the fewest.
+func exactBalance() *listenerv3.Listener_ConnectionBalanceConfig {
+	return &listenerv3.Listener_ConnectionBalanceConfig{
+		BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
+	}
 }
 
 // boundTo binds a socket to device, so that no packet uses another device. An empty

@@ -21,6 +21,8 @@ type Options struct {
 	Device string
 	// UpstreamDevice is the device for all other backends. Empty: the routes decide.
 	UpstreamDevice string
+	// RunDir is the directory of Envoy's sockets. Empty: Envoy has no ReachSocket.
+	RunDir string
 }
 
 // Resources is the whole configuration, by name. Listeners refer to clusters by
@@ -48,6 +50,11 @@ func NewResources(n network.Network, o Options, endpoints map[string][]netip.Add
 	}
 	for _, l := range n.Listeners {
 		out.Listeners[l.Name()] = newListener(l, backends, o.Device)
+	}
+	if b, ok := n.APIBackend(); ok && o.RunDir != "" {
+		out.Listeners[reach] = newReachListener(o.RunDir)
+		out.Clusters[reach] = newReachCluster(b, o)
+		out.Endpoints[reach] = newLoadAssignment(reach, dialed(b, endpoints[b.Name]))
 	}
 	return out
 }

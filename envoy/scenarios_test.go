@@ -31,7 +31,7 @@ func TestStories(t *testing.T) {
 			}
 			all := map[string]any{}
 			for _, n := range p.Networks {
-				all[n.Name] = readable(t, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0"}, nil))
+				all[n.Name] = readable(t, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi"}, nil))
 			}
 			out, err := json.MarshalIndent(all, "", "  ")
 			if err != nil {
@@ -82,7 +82,7 @@ func TestEnvoyFindsNothingWrong(t *testing.T) {
 	some := map[string][]netip.AddrPort{api.Name: {netip.MustParseAddrPort("10.128.0.7:7443")}, oauth.Name: {}}
 	for name, n := range all {
 		t.Run(name, func(t *testing.T) {
-			validate(t, program, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0"}, some))
+			validate(t, program, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi"}, some))
 		})
 	}
 }

@@ -49,6 +49,12 @@ const (
 // options are what a pod of an edge has.
 func options() Options { return Options{Device: "net1", UpstreamDevice: "eth0"} }
 
+func (w *world) options() Options {
+	o := options()
+	o.RunDir = w.dir
+	return o
+}
+
 // pods are where the backends of blue are.
 func pods() map[string][]netip.AddrPort {
 	return map[string][]netip.AddrPort{
@@ -131,7 +137,7 @@ func (w *world) startEnvoy(t *testing.T, program string) {
 // serves makes Envoy serve n, and waits until it does.
 func (w *world) serves(t *testing.T, n network.Network, behind map[string][]netip.AddrPort) {
 	t.Helper()
-	w.server.Serve(NewResources(n, options(), behind))
+	w.server.Serve(NewResources(n, w.options(), behind))
 	var names []string
 	for _, l := range n.Listeners {
 		names = append(names, l.Name())

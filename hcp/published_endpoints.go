@@ -44,7 +44,7 @@ type published struct {
 // no OAuth server.
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	all := []published{
-		{hyperv1.APIServer, "kube-apiserver", "kube-apiserver", []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.APIServer, "kube-apiserver", network.APIService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
 		{hyperv1.Ignition, "ignition-server", "ignition-server-proxy", []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
 		{hyperv1.Konnectivity, "konnectivity-server", "konnectivity-server", []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
 		{hyperv1.OAuthServer, "oauth", "oauth-openshift", []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -243,6 +244,19 @@ type Backend struct {
 	// HTTPProxy, "host:port", is sent a CONNECT request for an external host. Empty: the
 	// host is dialed directly.
 	HTTPProxy string `json:"httpProxy,omitempty"`
+}
+
+// APIService is the name of the hosted API server's Service. HyperShift decides it.
+const APIService = "kube-apiserver"
+
+// APIBackend returns the backend that leads to the hosted API server. Not ok: the network
+// does not publish the API server.
+func (n Network) APIBackend() (b Backend, ok bool) {
+	i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == APIService })
+	if i < 0 {
+		return Backend{}, false
+	}
+	return n.Backends[i], true
 }
 
 // A Duration has the text form of time.Duration ("1h0m0s").

@@ -68,7 +68,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	log = source.Log()
 	g, ctx := errgroup.WithContext(ctx)
 	p := agent.Proxy{
-		Source: source, Options: envoy.Options{Device: f.device},
+		Source: source, Options: envoy.Options{Device: f.device, RunDir: dir},
 		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
 	}
 	if p.Interface, err = f.on(ctx); err != nil {

@@ -1,0 +1,68 @@
+// This file decides how an edge checks through Envoy that it reaches the hosted API server:
+// a listener on a Unix socket, which VMs cannot use, and its cluster. It sends nothing.
+
+package envoy
+
+import (
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// reach names the listener and its cluster. No listener and no backend of a plan has the
+// name: theirs contain a colon.
+const reach = "reach"
+
+const (
+	// reachConnectTimeout of one attempt. One endpoint without an answer must not make a
+	// check late.
+	reachConnectTimeout = 400 * time.Millisecond
+	// reachIdleTimeout is how long a check may be silent. It is far longer than a check
+	// takes.
+	reachIdleTimeout = 30 * time.Second
+)
+
+// newReachListener accepts the checks. Exact balance gives as many connections as there are
+// Workers, opened together, to one worker each. The limits for VMs' connections do not
+// apply: VMs that use them up must not make the edge look broken.
+func newReachListener(runDir string) *listenerv3.Listener {
+	return &listenerv3.Listener{
+		Name:                          reach,
+		StatPrefix:                    reach,
+		Address:                       pipe(ReachSocket(runDir), anyone),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		EnableReusePort:               wrapperspb.Bool(false),
+		ConnectionBalanceConfig:       exactBalance(),
+		IgnoreGlobalConnLimit:         true,
+		BypassOverloadManager:         true,
+		DefaultFilterChain: tcpChain(reach, &tcpproxyv3.TcpProxy{
+			StatPrefix:         reach,
+			ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: reach},
+			IdleTimeout:        durationpb.New(reachIdleTimeout),
+			MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
+		}),
+	}
+}
+
+// newReachCluster dials the endpoints of b as newCluster does. Its limits and its state are
+// its own: VMs do not change the result of a check. An endpoint that accepts connections
+// and never answers has the most open checks, so the next check dials another.
+func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
+	out := newCluster(b, o)
+	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)
+	out.LoadBalancingPolicy = &clusterv3.LoadBalancingPolicy{Policies: []*clusterv3.LoadBalancingPolicy_Policy{{
+		TypedExtensionConfig: &corev3.TypedExtensionConfig{
+			Name:        "envoy.load_balancing_policies.least_request",
+			TypedConfig: packed(&leastrequestv3.LeastRequest{SelectionMethod: leastrequestv3.LeastRequest_FULL_SCAN}),
+		},
+	}}}
+	return out
+}

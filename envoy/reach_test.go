@@ -1,0 +1,73 @@
+package envoy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestReachLeadsToTheAPIServer: connections
+// opened together get one worker each. The API server closes a half-closed one.
+func TestReachLeadsToTheAPIServer(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	info, err := os.Stat(ReachSocket(w.dir))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(info.Mode().Perm()).To(Equal(os.FileMode(anyone)))
+	for round := range 5 {
+		var open []*net.UnixConn
+		for range Workers {
+			c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: ReachSocket(w.dir), Net: "unix"})
+			g.Expect(err).NotTo(HaveOccurred())
+			defer func() { _ = c.Close() }()
+			open = append(open, c)
+		}
+		for i := range Workers {
+			total := func() string { return w.counter(t, fmt.Sprintf("listener.reach.worker_%d.downstream_cx_total", i)) }
+			g.Eventually(total, patient, "5ms").Should(Equal(fmt.Sprint(round+1)), "worker %d", i)
+		}
+		for _, c := range open {
+			_, err := io.WriteString(c, "\x16\x03\x01\x00\x05hello")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(c.CloseWrite()).To(Succeed())
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+			b, err := io.ReadAll(c)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b).NotTo(BeEmpty(), "an alert")
+		}
+	}
+}
+
+// TestReachNeedsTheAPI: without a backend for the API there is no listener, and no other
+// backend counts as the API.
+func TestReachNeedsTheAPI(t *testing.T) {
+	g := NewWithT(t)
+	o := Options{RunDir: "/run/oooi"}
+	n := blue()
+	g.Expect(NewResources(n, o, nil).Listeners).To(HaveKey(reach))
+	g.Expect(NewResources(n, Options{}, nil).Listeners).NotTo(HaveKey(reach))
+	n.Backends = []network.Backend{oauth, {Kind: network.BackendVMs, Name: "machines:443", Service: network.APIService, Port: 443}}
+	r := NewResources(n, o, nil)
+	g.Expect(r.Listeners).NotTo(HaveKey(reach))
+	g.Expect(r.Clusters).NotTo(HaveKey(reach))
+}
+
+// TestReachFollowsTheAPI: a moved pod changes endpoints only.
+func TestReachFollowsTheAPI(t *testing.T) {
+	g := NewWithT(t)
+	o := Options{RunDir: "/run/oooi", UpstreamDevice: "eth0"}
+	before, after := NewResources(blue(), o, nil), NewResources(blue(), o, pods())
+	g.Expect(same(before.Listeners, after.Listeners)).To(BeTrue())
+	g.Expect(same(before.Clusters, after.Clusters)).To(BeTrue())
+	at := after.Endpoints[reach].Endpoints[0].LbEndpoints[0].GetEndpoint().GetAddress().GetSocketAddress()
+	g.Expect(at.GetAddress()).To(Equal("10.128.0.11"))
+	g.Expect(after.Clusters[reach].UpstreamBindConfig).To(Equal(after.Clusters[api.Name].UpstreamBindConfig))
+}
