@@ -1,0 +1,27 @@
+package envoy
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+// TestEnvoyIsReadyWhileItsWorkersHang: the admin interface runs in another thread. So it
+// does not tell whether Envoy carries connections.
+func TestEnvoyIsReadyWhileItsWorkersHang(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	thaw := programs.Freeze(t, w.envoy.Process.Pid, programs.EnvoyWorker(0), programs.EnvoyWorker(1))
+	g.Expect(w.admin.Serves(t.Context(), []string{onVLAN + ":6443"})).To(Succeed())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := w.openssl(t, w.machine, onVLAN+":6443", "")
+		answered <- err
+	}()
+	g.Consistently(answered, "300ms").ShouldNot(Receive(), "no worker accepts connections")
+	thaw()
+	g.Eventually(answered, patient).Should(Receive(Succeed()))
+}
