@@ -69,6 +69,7 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		}
 	}
 	add(toExternal(plan)...)
+	add(toPeers(plan)...)
 	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
@@ -150,6 +151,18 @@ func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 		}
 	}
 	return corev1.ServicePort{}, false
+}
+
+// toPeers allows the heartbeats between the two edges of a network, to every edge in the
+// namespace. An edge accepts them from its peer alone.
+func toPeers(plan network.Plan) []*egressRule {
+	if !slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return len(n.Edges) > 1 }) {
+		return nil
+	}
+	edges := metav1ac.LabelSelector().WithMatchLabels(wire.NamedLabels(wire.NameEdge))
+	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
+		WithTo(networkingv1ac.NetworkPolicyPeer().WithPodSelector(edges)).
+		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolUDP).WithPort(intstr.FromInt32(wire.HeartbeatPort)))}
 }
 
 // toExternal allows the ports of external hosts, except at destinations that edges never dial

@@ -108,6 +108,10 @@ func needed(w world, plan network.Plan) []connection {
 		out = append(out, connection{"API server " + at.String(), party{address: at.Addr()}, corev1.ProtocolTCP, int32(at.Port())})
 	}
 	for _, n := range plan.Networks {
+		if len(n.Edges) > 1 {
+			peer := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: wire.EdgeLabels(n, n.Edges[1]), address: netip.MustParseAddr("10.128.4.77")}
+			out = append(out, connection{"the peer", peer, corev1.ProtocolUDP, wire.HeartbeatPort})
+		}
 		for _, at := range n.DNS.Upstreams.Servers {
 			out = append(out, connection{"upstream " + at.String(), party{address: at.Addr()}, corev1.ProtocolUDP, int32(at.Port())})
 		}
@@ -224,13 +228,16 @@ func TestEgressRefuses(t *testing.T) {
 	stranger := party{namespace: "tools", labels: map[string]string{"app": "kube-apiserver"}, address: netip.MustParseAddr("10.128.4.9"), ports: map[string]int32{"client": 6443}}
 	red := stranger
 	red.namespace = "clusters-red"
-	for _, story := range []string{"lb-ip", "nodeport", "registries"} {
+	for _, story := range []string{"lb-ip", "nodeport", "registries", "two-edges"} {
 		t.Run(story, func(t *testing.T) {
 			w, plan := storyThere(t, story, func(*world) {})
 			etcd := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: map[string]string{"app": "etcd"}, address: netip.MustParseAddr("10.128.2.50"), ports: map[string]int32{"client": 2379}}
 			machine := party{namespace: etcd.namespace, labels: map[string]string{"kubevirt.io": "virt-launcher", "hypershift.openshift.io/infra-id": w.HostedCluster.Spec.InfraID}, address: netip.MustParseAddr("10.128.2.51")}
 			kas, _ := behindService(w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })], corev1.ServicePort{})
 			kas.ports = map[string]int32{"client": 6443}
+			peer := party{namespace: etcd.namespace, labels: wire.EdgeLabels(plan.Networks[0], network.Edge{Number: 2}), address: netip.MustParseAddr("10.128.4.77")}
+			foreign := peer
+			foreign.namespace = "clusters-red"
 			for _, blocksHoldPods := range []bool{false, true} {
 				e := evaluator{policies: policies(t, w, plan), namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
 				for _, c := range []connection{
@@ -243,6 +250,8 @@ func TestEgressRefuses(t *testing.T) {
 					{"the machine's metadata", address("169.254.169.254"), tcp, 80}, {"the same by TLS", address("169.254.169.254"), tcp, 443},
 					{"Azure's", address("168.63.129.16"), tcp, 443}, {"itself", address("127.0.0.1"), tcp, 443},
 					{"a Service of another namespace", address("172.30.0.1"), tcp, 443},
+					{"a pod that is no edge, at the port of heartbeats", kas, udp, wire.HeartbeatPort}, {"an edge of another hosted cluster", foreign, udp, wire.HeartbeatPort},
+					{"another port of the peer", peer, udp, 53}, {"a server of the peer", peer, tcp, 6443}, {"the peer's port by TCP", peer, tcp, wire.HeartbeatPort},
 					{"somebody outside, in the clear", address("198.51.100.7"), tcp, 80}, {"his DNS", address("198.51.100.7"), udp, 53},
 				} {
 					g := NewWithT(t)
