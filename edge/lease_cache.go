@@ -22,19 +22,28 @@ import (
 // stops within it while the API server is unavailable.
 const cacheInterval = 2 * time.Second
 
-// LoadCache loads the leases in file. A missing file is no error. Call it before the
-// leases are used.
-func (s *Leases) LoadCache(file string) error {
+// ReadLeaseCache returns the leases in file, none if it is missing.
+func ReadLeaseCache(file string) ([]network.Lease, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	var all []network.Lease
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}
 	if err != nil {
-		return fmt.Errorf("cached leases: %w", err)
+		return nil, fmt.Errorf("cached leases: %w", err)
+	}
+	return all, nil
+}
+
+// LoadCache loads the leases in file. A missing file is no error. Call it before the
+// leases are used.
+func (s *Leases) LoadCache(file string) error {
+	all, err := ReadLeaseCache(file)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 )
@@ -103,7 +104,7 @@ func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Ku
 	if f.runDir == "" {
 		return objects, vms, func(context.Context) {}, nil
 	}
-	file := filepath.Join(f.runDir, "leases.json")
+	file := filepath.Join(f.runDir, wire.LeaseCache)
 	if err := objects.LoadCache(file); err != nil {
 		log.Warn("starting without cached leases", "err", err)
 	}

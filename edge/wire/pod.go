@@ -30,8 +30,12 @@ const (
 	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
-// HeartbeatPort is the UDP source and destination port of heartbeats between the edge
-// addresses.
+// LeaseCache is the file in RunDir in which the DHCP server caches leases. The failover agent
+// reads it.
+const LeaseCache = "leases.json"
+
+// HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
+// addresses on the network, and between the pods' addresses on the cluster network.
 const HeartbeatPort = 7788
 
 // Socket returns the path of the named program's health socket in runDir.
