@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	certificates "k8s.io/api/certificates/v1"
@@ -84,9 +85,33 @@ func Admit(ctx context.Context, guest kubernetes.Interface, name string, address
 		return false, nil
 	})
 	if err != nil {
-		return seen, ready, fmt.Errorf("node %s is not Ready in %s: %s (last error: %w)", name, limit, state, last)
+		return seen, ready, fmt.Errorf("node %s is not Ready in %s: %s; %s (last error: %w)", name, limit, state, requested(ctx, guest), last)
 	}
 	return seen, time.Now(), nil
+}
+
+// requested says how far each request for a certificate got: the control plane's
+// controller manager signs what is approved.
+func requested(ctx context.Context, guest kubernetes.Interface) string {
+	list, err := guest.CertificatesV1().CertificateSigningRequests().List(ctx, meta.ListOptions{})
+	if err != nil {
+		return "its requests are not known: " + err.Error()
+	}
+	if len(list.Items) == 0 {
+		return "it asked for no certificate"
+	}
+	var all []string
+	for _, csr := range list.Items {
+		state := "waits for approval"
+		switch {
+		case len(csr.Status.Certificate) > 0:
+			state = "is signed"
+		case len(csr.Status.Conditions) > 0:
+			state = fmt.Sprintf("is %s and not signed", csr.Status.Conditions[0].Type)
+		}
+		all = append(all, fmt.Sprintf("%s of %s %s", csr.Name, csr.Spec.Username, state))
+	}
+	return strings.Join(all, ", ")
 }
 
 func grantAll(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr) error {

@@ -229,11 +229,15 @@ func (b *boot) startRuntime(ctx context.Context) (string, error) {
 	return fmt.Sprintf("containerd with %d images", len(b.Images)), nil
 }
 
+// admitLimit is long: on a busy machine the control plane's controllers, which sign the
+// node's certificate, start several times.
+const admitLimit = 6 * time.Minute
+
 func (b *boot) join(ctx context.Context) (string, error) {
 	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
-	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, 3*time.Minute)
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, admitLimit)
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
 	}
