@@ -8,8 +8,8 @@ import "time"
 const (
 	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
 	maxAnswers = 8
-	// maxDoubts limits the doubts about a link without a second path. Each doubles how long
-	// a peer may be silent, so that a bad link does not move VMs back and forth.
+	// maxDoubts limits the doubts about the VLAN. With each of them a peer may be silent for
+	// longer, so that a bad link does not move VMs back and forth. See State.limit.
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until one doubt is undone.
 	forgiven = time.Minute
@@ -29,22 +29,21 @@ func (s State) Duplicated() bool { return s.elder <= missable }
 
 // hear takes in a message. A message counts only if its sender has received this edge's
 // messages: a host that does not see what is sent to the peer cannot forge the peer's
-// messages. An unknown instance is returned and gets an answer, so that a new peer can
-// prove that it hears. So is a former pod of the peer, which learns that it has to yield.
-func (s State) hear(m Message, p Path, now time.Time) (next State, unknown string) {
+// messages. An unknown instance gets an answer, so that a new peer can prove that it hears. So is a former pod of the peer, which learns that it has to yield.
+func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
-		return s, ""
+		return s, Answer{}
 	case m.Peer != s.Self.Instance:
-		return s.answer(m.Instance)
+		return s.answer(Answer{instance: m.Instance})
 	case s.isElder(m):
 		s.elder = 0
-		return s.answer(m.Instance)
+		return s.answer(Answer{instance: m.Instance, Address: m.Address})
 	case m.Instance != s.Peer.Instance:
 		s = s.follow(m, p)
 	case m.Number <= s.paths[p].number:
-		return s, ""
-	case s.PeerState == PeerUnreachable && !s.hasSecondPath() && m.Stalls == s.Peer.Stalls:
+		return s, Answer{}
+	case s.PeerState == PeerUnreachable && m.Stalls == s.Peer.Stalls:
 		// The peer ran all the time, so the link loses messages.
 		s.doubts = min(s.doubts+1, maxDoubts)
 		s.heardSince = now
@@ -54,21 +53,21 @@ func (s State) hear(m Message, p Path, now time.Time) (next State, unknown strin
 		s.refused, s.seen.missed = unbounded, 0
 	}
 	if m.Number <= s.Peer.Number {
-		return s, "" // It came over the other path before.
+		return s, Answer{} // It came over the other path before.
 	}
 	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
 	s.Peer = m
 	s.Yields = m.PeerGeneration > s.Self.Generation && s.Self.Generation > 0
-	return s, ""
+	return s, Answer{}
 }
 
-// answer returns the instance that gets an answer, unless there were too many.
-func (s State) answer(instance string) (next State, unknown string) {
+// answer returns a, unless there were too many answers.
+func (s State) answer(a Answer) (State, Answer) {
 	if s.answers >= maxAnswers {
-		return s, ""
+		return s, Answer{}
 	}
 	s.answers++
-	return s, instance
+	return s, a
 }
 
 // follow forgets the former instance of the peer.

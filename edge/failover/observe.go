@@ -13,6 +13,10 @@ const (
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
 	// closed port once a second at most.
 	answering = 2500 * time.Millisecond
+	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
+	unansweredLimit = 2
+	// callsInARow is how many silent Intervals an edge calls its peer in.
+	callsInARow = 10
 )
 
 // An Observation is what was seen on the device until a tick. The counts only grow; they
@@ -63,6 +67,9 @@ func (r reception) next(o Observation, now time.Time) reception {
 		r.unanswered = min(r.unanswered+1, unbounded)
 	}
 	if o.Frames != was.Frames {
+		if was.NoLink || r.unanswered >= unansweredLimit {
+			r.missed = 0 // The peer's messages may need as long to arrive again.
+		}
 		r.frame, r.unanswered = now, 0
 	}
 	if o.Answers != was.Answers {
@@ -102,7 +109,7 @@ func (s State) deaf(now time.Time) bool {
 	switch {
 	case s.PeerState == Alone || silent < 2:
 		return false
-	case !s.seen.receives(now) && s.seen.unanswered >= 2:
+	case !s.seen.receives(now) && s.seen.unanswered >= unansweredLimit:
 		return true
 	}
 	return silent > missable && s.sightedOnly() && s.seen.last.Probed && !s.seen.answered(now)
@@ -127,10 +134,13 @@ func (s State) level() Level {
 }
 
 // calls reports whether to call the peer: it is silent over the VLAN, and may send to
-// another pod with this edge's address.
+// another pod with this edge's address. A new edge takes over the address of a former one.
 func (s State) calls() bool {
-	silent := s.paths[VLAN].silent
-	return s.PeerState != Alone && s.Peer.Instance != "" && !s.seen.last.NoLink && (silent >= 2 && silent <= 4 || silent%20 == 0 && silent > 0)
+	silent, first := s.paths[VLAN].silent, 2
+	if s.Peer.Instance == "" {
+		first = 1
+	}
+	return s.PeerState != Alone && !s.seen.last.NoLink && (silent >= first && silent <= callsInARow || silent > 0 && silent%20 == 0)
 }
 
 // probes reports whether to probe over the VLAN: only answers tell a peer that is gone from

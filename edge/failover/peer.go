@@ -5,9 +5,17 @@ package failover
 
 import "time"
 
-// riseFor is how long an edge that has become better than its peer waits. Both may recover
-// from one cause, such as a restart of the API server.
-const riseFor = 3 * time.Second
+const (
+	// riseFor is how long an edge that has become better than its peer waits. Both may
+	// recover from one cause, such as a restart of the API server.
+	riseFor = 3 * time.Second
+	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard
+	// over the cluster network.
+	patience = 6
+	// firstLimit is how many Intervals a new edge waits for the first message of a peer
+	// whose kernel answers.
+	firstLimit = 8
+)
 
 // An advantage is how the levels of the edges came to differ.
 type advantage struct {
@@ -74,28 +82,33 @@ func (s State) peerState(now time.Time) PeerState {
 		return PeerIdle
 	case known && (silent <= s.limit(now) || s.thereUnheard(now)):
 		return s.reported(now)
-	case silent <= s.limit(now):
+	case silent <= s.limit(now) || !known && silent <= firstLimit && s.seen.peerAnswered(now):
 		return s.PeerState
 	}
 	return PeerUnreachable
 }
 
-// limit is how many Intervals of silence a peer may have.
+// limit is how many Intervals of silence over the VLAN a peer may have. There is no hurry
+// while it is heard over the cluster network: only the VLAN can be bad.
 func (s State) limit(now time.Time) int {
-	limit := missable << s.doubts
-	if !s.hasSecondPath() && s.Self.Edge > s.Peer.Edge && s.seen.peerAnswered(now) {
-		limit++ // Two edges that only do not hear each other do not announce at once.
+	switch {
+	case s.Heard(ClusterNetwork):
+		return patience + 2*min(s.doubts, 3)
+	case s.hasSecondPath():
+		return missable
+	case s.Self.Edge > s.Peer.Edge && s.seen.peerAnswered(now):
+		// Two edges that only do not hear each other do not announce at once.
+		return missable<<s.doubts + 1
 	}
-	return limit
+	return missable << s.doubts
 }
 
 // thereUnheard reports whether a peer that is silent over the VLAN is there all the same,
-// and VMs reach it as they reach this edge. It is heard over the cluster network, and this
-// edge receives nothing either, only heartbeats are lost, or the peer sees this edge and
-// nothing proves that this edge receives more.
+// and VMs reach it as they reach this edge. It is heard over the cluster network, and only
+// heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
-	return s.Heard(ClusterNetwork) &&
-		(s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || s.Peer.Sees && !s.seen.answered(now))
+	unproven := (s.seen.last.Probed || s.Peer.Sees) && !s.seen.answered(now)
+	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)
 }
 
 // reported returns the state of a peer that is there.

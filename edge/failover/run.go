@@ -131,6 +131,9 @@ func (g *agent) handle(e Event) bool {
 			g.Announced(err)
 		}
 	}
+	for _, x := range do.Answers {
+		g.send(x.Message)
+	}
 	for _, m := range do.Send {
 		g.send(m)
 	}

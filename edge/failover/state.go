@@ -159,6 +159,8 @@ type Actions struct {
 	// Call: make the peer's kernel take this edge's MAC for its edge address, as an
 	// announcement does for the VIPs. Another pod may have that address.
 	Call bool
+	// Answers are sent before Send.
+	Answers []Answer
 	// Send these to the peer, over both paths.
 	Send []Message
 	// Probe the peer's kernel and known VMs over the VLAN. The next Tick observes answers.
@@ -167,10 +169,18 @@ type Actions struct {
 	Close bool
 }
 
+// An Answer is for one instance that is not, or not yet, the peer. It is sent over the
+// VLAN, and to Address on the cluster network if that is valid.
+type Answer struct {
+	Message  Message
+	Address  netip.Addr
+	instance string
+}
+
 // Next returns the state after e, and the actions.
 func Next(s State, e Event, now time.Time) (State, Actions) {
 	was := s
-	s, unknown := s.take(e, now)
+	s, answer := s.take(e, now)
 	s.Deaf = s.deaf(now)
 	if level := s.level(); level != s.Self.Level {
 		s.Self.Level = level
@@ -184,11 +194,11 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	s.Self.Peer, s.Self.PeerGeneration = s.Peer.Instance, s.Peer.Generation
 	s.Self.Sees = s.Heard(VLAN) && !s.seen.last.NoLink
 	s.Self.Announcements = s.announced
-	if unknown != "" {
+	if answer.instance != "" {
 		s.Self.Number++
-		m := s.Self
-		m.Peer = unknown
-		a.Send = append(a.Send, m)
+		answer.Message = s.Self
+		answer.Message.Peer = answer.instance
+		a.Answers = append(a.Answers, answer)
 	}
 	changed := s.Self.Phase != was.Self.Phase || s.Self.Plan != was.Self.Plan || s.Self.Level != was.Self.Level || a.Announce
 	if s.PeerState != Alone && (e.Kind == Tick || changed) {
@@ -202,9 +212,9 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	return s, a
 }
 
-// take takes in what happened. It returns an instance that needs an answer to prove that
-// it hears, if any.
-func (s State) take(e Event, now time.Time) (next State, unknown string) {
+// take takes in what happened. The answer has no message yet, and no instance if none is
+// due.
+func (s State) take(e Event, now time.Time) (State, Answer) {
 	switch e.Kind {
 	case Tick:
 		s = s.tick(e.Observed, now)
@@ -229,7 +239,7 @@ func (s State) take(e Event, now time.Time) (next State, unknown string) {
 			s.Self.Phase, s.drainingSince = Draining, now
 		}
 	}
-	return s, ""
+	return s, Answer{}
 }
 
 // mayClose reports whether a draining edge may close: its peer has taken over, cannot take

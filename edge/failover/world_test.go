@@ -136,6 +136,9 @@ func (w *world) handle(i int, e failover.Event) {
 		w.announced = append(w.announced, announced{i, w.now})
 		w.move(i)
 	}
+	for _, x := range do.Answers {
+		w.send(i, x.Message)
+	}
 	for _, m := range do.Send {
 		w.send(i, m)
 	}
