@@ -182,8 +182,15 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	done, stop := context.WithCancel(ctx)
 	defer stop()
 	go h.hurry(done, ControlPlaneNamespace(name))
-	_, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "destroy", "cluster", "kubevirt",
-		"--name", name, "--namespace", Namespace, "--destroy-cloud-resources=false"))
+	// Its update of the HostedCluster fails if HyperShift's operator changes it in the same moment.
+	var err error
+	for range 3 {
+		if _, err = h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "destroy", "cluster", "kubevirt",
+			"--name", name, "--namespace", Namespace, "--destroy-cloud-resources=false")); err == nil || ctx.Err() != nil {
+			break
+		}
+		h.say("%s: destroyed again: %v", name, err)
+	}
 	if err != nil {
 		return err
 	}
