@@ -67,6 +67,7 @@ const (
 	RegistryNotServed           Cause = "RegistryNotServed"
 	LastGoodEndpoint            Cause = "LastGoodEndpoint"
 	FailoverAnnouncementIgnored Cause = "FailoverAnnouncementIgnored"
+	FailoverServiceVIPIgnored   Cause = "FailoverServiceVIPIgnored"
 	FailoverTargetsAnswered     Cause = "FailoverTargetsAnswered"
 	FailoverCheckFailed         Cause = "FailoverCheckFailed"
 	PeerNotHeard                Cause = "PeerNotHeard"

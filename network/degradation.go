@@ -17,7 +17,8 @@ type Degradation struct {
 	// FailoverCheckFailed. Empty: announcements work.
 	Cause Cause `json:"cause"`
 	// ARPAnnounce is the sysctl arp_announce of the edge, and Source the address from
-	// which its kernel sends ARP requests. FailoverAnnouncementIgnored has them.
+	// which its kernel sends ARP requests. FailoverAnnouncementIgnored has them. The edge
+	// can announce Source alone.
 	ARPAnnounce int        `json:"arpAnnounce,omitempty"`
 	Source      netip.Addr `json:"source,omitzero"`
 	// Error is why the edge could not check. FailoverCheckFailed has it.
@@ -49,14 +50,21 @@ func (d Degradation) normalized() Degradation {
 }
 
 // FailoverDegraded returns the problem that VMs use this edge of n, which subject names,
-// only some time after a failover. It is never an Error, since everything is served.
+// only some time after a failover. It is never an Error, since everything is served. An edge
+// whose kernel sends ARP requests from the next-hop VIP moves VMs, but no client that has the
+// service VIP on its link.
 func (n Network) FailoverDegraded(edge int, subject Subject, d Degradation) Problem {
 	args := Args{"edge": strconv.Itoa(edge), "nextHop": n.NextHopVIP.String()}
-	switch d = d.normalized(); d.Cause {
-	case FailoverAnnouncementIgnored:
-		args["arpAnnounce"], args["source"] = strconv.Itoa(d.ARPAnnounce), d.Source.String()
-	case FailoverCheckFailed:
+	d = d.normalized()
+	cause := d.Cause
+	switch {
+	case cause == FailoverAnnouncementIgnored:
+		args["serviceVIP"], args["arpAnnounce"], args["source"] = n.ServiceVIP.String(), strconv.Itoa(d.ARPAnnounce), d.Source.String()
+		if d.Source == n.NextHopVIP {
+			cause = FailoverServiceVIPIgnored
+		}
+	case cause == FailoverCheckFailed:
 		args["error"] = d.Error
 	}
-	return n.problem(d.Cause, args).of(subject)
+	return n.problem(cause, args).of(subject)
 }

@@ -175,11 +175,12 @@ func TestInUseByOthers(t *testing.T) {
 // TestFailoverDegraded: the message has the values of its cause and the fix, and nothing is blocked.
 func TestFailoverDegraded(t *testing.T) {
 	for says, d := range map[string]network.Degradation{
-		"(arp_announce is 2)": {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")},
-		"proxy ARP":           {Cause: network.FailoverTargetsAnswered},
-		"(no such device)":    {Cause: network.FailoverCheckFailed, Error: "no such device.\n"},
-		"(Newer)":             {Cause: "Newer"},
-		"(FailoverAnn":        {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2},
+		"(arp_announce is 2)":                       {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")},
+		"cannot announce service VIP 192.168.100.3": {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.2")},
+		"proxy ARP":        {Cause: network.FailoverTargetsAnswered},
+		"(no such device)": {Cause: network.FailoverCheckFailed, Error: "no such device.\n"},
+		"(Newer)":          {Cause: "Newer"},
+		"(FailoverAnn":     {Cause: network.FailoverAnnouncementIgnored, ARPAnnounce: 2},
 	} {
 		t.Run(says, func(t *testing.T) {
 			g := NewWithT(t)

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func (f *Failover) Run(ctx context.Context) error {
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
-			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, Removed: a.removed,
+			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
 			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
@@ -102,6 +103,25 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 			return a
 		}
 	}
+}
+
+// onLink returns the addresses, without the next-hop VIP, that clients may have on their
+// link, and that this edge has: the service VIP first. VMs have routes for all of them, but
+// static hosts and pods behind OVN's shared gateway send to what is in the CIDR directly.
+// A published address outside of the CIDR is on no link.
+func (f *Failover) onLink() []netip.Addr {
+	n := f.Source.Current().Network
+	return slices.DeleteFunc(onLinkAddresses(n), func(a netip.Addr) bool { return f.Interface.Admissible(a) != nil })
+}
+
+func onLinkAddresses(n network.Network) []netip.Addr {
+	out := []netip.Addr{n.ServiceVIP}
+	for _, a := range n.PublishedAddresses {
+		if n.CIDR.Contains(a) && a != n.ServiceVIP {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // carrier reports whether the interface has a link.
@@ -196,7 +216,7 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 		hop := f.Source.Current().Network.NextHopVIP
 		if time.Since(checked) >= degradedInterval && f.Interface.Admissible(hop) == nil {
 			checked = time.Now()
-			f.degraded(failover.Degraded("/", f.Interface.Name, hop))
+			f.degraded(failover.Degraded("/", f.Interface.Name, append([]netip.Addr{hop}, f.onLink()...)...))
 		}
 		wait(ctx, recheckInterval)
 	}

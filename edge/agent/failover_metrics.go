@@ -25,8 +25,8 @@ func NewFailoverMetrics(r *prometheus.Registry, ready func() error) *FailoverMet
 	m := &FailoverMetrics{
 		peer:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("peer", "1 for the state of the peer as this edge sees it.")), []string{"state"}),
 		phase:         prometheus.NewGaugeVec(prometheus.GaugeOpts(name("phase", "1 for the phase of this edge.")), []string{"phase"}),
-		announcements: prometheus.NewCounterVec(prometheus.CounterOpts(name("announcements_total", "Announcements of the next-hop VIP, by result.")), []string{"result"}),
-		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 if announcements of the next-hop VIP have no effect, so that VMs notice a failover late."))),
+		announcements: prometheus.NewCounterVec(prometheus.CounterOpts(name("announcements_total", "Failover announcements, by result.")), []string{"result"}),
+		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 if announcements have no effect, so that clients notice a failover late."))),
 	}
 	isReady := prometheus.NewGaugeFunc(prometheus.GaugeOpts(name("ready", "1 if this edge serves and its peer has seen that.")), func() float64 {
 		return gauge(ready() == nil)

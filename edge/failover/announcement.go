@@ -4,11 +4,13 @@
 package failover
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,37 +20,66 @@ import (
 	"github.com/cldmnky/oooi/edge/device"
 )
 
-// announce makes the kernel broadcast "who has <unused address>, tell nextHop" three
-// times, a second apart. Each host with an ARP entry for nextHop updates it with the
-// sender's MAC. The kernel broadcasts in order to find the receiver of a datagram that is
-// sent from nextHop. Successive values of n use different targets. If a router answers for
-// a target, the kernel asks only once; so each cause has several announcements.
-func announce(device string, nextHop netip.Addr, n int) error {
+// mostAddresses is how many addresses one announcement names: the next-hop VIP, the service
+// VIP and three more. Eight announcements in a row use no target twice; see
+// targetsInTurn.
+const mostAddresses = 5
+
+// named returns the addresses that the nth announcement names: the first two of all, and
+// the others in turn.
+func named(all []netip.Addr, n int) []netip.Addr {
+	if len(all) <= mostAddresses {
+		return all
+	}
+	out, others := slices.Clone(all[:2]), all[2:]
+	for i := range mostAddresses - len(out) {
+		out = append(out, others[(n*(mostAddresses-2)+i)%len(others)])
+	}
+	return out
+}
+
+// announce makes the kernel broadcast "who has <unused address>, tell <address>" three
+// times, a second apart, for each of addresses. Each host with an ARP entry for the address
+// updates it with the sender's MAC. The kernel broadcasts in order to find the receiver of
+// a datagram that is sent from the address. Successive values of n use different targets.
+// If a router answers for a target, the kernel asks only once; so each cause has several
+// announcements. An address that fails does not keep the others from being announced.
+func announce(device string, addresses []netip.Addr, n int) error {
 	known, err := neighbors(device)
 	if err != nil {
-		return fmt.Errorf("announcing %s: %w", nextHop, err)
+		return fmt.Errorf("announcing %s: %w", addressList(addresses), err)
 	}
-	to, err := target(n, known)
-	if err != nil {
-		return fmt.Errorf("announcing %s: %w", nextHop, err)
+	var errs []error
+	for i, a := range named(addresses, n) {
+		to, err := target(n*mostAddresses+i, known)
+		if err != nil {
+			return fmt.Errorf("announcing %s: %w", addressList(addresses), err)
+		}
+		if err := sendFrom(device, a, to); err != nil {
+			errs = append(errs, fmt.Errorf("announcing %s: %w", a, err))
+		}
 	}
-	// The datagram stays on the link, whatever the routes are.
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(nextHop, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
+	return errors.Join(errs...)
+}
+
+// sendFrom sends a datagram to an address on the link of device, whatever the routes are.
+func sendFrom(device string, from, to netip.Addr) error {
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
 	const discard = 9
 	c, err := d.Dial("udp4", netip.AddrPortFrom(to, discard).String())
 	if err != nil {
-		return fmt.Errorf("announcing %s: %w", nextHop, err)
+		return err
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := c.Write([]byte{0}); err != nil {
-		return fmt.Errorf("announcing %s: %w", nextHop, err)
-	}
-	return nil
+	_, err = c.Write([]byte{0})
+	return err
 }
 
-// An IgnoredError says that announcements have no effect, because the kernel sends ARP
-// requests from another address than the next-hop VIP.
+// An IgnoredError says that announcements of some addresses have no effect, because the
+// kernel sends ARP requests from another address.
 type IgnoredError struct {
+	// Addresses are those that cannot be announced.
+	Addresses []netip.Addr
 	// ARPAnnounce is the sysctl arp_announce in force, 1 or 2.
 	ARPAnnounce int
 	// Source is the address that ARP requests are sent from.
@@ -57,47 +88,65 @@ type IgnoredError struct {
 
 // Error implements error.
 func (e *IgnoredError) Error() string {
-	return fmt.Sprintf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements have no effect",
-		e.ARPAnnounce, e.Source)
+	return fmt.Sprintf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements of %s have no effect",
+		e.ARPAnnounce, e.Source, addressList(e.Addresses))
 }
 
-// Degraded returns nil if announcements of nextHop work on device, else an *IgnoredError,
-// ErrAnswered, or why it cannot check. Without them only the VMs' own kernels notice a lost edge, after 40 to 50 s. It
-// reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce, of which the larger
-// counts; root is "/" outside of tests. Above 0 the kernel sends ARP requests from the
-// device's first address, so nextHop must be first. A router with proxy ARP may also have
-// answered for all targets.
-func Degraded(root, device string, nextHop netip.Addr) error {
+func addressList(all []netip.Addr) string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// Degraded returns nil if announcements of addresses work on device, else an *IgnoredError,
+// ErrAnswered, or why it cannot check. Without them only the clients' own kernels notice a
+// lost edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce,
+// of which the larger counts; root is "/" outside of tests. Above 0 the kernel sends ARP
+// requests for targets outside of the network from the device's first address
+// (inet_select_addr), so no other address can be announced. A router with proxy ARP may
+// also have answered for all targets.
+func Degraded(root, device string, addresses ...netip.Addr) error {
 	known, err := neighbors(device)
 	if err != nil {
-		return fmt.Errorf("checking announcements of %s: %w", nextHop, err)
+		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
 	if _, err := target(0, known); err != nil {
 		return fmt.Errorf("failover is degraded: %w", err)
 	}
-	level := 0
-	for _, i := range []string{"all", device} {
-		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, "arp_announce"))
-		if err != nil {
-			return fmt.Errorf("checking announcements of %s: %w", nextHop, err)
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-		if err != nil {
-			return fmt.Errorf("checking announcements of %s: arp_announce of %s: %w", nextHop, i, err)
-		}
-		level = max(level, n)
+	level, err := arpAnnounce(root, device)
+	if err != nil {
+		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
 	if level == 0 {
 		return nil
 	}
 	first, err := firstAddress(device)
 	if err != nil {
-		return fmt.Errorf("checking announcements of %s: %w", nextHop, err)
+		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
-	if first == nextHop {
+	ignored := slices.DeleteFunc(slices.Clone(addresses), func(a netip.Addr) bool { return a == first })
+	if len(ignored) == 0 {
 		return nil
 	}
-	return &IgnoredError{ARPAnnounce: level, Source: first}
+	return &IgnoredError{Addresses: ignored, ARPAnnounce: level, Source: first}
+}
+
+// arpAnnounce returns the sysctl arp_announce in force on device.
+func arpAnnounce(root, device string) (level int, err error) {
+	for _, i := range []string{"all", device} {
+		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, "arp_announce"))
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		if err != nil {
+			return 0, fmt.Errorf("arp_announce of %s: %w", i, err)
+		}
+		level = max(level, n)
+	}
+	return level, nil
 }
 
 // firstAddress returns the IPv4 address that an interface was given first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,7 +19,8 @@ const own, nextHop, service = "192.168.100.4", "192.168.100.2", "192.168.100.3"
 // stale is a MAC that no host has.
 const stale = "02:00:00:00:00:99"
 
-// TestAnnounce moves an entry in a real kernel, wherever Degraded reports no problem.
+// TestAnnounce moves entries of both VIPs in a real kernel, except those that Degraded
+// reports.
 func TestAnnounce(t *testing.T) {
 	t.Parallel()
 	ownFirst := []string{own + "/24", nextHop + "/32", service + "/32"}
@@ -26,45 +28,77 @@ func TestAnnounce(t *testing.T) {
 	for _, c := range []struct {
 		addresses   []string
 		all, device string
-		slow        string
+		level       string // in the message
+		ignored     []string
 	}{
-		{ownFirst, "0", "0", ""},
-		{ownFirst, "0", "1", "arp_announce=1"},
-		{ownFirst, "0", "2", "arp_announce=2"},
-		{ownFirst, "2", "0", "arp_announce=2"},
-		{nextHopFirst, "0", "0", ""},
-		{nextHopFirst, "0", "1", ""},
-		{nextHopFirst, "0", "2", ""},
-		{nextHopFirst, "2", "0", ""},
+		{ownFirst, "0", "0", "", nil},
+		{ownFirst, "0", "1", "1", []string{nextHop, service}},
+		{ownFirst, "0", "2", "2", []string{nextHop, service}},
+		{ownFirst, "2", "0", "2", []string{nextHop, service}},
+		{nextHopFirst, "0", "0", "", nil},
+		{nextHopFirst, "0", "1", "1", []string{service}},
+		{nextHopFirst, "0", "2", "2", []string{service}},
+		{nextHopFirst, "2", "0", "2", []string{service}},
 	} {
 		t.Run(fmt.Sprintf("%s first, all=%s device=%s", c.addresses[0], c.all, c.device), func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			segment, e, vm := netns.NewSegment(t), netns.New(t), netns.New(t)
+			segment, e, client := netns.NewSegment(t), netns.New(t), netns.New(t)
 			segment.Attach(t, e, "net1", "", c.addresses...)
-			segment.Attach(t, vm, "eth0", "", "192.168.100.10/24")
-			vm.Route(t, "0.0.0.0/0", nextHop)
+			segment.Attach(t, client, "eth0", "", "192.168.100.10/24")
 			e.Sysctl(t, "net/ipv4/conf/all/arp_announce", c.all)
 			e.Sysctl(t, "net/ipv4/conf/net1/arp_announce", c.device)
-			hop := netip.MustParseAddr(nextHop)
-			var slow error
-			e.Do(t, func() { slow = Degraded("/", "net1", hop) })
-			// The edge knows no neighbor, as after its start, so the kernel asks only for
-			// the target.
-			vm.SetNeighbour(t, "eth0", nextHop, stale, false)
-			var err error
-			e.Do(t, func() { err = announce("net1", hop, 1) })
-			g.Expect(err).NotTo(HaveOccurred())
-			knows := func() string { return vm.Neighbour(t, "eth0", nextHop) }
-			if c.slow != "" {
-				g.Expect(slow).To(MatchError(And(ContainSubstring(c.slow), ContainSubstring("ARP requests from "+own))))
-				g.Consistently(knows, "3500ms", "100ms").Should(Equal(stale))
-				return
+			vips := []netip.Addr{netip.MustParseAddr(nextHop), netip.MustParseAddr(service)}
+			want := map[string]string{nextHop: e.MAC(t, "net1"), service: e.MAC(t, "net1")}
+			for a := range want {
+				// The edge knows no neighbor, as after its start, so the kernel asks only
+				// for the targets.
+				client.SetNeighbour(t, "eth0", a, stale, false)
 			}
-			g.Expect(slow).NotTo(HaveOccurred())
-			g.Eventually(knows, "5s", "10ms").Should(Equal(e.MAC(t, "net1")))
-			g.Expect(vm.Neighbour(t, "eth0", own)).To(BeEmpty())
+			var degraded, err error
+			e.Do(t, func() { degraded, err = Degraded("/", "net1", vips...), announce("net1", vips, 1) })
+			g.Expect(err).NotTo(HaveOccurred())
+			knows := func() map[string]string {
+				return map[string]string{nextHop: client.Neighbour(t, "eth0", nextHop), service: client.Neighbour(t, "eth0", service)}
+			}
+			if len(c.ignored) == 0 {
+				g.Expect(degraded).NotTo(HaveOccurred())
+			} else {
+				first, _, _ := strings.Cut(c.addresses[0], "/")
+				g.Expect(degraded).To(MatchError(And(ContainSubstring("arp_announce="+c.level), ContainSubstring("ARP requests from "+first),
+					ContainSubstring("announcements of "+strings.Join(c.ignored, ", ")+" have no effect"))))
+				for _, a := range c.ignored {
+					want[a] = stale
+				}
+			}
+			g.Eventually(knows, "5s", "10ms").Should(Equal(want))
+			if len(c.ignored) > 0 {
+				g.Consistently(knows, "3500ms", "100ms").Should(Equal(want))
+			}
+			g.Expect(client.Neighbour(t, "eth0", own)).To(BeEmpty())
 		})
+	}
+}
+
+// TestNamed: each announcement names the next-hop VIP and the service VIP, and others in turn.
+func TestNamed(t *testing.T) {
+	g := NewWithT(t)
+	var all []netip.Addr
+	for i := range 9 {
+		all = append(all, netip.AddrFrom4([4]byte{192, 168, 100, byte(i)}))
+	}
+	g.Expect(named(all[:3], 7)).To(Equal(all[:3]))
+	seen := map[netip.Addr]int{}
+	for n := range 7 {
+		got := named(all, n)
+		g.Expect(got).To(HaveLen(mostAddresses))
+		g.Expect(got[:2]).To(Equal(all[:2]))
+		for _, a := range got[2:] {
+			seen[a]++
+		}
+	}
+	for _, a := range all[2:] {
+		g.Expect(seen).To(HaveKeyWithValue(a, mostAddresses-2))
 	}
 }
 
@@ -97,7 +131,7 @@ func TestAnnounceBehindProxyARP(t *testing.T) {
 				g.Eventually(func() string {
 					announcements++
 					e.Do(t, func() {
-						g.Expect(announce("net1", hop, announcements)).To(Succeed())
+						g.Expect(announce("net1", []netip.Addr{hop}, announcements)).To(Succeed())
 						g.Expect(Degraded("/", "net1", hop)).To(Succeed())
 					})
 					return vm.Neighbour(t, "eth0", nextHop)
@@ -121,7 +155,7 @@ func TestNoTargetIsLeft(t *testing.T) {
 		e.SetNeighbour(t, "net1", a.String(), stale, true) // else the kernel may forget some
 	}
 	both := func() (announced, slow error) {
-		e.Do(t, func() { announced, slow = announce("net1", hop, 1), Degraded("/", "net1", hop) })
+		e.Do(t, func() { announced, slow = announce("net1", []netip.Addr{hop}, 1), Degraded("/", "net1", hop) })
 		return announced, slow
 	}
 	announced, slow := both()
@@ -162,8 +196,8 @@ func TestAnnounceErrors(t *testing.T) {
 	segment, e := netns.NewSegment(t), netns.New(t)
 	segment.Attach(t, e, "net1", "", own+"/24")
 	e.Do(t, func() {
-		g.Expect(announce("net1", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("announcing " + nextHop)))
-		g.Expect(announce("net2", netip.MustParseAddr(nextHop), 0)).To(MatchError(ContainSubstring("net2")))
+		g.Expect(announce("net1", []netip.Addr{netip.MustParseAddr(nextHop)}, 0)).To(MatchError(ContainSubstring("announcing " + nextHop)))
+		g.Expect(announce("net2", []netip.Addr{netip.MustParseAddr(nextHop)}, 0)).To(MatchError(ContainSubstring("net2")))
 		g.Expect(Degraded("/", "net2", netip.MustParseAddr(nextHop))).To(MatchError(ContainSubstring("arp_announce")))
 	})
 }

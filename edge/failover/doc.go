@@ -16,6 +16,10 @@
 // router answers for every address (proxy ARP) the kernel asks once, and each announcement
 // uses another address.
 //
+// Some clients send to the service VIP directly: static hosts in the CIDR, and guest pods
+// behind OVN's shared gateway. So an announcement also names the service VIP and the
+// published addresses in the CIDR, each with a datagram of its own.
+//
 // The law: an edge announces only against a peer that it is provably better than. So each
 // edge knows what it is worth to VMs, its level:
 //
@@ -106,6 +110,7 @@
 // moves VMs between edges that both serve, and resets the connections of those that moved. An
 // honest VM does so once; one that uses ever new addresses does so about once a second, since
 // hosts ignore more. Where arp_announce is 2 and the device has the next-hop VIP as its first
-// address, kernels ask from the edge address. Then nothing moves by accident, and
-// announcements still work. See Degraded.
+// address, kernels ask from the edge address. Then nothing moves by accident, and the
+// next-hop VIP can still be announced. No other address can, so the edge NAD sets
+// arp_announce to 0 where it may. See Degraded.
 package failover

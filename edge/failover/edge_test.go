@@ -79,6 +79,7 @@ func runEdge(options string) error {
 	}()
 	err := failover.Run(ctx, failover.Options{
 		Device: "net1", Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
+		OnLink:  func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(service)} },
 		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})
 	s.end()

@@ -44,6 +44,9 @@ type Options struct {
 	Address, PeerAddress netip.Addr
 	// NextHopVIP is the next-hop VIP that is announced.
 	NextHopVIP netip.Addr
+	// OnLink returns the addresses that are announced with it: those that clients may have
+	// on their link. It is called for each announcement. Nil: none.
+	OnLink func() []netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
 	// Serving returns nil if this edge serves VMs, else why not. It is called when
@@ -122,7 +125,11 @@ func (g *agent) handle(e Event) bool {
 	g.state = next
 	if do.Announce {
 		g.announcements++
-		err := announce(g.Device, g.NextHopVIP, g.announcements)
+		addresses := []netip.Addr{g.NextHopVIP}
+		if g.OnLink != nil {
+			addresses = append(addresses, g.OnLink()...)
+		}
+		err := announce(g.Device, addresses, g.announcements)
 		// A peer that never serves is announced against forever: log less and less.
 		if c := next.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
 			g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(next.PeerState), "count", next.Self.Announcements)

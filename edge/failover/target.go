@@ -12,8 +12,9 @@ import (
 )
 
 // targetsInTurn is how many targets announcements rotate through. The kernel asks for a
-// target for three seconds, and asks again at once only after that.
-const targetsInTurn = 16
+// target for three seconds, and asks again at once only after that. Each address of an
+// announcement needs a target of its own, since the kernel asks in one name.
+const targetsInTurn = 8 * mostAddresses
 
 // ErrAnswered is why announcements are impossible on a network.
 var ErrAnswered = errors.New("a router answers for every address (proxy ARP), so the kernel asks for none: disable proxy ARP on its interface on this network")
@@ -36,7 +37,7 @@ func unusedAddresses() []netip.Addr {
 	return append(last, first...)
 }
 
-// target returns the address that the nth announcement asks for. Known are the entries of
+// target returns the nth address that announcements ask for. Known are the entries of
 // the kernel's neighbor table.
 func target(n int, known map[netip.Addr]string) (netip.Addr, error) {
 	var free []netip.Addr

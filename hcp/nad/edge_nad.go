@@ -10,8 +10,8 @@ import (
 
 // edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
 // takes from the pod's annotation. If forwardByDefault is true, a tuning plugin
-// disables IPv4 forwarding on the interface. CRI-O already disables it, and
-// OpenShift's allow-list for the tuning plugin rejects that sysctl.
+// sets the sysctls that edges need. CRI-O already disables forwarding, and
+// OpenShift's allow-list for the tuning plugin rejects these sysctls.
 func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
 	first := maps.Clone(plugins[0])
 	// An edge needs an interface that has addresses and is not the node's gateway.
@@ -25,7 +25,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 		chain = append(chain, p)
 	}
 	if forwardByDefault {
-		chain = append(chain, map[string]any{"type": "tuning", "sysctl": map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}})
+		chain = append(chain, map[string]any{"type": "tuning", "sysctl": sysctls()})
 	}
 	version, _ := conf["cniVersion"].(string)
 	if version == "" {
@@ -37,4 +37,17 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 		panic("nad: encode the edge NAD: " + err.Error())
 	}
 	return string(out)
+}
+
+// sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
+// ARP requests from the source address of a packet, so that announcements can name each
+// address. Above 0, arp_announce leaves only the interface's first address. A new network
+// namespace has the node's value for "all", of which the larger counts; kube-proxy with
+// strictARP sets that to 2.
+func sysctls() map[string]any {
+	return map[string]any{
+		"net.ipv4.conf.IFNAME.forwarding":   "0",
+		"net.ipv4.conf.IFNAME.arp_announce": "0",
+		"net.ipv4.conf.all.arp_announce":    "0",
+	}
 }

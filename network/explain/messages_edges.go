@@ -74,10 +74,17 @@ func edgesMessages() map[network.Cause]Message {
 func failoverMessages() map[network.Cause]Message {
 	return map[network.Cause]Message{
 		network.FailoverAnnouncementIgnored: {
-			What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because its kernel sends ARP " +
-				"requests from {source} (arp_announce is {arpAnnounce}).",
+			What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} and service VIP {serviceVIP}, because its " +
+				"kernel sends ARP requests from {source} (arp_announce is {arpAnnounce}).",
 			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
 			Fix:    "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod.",
+		},
+		network.FailoverServiceVIPIgnored: {
+			What: "Edge {edge} of network {network} cannot announce service VIP {serviceVIP}, because its kernel sends ARP requests " +
+				"from {source} (arp_announce is {arpAnnounce}).",
+			Effect: "VMs with the route through next-hop VIP {nextHop} are not affected. When the other edge fails, other hosts may " +
+				"notice it only after 40 to 50 s.",
+			Fix: "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod.",
 		},
 		network.FailoverTargetsAnswered: {
 			What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because a router answers for " +
