@@ -95,7 +95,7 @@ func decide(w world, o Options, now time.Time) decision {
 	d.problems = slices.Concat(d.problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.rollouts))
 	d.desired = desired(w, plan, d.rollouts)
 	d.disruptions = disruptions(w, d)
-	d.again = w.resync(d)
+	d.again = w.resync(d, now)
 	return d
 }
 

@@ -1,25 +1,54 @@
-// This file holds the PodDisruptionBudget of a network's edges. It is pure. Package
-// rollout decides when there is one.
+// This file holds the PodDisruptionBudget of a network's edges, and what is stored with it.
+// It is pure. Package rollout decides when there is one, and what it allows.
 
 package controllers
 
 import (
+	"time"
+
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
-// budget allows one edge of n to be drained at a time. An edge that is not ready never
-// blocks the drain of its own node.
-func budget(n network.Network, ns string) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
-	return policyv1ac.PodDisruptionBudget(wire.BudgetName(n), ns).
+// partitionedAnnotation of a budget holds rollout.Decision.PartitionedSince (RFC 3339). It is
+// by the operator's clock, and edges cannot write it. So it survives a restart of the
+// operator, and nothing that an edge reports prolongs it.
+const partitionedAnnotation = wire.Prefix + "partitioned-since"
+
+// budget allows one edge of n to be drained at a time, and none while d holds them. An edge
+// that is not ready never blocks the drain of its own node.
+func budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	unavailable := int32(1)
+	if d.Held {
+		unavailable = 0
+	}
+	b := policyv1ac.PodDisruptionBudget(wire.BudgetName(n), ns).
 		WithLabels(wire.NetworkLabels(wire.NameEdge, n)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
-			WithMaxUnavailable(intstr.FromInt32(1)).
+			WithMaxUnavailable(intstr.FromInt32(unavailable)).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n))))
+	if !d.PartitionedSince.IsZero() {
+		b.WithAnnotations(map[string]string{partitionedAnnotation: d.PartitionedSince.UTC().Format(time.RFC3339)})
+	}
+	return b
+}
+
+// partitionedSince is what is stored with the budget of n. Zero: nothing is.
+func (w world) partitionedSince(n network.Network) time.Time {
+	for _, o := range w.owned {
+		if o.GroupVersionKind() == budgetKind && o.Name == wire.BudgetName(n) {
+			since, err := time.Parse(time.RFC3339, o.Annotations[partitionedAnnotation])
+			if err == nil {
+				return since
+			}
+		}
+	}
+	return time.Time{}
 }

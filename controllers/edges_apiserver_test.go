@@ -86,6 +86,40 @@ func testOneEdgeAtATime(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.told(t, reasonDisruption)).WithTimeout(patience).Should(ConsistOf(ContainSubstring("Recreating edge "+one.Name), ContainSubstring("Recreating edge "+two.Name)))
 }
 
+// testReportsAreWatched: nothing but a report tells the operator that an edge does not hear
+// its peer. The budget then allows no drain and a roll waits, until the report changes.
+// The operator's rights suffice for it.
+func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "islands")
+	n := h.network("vlan100")
+	generation := func() int64 { d := h.deployments(t, "vlan100"); return d[0].Generation + d[1].Generation }
+	before := generation()
+	lease := wire.EdgeReport(n, network.Edge{Number: 2})
+	report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: lease.Name, Labels: lease.Labels}}
+	tells := func(r network.Report) {
+		report.Annotations = map[string]string{wire.AnnotationReport: string(r.JSON())}
+	}
+	allowed := func() int {
+		budget := &policyv1.PodDisruptionBudget{}
+		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.BudgetName(n)}, budget)).To(Succeed())
+		return budget.Spec.MaxUnavailable.IntValue()
+	}
+	tells(network.Report{Edge: 2, Peer: network.PeerUnreachable, PeerSilent: true})
+	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
+	g.Eventually(allowed).WithTimeout(patience).Should(BeZero())
+	hash := func() string { m := h.condition(t).Message; return m[len(m)-len("12345678)"):] }
+	former := hash()
+	h.annotate(t, "edge-node-selector", "rack=7")
+	g.Eventually(hash).WithTimeout(patience).ShouldNot(Equal(former))
+	g.Expect(generation()).To(Equal(before), "the annotation is in force, and no edge is recreated")
+
+	tells(network.Report{Edge: 2, Peer: network.PeerServing})
+	g.Expect(s.admin.Update(t.Context(), report)).To(Succeed())
+	g.Eventually(generation).WithTimeout(patience).Should(BeNumerically(">", before), "the roll goes on")
+	g.Expect(allowed()).To(Equal(1))
+}
+
 // told are the notes of Events with this reason.
 func (h hosted) told(t *testing.T, reason string) func() []string {
 	return func() []string {

@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		log:     mgr.GetLogger().WithName("kinds"),
 		missing: r.watches(),
 		begin: func(w watch) error {
-			return c.Watch(source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.clusters), w.predicates...))
+			return c.Watch(source.Kind(mgr.GetCache(), w.object, w.handler(), w.predicates...))
 		},
 		kind: func(w watch) (schema.GroupVersionKind, error) { return apiutil.GVKForObject(w.object, mgr.GetScheme()) },
 	})

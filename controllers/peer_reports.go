@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -55,20 +56,89 @@ func (w world) reportedInUse(p network.Plan, now time.Time) network.Problems {
 func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 	var ps network.Problems
 	for i, n := range p.Networks {
+		current := current(all[i])
 		for _, e := range n.Edges {
-			for _, r := range w.reports {
-				if r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number && r.Degraded.Cause != "" {
-					ps = append(ps, n.FailoverDegraded(e.Number, w.subject(n, e), r.Degraded))
-				}
+			of := w.observed(n, e)
+			if of.reports && of.Degraded.Cause != "" {
+				ps = append(ps, n.FailoverDegraded(e.Number, w.subject(n, e), of.Degraded))
+			}
+			for _, c := range of.causes(w.observedPeer(n, e), current) {
+				ps = append(ps, n.EdgeReported(c, e.Number, w.subject(n, e)))
 			}
 		}
-		if i := slices.IndexFunc(n.Edges, func(e network.Edge) bool {
-			return wire.EdgeDeploymentName(n, e) == all[i].Partitioned
-		}); i >= 0 {
-			ps = append(ps, n.EdgesPartitioned(n.Edges[i].Number, w.subject(n, n.Edges[i])))
-		}
+		ps = append(ps, w.partitioned(n, all[i].Decision)...)
 	}
 	return ps
+}
+
+// partitioned are the problems of edges of n that do not hear each other.
+func (w world) partitioned(n network.Network, d rollout.Decision) network.Problems {
+	i := slices.IndexFunc(n.Edges, func(e network.Edge) bool { return wire.EdgeDeploymentName(n, e) == d.Partitioned })
+	if i < 0 {
+		return nil
+	}
+	number, subject := n.Edges[i].Number, w.subject(n, n.Edges[i])
+	ps := network.Problems{n.EdgesPartitioned(number, subject)}
+	if d.Held {
+		ps = append(ps, n.EdgesHeld(number, int(rollout.Deadline.Minutes()), subject))
+	}
+	return ps
+}
+
+// An observation is what an edge reports, and whether its pod runs.
+type observation struct {
+	// reports: Report is what the edge reported last. It outlives its pod.
+	reports bool
+	network.Report
+	// available: its pod runs, so the report is of now.
+	available bool
+}
+
+func (w world) observed(n network.Network, e network.Edge) observation {
+	live, exists := w.edge(wire.EdgeDeploymentName(n, e))
+	o := observation{available: exists && live.Seen.Available}
+	i := slices.IndexFunc(w.reports, func(r reported) bool { return r.network == wire.NetworkLabel(n.Name) && r.Edge == e.Number })
+	if i >= 0 {
+		o.reports, o.Report = true, w.reports[i].Report
+	}
+	return o
+}
+
+// observedPeer is the other edge of n. Zero: there is none.
+func (w world) observedPeer(n network.Network, e network.Edge) observation {
+	for _, x := range n.Edges {
+		if x.Number != e.Number {
+			return w.observed(n, x)
+		}
+	}
+	return observation{}
+}
+
+// causes are what is wrong with the edge that o is about, as it and its peer report. An
+// edge whose cluster network is cut cannot report, so the peer's word is enough. Where
+// neither edge reaches the API server, no edge is at fault. Plans of edges that do not
+// both run the newest version differ for a while.
+func (o observation) causes(peer observation, current bool) []network.Cause {
+	var out []network.Cause
+	if o.available && o.Yields || peer.available && peer.PeerDuplicated {
+		out = append(out, network.EdgeHasTwoPods)
+	}
+	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {
+		out = append(out, network.PlansDiffer)
+	}
+	switch {
+	case !o.available || o.Yields:
+	case o.Deaf:
+		out = append(out, network.EdgeHearsNothing)
+	case peer.available && (peer.Peer == network.PeerImpaired || peer.Level == network.LevelReaches && o.Level == network.LevelServes):
+		out = append(out, network.EdgeReachesLess)
+	}
+	return out
+}
+
+// current reports whether all edges of r run what is wanted, and serve.
+func current(r rolled) bool {
+	return !slices.ContainsFunc(r.Steps, func(s rollout.Step) bool { return s.Version != rollout.Current || s.Health != rollout.Serving })
 }
 
 // subject is what problems call edge e of n.

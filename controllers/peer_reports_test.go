@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -38,10 +41,13 @@ func TestEdgesPartitioned(t *testing.T) {
 		"each hears the other": {func(w *world) { w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerServing)} }, "", resyncReady},
 		"neither does": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerUnreachable), tells(2, network.PeerUnreachable)}
-		}, "edge 1", rollout.PartitionInterval},
+		}, "edge 1", resyncReady},
 		"the second does not": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerServing), tells(2, network.PeerUnreachable)}
-		}, "edge 2", rollout.PartitionInterval},
+		}, "edge 2", resyncReady},
+		"the second hears it over the cluster network only": {func(w *world) {
+			w.reports = []reported{tells(1, network.PeerServing), {label, network.Report{Edge: 2, Peer: network.PeerServing, PeerSilent: true}}}
+		}, "edge 2", resyncReady},
 		"on another network": {func(w *world) {
 			w.reports = []reported{{"clusters.gone", network.Report{Edge: 1, Peer: network.PeerUnreachable}}}
 		}, "", resyncReady},
@@ -49,12 +55,12 @@ func TestEdgesPartitioned(t *testing.T) {
 		"one serves since a moment": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.set(second, readySince(time.Second))
-		}, "", rollout.PartitionInterval},
+		}, "", rollout.Settled - time.Second},
 		"both serve for long": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.set(first, readySince(time.Hour))
 			w.set(second, readySince(rollout.Settled))
-		}, "edge 1", rollout.PartitionInterval},
+		}, "edge 1", resyncReady},
 		"the other edge is to go": {func(w *world) {
 			w.reports = []reported{tells(1, network.PeerUnreachable)}
 			w.HostedCluster.Annotations = annotated(*w, "edges", "1")
@@ -80,6 +86,100 @@ func TestEdgesPartitioned(t *testing.T) {
 	}
 }
 
+// TestPartitionHoldsRollAndBudget: while two edges serve and one hears nothing of the other,
+// a new image replaces neither and the budget allows no drain. Ten minutes after it was
+// first seen both go on, whatever edges report, and after a restart of the operator too.
+func TestPartitionHoldsRollAndBudget(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, PeerSilent: true}}}
+	w.set(first, readySince(time.Hour))
+	w.set(second, readySince(2*time.Hour))
+	newer := testOptions
+	newer.Image = "registry.example.com/oooi:v2"
+	at := func(now time.Time) (d decision, allowed string) {
+		d = decide(w, newer, now)
+		i := slices.IndexFunc(d.desired, func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == budgetKind.Kind && u.GetLabels()[wire.LabelNetwork] == "clusters.vlan100"
+		})
+		g.Expect(i).To(BeNumerically(">=", 0))
+		unavailable, _, err := unstructured.NestedFieldNoCopy(d.desired[i].Object, "spec", "maxUnavailable")
+		g.Expect(err).NotTo(HaveOccurred())
+		stored := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: d.desired[i].GetName(), Annotations: d.desired[i].GetAnnotations()}}
+		stored.SetGroupVersionKind(budgetKind)
+		w.owned = []metav1.PartialObjectMetadata{stored}
+		return d, fmt.Sprint(unavailable)
+	}
+	recreates := func(d decision) []bool {
+		return []bool{d.does(first, rollout.Recreate), d.does(second, rollout.Recreate)}
+	}
+	for _, after := range []time.Duration{0, time.Minute, 9*time.Minute + 59*time.Second} {
+		d, allowed := at(testNow.Add(after))
+		g.Expect(recreates(d)).To(Equal([]bool{false, false}), "after %v", after)
+		g.Expect(allowed).To(Equal("0"))
+		g.Expect(d.again).To(BeNumerically("<=", rollout.Deadline-after))
+		held := slices.IndexFunc(d.problems, func(p network.Problem) bool { return p.Cause == network.EdgesHeld })
+		g.Expect(held).To(BeNumerically(">=", 0))
+		g.Expect(message(d.problems[held])).To(ContainSubstring("cannot be drained, because edge 1 cannot reach its peer. This ends when both edges reach each other, or after 10 minutes"))
+	}
+	d, allowed := at(testNow.Add(rollout.Deadline))
+	g.Expect(recreates(d)).To(Equal([]bool{true, false}), "the one that became ready last is first")
+	g.Expect(allowed).To(Equal("1"))
+	w.reports = nil
+	_, allowed = at(testNow.Add(rollout.Deadline))
+	g.Expect(allowed).To(Equal("1"))
+	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(partitionedAnnotation))
+}
+
+// TestReportedByEdges: what edges report about themselves and each other, in words.
+func TestReportedByEdges(t *testing.T) {
+	one := func(r network.Report) network.Report { r.Edge = 1; return r }
+	two := func(r network.Report) network.Report { r.Edge = 2; return r }
+	reaches, serves := network.Report{Level: network.LevelReaches}, network.Report{Level: network.LevelServes}
+	differ := network.Report{PlansDiffer: true}
+	for name, c := range map[string]struct {
+		reports []network.Report
+		change  func(*world)
+		says    []string
+	}{
+		"all is well":                 {[]network.Report{one(reaches), two(reaches)}, nil, nil},
+		"the API server is down":      {[]network.Report{one(serves), two(serves)}, nil, nil},
+		"of a former version":         {[]network.Report{one(network.Report{}), two(reaches)}, nil, nil},
+		"one reaches less":            {[]network.Report{one(reaches), two(serves)}, nil, []string{"Warning EdgeImpaired: Edge 2 of network clusters/vlan100 cannot connect VMs to the API server"}},
+		"one is cut and says nothing": {[]network.Report{one(network.Report{Peer: network.PeerImpaired, Level: network.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
+		"its peer is gone since": {[]network.Report{one(network.Report{Peer: network.PeerImpaired}), two(reaches)},
+			func(w *world) { w.set(first, stopped) }, nil},
+		"one is deaf":            {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
+		"both tell of a twin":    {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
+		"plans differ":           {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
+		"the second tells":       {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			for _, r := range c.reports {
+				w.reports = append(w.reports, reported{"clusters.vlan100", r})
+			}
+			if c.change != nil {
+				c.change(&w)
+			}
+			d := decide(w, testOptions, testNow)
+			var lines []string
+			for _, p := range d.problems {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans}, p.Reason) {
+					lines = append(lines, explain.Line(p))
+					g.Expect(p.Blocks()).To(BeFalse())
+				}
+			}
+			g.Expect(lines).To(HaveLen(len(c.says)))
+			for i, says := range c.says {
+				g.Expect(lines[i]).To(ContainSubstring(says))
+			}
+		})
+	}
+}
+
 // TestResyncInterval is for changes that no watch reports.
 func TestResyncInterval(t *testing.T) {
 	asks := func(ago time.Duration) func(*world) {
@@ -91,17 +191,10 @@ func TestResyncInterval(t *testing.T) {
 		change func(*world)
 		again  time.Duration
 	}{
-		"who asks was just made":    {asks(time.Second), rollout.CheckInterval},
-		"who asks is to be made":    {func(w *world) { w.edges = nil }, rollout.CheckInterval},
-		"long asked, and no answer": {asks(2 * time.Minute), rollout.SlowCheckInterval},
-		"long asked, now by another pod": {func(w *world) {
-			asks(time.Hour)(w)
-			w.set(w.edges[0].Name, func(d appsv1.Deployment) appsv1.Deployment {
-				d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, LastUpdateTime: metav1.NewTime(testNow.Add(-time.Second))}}
-				return d
-			})
-		}, rollout.CheckInterval},
-		"the addresses are free": {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
+		"a check was just created":      {asks(time.Second), edgesEnd - time.Second},
+		"a check is to be created":      {func(w *world) { w.edges = nil }, resyncReady},
+		"a check has run for some time": {asks(edgesEnd), resyncReady},
+		"the addresses are free":        {func(w *world) { asks(time.Hour)(w); w.set(w.edges[0].Name, running) }, resyncReady},
 		"endpoints are written by hand": {func(w *world) {
 			w.set(w.edges[0].Name, running)
 			w.Services = slices.Clone(w.Services)

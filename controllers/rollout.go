@@ -43,7 +43,8 @@ func (w world) roll(plan network.Plan, o Options, now time.Time) []rolled {
 		for _, e := range n.Edges {
 			r.edges = append(r.edges, object(w, edgeDeployment(w, n, e, o, plan.Cluster.ControlPlaneNamespace)))
 		}
-		r.Decision = rollout.Next(rollout.Network{Edges: w.rolloutEdges(r), Check: w.rolloutCheck(n, r.acd)}, now)
+		r.Decision = rollout.Next(rollout.Network{
+			Edges: w.rolloutEdges(r), Check: w.rolloutCheck(n, r.acd), PartitionedSince: w.partitionedSince(n)}, now)
 		out = append(out, r)
 	}
 	for _, e := range w.edges {
@@ -69,7 +70,7 @@ func (w world) rolloutEdges(r rolled) []rollout.Edge {
 			e.Seen = live.Seen
 			e.Seen.Drifted = drifted(live, u)
 			e.Seen.PeerLost = slices.ContainsFunc(w.reports, func(x reported) bool {
-				return x.network == live.Network && x.Edge == live.Number && x.Peer == network.PeerUnreachable
+				return x.network == live.Network && x.Edge == live.Number && x.MissesPeer()
 			})
 		}
 		out = append(out, e)
@@ -98,7 +99,7 @@ func (r rolled) objects(w world, n network.Network, ns string) []*unstructured.U
 	}
 	var out []*unstructured.Unstructured
 	if r.Budget {
-		out = append(out, object(w, budget(n, ns)))
+		out = append(out, object(w, budget(n, ns, r.Decision)))
 	}
 	for i, u := range r.edges {
 		if r.Steps[i].Unproven {
@@ -150,9 +151,9 @@ func (w world) edge(name string) (Edge, bool) {
 	return w.edges[i], true
 }
 
-// resync is how soon to look again though nothing is heard: an edge or a check may
-// be due, or a Service may have endpoints that no watch covers.
-func (w world) resync(d decision) time.Duration {
+// resync is how soon to look again though nothing is heard: an edge may be due, the report
+// of a check may count from then on, or a Service may have endpoints that no watch covers.
+func (w world) resync(d decision, now time.Time) time.Duration {
 	again := resyncReady
 	for _, r := range d.rollouts {
 		if r.Again > 0 {
@@ -160,6 +161,10 @@ func (w world) resync(d decision) time.Duration {
 		}
 	}
 	for _, n := range d.plan.Networks {
+		acd, exists := w.edge(wire.ACDDeploymentName(n))
+		if left := acd.Seen.Created.Add(edgesEnd).Sub(now); exists && left > 0 {
+			again = min(again, left)
+		}
 		if slices.ContainsFunc(n.Backends, w.hasManualEndpoints) {
 			again = min(again, resyncManualEndpoints)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
@@ -19,13 +20,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -43,13 +47,15 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions keep of each kind what is read: of Deployments our own only, of
-// EndpointSlices the API server's, and no managed fields. They name no kind that a cluster may lack.
+// CacheOptions keep of each kind what is read: of Deployments our own only, of Leases the
+// reports of edges, of EndpointSlices the API server's, and no managed fields. They name no
+// kind that a cluster may lack.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: stripped,
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated()},
+			reportLease():                {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated()},
 			&discoveryv1.EndpointSlice{}: onlyAPIServer(),
 		},
 	}
@@ -89,12 +95,25 @@ func interfaces(o *kubevirtv1.VirtualMachineInstance) []kubevirtv1.VirtualMachin
 	return out
 }
 
+// reportLease is what is watched of the Leases that hold reports: metadata has it all.
+func reportLease() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(leaseKind)
+	return o
+}
+
 // A watch is one kind, and which clusters a change of one of its objects is for.
 type watch struct {
 	object     client.Object
 	clusters   func(context.Context, client.Object) []reconcile.Request
 	predicates []predicate.Predicate
+	// within is how long changes are collected. It bounds how often an edge can make the
+	// operator reconcile. 0: none are.
+	within time.Duration
 }
+
+// reportsWithin is watch.within of reports. Edges write a report at most once a second.
+const reportsWithin = time.Second
 
 func (r *Reconciler) watches() []watch {
 	controlPlane := &metav1.PartialObjectMetadata{}
@@ -103,17 +122,41 @@ func (r *Reconciler) watches() []watch {
 		return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool { return hcp.ControlPlaneNamespace(hc) == o.GetNamespace() })
 	}
 	return []watch{
-		{&hyperv1.HostedCluster{}, itself, []predicate.Predicate{concerned}},
-		{&hyperv1.HostedCluster{}, r.neighborsOfHostedCluster, []predicate.Predicate{concernsNeighbors}},
-		{&hyperv1.NodePool{}, r.ofNodePool, nil},
-		{&hyperv1.NodePool{}, r.neighborsOfNodePool, []predicate.Predicate{concernsNeighbors}},
-		{controlPlane, inNamespace, []predicate.Predicate{comesOrGoes}},
-		{&nadv1.NetworkAttachmentDefinition{}, r.ofDefinition, nil},
-		{&routev1.Route{}, inNamespace, nil},
-		{&corev1.Service{}, inNamespace, nil},
-		{&kubevirtv1.VirtualMachineInstance{}, inNamespace, []predicate.Predicate{comesMovesOrGoes}},
-		{&appsv1.Deployment{}, inNamespace, nil},
-		{&discoveryv1.EndpointSlice{}, r.everyCluster, nil},
+		{object: &hyperv1.HostedCluster{}, clusters: itself, predicates: []predicate.Predicate{concerned}},
+		{object: &hyperv1.HostedCluster{}, clusters: r.neighborsOfHostedCluster, predicates: []predicate.Predicate{concernsNeighbors}},
+		{object: &hyperv1.NodePool{}, clusters: r.ofNodePool},
+		{object: &hyperv1.NodePool{}, clusters: r.neighborsOfNodePool, predicates: []predicate.Predicate{concernsNeighbors}},
+		{object: controlPlane, clusters: inNamespace, predicates: []predicate.Predicate{comesOrGoes}},
+		{object: &nadv1.NetworkAttachmentDefinition{}, clusters: r.ofDefinition},
+		{object: &routev1.Route{}, clusters: inNamespace},
+		{object: &corev1.Service{}, clusters: inNamespace},
+		{object: &kubevirtv1.VirtualMachineInstance{}, clusters: inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
+		{object: &appsv1.Deployment{}, clusters: inNamespace},
+		{object: reportLease(), clusters: inNamespace, predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
+		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster},
+	}
+}
+
+// handler returns what enqueues w's clusters.
+func (w watch) handler() handler.EventHandler {
+	if w.within == 0 {
+		return handler.EnqueueRequestsFromMapFunc(w.clusters)
+	}
+	enqueue := func(ctx context.Context, o client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		for _, req := range w.clusters(ctx, o) {
+			q.AddAfter(req, w.within)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
 	}
 }
 
@@ -126,6 +169,14 @@ var concerned = predicate.Funcs{
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+	},
+}
+
+// reportsOther also passes Leases whose report changed.
+var reportsOther = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		const report = wire.AnnotationReport
+		return comesOrGoes.Update(e) || e.ObjectOld.GetAnnotations()[report] != e.ObjectNew.GetAnnotations()[report]
 	},
 }
 

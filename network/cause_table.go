@@ -133,6 +133,11 @@ func servicesCauses() []CauseInfo {
 		{FailoverTargetsAnswered, FailoverDegraded, SeverityWarning, "network edge nextHop"},
 		{FailoverCheckFailed, FailoverDegraded, SeverityWarning, "network edge nextHop error"},
 		{PeerNotHeard, EdgesPartitioned, SeverityWarning, "network edge"},
+		{EdgesHeld, EdgesPartitioned, SeverityWarning, "network edge minutes"},
+		{PlansDiffer, EdgesServeDifferentPlans, SeverityWarning, "network edge"},
+		{EdgeHasTwoPods, EdgeDuplicated, SeverityWarning, "network edge"},
+		{EdgeHearsNothing, EdgeImpaired, SeverityWarning, "network edge"},
+		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
 	}
 }
 

@@ -71,6 +71,11 @@ const (
 	FailoverTargetsAnswered     Cause = "FailoverTargetsAnswered"
 	FailoverCheckFailed         Cause = "FailoverCheckFailed"
 	PeerNotHeard                Cause = "PeerNotHeard"
+	EdgesHeld                   Cause = "EdgesHeld"
+	PlansDiffer                 Cause = "PlansDiffer"
+	EdgeHasTwoPods              Cause = "EdgeHasTwoPods"
+	EdgeHearsNothing            Cause = "EdgeHearsNothing"
+	EdgeReachesLess             Cause = "EdgeReachesLess"
 )
 
 // Annotations whose values cannot be used.

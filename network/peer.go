@@ -41,6 +41,19 @@ func (n Network) EdgesPartitioned(edge int, subject Subject) Problem {
 	return n.problem(PeerNotHeard, Args{"edge": strconv.Itoa(edge)}, "edge-node-selector").of(subject)
 }
 
+// EdgesHeld returns the problem that neither edge of n is replaced or drained for up to
+// minutes, since this edge, which subject names, receives nothing from its peer.
+func (n Network) EdgesHeld(edge, minutes int, subject Subject) Problem {
+	return n.problem(EdgesHeld, Args{"edge": strconv.Itoa(edge), "minutes": strconv.Itoa(minutes)}).of(subject)
+}
+
+// EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
+// EdgeHearsNothing and EdgeReachesLess, of this edge of n, which subject names. It is never
+// an Error, since the peer serves.
+func (n Network) EdgeReported(c Cause, edge int, subject Subject) Problem {
+	return n.problem(c, Args{"edge": strconv.Itoa(edge)}).of(subject)
+}
+
 // maxControls is the number of control addresses. Other hosts have few addresses, and
 // those are not spread over the CIDR.
 const maxControls = 3

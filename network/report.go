@@ -22,6 +22,8 @@ type Report struct {
 	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
 	// Empty: unknown, as in reports of earlier versions.
 	Level string `json:"level,omitempty"`
+	// Deaf: this edge receives nothing from the network, although it should.
+	Deaf bool `json:"deaf,omitempty"`
 	// Peer is the state of the other edge, as the failover agent names it: PeerServing,
 	// PeerImpaired, PeerUnreachable, or another one. Empty: unknown.
 	Peer string `json:"peer,omitempty"`

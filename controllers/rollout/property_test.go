@@ -16,6 +16,7 @@ import (
 const (
 	podEnds   = 15 * time.Second
 	podStarts = 20 * time.Second
+	unseen    = 8 * time.Minute
 )
 
 // A deployment is one edge as the Deployment controller has it, with the strategy
@@ -33,16 +34,18 @@ type deployment struct {
 	unavailable       bool
 	progress          Progress
 	progressed, given time.Time
+	// peerLost is what the pods of the edge reported last. It outlives them.
+	peerLost bool
 }
 
-func (d *deployment) seen(peerLost bool) Seen {
+func (d *deployment) seen() Seen {
 	if d == nil {
 		return Seen{}
 	}
 	return Seen{
 		Exists: true, Version: d.applied, Drifted: d.runs != d.applied, Available: d.observed && d.ready, Observed: d.observed,
 		Unavailable: d.unavailable, Since: d.since, Created: d.created, Progress: d.progress, Progressed: d.progressed,
-		Unproven: d.unproven, PeerLost: peerLost,
+		Unproven: d.unproven, PeerLost: d.peerLost,
 	}
 }
 
@@ -63,6 +66,10 @@ type simulation struct {
 	edges    map[int]*deployment
 	faulty   map[string]bool // versions whose pods never start
 	lost     map[int]bool    // edges whose node is away: pods neither start nor end
+	cut      bool            // the nodes do not reach each other on the network
+	lying    map[int]bool    // edges that report that they hear nothing, whatever they hear
+	budget   time.Time       // PartitionedSince, as it is stored with the budget
+	apart    time.Time       // since when the operator has seen two edges serve, one without its peer
 	checked  bool
 	log      []string
 	versions int
@@ -71,7 +78,7 @@ type simulation struct {
 func newSimulation(seed uint64) *simulation {
 	s := &simulation{
 		r: rand.New(rand.NewPCG(seed, 10)), now: time.Unix(1_700_000_000, 0), wanted: "v0", count: 2,
-		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, checked: true,
+		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, lying: map[int]bool{}, checked: true,
 	}
 	return s
 }
@@ -79,9 +86,9 @@ func newSimulation(seed uint64) *simulation {
 func name(edge int) string { return fmt.Sprintf("edge-%d", edge) }
 
 func (s *simulation) network() Network {
-	n := Network{Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
+	n := Network{PartitionedSince: s.budget, Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
 	for edge := 1; edge <= 2; edge++ {
-		e := Edge{Name: name(edge), Seen: s.edges[edge].seen(false)}
+		e := Edge{Name: name(edge), Seen: s.edges[edge].seen()}
 		if edge <= s.count {
 			e.Wanted = s.wanted
 		}
@@ -109,6 +116,10 @@ func (s *simulation) operate(t *testing.T) Decision {
 	n := s.network()
 	d := Next(n, s.now)
 	s.check(t, n, d)
+	s.checkPartition(t, n, d)
+	if s.budget = d.PartitionedSince; !d.Budget {
+		s.budget = time.Time{}
+	}
 	for i, step := range d.Steps {
 		var edge int
 		if _, err := fmt.Sscanf(step.Name, "edge-%d", &edge); err != nil {
@@ -164,6 +175,38 @@ func (s *simulation) check(t *testing.T, n Network, d Decision) {
 	}
 }
 
+// checkPartition is the law of edges that do not hear each other: for ten minutes, as the
+// operator's own clock has them, neither is recreated or drained while both serve. Nothing
+// that edges report holds them for longer.
+func (s *simulation) checkPartition(t *testing.T, n Network, d Decision) {
+	t.Helper()
+	reported, serve := false, s.count == 2
+	for edge := 1; edge <= 2; edge++ {
+		live := s.edges[edge]
+		reported = reported || live != nil && live.peerLost
+		serve = serve && live != nil && live.observed && live.ready
+	}
+	if !reported || s.count < 2 {
+		s.apart = time.Time{}
+	}
+	if !reported || !serve {
+		if d.Held {
+			t.Fatalf("holds edges that are not partitioned: %+v\n%v", n, s.last())
+		}
+		return
+	}
+	if s.apart.IsZero() {
+		s.apart = s.now
+	}
+	ends := slices.ContainsFunc(d.Steps, func(x Step) bool { return x.Action == Recreate || x.Action == Remove })
+	if s.now.Sub(s.apart) < 10*time.Minute && (ends || !d.Held || !d.Budget) {
+		t.Fatalf("partitioned for %v, and takes an edge or lets it be drained: %+v\n%v", s.now.Sub(s.apart), d, s.last())
+	}
+	if since := s.budget; !since.IsZero() && s.now.Sub(since) >= 10*time.Minute && d.Held {
+		t.Fatalf("holds for longer than ten minutes: %+v\n%v", d, s.last())
+	}
+}
+
 // pass lets time go by for the Deployment controller and the nodes.
 func (s *simulation) pass(by time.Duration) {
 	for left := by; left > 0; left -= 5 * time.Second {
@@ -188,7 +231,14 @@ func (s *simulation) control(edge int, d *deployment) {
 	if d.podRuns == "" && d.endsAt.IsZero() {
 		d.podRuns, d.podSince = d.runs, s.now
 	}
-	ready := d.podRuns == d.runs && !s.lost[edge] && !s.faulty[d.podRuns] && d.endsAt.IsZero() && s.now.Sub(d.podSince) >= podStarts
+	starts := podStarts
+	if peer := s.edges[3-edge]; s.cut && !d.ready && peer != nil && peer.podRuns != "" {
+		starts += unseen // An edge waits for its peer before it is ready.
+	}
+	ready := d.podRuns == d.runs && !s.lost[edge] && !s.faulty[d.podRuns] && d.endsAt.IsZero() && s.now.Sub(d.podSince) >= starts
+	if d.podRuns != "" && !s.lost[edge] && !s.faulty[d.podRuns] && s.now.Sub(d.podSince) >= podStarts {
+		d.peerLost = s.lying[edge] || s.cut
+	}
 	if s.lost[edge] {
 		d.podSince = s.now
 	}
@@ -232,7 +282,11 @@ var (
 			d.applied = ""
 		}
 	}
-	quiet = func(*simulation) {}
+	vlanCut  = func(s *simulation) { s.cut = true }
+	vlanBack = func(s *simulation) { s.cut = false }
+	lies     = func(s *simulation) { s.lying[1+s.r.IntN(2)] = true }
+	toggles  = func(s *simulation) { edge := 1 + s.r.IntN(2); s.lying[edge] = !s.lying[edge] }
+	quiet    = func(*simulation) {}
 )
 
 // run is one schedule, then the end of all faults.
@@ -252,7 +306,7 @@ func run(t *testing.T, seed uint64, c schedule, each func(*simulation)) {
 			each(s)
 		}
 	}
-	s.lost, s.faulty = map[int]bool{}, map[string]bool{}
+	s.lost, s.faulty, s.cut = map[int]bool{}, map[string]bool{}, false // Edges that lie go on.
 	if seed%2 == 0 {
 		s.wanted = "last"
 	}
@@ -287,6 +341,19 @@ func TestNeverBothAndAlwaysAtItsEnd(t *testing.T) {
 		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, otherCount, handEdit, handDelete, legacyEdge, quiet}}
 	for seed := range uint64(seeds) {
 		run(t, seed, all, func(*simulation) {})
+	}
+}
+
+// TestPartitionHoldsBothEdges: while the network is cut between two edges that serve, no
+// roll takes one of them for ten minutes. When the cut ends, or an edge never stops to
+// report one, everything runs as it is wanted.
+func TestPartitionHoldsBothEdges(t *testing.T) {
+	cuts := schedule{pauses: true, events: []func(*simulation){
+		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, vlanCut, vlanCut, vlanBack, otherCount, handEdit, quiet}}
+	liars := schedule{pauses: true, events: []func(*simulation){newVersion, newVersion, nodeLost, nodeBack, nodeBack, lies, toggles, vlanCut, vlanBack, quiet}}
+	for seed := range uint64(seeds) {
+		run(t, seed, cuts, func(*simulation) {})
+		run(t, seed, liars, func(*simulation) {})
 	}
 }
 

@@ -37,6 +37,10 @@
 //	anything else           |  kept
 //	(no edge is wanted)     |  removed: the network is retired
 //
+// Where two edges serve and one hears nothing of the other, the network is partitioned.
+// Each edge may serve VMs that do not reach the other one. So neither is recreated, and
+// neither can be drained, until they hear each other or Deadline is over.
+//
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed.
 package rollout
@@ -52,6 +56,8 @@ type Network struct {
 	Edges []Edge
 	// Check is the address conflict detection.
 	Check Check
+	// PartitionedSince is Decision.PartitionedSince of the decision before. Zero: unknown.
+	PartitionedSince time.Time
 }
 
 // An Edge is one edge, wanted or existing or both.
@@ -87,7 +93,7 @@ type Seen struct {
 	Progressed time.Time
 	// Unproven is Step.Unproven of the step that applied Version.
 	Unproven bool
-	// PeerLost says that the edge reports that it hears nothing of its peer.
+	// PeerLost says that the edge reports that it hears nothing of its peer on the network.
 	PeerLost bool
 }
 
@@ -120,12 +126,17 @@ type Decision struct {
 	Check bool
 	// Steps are in the order of Network.Edges.
 	Steps []Step
-	// Budget says that a PodDisruptionBudget protects the edges.
+	// Budget says that a PodDisruptionBudget protects the edges: one of them may be drained.
 	Budget bool
+	// Held says that no edge may be recreated or drained, since they are partitioned.
+	Held bool
+	// PartitionedSince is to be stored, with the budget, and passed to the next decision.
+	// Zero: the edges are not partitioned.
+	PartitionedSince time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
-	// Partitioned is the first edge that hears nothing of its peer though both serve.
-	// Empty: none.
+	// Partitioned is the first edge that hears nothing of its peer though both have served
+	// for Settled. Empty: none.
 	Partitioned string
 	// Again is how soon to look again, though no object changes. 0: no need.
 	Again time.Duration
@@ -176,25 +187,23 @@ type Disruption struct {
 // Next decides what happens on n at now.
 func Next(n Network, now time.Time) Decision {
 	if n.checking() {
-		return Decision{Check: true, Steps: holdAll(n.Edges), Again: n.Check.again(now)}
+		return Decision{Check: true, Steps: holdAll(n.Edges)}
 	}
 	found := make([]edge, len(n.Edges))
 	for i, e := range n.Edges {
 		found[i] = edge{Edge: e, version: versionOf(e), health: healthOf(e.Seen, now)}
 	}
-	d := Decision{Steps: stepsOf(found)}
-	d.Budget = budgeted(found)
+	p := partitionOf(found, n.PartitionedSince, now)
+	d := Decision{Steps: stepsOf(found, p.holds), Budget: budgeted(found), Held: p.holds, PartitionedSince: p.since, Partitioned: p.edge}
 	d.Disruptions = disruptions(found, d.Steps)
-	d.Partitioned, d.Again = partitioned(found, now)
-	if deadline := nextDeadline(n.Edges, now); deadline > 0 && (d.Again == 0 || deadline < d.Again) {
-		d.Again = deadline
-	}
+	d.Again = sooner(p.again, nextDeadline(n.Edges, now))
 	return d
 }
 
-// stepsOf decides each edge of a network that is checked.
-func stepsOf(found []edge) []Step {
-	holds := holdsOf(found)
+// stepsOf decides each edge of a network that is checked. partitioned says that edges which
+// serve stay as they are.
+func stepsOf(found []edge, partitioned bool) []Step {
+	holds := holdsOf(found, partitioned)
 	steps := make([]Step, len(found))
 	for i, e := range found {
 		s := Step{Name: e.Name, Version: e.version, Health: e.health, Action: Apply}

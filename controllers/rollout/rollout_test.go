@@ -67,3 +67,47 @@ func TestUnwantedEdges(t *testing.T) {
 		}
 	}
 }
+
+// TestPartitionTable: while two edges serve and one hears nothing of the other, neither is
+// recreated, for ten minutes from when that was first seen. An edge that does not serve is
+// changed as ever.
+func TestPartitionTable(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	serves := Seen{Exists: true, Observed: true, Version: "old", Available: true, Progress: Complete, Since: ago(time.Hour), Created: ago(2 * time.Hour)}
+	with := func(change func(*Seen)) Seen { s := serves; change(&s); return s }
+	lost := with(func(s *Seen) { s.PeerLost = true })
+	current := with(func(s *Seen) { s.Version = "new" })
+	fails := with(func(s *Seen) { s.PeerLost, s.Available, s.Unavailable, s.Since = true, false, true, ago(time.Minute) })
+	for name, c := range map[string]struct {
+		one, two Seen
+		before   time.Time
+		actions  [2]Action
+		held     bool
+		since    time.Time
+		again    time.Duration
+	}{
+		"they hear each other":              {serves, serves, time.Time{}, [2]Action{Hold, Recreate}, false, time.Time{}, 0},
+		"one hears nothing":                 {lost, serves, time.Time{}, [2]Action{Hold, Hold}, true, now, Deadline},
+		"neither hears, for nine minutes":   {lost, lost, ago(9 * time.Minute), [2]Action{Hold, Hold}, true, ago(9 * time.Minute), time.Minute},
+		"for ten minutes":                   {lost, lost, ago(Deadline), [2]Action{Hold, Recreate}, false, ago(Deadline), 0},
+		"they hear each other again":        {serves, serves, ago(time.Minute), [2]Action{Hold, Recreate}, false, time.Time{}, 0},
+		"half of the roll is done":          {lost, current, time.Time{}, [2]Action{Hold, Apply}, true, now, Deadline},
+		"nothing is due":                    {with(func(s *Seen) { s.Version, s.PeerLost = "new", true }), current, time.Time{}, [2]Action{Apply, Apply}, true, now, Deadline},
+		"the time is to come":               {lost, lost, now.Add(time.Hour), [2]Action{Hold, Hold}, true, now, Deadline},
+		"it does not serve, and did report": {fails, serves, time.Time{}, [2]Action{Recreate, Hold}, false, time.Time{}, 9 * time.Minute},
+		"it does not serve any more":        {fails, serves, ago(3 * time.Minute), [2]Action{Recreate, Hold}, false, ago(3 * time.Minute), 9 * time.Minute},
+	} {
+		d := Next(Network{PartitionedSince: c.before, Edges: []Edge{{Name: "one", Wanted: "new", Seen: c.one}, {Name: "two", Wanted: "new", Seen: c.two}}}, now)
+		if got := [2]Action{d.Steps[0].Action, d.Steps[1].Action}; got != c.actions || d.Held != c.held || !d.PartitionedSince.Equal(c.since) || d.Again != c.again {
+			t.Errorf("%s: %v, held %v since %v, again in %v", name, got, d.Held, now.Sub(d.PartitionedSince), d.Again)
+		}
+		if !d.Budget {
+			t.Errorf("%s: no budget", name)
+		}
+	}
+	single := Next(Network{Edges: []Edge{{Name: "one", Wanted: "new", Seen: lost}}}, now)
+	if single.Held || single.Steps[0].Action != Recreate {
+		t.Errorf("one edge waits for a peer that it does not have: %+v", single)
+	}
+}

@@ -40,8 +40,9 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// holdsOf are the edges that wait now, each with the peer that it waits for.
-func holdsOf(found []edge) map[string]string {
+// holdsOf are the edges that wait now, each with the peer that it waits for. Where they are
+// partitioned, each that is due waits for the other.
+func holdsOf(found []edge, partitioned bool) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
 	holds, recreated := map[string]string{}, map[string]bool{}
@@ -49,7 +50,7 @@ func holdsOf(found []edge) map[string]string {
 		if e.version == Current {
 			continue
 		}
-		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && waits(e, x, recreated[x.Name]) })
+		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (partitioned || waits(e, x, recreated[x.Name])) })
 		if peer >= 0 {
 			holds[e.Name] = wanted[peer].Name
 			continue

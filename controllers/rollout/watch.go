@@ -1,6 +1,5 @@
-// This file decides when the address conflict detection runs and when edges count as
-// partitioned, and how soon to look again: both are reported in Leases, which the
-// operator cannot watch.
+// This file decides when the address conflict detection runs, and what follows where two
+// edges that serve do not hear each other.
 
 package rollout
 
@@ -9,19 +8,9 @@ import (
 	"time"
 )
 
-const (
-	// PartitionInterval is how soon to look again while an edge does not hear its peer.
-	PartitionInterval = 30 * time.Second
-	// CheckInterval is how soon to look for the report of a check. That a check passed
-	// is an event of its Deployment. Only the addresses in use are read from a Lease.
-	CheckInterval = 5 * time.Second
-	// SlowCheckInterval replaces CheckInterval once a check has run for slowCheckAfter.
-	SlowCheckInterval = time.Minute
-	slowCheckAfter    = 2 * time.Minute
-	// Settled is how long both edges must have served until a lost peer is believed:
-	// an edge that starts is heard, and reported, a little later.
-	Settled = time.Minute
-)
+// Settled is how long both edges must have served until a lost peer is reported: an edge
+// that starts is heard, and reported, a little later.
+const Settled = time.Minute
 
 // checking reports whether no edge may be created yet. Where an edge exists no check is
 // possible: the edge would answer for the addresses.
@@ -32,44 +21,52 @@ func (n Network) checking() bool {
 	return wanted && !exists && !n.Check.Owned && !passed
 }
 
-// again is how soon to look for c's report. What changed last in its Deployment, or
-// its creation, starts it.
-func (c Check) again(now time.Time) time.Duration {
-	since := c.Seen.Created
-	if c.Seen.Progressed.After(since) {
-		since = c.Seen.Progressed
-	}
-	if c.Seen.Exists && now.Sub(since) >= slowCheckAfter {
-		return SlowCheckInterval
-	}
-	return CheckInterval
+// A partition is what is known of two edges that serve while one hears nothing of the
+// other. Each may serve VMs that do not reach the other edge.
+type partition struct {
+	// edge is the first one that hears nothing, once that is settled. Empty: none.
+	edge string
+	// since is when a partition was first seen. Zero: there is none.
+	since time.Time
+	// holds says that no edge that serves is recreated or drained.
+	holds bool
+	// again is when one of these changes without a change of the edges. 0: never.
+	again time.Duration
 }
 
-// partitioned is the first wanted edge that does not hear its peer while all wanted
-// edges serve. It is named once they have served for Settled.
-func partitioned(found []edge, now time.Time) (name string, again time.Duration) {
-	var since time.Time
-	wanted := 0
-	for _, e := range found {
-		if e.version == Unwanted {
-			continue
-		}
-		if e.health != Serving {
-			return "", 0
-		}
-		wanted++
-		if e.Seen.Since.After(since) {
-			since = e.Seen.Since
-		}
-		if e.Seen.PeerLost && name == "" {
-			name = e.Name
-		}
+// partitionOf looks at the wanted edges. before is since as it was decided last. It counts
+// on while an edge does not serve: a report outlives its pod, and proves nothing then. So
+// what holds the edges ends after Deadline, whatever they report.
+func partitionOf(found []edge, before, now time.Time) partition {
+	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
+	lost := slices.IndexFunc(wanted, func(e edge) bool { return e.Seen.PeerLost })
+	serve := !slices.ContainsFunc(wanted, func(e edge) bool { return e.health != Serving })
+	if len(wanted) < 2 || lost < 0 || !serve && before.IsZero() {
+		return partition{}
 	}
-	switch {
-	case wanted < 2 || name == "":
-		return "", 0
-	case now.Sub(since) < Settled:
-		return "", PartitionInterval
+	p := partition{since: before}
+	if before.IsZero() || before.After(now) { // The clock was set back.
+		p.since = now
 	}
-	return name, PartitionInterval
+	if !serve {
+		return p
+	}
+	if left := p.since.Add(Deadline).Sub(now); left > 0 {
+		p.holds, p.again = true, left
+	}
+	youngest := slices.MaxFunc(wanted, func(a, b edge) int { return a.Seen.Since.Compare(b.Seen.Since) })
+	if left := youngest.Seen.Since.Add(Settled).Sub(now); left > 0 {
+		p.again = sooner(p.again, left)
+		return p
+	}
+	p.edge = wanted[lost].Name
+	return p
+}
+
+// sooner is the shorter of two times, where 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

@@ -100,7 +100,8 @@ func (s Status) unapplied(ps network.Problems) network.Problems {
 // aboutEdges reports whether r is the reason of problems of edges that exist.
 func aboutEdges(r network.Reason) bool {
 	switch r {
-	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.FailoverDegraded:
+	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
+		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded:
 		return true
 	}
 	return false
@@ -125,7 +126,8 @@ func rank(r network.Reason) int {
 		return 0
 	case network.NTPMissing, network.IPv6NotServed:
 		return 3
-	case network.EdgeUnavailable, network.EdgesPartitioned, network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable:
+	case network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans, network.EdgeDuplicated, network.EdgeImpaired,
+		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable:
 		return 1
 	}
 	return 2

@@ -102,5 +102,30 @@ func failoverMessages() map[network.Cause]Message {
 			Effect: "VMs may notice only after 40 to 50 s that an edge has failed. An edge on a node without the VLAN serves no VM.",
 			Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes that have it.",
 		},
+		network.EdgesHeld: {
+			What:   "The edges of network {network} are not replaced, and cannot be drained, because edge {edge} cannot reach its peer.",
+			Effect: "This ends when both edges reach each other, or after {minutes} minutes.",
+			Fix:    "To drain a node at once, delete its edge pod: open connections through it are reset, and its VMs may lose service.",
+		},
+		network.PlansDiffer: {
+			What:   "The edges of network {network} serve different plans, as edge {edge} reports.",
+			Effect: "The edge with the older plan serves former names, addresses and endpoints.",
+			Fix:    "Check that both edge pods reach the API server of the management cluster. Otherwise delete the pod that logs errors.",
+		},
+		network.EdgeHasTwoPods: {
+			What:   "Two pods run as edge {edge} of network {network}.",
+			Effect: "The older pod leaves VMs to the younger one.",
+			Fix:    "If the node of the older pod is lost, delete the Node or taint it node.kubernetes.io/out-of-service:NoExecute.",
+		},
+		network.EdgeHearsNothing: {
+			What:   "Edge {edge} of network {network} receives nothing from the VLAN.",
+			Effect: "Its peer serves the VMs. If the peer also fails, they have no service.",
+			Fix:    "Check the VLAN on the switch port of its node.",
+		},
+		network.EdgeReachesLess: {
+			What:   "Edge {edge} of network {network} cannot connect VMs to the API server of the hosted cluster, but its peer can.",
+			Effect: "Its peer serves the VMs. If the peer also fails, they cannot reach the API server.",
+			Fix:    "Check the cluster network of its node, and container envoy of its pod.",
+		},
 	}
 }
