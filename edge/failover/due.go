@@ -89,7 +89,7 @@ func (s State) due(now time.Time) bool {
 	}
 	every := func(d time.Duration) bool { return now.Sub(s.last) >= d-early }
 	switch {
-	case s.cause == noCause || s.Self.Level == LevelNothing:
+	case s.cause == noCause || s.Self.Level == LevelNothing || s.held > 0:
 		return false
 	case s.announced == 0:
 		return true

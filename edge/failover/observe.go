@@ -8,6 +8,8 @@ import "time"
 const (
 	// hole is the time between two ticks that shows that this edge did not run.
 	hole = 3 * Interval
+	// heldFor is how many Intervals an edge that did not run does not announce.
+	heldFor = 3
 	// hearing is how long after a frame the device counts as receiving.
 	hearing = time.Second
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
@@ -43,12 +45,19 @@ type reception struct {
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// tick takes in that an Interval has passed.
-func (s State) tick(o Observation, now time.Time) State {
+// wake notices that this edge did not run. What it knows of its peer is then as old, so it
+// holds its announcements until messages that wait for it are read.
+func (s State) wake(now time.Time) State {
 	if !s.ticked.IsZero() && now.Sub(s.ticked) > hole {
 		s.Self.Stalls++
+		s.ticked, s.held = now, heldFor
 	}
-	s.ticked, s.answers = now, 0
+	return s
+}
+
+// tick takes in that an Interval has passed.
+func (s State) tick(o Observation, now time.Time) State {
+	s.ticked, s.answers, s.held = now, 0, max(0, s.held-1)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
@@ -140,7 +149,7 @@ func (s State) calls() bool {
 	if s.Peer.Instance == "" {
 		first = 1
 	}
-	return s.PeerState != Alone && !s.seen.last.NoLink && (silent >= first && silent <= callsInARow || silent > 0 && silent%20 == 0)
+	return s.PeerState != Alone && !s.Yields && !s.seen.last.NoLink && (silent >= first && silent <= callsInARow || silent > 0 && silent%20 == 0)
 }
 
 // probes reports whether to probe over the VLAN: only answers tell a peer that is gone from

@@ -91,6 +91,7 @@ type State struct {
 	doubts           int
 	heardSince       time.Time // Since when PeerState is not PeerUnreachable; a doubt less restarts it
 	ticked           time.Time
+	held             int // Intervals until it announces again after it did not run
 	reached          bool
 	reachedAt        time.Time // When the last successful probe of the API server began
 	advantage        advantage
@@ -180,7 +181,7 @@ type Answer struct {
 // Next returns the state after e, and the actions.
 func Next(s State, e Event, now time.Time) (State, Actions) {
 	was := s
-	s, answer := s.take(e, now)
+	s, answer := s.wake(now).take(e, now)
 	s.Deaf = s.deaf(now)
 	if level := s.level(); level != s.Self.Level {
 		s.Self.Level = level
