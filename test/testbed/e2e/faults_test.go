@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
-	"github.com/cldmnky/oooi/test/testbed/measure"
 )
 
 // A fault is one thing that happens to an edge, or to what it depends on.

@@ -11,8 +11,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed"
-	"github.com/cldmnky/oooi/test/testbed/measure"
 )
 
 // outageVariable says for how long the API server is away: `make soak`.

@@ -24,9 +24,10 @@ import (
 
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
-	"github.com/cldmnky/oooi/test/testbed/measure"
+	"github.com/cldmnky/oooi/test/testbed/lease"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -39,7 +40,7 @@ type stage struct {
 	guest    kubernetes.Interface
 	api      string // address and port that the worker dials
 	name     string // that it asks for
-	client   *measure.Client
+	client   *lease.Client
 	stations []station    // the worker's and the renewing machine's
 	quiet    *measure.Row // see quietRow; nil until it is measured
 }
@@ -83,7 +84,7 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	renewing := b.plug(t, "renew"+name, s.worker.VM.VLAN)
 	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
-	s.client, err = measure.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
+	s.client, err = lease.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
 	g.Expect(err).NotTo(HaveOccurred())
 	s.stations = []station{{s.worker.Machine.NetNS(), worker.Interface}, renewing}
 	return s
@@ -164,21 +165,7 @@ func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure
 // quiet waits until everything that was asked in the last so long was answered.
 func quiet(t *testing.T, m *measure.Measurement, long, limit time.Duration) {
 	t.Helper()
-	failures := func() (n int) {
-		r := m.Report()
-		for _, s := range []measure.Summary{r.TLS, r.DNS, r.DHCP.Summary} {
-			for _, failed := range s.Failed {
-				n += failed
-			}
-		}
-		for _, l := range r.Long {
-			n += len(l.Cuts)
-			if l.Opened == len(l.Cuts) {
-				n++ // it is cut now
-			}
-		}
-		return n
-	}
+	failures := func() int { return m.Report().Failures() }
 	last, since := failures(), time.Now()
 	NewWithT(t).Eventually(func() time.Duration {
 		if n := failures(); n != last || m.Report().TLS.Asked == 0 {

@@ -15,7 +15,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/test/testbed/measure"
+	"github.com/cldmnky/oooi/test/measure"
 )
 
 // allVariable asks for all faults, with two edges and with one, when it is "all".

@@ -17,7 +17,6 @@ import (
 
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
-	"github.com/cldmnky/oooi/test/testbed/measure"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -33,7 +32,7 @@ func main() {
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), upCommand(name), downCommand(name), statusCommand(name),
-		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), measure.Command())
+		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {

@@ -1,6 +1,6 @@
-// The verb of the testbed's command line. It parses arguments.
+// The verb that measures. It parses arguments.
 
-package measure
+package main
 
 import (
 	"context"
@@ -13,14 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/lease"
 )
 
-// Command measures from a network namespace until it is interrupted, and prints the
+// measureCommand measures from a network namespace until it is interrupted, and prints the
 // report as JSON.
-func Command() *cobra.Command {
+func measureCommand() *cobra.Command {
 	var (
-		o      Options
+		o      measure.Options
 		from   string
 		renew  string
 		length time.Duration
@@ -46,13 +48,13 @@ func Command() *cobra.Command {
 					return err
 				}
 				defer os.RemoveAll(dir)
-				client, err := NewClient(ctx, named(where), card, dir)
+				client, err := lease.NewClient(ctx, named(where), card, dir)
 				if err != nil {
 					return err
 				}
 				o.Renew = client.Renew
 			}
-			m := Start(ctx, o)
+			m := measure.Start(ctx, o)
 			<-ctx.Done()
 			text, err := json.MarshalIndent(m.Wait(), "", "  ")
 			if err == nil {

@@ -1,6 +1,6 @@
 // A real client keeps its address, and an outage of its server is a gap.
 
-package measure
+package lease
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/testbed"
 )
@@ -52,11 +53,11 @@ func TestRenewals(t *testing.T) {
 	g.Expect(client.Address.String()).To(HavePrefix("192.168.50."))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m := Start(ctx, Options{Renew: client.Renew, Every: 5 * time.Millisecond})
-	last := func() Summary { return m.Report().DHCP.Summary }
+	m := measure.Start(ctx, measure.Options{Renew: client.Renew, Every: 5 * time.Millisecond})
+	last := func() measure.Summary { return m.Report().DHCP.Summary }
 	answered := func() bool {
 		s := last()
-		return s.Asked > 20 && !slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.Open })
+		return s.Asked > 20 && !slices.ContainsFunc(s.Gaps, func(g measure.Gap) bool { return g.Open })
 	}
 	g.Eventually(answered).WithTimeout(20 * time.Second).Should(BeTrue())
 	g.Expect(last().Failed).To(BeEmpty())

@@ -4,7 +4,8 @@
 // a second: udhcpc misses answers that come within a millisecond, and asks again 2
 // seconds later.
 
-package measure
+// Package lease renews a lease as often as one likes.
+package lease
 
 import (
 	"bufio"

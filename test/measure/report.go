@@ -30,6 +30,22 @@ type Report struct {
 	Long    []LongConnection `json:"long,omitempty"`
 }
 
+// Failures counts what failed so far: questions, cuts, and connections that are cut now. It
+// stays the same once all is well.
+func (r Report) Failures() (n int) {
+	for _, s := range []Summary{r.TLS, r.DNS, r.DHCP.Summary} {
+		for _, failed := range s.Failed {
+			n += failed
+		}
+	}
+	for _, l := range r.Long {
+		if n += len(l.Cuts); l.Opened == len(l.Cuts) {
+			n++
+		}
+	}
+	return n
+}
+
 // Summary is what became of one kind of questions.
 type Summary struct {
 	Asked int `json:"asked"`
