@@ -44,6 +44,7 @@ type Namespace struct {
 type Segment struct {
 	ns     *Namespace
 	ports  int
+	drops  int
 	cables map[cable]string // the segment's end of each
 }
 

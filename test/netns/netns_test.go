@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -61,4 +62,45 @@ func TestCablesAndNeighbours(t *testing.T) {
 	g.Expect(known()).To(Equal("02:00:00:00:00:09"))
 	two.ForgetNeighbour(t, "net1", "192.0.2.1")
 	g.Eventually(known, "10s").Should(Equal("02:00:00:00:00:01"))
+}
+
+func TestDrop(t *testing.T) {
+	netns.Require(t, "nft")
+	g := NewWithT(t)
+	s, one, two := netns.NewSegment(t), netns.New(t), netns.New(t)
+	s.Attach(t, one, "net1", "", "192.0.2.1/24")
+	s.Attach(t, two, "net1", "", "192.0.2.2/24")
+	var receiver net.PacketConn
+	var sender net.Conn
+	var err error
+	one.Do(t, func() { receiver, err = net.ListenPacket("udp4", "192.0.2.1:9") })
+	g.Expect(err).NotTo(HaveOccurred())
+	defer receiver.Close()
+	two.Do(t, func() { sender, err = net.Dial("udp4", "192.0.2.1:9") })
+	g.Expect(err).NotTo(HaveOccurred())
+	defer sender.Close()
+	arrives := func() error {
+		if _, err := sender.Write([]byte{0}); err != nil {
+			return err
+		}
+		if err := receiver.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+			return err
+		}
+		_, _, err := receiver.ReadFrom(make([]byte, 1))
+		return err
+	}
+	g.Eventually(arrives, "10s").Should(Succeed())
+	for name, drop := range map[string]func() (end func()){
+		"to, all":       func() func() { return s.DropTo(t, one, "net1", "") },
+		"to, the port":  func() func() { return s.DropTo(t, one, "net1", "udp dport 9") },
+		"from, the UDP": func() func() { return s.DropFrom(t, two, "net1", "meta l4proto udp") },
+	} {
+		end := drop()
+		g.Consistently(arrives, "200ms").ShouldNot(Succeed(), name)
+		end()
+		g.Eventually(arrives, "10s").Should(Succeed(), name)
+	}
+	s.DropFrom(t, two, "net1", "udp dport 10")
+	g.Expect(one.Neighbour(t, "net1", "192.0.2.2")).To(Equal(two.MAC(t, "net1")))
+	g.Eventually(arrives, "10s").Should(Succeed(), "another port")
 }
