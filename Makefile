@@ -77,10 +77,13 @@ bench-servers: ## what a DHCP renewal and a DNS answer cost
 	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
 
 .PHONY: bench-takeover
-bench-takeover: test-deps ## what VMs notice when an edge fails or changes: the whole table, with two edges and with one (root)
+bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi (root)
 	mkdir -p bin && rm -f bin/takeover.md
-	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e
-	cat bin/takeover.md
+	@failed=0; \
+	OOOI_HALFDEAD=all OOOI_HALFDEAD_TABLE=$(CURDIR)/bin/takeover.md OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_BINARY_BEFORE=$(abspath $(BEFORE)) \
+	  go test -count=1 -v -timeout 90m -run TestHalfDead ./test/halfdead || failed=1; \
+	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e || failed=1; \
+	cat bin/takeover.md; exit $$failed
 
 .PHONY: bench-idle
 bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses; BEFORE=path compares with an older oooi (root)

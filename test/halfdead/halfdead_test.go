@@ -1,0 +1,206 @@
+// This file measures the rows of rows_test.go, judges them, and writes the table.
+
+package halfdead
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/measure"
+	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+// variable is "worst" for the worst rows with brief faults, or "all" for all rows. The
+// package runs nothing without it: it needs a machine that does little else.
+const variable = "OOOI_HALFDEAD"
+
+// overBusy is the longest gap of a quiet row, after one more try. With more the machine
+// can't be measured on.
+const overBusy = 2 * time.Second
+
+// TestHalfDead measures $OOOI_BINARY, built now if it is not set. It measures
+// $OOOI_BINARY_BEFORE too, without judging it. $OOOI_HALFDEAD_TABLE is a file that the
+// table is appended to.
+func TestHalfDead(t *testing.T) {
+	which := os.Getenv(variable)
+	if which != "worst" && which != "all" {
+		t.Skip(variable + ` is not set: "make test" and "make bench-takeover" do`)
+	}
+	netns.Require(t, "nft", "setpriv", "mount")
+	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_BINARY")), brief: which == "worst"}
+	if file := os.Getenv("OOOI_BINARY_BEFORE"); file != "" {
+		m.before = newBuild(t, "before", file)
+	}
+	table := m.table(t)
+	t.Logf("the longest time without a new TLS connection, and cuts of the long connection that had most:\n%s", table)
+	if file := os.Getenv("OOOI_HALFDEAD_TABLE"); file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = f.Close() }()
+		_, err = f.WriteString(table + "\n")
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	}
+}
+
+// newBuild copies the programs to where any user may run them. An empty oooi is built.
+func newBuild(t *testing.T, name, oooi string) *build {
+	t.Helper()
+	g, dir := NewWithT(t), shared(t)
+	if oooi == "" {
+		oooi = filepath.Join(dir, "built")
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", oooi, "github.com/cldmnky/oooi/cmd/oooi").CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	}
+	b := &build{name: name, oooi: filepath.Join(dir, "oooi"), envoy: filepath.Join(dir, "envoy")}
+	for from, to := range map[string]string{oooi: b.oooi, programs.RequireEnvoy(t): b.envoy} {
+		out, err := exec.CommandContext(t.Context(), "cp", "--dereference", from, to).CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	}
+	return b
+}
+
+// A measurement is one run of several rows.
+type measurement struct {
+	now, before *build // before is nil if there is none
+	brief       bool
+	// quiet is the row in which nothing happens, nil before it was measured.
+	quiet *measured
+}
+
+// measured is what VMs noticed of one fault, and how often edges announced.
+type measured struct {
+	measure.Row
+	announcements int
+}
+
+func (m measured) String() string {
+	return fmt.Sprintf("%d ms, %d cuts", m.TLS.Milliseconds(), m.Cuts)
+}
+
+// table measures all rows. A row that fails is in the table too.
+func (m *measurement) table(t *testing.T) string {
+	var out strings.Builder
+	out.WriteString("| fault | before | now | may be |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(&out, "| nothing | | %s | |\n", m.quietRow(t))
+	for _, r := range rows() {
+		if m.brief && !r.worst {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			before := ""
+			if m.before != nil {
+				before = r.text(m.measure(t, m.before, r))
+			}
+			now := m.judged(t, r)
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", r.name, before, r.text(now), r.limits())
+		})
+	}
+	return out.String()
+}
+
+// text is what the table shows of a row.
+func (r row) text(m measured) string {
+	if r.silent {
+		return fmt.Sprintf("%s, %d announcements", m, m.announcements)
+	}
+	return m.String()
+}
+
+// limits are the row's bounds.
+func (r row) limits() string {
+	if r.silent {
+		return fmt.Sprintf("%s, %d cuts, 0 announcements", r.over, r.cuts)
+	}
+	return fmt.Sprintf("%s, %d cuts", r.over, r.cuts)
+}
+
+// judged measures a row and compares it with the quiet row. If it is out of bounds and the
+// quiet row was bad, both are measured once more.
+func (m *measurement) judged(t *testing.T, r row) measured {
+	t.Helper()
+	quiet, got := m.quietRow(t), m.measure(t, m.now, r)
+	verdict := r.judge(quiet, got)
+	if verdict.Again {
+		t.Logf("the quiet row was bad (%s), so the fault is measured again: %v", quiet, verdict.Exceeds)
+		m.quiet = nil
+		quiet, got = m.quietRow(t), m.measure(t, m.now, r)
+		verdict = r.judge(quiet, got)
+	}
+	if len(verdict.Exceeds) > 0 {
+		t.Errorf("%v; the quiet row of this run: %s", verdict.Exceeds, quiet)
+	}
+	return got
+}
+
+func (r row) judge(quiet, got measured) measure.Verdict {
+	var v measure.Verdict
+	if !r.unmeasured {
+		v = measure.Judge(quiet.Row, got.Row, measure.Bounds{Over: r.over, Cuts: r.cuts})
+	}
+	if r.silent && got.announcements > 0 {
+		v.Exceeds = append(v.Exceeds, fmt.Sprintf("edges announced %d times", got.announcements))
+	}
+	return v
+}
+
+// quietRow is what the busy machine itself adds: the yardstick of all other rows. It is
+// measured again, once, when it is bad.
+func (m *measurement) quietRow(t *testing.T) measured {
+	t.Helper()
+	if m.quiet != nil {
+		return *m.quiet
+	}
+	got := m.measure(t, m.now, quiet())
+	if got.Bad() {
+		t.Logf("nothing happens, and yet %s: measured once more", got)
+		if again := m.measure(t, m.now, quiet()); again.TLS < got.TLS {
+			got = again
+		}
+	}
+	NewWithT(t).Expect(got.Cuts).To(BeZero(), "cuts while nothing happens")
+	NewWithT(t).Expect(got.TLS).To(BeNumerically("<", overBusy), "a gap while nothing happens")
+	m.quiet = &got
+	return got
+}
+
+// measure lets one fault happen on a new site.
+func (m *measurement) measure(t *testing.T, b *build, r row) (got measured) {
+	t.Helper()
+	// A test of its own, so that the site is removed before the next one.
+	if !t.Run(b.name, func(t *testing.T) {
+		s := newSite(t, b, r)
+		for _, edge := range r.on {
+			s.newVM(edge, r.onLink)
+		}
+		if r.prepare != nil {
+			r.prepare(s)
+		}
+		stop := s.measure()
+		announced := s.announcements()
+		end := r.begin(s)
+		length := r.lasts
+		if m.brief {
+			length = r.brief
+		}
+		s.wait(length)
+		end()
+		s.settles(3 * time.Second)
+		got.announcements = s.announcements() - announced
+		for i, report := range stop() {
+			t.Logf("VM %d, at first on edge %d: %+v", i+1, r.on[i], report)
+			one := report.Row()
+			got.TLS, got.Cuts, got.Back = max(got.TLS, one.TLS), max(got.Cuts, one.Cuts), max(got.Back, one.Back)
+		}
+	}) {
+		t.FailNow()
+	}
+	return got
+}
