@@ -20,6 +20,7 @@ import (
 
 func newFailoverCommand() *cobra.Command {
 	var f serverFlags
+	var clusterDevice string
 	c := &cobra.Command{
 		Use:   "failover --plan FILE --run-dir DIRECTORY",
 		Short: "Keep the next-hop VIP of a network on an edge that serves",
@@ -28,22 +29,27 @@ func newFailoverCommand() *cobra.Command {
 			if f.runDir == "" {
 				return errors.New("failover needs --run-dir: the directory of the servers' sockets")
 			}
-			return runFailover(c.Context(), f, f.log(c, wire.Failover))
+			return runFailover(c.Context(), f, clusterDevice, f.log(c, wire.Failover))
 		},
 	}
 	f.add(c)
+	c.Flags().StringVar(&clusterDevice, "cluster-interface", "", "network `interface` of the second path to the peer (default: none; with --watch, the pod's default network)")
 	return c
 }
 
-// runFailover runs until ctx ends and the peer has taken over.
-func runFailover(ctx context.Context, f serverFlags, log *slog.Logger) error {
+// runFailover runs until ctx ends and the peer has taken over. An empty clusterDevice is the
+// pod's.
+func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
 	}
 	log = source.Log()
 	registry := prometheus.NewRegistry()
-	a := &agent.Failover{Source: source, Servers: agent.NewServers(f.runDir), Log: log}
+	if clusterDevice == "" && kube != nil {
+		clusterDevice = kube.Device()
+	}
+	a := &agent.Failover{Source: source, Servers: agent.NewServers(f.runDir), RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log}
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
 	// What the agent needs goes on until the peer has taken over.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))

@@ -32,6 +32,9 @@ type Failover struct {
 	Source    *edge.Source
 	Servers   *Servers
 	Metrics   *FailoverMetrics
+	// RunDir is the directory of the pod's sockets and files. ClusterDevice is the pod's
+	// interface on the cluster network, empty outside of a pod.
+	RunDir, ClusterDevice string
 	// Reporter writes the report to the operator. Nil outside of a cluster.
 	Reporter *edge.Reporter
 	Log      *slog.Logger
@@ -77,7 +80,8 @@ func (f *Failover) Run(ctx context.Context) error {
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
-			Device: f.Interface.Name, Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
+			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, RunDir: f.RunDir, CIDR: f.Source.Current().Network.CIDR,
+			Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
 			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)

@@ -153,8 +153,9 @@ func (s State) calls() bool {
 }
 
 // probes reports whether to probe over the VLAN: only answers tell a peer that is gone from
-// a device that receives nothing. A long silence is probed less often.
+// a device that receives nothing. A long silence is probed less often. At a tick the last
+// message of a peer that is heard is one Interval old.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
-	return s.PeerState != Alone && !s.seen.last.NoLink && silent >= 1 && (silent <= 20 || s.Deaf || silent%4 == 0)
+	return s.PeerState != Alone && !s.seen.last.NoLink && silent >= 2 && (silent <= 20 || s.Deaf || silent%4 == 0)
 }

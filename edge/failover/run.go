@@ -6,37 +6,29 @@ package failover
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/edge/wire"
 )
 
-const (
-	// servingInterval is how often Serving is called if changes are not pushed.
-	servingInterval = 250 * time.Millisecond
-	// servingRecheck is how often Serving is called if changes are pushed.
-	servingRecheck = time.Second
-	// answerWithin limits one call of Serving. After it the edge does not serve. A
-	// failover resets connections, so one slow answer is no reason for it.
-	answerWithin = 3 * time.Second
-	// receivedAtOnce messages are queued. More are dropped.
-	receivedAtOnce = 64
-)
+// receivedAtOnce messages are queued. More are dropped.
+const receivedAtOnce = 64
 
 // Options of a failover agent.
 type Options struct {
-	// Device is the network interface. Every socket is bound to it.
+	// Device is the network interface. Every socket is bound to it, but the one on
+	// ClusterDevice.
 	Device string
+	// ClusterDevice is the pod's interface on the cluster network. Its first IPv4 address is
+	// this edge's on the second path. Empty: there is no second path.
+	ClusterDevice string
+	// RunDir is the directory of the pod's files. It holds what outlives this container, and
+	// the cached leases. Empty: nothing outlives it, and no lease is known.
+	RunDir string
+	// CIDR is the network's. VMs outside of it are unknown. Invalid: all are.
+	CIDR netip.Prefix
 	// Edge is this edge's number in the plan.
 	Edge int
 	// Address is this edge's address, PeerAddress the other's. The latter is zero where the
@@ -57,12 +49,16 @@ type Options struct {
 	// ServingChanged returns a channel that is closed when Serving may have changed. It
 	// may be nil.
 	ServingChanged func() <-chan struct{}
+	// Reach probes the API server through this edge until ctx ends. It calls report with the
+	// time at which a probe began that was answered, and with the zero time when none was
+	// for too long. Nil: the edge never reaches the API server.
+	Reach func(ctx context.Context, report func(began time.Time))
 	// Plan returns a name for the plan in force, at most 64 bytes. Nil: no name.
 	Plan func() string
 	Log  *slog.Logger
 	// Changed receives each state that differs visibly from the last: in phases, plans,
-	// the peer's state or instance, or whether the peer sees this edge. It must return
-	// soon. It may be nil.
+	// levels, the peer's state or instance, who sees whom over which path, or in pods that
+	// share a number. It must return soon. It may be nil.
 	Changed func(State)
 	// Announced is called after each announcement, with its error. It may be nil.
 	Announced func(error)
@@ -76,15 +72,16 @@ var ErrReplaced = errors.New("replaced by another run")
 // cannot take over, 2 s after the peer announces, or after 4 s. Keep serving until Run
 // returns. Run waits while the device lacks the edge address. See ErrReplaced for an end
 // without draining.
+//
+// Times are monotonic. A process that is stopped, or a cgroup that is frozen, shows in them as
+// a tick that comes late. A node that is a VM itself and is paused does not see that it was:
+// its clocks stood still, too.
 func Run(ctx context.Context, o Options) error {
-	events := make(chan Event, receivedAtOnce)
 	// The goroutines end when Run does, not when ctx does.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	g := agent{Options: o, state: NewState(Self{Edge: o.Edge, Instance: rand.Text()}, !o.PeerAddress.IsValid()), events: events, failing: map[string]string{}}
-	g.state.Removed = o.Removed
+	g := newAgent(running, o)
 	defer g.close()
-	go watch(running, o, events)
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
 	leave := ctx.Done()
@@ -97,9 +94,13 @@ func Run(ctx context.Context, o Options) error {
 				return nil
 			}
 			leave, e.Kind = nil, Drain
-		case e = <-events:
+		case e = <-g.events:
 		case <-tick.C:
-			e.Observed.NoLink = g.deaf()
+			// What arrived before a tick that comes late counts before it.
+			if g.handleQueued() {
+				return nil
+			}
+			e.Observed = g.observe()
 		}
 		if g.handle(e) {
 			return nil
@@ -110,12 +111,113 @@ func Run(ctx context.Context, o Options) error {
 // An agent is one run.
 type agent struct {
 	Options
-	state  State
-	events chan Event
-	conn   *net.UDPConn
+	peering
+	state State
+	// observer is nil while the device lacks the edge address, and without a peer.
+	observer *observer
+	memory   memory
+	// remembered receives what is to be stored.
+	remembered chan memory
 	// failing is the last error of each action, so that each is logged once.
 	failing       map[string]string
 	announcements int
+}
+
+// newAgent starts what passes events on, until ctx ends.
+func newAgent(ctx context.Context, o Options) *agent {
+	g := &agent{Options: o, peering: peering{events: make(chan Event, receivedAtOnce)}, remembered: make(chan memory, 1), failing: map[string]string{}}
+	var err error
+	g.memory, err = recall(o.RunDir, time.Now())
+	g.failed("recall", err)
+	g.failed("remember", g.memory.store(o.RunDir))
+	self := Self{Edge: o.Edge, Instance: rand.Text(), Generation: g.memory.Generation}
+	if o.ClusterDevice != "" {
+		self.Address, err = firstAddress(o.ClusterDevice)
+		g.failed("find the address on the cluster network", err)
+	}
+	g.state = NewState(self, !o.PeerAddress.IsValid())
+	g.state.Removed = o.Removed
+	go watch(ctx, o, g.events)
+	if o.Reach != nil {
+		go o.Reach(ctx, func(began time.Time) { reached(ctx, began, g.events) })
+	}
+	go remember(ctx, o, g.remembered)
+	return g
+}
+
+// reached passes the result of a probe of the API server on.
+func reached(ctx context.Context, began time.Time, events chan<- Event) {
+	e := Event{Kind: Reached, Began: began}
+	if began.IsZero() {
+		e.Kind = Unreached
+	}
+	select {
+	case events <- e:
+	case <-ctx.Done():
+	}
+}
+
+// remember stores each memory until ctx ends. A slow disk must delay no tick.
+func remember(ctx context.Context, o Options, memories <-chan memory) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-memories:
+			if err := m.store(o.RunDir); err != nil {
+				o.Log.Warn("address of the peer's pod not stored", "err", err)
+			}
+		}
+	}
+}
+
+// open opens the sockets that are needed and not open.
+func (g *agent) open(ctx context.Context) {
+	if !g.PeerAddress.IsValid() {
+		return
+	}
+	g.failed("listen", g.openVLAN(ctx, g.Device, g.Address, g.PeerAddress))
+	if g.observer == nil && g.conns[VLAN] != nil {
+		var err error
+		g.observer, err = newObserver(ctx, g.Options)
+		g.failed("observe", err)
+	}
+	if own := g.state.Self.Address; own.IsValid() {
+		g.failed("listen on the cluster network", g.openCluster(ctx, g.ClusterDevice, own, g.memory.PeerAddress))
+	}
+}
+
+func (g *agent) close() {
+	g.peering.close()
+	if g.observer != nil {
+		g.observer.close()
+	}
+}
+
+// handleQueued handles the events that are queued. It reports whether the edge may close.
+func (g *agent) handleQueued() bool {
+	for {
+		select {
+		case e := <-g.events:
+			if g.handle(e) {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+func (g *agent) observe() Observation {
+	noLink := g.deaf()
+	var o Observation
+	if g.observer != nil {
+		var err error
+		o, err = g.observer.observe(time.Now())
+		g.failed("observe", err)
+	}
+	o.NoLink = noLink
+	return o
 }
 
 // handle reports whether the edge may close.
@@ -138,62 +240,81 @@ func (g *agent) handle(e Event) bool {
 			g.Announced(err)
 		}
 	}
+	if do.Call && g.observer != nil {
+		g.failed("call the peer", g.observer.call(time.Now()))
+	}
 	for _, x := range do.Answers {
-		g.send(x.Message)
+		g.failed("answer", g.answer(x))
 	}
 	for _, m := range do.Send {
-		g.send(m)
+		failed := g.send(m)
+		g.failed("send", failed[VLAN])
+		g.failed("send on the cluster network", failed[ClusterNetwork])
 	}
+	if e.Kind == Tick && g.observer != nil {
+		g.failed("probe", g.observer.ask(do.Probe, time.Now()))
+	}
+	g.learn(e)
+	g.tell(was)
+	return do.Close
+}
+
+// learn takes the address of the peer's pod from a message over the VLAN that counts.
+func (g *agent) learn(e Event) {
+	m, peer := e.Message, g.state.Peer
+	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number {
+		return
+	}
+	a := m.Address
+	if !a.Is4() || !a.IsGlobalUnicast() || a == g.state.Self.Address || g.CIDR.IsValid() && g.CIDR.Contains(a) {
+		a = netip.Addr{}
+	}
+	if a == g.memory.PeerAddress {
+		return
+	}
+	g.memory.PeerAddress = a
+	select {
+	case <-g.remembered: // It was not stored yet, and is outdated.
+	default:
+	}
+	g.remembered <- g.memory
+}
+
+// tell logs what has changed, and passes it on.
+func (g *agent) tell(was State) {
+	next := g.state
 	if was.PeerState != next.PeerState {
 		g.Log.Info("peer state changed", "peer", string(next.PeerState), "was", string(was.PeerState), "peerEdge", next.Peer.Edge, "peerPlan", next.Peer.Plan)
 	}
 	if was.Self.Phase != next.Self.Phase {
 		g.Log.Info("phase changed", "phase", string(next.Self.Phase))
 	}
+	if was.Self.Level != next.Self.Level {
+		g.Log.Info("level changed", "level", string(next.Self.Level), "was", string(was.Self.Level), "deaf", next.Deaf, "yields", next.Yields)
+	}
 	if g.Changed != nil && noticeOf(was) != noticeOf(next) {
 		g.Changed(next)
 	}
-	return do.Close
 }
 
 // A notice is the part of a State that Options.Changed is called for.
 type notice struct {
-	phase, peerPhase Phase
-	plan, peerPlan   string
-	peer             PeerState
-	instance         string
-	edge             int
-	sees             bool
+	phase, peerPhase                Phase
+	level, peerLevel                Level
+	plan, peerPlan                  string
+	peer                            PeerState
+	instance                        string
+	edge                            int
+	sees, deaf, yields, duplicated  bool
+	heardOnVLAN, heardOnClusterPath bool
 }
 
 func noticeOf(s State) notice {
 	return notice{
-		phase: s.Self.Phase, plan: s.Self.Plan, peer: s.PeerState,
-		peerPhase: s.Peer.Phase, peerPlan: s.Peer.Plan, instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees,
-	}
-}
-
-func (g *agent) send(m Message) {
-	if g.conn == nil {
-		return
-	}
-	// The kernel reports a refusal of the last message once, to the next write or read.
-	_, err := g.conn.Write(m.bytes())
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		offer(g.events, Event{Kind: Refused})
-		_, err = g.conn.Write(m.bytes())
-	}
-	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
-		err = nil // No host answers for the peer's address: the peer is silent.
-	}
-	g.failed("send", err)
-}
-
-// offer drops e if the queue is full.
-func offer(events chan<- Event, e Event) {
-	select {
-	case events <- e:
-	default:
+		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields,
+		peer: s.PeerState, peerPhase: s.Peer.Phase, peerLevel: s.Peer.Level, peerPlan: s.Peer.Plan,
+		instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees, duplicated: s.Duplicated(),
+		heardOnVLAN: s.Heard(VLAN), heardOnClusterPath: s.Heard(ClusterNetwork),
 	}
 }
 
@@ -210,24 +331,11 @@ func (g *agent) failed(what string, err error) bool {
 	return true
 }
 
-// open opens the socket for heartbeats if it is needed and not open.
-func (g *agent) open(ctx context.Context) {
-	if g.conn != nil || !g.PeerAddress.IsValid() {
-		return
-	}
-	conn, err := connect(ctx, g.Device, g.Address, g.PeerAddress)
-	if g.failed("listen", err) {
-		return
-	}
-	g.conn = conn
-	go receive(conn, g.events)
-}
-
 // deaf reports whether no message can arrive: the socket is missing, or the device has no
 // carrier. Otherwise an edge without a link would consider its peer unreachable, and
 // announce when the link is back.
 func (g *agent) deaf() bool {
-	if g.conn == nil && g.PeerAddress.IsValid() {
+	if g.conns[VLAN] == nil && g.PeerAddress.IsValid() {
 		return true
 	}
 	if g.Carrier != nil {
@@ -235,135 +343,4 @@ func (g *agent) deaf() bool {
 	}
 	i, err := net.InterfaceByName(g.Device)
 	return err != nil || i.Flags&net.FlagRunning == 0
-}
-
-func (g *agent) close() {
-	if g.conn != nil {
-		_ = g.conn.Close()
-	}
-}
-
-// onLink is the time to live of a packet that no router forwarded (RFC 5082).
-const onLink = 255
-
-// connect opens the socket for heartbeats. The kernel drops packets that do not arrive on
-// device or do not come from the peer's address and port.
-func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDPConn, error) {
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
-		if err := edge.Control(device)(network, address, c); err != nil {
-			return err
-		}
-		var set error
-		err := c.Control(func(fd uintptr) {
-			set = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_TTL, onLink), unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVTTL, 1))
-		})
-		return errors.Join(err, set)
-	}}
-	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
-	if err != nil {
-		return nil, fmt.Errorf("heartbeats of %s: %w", own, err)
-	}
-	return c.(*net.UDPConn), nil
-}
-
-// receive passes the peer's messages on until conn is closed. It drops packets that a
-// router forwarded.
-func receive(conn *net.UDPConn, events chan<- Event) {
-	b, about := make([]byte, maxMessage+1), make([]byte, 64)
-	for {
-		n, m, _, _, err := conn.ReadMsgUDP(b, about)
-		e := Event{Kind: Heard}
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case errors.Is(err, syscall.ECONNREFUSED):
-			e.Kind = Refused
-		case err != nil:
-			continue // For example, no host answers for the address.
-		case ttl(about[:m]) != onLink:
-			continue
-		default:
-			if e.Message, err = readMessage(b[:n]); err != nil {
-				continue
-			}
-		}
-		offer(events, e)
-	}
-}
-
-// ttl returns the IP_TTL of a control message, 0 if it has none.
-func ttl(about []byte) int {
-	all, err := unix.ParseSocketControlMessage(about)
-	if err != nil {
-		return 0
-	}
-	for _, c := range all {
-		if c.Header.Level == unix.IPPROTO_IP && c.Header.Type == unix.IP_TTL && len(c.Data) >= 4 {
-			return int(binary.NativeEndian.Uint32(c.Data))
-		}
-	}
-	return 0
-}
-
-// errNoAnswer is used if Serving does not return in time.
-var errNoAnswer = errors.New("no answer")
-
-// watch calls Serving until ctx ends, and passes changes on.
-func watch(ctx context.Context, o Options, events chan<- Event) {
-	last := Event{Kind: NotReady}
-	tell := func(err error) {
-		e := Event{Kind: Ready}
-		if err != nil {
-			e.Kind = NotReady
-		}
-		if o.Plan != nil {
-			e.Plan = o.Plan()
-		}
-		if e == last {
-			return
-		}
-		select {
-		case events <- e:
-			last = e
-		case <-ctx.Done():
-		}
-	}
-	interval := servingInterval
-	if o.ServingChanged != nil {
-		interval = servingRecheck
-	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		var changed <-chan struct{}
-		if o.ServingChanged != nil {
-			changed = o.ServingChanged()
-		}
-		askServing(ctx, o.Serving, tell)
-		select {
-		case <-tick.C:
-		case <-changed:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// askServing passes the result of serving to tell. A late result counts as a no, and is
-// waited for.
-func askServing(ctx context.Context, serving func() error, tell func(error)) {
-	answer := make(chan error, 1)
-	go func() { answer <- serving() }()
-	late := time.NewTimer(answerWithin)
-	defer late.Stop()
-	select {
-	case err := <-answer:
-		tell(err)
-	case <-late.C:
-		tell(errNoAnswer)
-		select {
-		case <-answer: // The late result is outdated: ask again.
-		case <-ctx.Done():
-		}
-	case <-ctx.Done():
-	}
 }

@@ -1,0 +1,212 @@
+// This file sends and receives heartbeats, on the VLAN and on the cluster network. It drops
+// what cannot come from the peer, and decides nothing else.
+
+package failover
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// A peering is how an edge reaches its peer. On the cluster network the peer's address
+// changes with its pod.
+type peering struct {
+	events chan Event
+	// conns are the open sockets, one for each Path. Nil: not open.
+	conns [2]*net.UDPConn
+	// cluster is the peer's address that the socket on the cluster network is connected to.
+	cluster netip.Addr
+}
+
+func (p *peering) close() {
+	for i, c := range p.conns {
+		if c != nil {
+			_ = c.Close()
+			p.conns[i] = nil
+		}
+	}
+}
+
+// openVLAN opens the socket between the edge addresses, unless it is open.
+func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.Addr) error {
+	if p.conns[VLAN] != nil {
+		return nil
+	}
+	conn, err := connect(ctx, device, own, peer)
+	if err != nil {
+		return err
+	}
+	p.conns[VLAN] = conn
+	go receive(conn, p.events)
+	return nil
+}
+
+// openCluster opens the socket to the pod at peer, unless it is open. It closes the one to
+// another pod. A peer that is zero has no address on the cluster network.
+func (p *peering) openCluster(ctx context.Context, device string, own, peer netip.Addr) error {
+	if c := p.conns[ClusterNetwork]; c != nil && p.cluster != peer {
+		_ = c.Close()
+		p.conns[ClusterNetwork] = nil
+	}
+	if p.conns[ClusterNetwork] != nil || !peer.IsValid() {
+		return nil
+	}
+	conn, err := dial(ctx, device, own, peer, nil)
+	if err != nil {
+		return err
+	}
+	p.conns[ClusterNetwork], p.cluster = conn, peer
+	go receiveCluster(conn, peer, p.events)
+	return nil
+}
+
+// send sends m over every open path. It returns an error for each path that failed.
+func (p *peering) send(m Message) (failed [2]error) {
+	b := m.bytes()
+	return [2]error{p.write(VLAN, b), p.write(ClusterNetwork, b)}
+}
+
+// write sends b if the path is open.
+func (p *peering) write(path Path, b []byte) error {
+	c := p.conns[path]
+	if c == nil {
+		return nil
+	}
+	// The kernel reports a refusal of the last message once, to the next write or read.
+	_, err := c.Write(b)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		if path == VLAN {
+			offer(p.events, Event{Kind: Refused})
+		}
+		_, err = c.Write(b)
+	}
+	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil // No host answers for the peer's address: the peer is silent.
+	}
+	return err
+}
+
+// answer sends x over the VLAN, and to a pod on the cluster network that is not the peer.
+func (p *peering) answer(x Answer) error {
+	b := x.Message.bytes()
+	err := p.write(VLAN, b)
+	c := p.conns[ClusterNetwork]
+	if c == nil || !x.Address.Is4() {
+		return err
+	}
+	raw, failed := c.SyscallConn()
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	// The socket is connected to the peer. The kernel sends to other addresses, too.
+	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
+	_ = raw.Control(func(fd uintptr) { _ = unix.Sendto(int(fd), b, unix.MSG_DONTWAIT, to) })
+	return err
+}
+
+// offer drops e if the queue is full.
+func offer(events chan<- Event, e Event) {
+	select {
+	case events <- e:
+	default:
+	}
+}
+
+// hops is the time to live of a packet that no router forwarded (RFC 5082).
+const hops = 255
+
+// onLink sets the time to live of packets, and asks for that of received ones.
+func onLink(fd int) error {
+	return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, hops), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTTL, 1))
+}
+
+// connect opens the socket for heartbeats over the VLAN.
+func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDPConn, error) {
+	return dial(ctx, device, own, peer, onLink)
+}
+
+// dial opens a socket for heartbeats. The kernel drops packets that do not arrive on
+// device or do not come from the peer's address and port. Set may be nil.
+func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
+		if err := edge.Control(device)(network, address, c); err != nil || set == nil {
+			return err
+		}
+		var failed error
+		err := c.Control(func(fd uintptr) { failed = set(int(fd)) })
+		return errors.Join(err, failed)
+	}}
+	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
+	if err != nil {
+		return nil, fmt.Errorf("heartbeats of %s: %w", own, err)
+	}
+	return c.(*net.UDPConn), nil
+}
+
+// receive passes on the peer's messages over the VLAN until conn is closed. It drops packets
+// that a router forwarded.
+func receive(conn *net.UDPConn, events chan<- Event) {
+	b, about := make([]byte, maxMessage+1), make([]byte, 64)
+	for {
+		n, m, _, _, err := conn.ReadMsgUDP(b, about)
+		e := Event{Kind: Heard, Path: VLAN}
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case errors.Is(err, syscall.ECONNREFUSED):
+			e.Kind = Refused
+		case err != nil:
+			continue // For example, no host answers for the address.
+		case ttl(about[:m]) != hops:
+			continue
+		default:
+			if e.Message, err = readMessage(b[:n]); err != nil {
+				continue
+			}
+		}
+		offer(events, e)
+	}
+}
+
+// receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks
+// are routed, so the time to live says nothing there. A message must name the address that it
+// comes from, which is the one that the peer told over the VLAN.
+func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
+	b := make([]byte, maxMessage+1)
+	for {
+		n, err := conn.Read(b)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue // A refusal says nothing: another pod may have the address now.
+		}
+		if m, err := readMessage(b[:n]); err == nil && m.Address == peer {
+			offer(events, Event{Kind: Heard, Path: ClusterNetwork, Message: m})
+		}
+	}
+}
+
+// ttl returns the IP_TTL of a control message, 0 if it has none.
+func ttl(about []byte) int {
+	all, err := unix.ParseSocketControlMessage(about)
+	if err != nil {
+		return 0
+	}
+	for _, c := range all {
+		if c.Header.Level == unix.IPPROTO_IP && c.Header.Type == unix.IP_TTL && len(c.Data) >= 4 {
+			return int(binary.NativeEndian.Uint32(c.Data))
+		}
+	}
+	return 0
+}

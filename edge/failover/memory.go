@@ -1,0 +1,68 @@
+// This file holds what the failover agent of a pod remembers when its container restarts. It
+// decides nothing.
+
+package failover
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// memoryFile is the memory's name in the run directory, which lasts as long as the pod.
+const memoryFile = "failover.json"
+
+// A memory is what outlives a container, but not its pod.
+type memory struct {
+	// Generation is when the pod's first failover agent started, in milliseconds of Unix
+	// time.
+	Generation int64 `json:"generation"`
+	// PeerAddress is the last known address of the peer's pod on the cluster network. Zero:
+	// none yet.
+	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
+}
+
+// recall returns the memory in dir, or a new one that begins at now. The error is why a
+// memory that exists is not used. An empty dir holds none.
+func recall(dir string, now time.Time) (memory, error) {
+	first := memory{Generation: now.UnixMilli()}
+	if dir == "" {
+		return first, nil
+	}
+	b, err := os.ReadFile(filepath.Join(dir, memoryFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return first, nil
+	}
+	var m memory
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	if err == nil && m.Generation <= 0 {
+		err = errors.New("generation is missing")
+	}
+	if err != nil {
+		return first, fmt.Errorf("remembered generation: %w", err)
+	}
+	return m, nil
+}
+
+// store replaces the memory in dir. A reader sees either the former or this one.
+func (m memory) store(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, memoryFile)
+	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}

@@ -1,0 +1,119 @@
+// This file makes the Observation of each tick, and probes hosts when Next asks for it. It
+// decides nothing.
+
+package failover
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+	"time"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// leasesInterval is how often the cached leases are read while the peer is silent.
+const leasesInterval = 5 * time.Second
+
+// An observer watches one device. It reads a counter at each tick. The rest of its work is
+// done only while the peer is silent.
+type observer struct {
+	*prober
+	device, runDir string
+	peer           netip.Addr
+	census         census
+	leasesRead     time.Time
+	// probing: the last tick asked for a probe. Probed: at least one VM was asked.
+	probing, probed bool
+	round, calls    int
+}
+
+// newObserver returns an observer that sends from own, which the device must have.
+func newObserver(ctx context.Context, o Options) (*observer, error) {
+	p, err := newProber(ctx, o.Device, o.Address)
+	if err != nil {
+		return nil, err
+	}
+	return &observer{prober: p, device: o.Device, runDir: o.RunDir, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
+}
+
+// observe returns what was seen until now. Errors concern single figures, which are then
+// unchanged or unknown.
+func (o *observer) observe(now time.Time) (Observation, error) {
+	frames, err := o.meter.Frames()
+	o.collect(o.peer)
+	if o.probing && err == nil {
+		err = o.look(now)
+	}
+	return Observation{Frames: frames, Probed: o.probed, Answers: o.answers, PeerAnswers: o.peerAnswers}, err
+}
+
+// look reads the neighbors, and counts those that were confirmed.
+func (o *observer) look(now time.Time) error {
+	found, err := o.neighbors(o.census, now)
+	if err == nil {
+		o.census.neighbors = found
+	}
+	return err
+}
+
+// ask probes the peer's kernel and known VMs if wanted.
+func (o *observer) ask(wanted bool, now time.Time) error {
+	var err error
+	if wanted {
+		err = o.learn(now)
+		vms := o.census.probed(o.round)
+		o.round++
+		o.probe(o.peer, vms)
+		o.probed = len(vms) > 0
+	}
+	o.probing, o.probed = wanted, wanted && o.probed
+	return err
+}
+
+// call makes the kernel broadcast "who has <unused address>, tell <edge address>". Each host
+// with an ARP entry for the edge address, such as the peer, takes this edge's MAC into it.
+// The target is in the CIDR: where arp_announce is above 0, the kernel asks from the address
+// that shares a prefix with it.
+func (o *observer) call(now time.Time) error {
+	err := o.learn(now)
+	if a, ok := o.census.unused(o.calls); ok {
+		o.calls++
+		o.send(a)
+	}
+	return err
+}
+
+// learn reads which addresses are known, as far as that is not recent.
+func (o *observer) learn(now time.Time) error {
+	if !o.probing {
+		if err := o.look(now); err != nil {
+			return err
+		}
+	}
+	if !o.leasesRead.IsZero() && now.Sub(o.leasesRead) < leasesInterval {
+		return nil
+	}
+	o.leasesRead = now
+	s, err := device.Read(o.device)
+	if err != nil {
+		return err
+	}
+	o.census.edges = []netip.Addr{o.peer}
+	for _, p := range s.Addresses {
+		o.census.edges = append(o.census.edges, p.Addr())
+	}
+	if o.runDir == "" {
+		return nil
+	}
+	leases, err := edge.ReadLeaseCache(filepath.Join(o.runDir, wire.LeaseCache))
+	o.census.leased = nil
+	for _, l := range leases {
+		if l.MAC != "" && l.Held(now) {
+			o.census.leased = append(o.census.leased, l.Address)
+		}
+	}
+	return err
+}

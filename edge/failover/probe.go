@@ -1,0 +1,181 @@
+// This file asks other kernels on the network whether they answer this edge: those of VMs,
+// and the peer's. It counts the answers and decides nothing.
+
+package failover
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+)
+
+const (
+	// closedPort is a UDP port at which no process of an edge or a VM listens (discard). A
+	// kernel answers with an ICMP error, as a firewall that rejects does.
+	closedPort = 9
+	// rounds is for how many probes the answers count.
+	rounds = 4
+	// answersAtOnce is how many answers are read at once. The rest waits.
+	answersAtOnce = 64
+)
+
+// A prober sends datagrams to closed ports. One socket is enough: an ICMP error carries the
+// datagram that it answers.
+type prober struct {
+	conn  *net.UDPConn
+	meter *device.Meter
+	own   netip.Addr
+	// asked is the number of the last probe of each VM.
+	asked map[netip.Addr]int
+	round int
+	// answers and peerAnswers are the counts for Observation.
+	answers, peerAnswers uint64
+	// looked is when the neighbors were read last.
+	looked time.Time
+}
+
+// newProber returns a prober that sends from own through the named device.
+func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error) {
+	conn, err := edge.ListenPacket(ctx, name, netip.AddrPortFrom(own, 0))
+	if err != nil {
+		return nil, fmt.Errorf("probes of %s: %w", own, err)
+	}
+	p := &prober{conn: conn, own: own, asked: map[netip.Addr]int{}}
+	err = p.control(func(fd int) error {
+		// Datagrams stay on the link, whatever the routes are.
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
+			return err
+		}
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1)
+	})
+	if err == nil {
+		p.meter, err = device.OpenMeter(name)
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("probes of %s: %w", own, err)
+	}
+	return p, nil
+}
+
+func (p *prober) close() {
+	_ = p.conn.Close()
+	p.meter.Close()
+}
+
+func (p *prober) control(f func(fd int) error) error {
+	raw, err := p.conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// probe asks the peer's kernel, and VMs.
+func (p *prober) probe(peer netip.Addr, vms []netip.Addr) {
+	p.round++
+	for _, a := range vms {
+		p.asked[a] = p.round
+		p.send(a)
+	}
+	for a, round := range p.asked {
+		if p.round-round >= rounds {
+			delete(p.asked, a)
+		}
+	}
+	if peer.IsValid() {
+		p.send(peer)
+	}
+}
+
+// send sends one datagram. The kernel may report an error of an earlier one instead, once.
+func (p *prober) send(to netip.Addr) {
+	for range 2 {
+		if _, err := p.conn.WriteToUDPAddrPort([]byte{0}, netip.AddrPortFrom(to, closedPort)); err == nil {
+			return
+		}
+	}
+}
+
+// collect counts the answers since the last call.
+func (p *prober) collect(peer netip.Addr) {
+	message, about := make([]byte, 64), make([]byte, 256)
+	_ = p.control(func(fd int) error {
+		for range answersAtOnce {
+			_, n, _, from, err := unix.Recvmsg(fd, message, about, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+			if err != nil {
+				return err
+			}
+			to, ok := from.(*unix.SockaddrInet4)
+			if !ok || to.Port != closedPort {
+				continue
+			}
+			switch a := netip.AddrFrom4(to.Addr); {
+			case offender(about[:n]) != a:
+				// This edge's own kernel, or a router: the host itself did not answer.
+			case a == peer:
+				p.peerAnswers++
+			case p.asked[a] > 0:
+				p.answers++
+			}
+		}
+		return nil
+	})
+}
+
+// offender returns the host that sent the ICMP error which a control message describes:
+// "destination unreachable" of any code. It is invalid for everything else.
+func offender(about []byte) netip.Addr {
+	all, err := unix.ParseSocketControlMessage(about)
+	if err != nil {
+		return netip.Addr{}
+	}
+	// struct sock_extended_err, and the struct sockaddr_in of the offender.
+	const origin, kind, extended, address, size = 4, 5, 16, 20, 24
+	const unreachable = 3
+	for _, c := range all {
+		d := c.Data
+		if c.Header.Level != unix.IPPROTO_IP || c.Header.Type != unix.IP_RECVERR || len(d) < size {
+			continue
+		}
+		if d[origin] == unix.SO_EE_ORIGIN_ICMP && d[kind] == unreachable && binary.NativeEndian.Uint16(d[extended:]) == unix.AF_INET {
+			return netip.AddrFrom4([4]byte(d[address:size]))
+		}
+	}
+	return netip.Addr{}
+}
+
+// neighbors reads the neighbor table, and returns the addresses in it. It counts each entry
+// of a VM that was confirmed since the last reading as an answer: an ARP reply or a TCP
+// acknowledgment of the VM arrived here.
+func (p *prober) neighbors(c census, now time.Time) ([]netip.Addr, error) {
+	all, err := p.meter.Neighbors()
+	if err != nil {
+		return nil, err
+	}
+	since := now.Sub(p.looked)
+	if p.looked.IsZero() || since > rounds*Interval {
+		since = Interval
+	}
+	var out []netip.Addr
+	for _, n := range all {
+		out = append(out, n.Address)
+		if n.Confirmed < since && len(c.vms([]netip.Addr{n.Address}, nil)) > 0 {
+			p.answers++
+		}
+	}
+	p.looked = now
+	return out, nil
+}

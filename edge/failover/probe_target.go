@@ -1,0 +1,83 @@
+// This file selects which VMs a probe asks, and the address that no VM is known to have. It
+// never sends.
+
+package failover
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// probedAtOnce is how many VMs one probe asks.
+const probedAtOnce = 8
+
+// A census is the addresses on the network that this edge knows.
+type census struct {
+	// Leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM
+	// can add to the neighbors as it likes, but not to the leases.
+	leased, neighbors []netip.Addr
+	// edges are the addresses of this edge and of its peer. They are never probed.
+	edges []netip.Addr
+	// cidr limits all. Invalid: nothing is known.
+	cidr netip.Prefix
+}
+
+// probed returns the VMs that the nth probe asks, at most probedAtOnce. Successive values of
+// n take turns. Half of them are leased addresses if there are enough, so that a VM with many
+// addresses does not keep the others from being asked.
+func (c census) probed(n int) []netip.Addr {
+	leased, neighbors := c.vms(c.leased, nil), c.vms(c.neighbors, c.leased)
+	half := probedAtOnce / 2
+	fromLeased := min(len(leased), max(half, probedAtOnce-len(neighbors)))
+	out := inTurn(leased, n, fromLeased)
+	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
+}
+
+// vms returns those of all that a VM may have, each once, sorted, without others.
+func (c census) vms(all, without []netip.Addr) []netip.Addr {
+	var out []netip.Addr
+	for _, a := range all {
+		if c.cidr.Contains(a) && !slices.Contains(c.edges, a) && !slices.Contains(without, a) {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
+}
+
+// inTurn returns the nth count of all.
+func inTurn(all []netip.Addr, n, count int) []netip.Addr {
+	var out []netip.Addr
+	for i := range min(count, len(all)) {
+		out = append(out, all[(n*count+i)%len(all)])
+	}
+	return out
+}
+
+// unused returns an address of the CIDR that no known host has. Successive values of n use
+// different ones. False: there is none. An unknown host may have it.
+func (c census) unused(n int) (netip.Addr, bool) {
+	var free []netip.Addr
+	for a := last(c.cidr).Prev(); a.IsValid() && c.cidr.Contains(a) && a != c.cidr.Masked().Addr() && len(free) < targetsInTurn; a = a.Prev() {
+		if !slices.Contains(c.edges, a) && !slices.Contains(c.leased, a) && !slices.Contains(c.neighbors, a) {
+			free = append(free, a)
+		}
+	}
+	if len(free) == 0 {
+		return netip.Addr{}, false
+	}
+	return free[n%len(free)], true
+}
+
+// last returns the last address of an IPv4 prefix, which is its broadcast address. It is
+// invalid if p is.
+func last(p netip.Prefix) netip.Addr {
+	if !p.IsValid() || !p.Addr().Is4() {
+		return netip.Addr{}
+	}
+	b := p.Masked().Addr().As4()
+	for bit := p.Bits(); bit < 32; bit++ {
+		b[bit/8] |= 1 << (7 - bit%8)
+	}
+	return netip.AddrFrom4(b)
+}

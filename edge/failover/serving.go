@@ -1,0 +1,82 @@
+// This file asks whether the edge serves, and passes changes on. It decides nothing.
+
+package failover
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// servingInterval is how often Serving is called if changes are not pushed.
+	servingInterval = 250 * time.Millisecond
+	// servingRecheck is how often Serving is called if changes are pushed.
+	servingRecheck = time.Second
+	// answerWithin limits one call of Serving. After it the edge does not serve. A
+	// failover resets connections, so one slow answer is no reason for it.
+	answerWithin = 3 * time.Second
+)
+
+// errNoAnswer is used if Serving does not return in time.
+var errNoAnswer = errors.New("no answer")
+
+// watch calls Serving until ctx ends, and passes changes on.
+func watch(ctx context.Context, o Options, events chan<- Event) {
+	last := Event{Kind: NotReady}
+	tell := func(err error) {
+		e := Event{Kind: Ready}
+		if err != nil {
+			e.Kind = NotReady
+		}
+		if o.Plan != nil {
+			e.Plan = o.Plan()
+		}
+		if e == last {
+			return
+		}
+		select {
+		case events <- e:
+			last = e
+		case <-ctx.Done():
+		}
+	}
+	interval := servingInterval
+	if o.ServingChanged != nil {
+		interval = servingRecheck
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		var changed <-chan struct{}
+		if o.ServingChanged != nil {
+			changed = o.ServingChanged()
+		}
+		askServing(ctx, o.Serving, tell)
+		select {
+		case <-tick.C:
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// askServing passes the result of serving to tell. A late result counts as a no, and is
+// waited for.
+func askServing(ctx context.Context, serving func() error, tell func(error)) {
+	answer := make(chan error, 1)
+	go func() { answer <- serving() }()
+	late := time.NewTimer(answerWithin)
+	defer late.Stop()
+	select {
+	case err := <-answer:
+		tell(err)
+	case <-late.C:
+		tell(errNoAnswer)
+		select {
+		case <-answer: // The late result is outdated: ask again.
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+	}
+}
