@@ -17,6 +17,9 @@ const (
 	// unreachableFor is how long a peer must be unreachable: a port may need some seconds
 	// until it forwards.
 	unreachableFor = 10 * time.Second
+	// apartLimit is how long an edge waits until it sees a peer that runs and serves. It ends
+	// before the Deployment's progress deadline of ten minutes: the version is not at fault.
+	apartLimit = 8 * time.Minute
 )
 
 // A Readiness is the state of the decision. The zero value is an edge that does not serve.
@@ -24,13 +27,25 @@ type Readiness struct {
 	// since is when the edge began to serve, unreachable when its peer became unreachable.
 	since, unreachable time.Time
 	// seen: the peer has seen this edge serve, or cannot. It is kept while the edge
-	// serves.
+	// serves, so an edge that was ready stays ready.
 	seen bool
 }
 
 // ErrUnseen is why an edge is not ready that its peer has not seen: the peer would not
 // notice its loss.
 var ErrUnseen = errors.New("the peer has not reported yet that it sees this edge")
+
+// ErrApart is why an edge is not ready that does not see its peer on the network. VMs may
+// reach only the peer, so the peer must not be replaced.
+var ErrApart = errors.New("the peer serves, but it is heard on the cluster network only")
+
+// apart reports whether this edge does not see a peer that serves: it hears the peer over
+// the cluster network only. The elder of the two does not wait for the younger, so that a
+// network which is partitioned from its start gets one edge that is ready.
+func apart(s failover.State) bool {
+	return !s.Heard(failover.VLAN) && s.Heard(failover.ClusterNetwork) &&
+		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
+}
 
 // Next takes in why the edge does not serve, nil if it does, and the state of its failover
 // agent. The error is why the edge is not ready at now, nil if it is.
@@ -45,6 +60,9 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 		r.unreachable = time.Time{}
 	} else if r.unreachable.IsZero() {
 		r.unreachable = now
+	}
+	if !r.seen && apart(state) && now.Sub(r.since) < apartLimit {
+		return r, ErrApart
 	}
 	switch state.PeerState {
 	case failover.Alone:

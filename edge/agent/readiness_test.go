@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -58,4 +59,63 @@ func TestReadiness(t *testing.T) {
 	g := NewWithT(t)
 	_, err := Readiness{}.Next(nil, failover.State{Self: failover.Message{Phase: failover.Starting}, PeerState: failover.PeerServing, Peer: sees}, time.Unix(1000, 0))
 	g.Expect(err).To(MatchError(ErrUnseen), "its peer cannot have seen it serve before its first heartbeat")
+}
+
+// TestReadinessOfAnEdgeThatIsApart: an edge that hears a peer which serves only over the
+// cluster network is not ready, so a roll does not replace that peer. It waits for eight
+// minutes at most. An edge that hears its peer nowhere is ready as before, and an edge that
+// was ready stays ready.
+func TestReadinessOfAnEdgeThatIsApart(t *testing.T) {
+	const elder, younger = 1000, 2000
+	both, cluster := []failover.Path{failover.VLAN, failover.ClusterNetwork}, []failover.Path{failover.ClusterNetwork}
+	type phase struct {
+		lasts time.Duration
+		paths []failover.Path // that bring messages of the peer
+		says  failover.Phase
+	}
+	for name, c := range map[string]struct {
+		own, peer int64 // generations
+		phases    []phase
+		ready     time.Duration // after which it is, give or take a second
+	}{
+		"it sees its peer":                 {younger, elder, []phase{{time.Minute, both, failover.Serving}}, time.Second},
+		"cluster network only":             {younger, elder, []phase{{9 * time.Minute, cluster, failover.Serving}}, 8 * time.Minute},
+		"a peer without a generation":      {younger, 0, []phase{{9 * time.Minute, cluster, failover.Serving}}, 8 * time.Minute},
+		"a peer that does not serve":       {younger, elder, []phase{{time.Minute, cluster, failover.Starting}}, 16 * time.Second},
+		"a peer that is younger":           {elder, younger, []phase{{time.Minute, cluster, failover.Serving}}, 16 * time.Second},
+		"it hears its peer nowhere":        {younger, elder, []phase{{time.Minute, nil, failover.Serving}}, 12 * time.Second},
+		"the VLAN comes":                   {younger, elder, []phase{{time.Minute, cluster, failover.Serving}, {time.Minute, both, failover.Serving}}, time.Minute},
+		"the VLAN goes once it was ready":  {younger, elder, []phase{{10 * time.Second, both, failover.Serving}, {time.Minute, cluster, failover.Serving}}, time.Second},
+		"the peer goes while it is waited": {younger, elder, []phase{{time.Minute, cluster, failover.Serving}, {time.Minute, nil, failover.Serving}}, 61 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, number, readyAfter := time.Unix(1000, 0), uint64(0), time.Duration(0)
+			began := now
+			state := failover.NewState(failover.Self{Edge: 2, Instance: "own", Generation: c.own, Address: netip.MustParseAddr("10.0.0.2")}, false)
+			var r Readiness
+			for _, p := range c.phases {
+				for end := now.Add(p.lasts); now.Before(end); now = now.Add(failover.Interval) {
+					state, _ = failover.Next(state, failover.Event{Kind: failover.Ready}, now)
+					number++
+					m := failover.Message{Phase: p.says, Edge: 1, Instance: "peer", Number: number, Peer: "own", Generation: c.peer, Address: netip.MustParseAddr("10.0.0.1")}
+					for _, path := range p.paths {
+						m.Sees = len(p.paths) == 2
+						state, _ = failover.Next(state, failover.Event{Kind: failover.Heard, Message: m, Path: path}, now)
+					}
+					var err error
+					r, err = r.Next(nil, state, now)
+					switch {
+					case err == nil && readyAfter == 0:
+						readyAfter = max(now.Sub(began), failover.Interval)
+					case err != nil && readyAfter > 0:
+						t.Fatalf("not ready any more after %v: %v", now.Sub(began), err)
+					}
+					state, _ = failover.Next(state, failover.Event{Kind: failover.Tick}, now)
+				}
+			}
+			if off := readyAfter - c.ready; off.Abs() > time.Second {
+				t.Errorf("ready after %v, not %v", readyAfter, c.ready)
+			}
+		})
+	}
 }
