@@ -11,6 +11,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -22,12 +23,15 @@ import (
 const reach = "reach"
 
 const (
-	// reachConnectTimeout of one attempt. One endpoint without an answer must not make a
+	// reachConnectTimeout of one attempt. One endpoint that does not answer must not make a
 	// check late.
-	reachConnectTimeout = 400 * time.Millisecond
-	// reachIdleTimeout is how long a check may be silent. It is far longer than a check
-	// takes.
-	reachIdleTimeout = 30 * time.Second
+	reachConnectTimeout = 250 * time.Millisecond
+	// reachAvoids is how long an endpoint that could not be dialed is avoided. If all are,
+	// all are dialed.
+	reachAvoids = 5 * time.Second
+	// reachIdleTimeout is how long a check may be silent. A worker closes it then, unless the
+	// worker hangs.
+	reachIdleTimeout = 2 * time.Second
 )
 
 // newReachListener accepts the checks. Exact balance gives as many connections as there are
@@ -53,8 +57,9 @@ func newReachListener(runDir string) *listenerv3.Listener {
 }
 
 // newReachCluster dials the endpoints of b as newCluster does. Its limits and its state are
-// its own: VMs do not change the result of a check. An endpoint that accepts connections
-// and never answers has the most open checks, so the next check dials another.
+// its own: VMs do not change the result of a check. One endpoint of several that is broken
+// must not change it either. An endpoint that does not accept connections is avoided. One
+// that accepts and never answers has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newCluster(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)
@@ -64,5 +69,13 @@ func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 			TypedConfig: packed(&leastrequestv3.LeastRequest{SelectionMethod: leastrequestv3.LeastRequest_FULL_SCAN}),
 		},
 	}}}
+	out.OutlierDetection = &clusterv3.OutlierDetection{
+		Consecutive_5Xx:    wrapperspb.UInt32(1),
+		Interval:           durationpb.New(reachAvoids),
+		BaseEjectionTime:   durationpb.New(reachAvoids),
+		MaxEjectionTime:    durationpb.New(reachAvoids),
+		MaxEjectionPercent: wrapperspb.UInt32(100),
+	}
+	out.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 1}}
 	return out
 }

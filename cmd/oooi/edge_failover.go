@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -49,7 +50,11 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	if clusterDevice == "" && kube != nil {
 		clusterDevice = kube.Device()
 	}
-	a := &agent.Failover{Source: source, Servers: agent.NewServers(f.runDir), RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log}
+	check := agent.ReachCheck{Socket: envoy.ReachSocket(f.runDir), Log: log}
+	a := &agent.Failover{
+		Source: source, Servers: agent.NewServers(f.runDir), Reach: check.Run,
+		RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log,
+	}
 	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
 	// What the agent needs goes on until the peer has taken over.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))

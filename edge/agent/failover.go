@@ -35,6 +35,9 @@ type Failover struct {
 	// RunDir is the directory of the pod's sockets and files. ClusterDevice is the pod's
 	// interface on the cluster network, empty outside of a pod.
 	RunDir, ClusterDevice string
+	// Reach reports whether the hosted API server answers through this edge's Envoy. See
+	// ReachCheck.
+	Reach func(ctx context.Context, report func(began time.Time))
 	// Reporter writes the report to the operator. Nil outside of a cluster.
 	Reporter *edge.Reporter
 	Log      *slog.Logger
@@ -82,7 +85,8 @@ func (f *Failover) Run(ctx context.Context) error {
 		err := failover.Run(run, failover.Options{
 			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, RunDir: f.RunDir, CIDR: f.Source.Current().Network.CIDR,
 			Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
-			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Plan: f.planHash, Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.planHash,
+			Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
 		replace(nil)

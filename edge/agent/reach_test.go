@@ -1,0 +1,357 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+// reached is a Reach with a good check at its last tick.
+func reached() Reach {
+	r, _ := Reach{}.Tick()
+	r, _ = closed(r, 1)
+	return r
+}
+
+// closed is r after a check was answered and closed.
+func closed(r Reach, began int) (Reach, bool) { return r.Answered(began).Closed(began) }
+
+// TestReachIsLostAfterThreeTicks without a good check, whether checks fail or hang. An edge
+// that had no good check reaches nothing.
+func TestReachIsLostAfterThreeTicks(t *testing.T) {
+	for name, fails := range map[string]bool{"checks fail": true, "checks hang": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(Reach{}.Reached).To(BeFalse())
+			r := reached()
+			var lost []bool
+			for range 4 {
+				var begin bool
+				if r, begin = r.Tick(); begin && fails {
+					r, _ = r.Closed(r.Now())
+				}
+				lost = append(lost, !r.Reached)
+			}
+			g.Expect(lost).To(Equal([]bool{false, false, true, true}))
+		})
+	}
+}
+
+// TestReachBearsSlowAnswers of less than 1.5 s. Once it is lost, only a quick answer counts.
+func TestReachBearsSlowAnswers(t *testing.T) {
+	g := NewWithT(t)
+	r := reached()
+	r, _ = r.Tick()
+	for range 10 {
+		var begin, proof bool
+		r, begin = r.Tick()
+		g.Expect(begin && r.Reached).To(BeTrue())
+		r, proof = closed(r, r.Now()-1)
+		g.Expect(proof).To(BeTrue())
+	}
+	lost := reached()
+	for range reachTicks {
+		lost, _ = lost.Tick()
+	}
+	g.Expect(lost.Reached).To(BeFalse())
+	late, proof := closed(lost, lost.Now()-1)
+	g.Expect(proof || late.Reached).To(BeFalse(), "a slow answer")
+	back, proof := closed(lost, lost.Now())
+	g.Expect(proof && back.Reached).To(BeTrue(), "a quick answer")
+}
+
+// TestReachWaitsForHangingChecks: no check begins while three hang, since the connections
+// of further ones would all go to the other workers.
+func TestReachWaitsForHangingChecks(t *testing.T) {
+	g := NewWithT(t)
+	r := reached()
+	var begun []bool
+	for range 5 {
+		var begin bool
+		r, begin = r.Tick()
+		begun = append(begun, begin)
+	}
+	g.Expect(begun).To(Equal([]bool{true, true, true, false, false}))
+	r, _ = closed(r, 2)
+	r, begin := r.Tick()
+	g.Expect(begin).To(BeTrue())
+	r, proof := closed(r, r.Now())
+	g.Expect(proof && r.Reached).To(BeTrue())
+}
+
+// TestReachNeedsClosedChecks: a worker that hangs after its answer keeps the connection, so
+// the other workers get both connections of further checks.
+func TestReachNeedsClosedChecks(t *testing.T) {
+	g := NewWithT(t)
+	r, _ := reached().Tick()
+	r = r.Answered(r.Now())
+	for range reachTicks {
+		var begin, proof bool
+		r, begin = r.Tick()
+		g.Expect(begin).To(BeTrue())
+		r, proof = closed(r, r.Now())
+		g.Expect(proof).To(BeFalse())
+	}
+	g.Expect(r.Reached).To(BeFalse())
+	r, proof := r.Closed(2)
+	g.Expect(proof).To(BeFalse(), "it took too long")
+	r, _ = r.Tick()
+	r, proof = closed(r, r.Now())
+	g.Expect(proof && r.Reached).To(BeTrue())
+}
+
+// TestReachBearsASilentBackend: a check that is not answered says nothing about later ones.
+func TestReachBearsASilentBackend(t *testing.T) {
+	g := NewWithT(t)
+	r, _ := reached().Tick()
+	for range 3 {
+		var proof bool
+		r, _ = r.Tick()
+		r, proof = closed(r, r.Now())
+		g.Expect(proof && r.Reached).To(BeTrue())
+	}
+}
+
+// TestClientHello: servers answer it. One of TLS 1.3 sends a HelloRetryRequest, which is
+// cheap, and reads the end of its input, which API servers do not log.
+func TestClientHello(t *testing.T) {
+	retry := sha256.Sum256([]byte("HelloRetryRequest"))
+	for name, version := range map[string]uint16{"TLS 1.3": tls.VersionTLS13, "TLS 1.2": tls.VersionTLS12} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			certificates := httptest.NewUnstartedServer(nil)
+			certificates.StartTLS()
+			certificates.Close()
+			client, server := net.Pipe()
+			failed := make(chan error, 1)
+			go func() {
+				c := tls.Server(server, &tls.Config{Certificates: certificates.TLS.Certificates, MaxVersion: version, MinVersion: tls.VersionTLS12})
+				failed <- c.Handshake()
+			}()
+			_, err := client.Write(clientHello())
+			g.Expect(err).NotTo(HaveOccurred())
+			b := make([]byte, 4096)
+			n, err := client.Read(b)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(bytes.Contains(b[:n], retry[:])).To(Equal(version == tls.VersionTLS13))
+			go func() { _, _ = io.Copy(io.Discard, client) }()
+			g.Expect(server.SetReadDeadline(time.Now())).To(Succeed())
+			g.Eventually(failed, "5s").Should(Receive(MatchError(os.ErrDeadlineExceeded)), "it waits for the client")
+		})
+	}
+}
+
+// An apiServer answers TLS on a port of this host.
+type apiServer struct{ *httptest.Server }
+
+func newAPIServer(t *testing.T) apiServer {
+	s := httptest.NewUnstartedServer(nil)
+	s.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(io.Discard, nil), slog.LevelError)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return apiServer{s}
+}
+
+func (s apiServer) at() netip.AddrPort { return s.Listener.Addr().(*net.TCPAddr).AddrPort() }
+
+// silentBackend accepts connections and never answers.
+func silentBackend(t *testing.T) netip.AddrPort {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// darkBackend answers no SYN: its queue is full.
+func darkBackend(t *testing.T) netip.AddrPort {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*unix.SockaddrInet4).Port))
+	for {
+		c, err := net.DialTimeout("tcp4", at.String(), 200*time.Millisecond)
+		if err != nil {
+			return at
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+// A reachWorld is a real Envoy and the check of what it reaches.
+type reachWorld struct {
+	envoy  *exec.Cmd
+	server *envoy.Server
+	// reports of the check: whether the API server is reached.
+	reports chan bool
+}
+
+func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
+	t.Helper()
+	program := programs.RequireEnvoy(t)
+	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
+	w := &reachWorld{server: envoy.NewServer(log), reports: make(chan bool, 1000)}
+	go func() { _ = w.server.Run(t.Context(), envoy.XDSSocket(dir)) }()
+	w.leadsTo(dir, backends...)
+	w.envoy = exec.Command(program, envoy.Arguments(dir, "test")...)
+	w.envoy.Stdout, w.envoy.Stderr = t.Output(), t.Output()
+	if err := w.envoy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = w.envoy.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = w.envoy.Process.Kill(); <-ended })
+	go ReachCheck{Socket: envoy.ReachSocket(dir), Log: log}.Run(t.Context(), func(began time.Time) { w.reports <- !began.IsZero() })
+	return w
+}
+
+// leadsTo replaces the API server's endpoints.
+func (w *reachWorld) leadsTo(dir string, backends ...netip.AddrPort) {
+	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
+	w.server.Serve(envoy.NewResources(network.Network{Backends: []network.Backend{api}}, envoy.Options{RunDir: dir}, map[string][]netip.AddrPort{api.Name: backends}))
+}
+
+// await returns at the next report that says so.
+func (w *reachWorld) await(t *testing.T, reached bool) {
+	t.Helper()
+	began, late := time.Now(), time.After(20*time.Second)
+	for {
+		select {
+		case r := <-w.reports:
+			if r == reached {
+				t.Logf("after %v", time.Since(began).Round(time.Millisecond))
+				return
+			}
+		case <-late:
+			t.Fatalf("no report of %v", reached)
+		}
+	}
+}
+
+// TestReachSeesWhatHangs: with a real Envoy, and although its admin interface says that it
+// is live. When the cause ends, the API server is reached again.
+func TestReachSeesWhatHangs(t *testing.T) {
+	signal := func(s syscall.Signal) func(*testing.T, *reachWorld, apiServer) {
+		return func(_ *testing.T, w *reachWorld, _ apiServer) { _ = w.envoy.Process.Signal(s) }
+	}
+	freeze := func(workers ...int) func(*testing.T, *reachWorld, apiServer) func() {
+		return func(t *testing.T, w *reachWorld, _ apiServer) func() {
+			var names []string
+			for _, i := range workers {
+				names = append(names, programs.EnvoyWorker(i))
+			}
+			return programs.Freeze(t, w.envoy.Process.Pid, names...)
+		}
+	}
+	for name, fault := range map[string]func(*testing.T, *reachWorld, apiServer) (end func()){
+		"all workers":       freeze(0, 1),
+		"the first worker":  freeze(0),
+		"the second worker": freeze(1),
+		"Envoy": func(t *testing.T, w *reachWorld, s apiServer) func() {
+			signal(syscall.SIGSTOP)(t, w, s)
+			return func() { signal(syscall.SIGCONT)(t, w, s) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newAPIServer(t)
+			w := newReachWorld(t, s.at())
+			w.await(t, true)
+			end := fault(t, w, s)
+			w.await(t, false)
+			g := NewWithT(t)
+			g.Consistently(w.reports, "3s", "50ms").ShouldNot(Receive(), "it hangs for longer")
+			end()
+			w.await(t, true)
+		})
+	}
+}
+
+// TestReachSeesTheBackend: an API server that is down, dark or silent is not reached. Where
+// one of several is, the others are.
+func TestReachSeesTheBackend(t *testing.T) {
+	t.Run("down", func(t *testing.T) {
+		t.Parallel()
+		s := newAPIServer(t)
+		w := newReachWorld(t, s.at())
+		w.await(t, true)
+		s.Close()
+		w.await(t, false)
+	})
+	for name, bad := range map[string]func(*testing.T) netip.AddrPort{"dark": darkBackend, "silent": silentBackend} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			w := newReachWorld(t, bad(t))
+			g.Consistently(w.reports, "3s", "50ms").ShouldNot(Receive())
+		})
+		t.Run("one is "+name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			w := newReachWorld(t, newAPIServer(t).at(), bad(t), newAPIServer(t).at())
+			w.await(t, true)
+			counted := map[bool]int{}
+			for range 18 {
+				select {
+				case r := <-w.reports:
+					counted[r]++
+				case <-time.After(10 * time.Second):
+					t.Fatal("no report")
+				}
+			}
+			g.Expect(counted[false]).To(BeNumerically("<=", 1), "a slow host may lose one")
+		})
+	}
+}
+
+// TestReachCheckEnds with its context, also while Envoy hangs.
+func TestReachCheckEnds(t *testing.T) {
+	g := NewWithT(t)
+	socket := fakes.RunDir(t) + "/reach.sock"
+	l, err := net.Listen("unix", socket)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ReachCheck{Socket: socket, Log: slog.New(slog.DiscardHandler)}.Run(ctx, func(time.Time) { t.Error("nothing answers") })
+	}()
+	c, err := l.Accept()
+	g.Expect(err).NotTo(HaveOccurred())
+	cancel()
+	g.Eventually(ended, "5s").Should(BeClosed())
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_, err = io.Copy(io.Discard, c)
+	g.Expect(err).NotTo(HaveOccurred(), "it has closed its connections")
+}
