@@ -30,9 +30,10 @@ const (
 	followParameter = "follow"
 	// okLine means yes. Every other line is the reason of a no.
 	okLine = "ok"
-	// noPrefix and uncheckedPrefix precede the reason.
+	// noPrefix, uncheckedPrefix and yieldsPrefix precede the reason.
 	noPrefix        = "no: "
 	uncheckedPrefix = "unchecked: "
+	yieldsPrefix    = "yields: "
 )
 
 // stream writes the answer at each change and each beatInterval.
@@ -65,6 +66,13 @@ type Unchecked string
 
 // Error returns the reason.
 func (u Unchecked) Error() string { return string(u) }
+
+// Yields is the reason of a failover agent whose edge yields to a younger pod with its number.
+// The peer may serve.
+type Yields string
+
+// Error returns the reason.
+func (y Yields) Error() string { return string(y) }
 
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
@@ -177,8 +185,11 @@ func lineOf(err error) string {
 		return okLine
 	}
 	prefix := noPrefix
-	if unchecked := Unchecked(""); errors.As(err, &unchecked) {
+	switch {
+	case errors.As(err, new(Unchecked)):
 		prefix = uncheckedPrefix
+	case errors.As(err, new(Yields)):
+		prefix = yieldsPrefix
 	}
 	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
 }
@@ -190,6 +201,9 @@ func parseLine(line, no string) error {
 	}
 	if reason, ok := strings.CutPrefix(line, uncheckedPrefix); ok {
 		return fmt.Errorf("%s: %w", no, Unchecked(reason))
+	}
+	if reason, ok := strings.CutPrefix(line, yieldsPrefix); ok {
+		return fmt.Errorf("%s: %w", no, Yields(reason))
 	}
 	return fmt.Errorf("%s: %s", no, strings.TrimPrefix(line, noPrefix))
 }

@@ -79,7 +79,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { cache(ctx); return nil })
 	if f.runDir != "" {
 		var peer agent.Peer
-		server.PeerServes = peer.Serves
+		server.PeerServes, server.Yields = peer.Serves, peer.Yields
 		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
 	}
 	// The server is ready once all leases and VMs are known. Until then it renews known

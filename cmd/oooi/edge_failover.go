@@ -34,7 +34,8 @@ func newFailoverCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&clusterDevice, "cluster-interface", "", "network `interface` of the second path to the peer (default: none; with --watch, the pod's default network)")
+	c.Flags().StringVar(&clusterDevice, "cluster-interface", "",
+		"network `interface` of the second path to the peer (default: none; with --watch, the pod's default network)")
 	return c
 }
 

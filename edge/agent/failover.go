@@ -48,7 +48,7 @@ type Failover struct {
 	mu        sync.Mutex
 	readiness Readiness
 	state     failover.State
-	report    network.Report
+	view      view
 }
 
 // An assignment is this edge's part in the failover plan.
@@ -75,7 +75,7 @@ func assignmentOf(v edge.View, removed bool) assignment {
 func (f *Failover) Run(ctx context.Context) error {
 	a := assignmentOf(f.Source.Current(), f.Source.Removed())
 	f.mu.Lock()
-	f.report.Edge = a.edge
+	f.view.report.Edge = a.edge
 	f.mu.Unlock()
 	for {
 		f.changed(failover.NewState(failover.Self{Edge: a.edge}, !a.peer.IsValid()))
@@ -168,7 +168,7 @@ func (f *Failover) planHash() string {
 
 func (f *Failover) changed(s failover.State) {
 	f.mu.Lock()
-	f.state, f.report.Peer = s, string(s.PeerState)
+	f.state, f.view = s, f.view.next(s, time.Now())
 	f.mu.Unlock()
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
@@ -181,6 +181,9 @@ func (f *Failover) ready() error {
 	serves := f.serving.Err()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.state.Yields {
+		serves = ErrYields
+	}
 	var err error
 	f.readiness, err = f.readiness.Next(serves, f.state, time.Now())
 	return err
@@ -194,14 +197,11 @@ func (f *Failover) Ready() error {
 }
 
 // PeerServes returns nil if the peer is known to serve. Then DHCP leaves the peer's share
-// of clients to it.
+// of clients to it. The error is edge.Yields if DHCP leaves all clients to a younger pod.
 func (f *Failover) PeerServes() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.state.PeerState == failover.PeerServing {
-		return nil
-	}
-	return errors.New(string(cmp.Or(f.state.PeerState, failover.Unknown)))
+	return peerServes(f.state)
 }
 
 // PeerChanged returns a channel that is closed when PeerServes may have changed.
@@ -212,12 +212,12 @@ func (f *Failover) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Reporter != nil && f.state.PeerState != "" && f.state.PeerState != failover.Unknown {
-		f.Reporter.Set(f.report)
+		f.Reporter.Set(f.view.report)
 	}
 }
 
-// CheckDegraded checks periodically whether announcements work, until ctx ends. It waits
-// until the interface has the next-hop VIP.
+// CheckDegraded checks periodically whether announcements work, and whether both edges have
+// the same plan, until ctx ends. It waits until the interface has the next-hop VIP.
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().wait()
@@ -226,16 +226,25 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 			checked = time.Now()
 			f.degraded(failover.Degraded("/", f.Interface.Name, append([]netip.Addr{hop}, f.onLink()...)...))
 		}
+		f.look()
 		wait(ctx, recheckInterval)
 	}
+}
+
+// look reports what follows from the time that has passed.
+func (f *Failover) look() {
+	f.mu.Lock()
+	f.view = f.view.next(f.state, time.Now())
+	f.mu.Unlock()
+	f.tell()
 }
 
 func (f *Failover) degraded(err error) {
 	now := degradationOf(err)
 	f.Metrics.setDegraded(err)
 	f.mu.Lock()
-	was := f.report.Degraded
-	f.report.Degraded = now
+	was := f.view.report.Degraded
+	f.view.report.Degraded = now
 	f.mu.Unlock()
 	if now == was {
 		return

@@ -46,7 +46,7 @@ func TestFailoverReports(t *testing.T) {
 	planned(t, file, blue())
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	k := &Failover{Source: source, Log: log, report: network.Report{Edge: 2}, Reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
+	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
 	go k.Reporter.Run(t.Context())
 

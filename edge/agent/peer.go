@@ -1,10 +1,12 @@
-// This file tells DHCP whether the peer serves: the failover agent of this edge pushes it.
-// Package network/dhcp decides what follows.
+// This file tells DHCP whether the peer serves, and whether this edge yields to a younger pod
+// with its number: the failover agent of this edge pushes both. Package network/dhcp decides
+// what follows.
 
 package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -15,16 +17,23 @@ import (
 
 // A Peer is what DHCP knows of the peer. The zero value is a peer that does not serve:
 // this edge answers every broadcast.
-type Peer struct{ serves atomic.Bool }
+type Peer struct{ serves, yields atomic.Bool }
 
 // Serves reports whether the peer serves.
 func (p *Peer) Serves() bool { return p.serves.Load() }
+
+// Yields reports whether this edge yields to a younger pod with its number.
+func (p *Peer) Yields() bool { return p.yields.Load() }
 
 // Watch follows the failover agent in runDir until ctx ends. Without an answer the peer
 // counts as not serving, so no client waits for an unseen edge.
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
+	defer p.yields.Store(false)
 	edge.HealthAt(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
+		if yields := errors.As(err, new(edge.Yields)); p.yields.Swap(yields) != yields {
+			log.Warn("a younger pod has this edge's number", "yields", yields)
+		}
 		switch was := p.serves.Swap(err == nil); {
 		case was && err != nil:
 			log.Warn("peer does not serve, answering all broadcasts", "err", err)

@@ -138,14 +138,15 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 // dial opens a socket for heartbeats. The kernel drops packets that do not arrive on
 // device or do not come from the peer's address and port. Set may be nil.
 func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort)), Control: func(network, address string, c syscall.RawConn) error {
+	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort))}
+	d.Control = func(network, address string, c syscall.RawConn) error {
 		if err := edge.Control(device)(network, address, c); err != nil || set == nil {
 			return err
 		}
 		var failed error
 		err := c.Control(func(fd uintptr) { failed = set(int(fd)) })
 		return errors.Join(err, failed)
-	}}
+	}
 	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
 	if err != nil {
 		return nil, fmt.Errorf("heartbeats of %s: %w", own, err)

@@ -125,7 +125,8 @@ type agent struct {
 
 // newAgent starts what passes events on, until ctx ends.
 func newAgent(ctx context.Context, o Options) *agent {
-	g := &agent{Options: o, peering: peering{events: make(chan Event, receivedAtOnce)}, remembered: make(chan memory, 1), failing: map[string]string{}}
+	g := &agent{Options: o, remembered: make(chan memory, 1), failing: map[string]string{}}
+	g.events = make(chan Event, receivedAtOnce)
 	var err error
 	g.memory, err = recall(o.RunDir, time.Now())
 	g.failed("recall", err)

@@ -33,9 +33,11 @@ type Sent struct {
 	Again bool
 	// PeerServes: the peer serves now.
 	PeerServes bool
+	// Yields: a younger pod has this edge's number, and replies for it.
+	Yields bool
 }
 
-// Defers reports whether edge leaves request to its peer.
+// Defers reports whether edge leaves request to its peer, or to a younger pod of its own.
 //
 // DISCOVER, REQUEST and INFORM are shared, since their client retries. Both edges
 // process a DECLINE and a RELEASE. They get no reply, and the client does not repeat
@@ -46,6 +48,9 @@ func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:
 	default:
 		return false
+	}
+	if s.Yields && !s.Direct {
+		return true
 	}
 	isOne := slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Number == edge })
 	return isOne && len(n.Edges) > 1 && s.PeerServes && !s.Direct && !s.Again &&

@@ -51,6 +51,9 @@ type Server struct {
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
+	// Yields reports whether a younger pod has this edge's number. It is called for each
+	// message. Nil: none has.
+	Yields func() bool
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
@@ -172,7 +175,8 @@ func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst net.IP) b
 		return false
 	}
 	return Defers(n, s.Edge, request, Sent{
-		Direct: n.DHCP.ServerID == addr(dst), Again: s.heard.again(request, s.Now()), PeerServes: s.PeerServes(),
+		Direct: n.DHCP.ServerID == addr(dst), Again: s.heard.again(request, s.Now()),
+		PeerServes: s.PeerServes(), Yields: s.Yields != nil && s.Yields(),
 	})
 }
 

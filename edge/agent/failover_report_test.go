@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
+)
+
+// A watched edge is number 2, and serves plan "a".
+type watchedEdge struct {
+	state failover.State
+	view  view
+	now   time.Time
+	sent  uint64
+}
+
+func newWatchedEdge() *watchedEdge {
+	w := &watchedEdge{state: failover.NewState(failover.Self{Edge: 2, Instance: "this", Generation: 1000}, false), now: time.Unix(1_800_000_000, 0)}
+	w.event(failover.Event{Kind: failover.Ready, Plan: "a"})
+	return w
+}
+
+func (w *watchedEdge) event(e failover.Event) {
+	w.state, _ = failover.Next(w.state, e, w.now)
+	w.view = w.view.next(w.state, w.now)
+}
+
+// hears takes in a message of the peer over each path, and a tick, as often as they fit into d.
+func (w *watchedEdge) hears(d time.Duration, m failover.Message, paths ...failover.Path) {
+	m.Edge, m.Instance, m.Peer = 1, "peer", "this"
+	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(failover.Interval) {
+		w.sent++
+		m.Number = w.sent
+		for _, p := range paths {
+			w.event(failover.Event{Kind: failover.Heard, Message: m, Path: p})
+		}
+		w.event(failover.Event{Kind: failover.Tick})
+	}
+}
+
+func TestReportOfDifferentPlans(t *testing.T) {
+	g, w := NewWithT(t), newWatchedEdge()
+	other := failover.Message{Phase: failover.Serving, Plan: "b", Level: failover.LevelServes}
+	w.hears(30*time.Second, other, failover.VLAN)
+	g.Expect(w.view.report.PlansDiffer).To(BeFalse(), "a plan takes some seconds to arrive")
+	w.hears(2*time.Second, other, failover.VLAN)
+	g.Expect(w.view.report.PlansDiffer).To(BeTrue())
+	same := other
+	same.Plan = "a"
+	w.hears(time.Second, same, failover.VLAN)
+	g.Expect(w.view.report.PlansDiffer).To(BeFalse())
+	w.hears(31*time.Second, failover.Message{Phase: failover.Starting, Plan: "b", Level: failover.LevelNothing}, failover.VLAN)
+	g.Expect(w.view.report.PlansDiffer).To(BeFalse(), "the peer does not serve")
+	w.hears(40*time.Second, failover.Message{Phase: failover.Serving, Plan: "b"}, failover.VLAN)
+	g.Expect(w.view.report.PlansDiffer).To(BeFalse(), "an earlier version may name the same plan otherwise")
+}
+
+func TestReportOfASilentPeer(t *testing.T) {
+	g, w := NewWithT(t), newWatchedEdge()
+	serves := failover.Message{Phase: failover.Serving, Plan: "a", Level: failover.LevelServes, Sees: true}
+	w.hears(5*time.Second, serves, failover.VLAN, failover.ClusterNetwork)
+	g.Expect(w.view.report).To(And(HaveField("Level", network.LevelServes), HaveField("Peer", network.PeerServing), HaveField("PeerSilent", false)))
+	since := w.view.report.PeerSince
+	g.Expect(since).To(BeTemporally("<=", w.now.Add(-4*time.Second)))
+	w.hears(5*time.Second, serves, failover.ClusterNetwork)
+	g.Expect(w.view.report.PeerSilent).To(BeTrue(), "it is heard over the cluster network only")
+	g.Expect(w.view.report.PeerSince).To(BeTemporally(">", since))
+	g.Expect(peerServes(w.state)).To(Succeed())
+}
+
+// TestPeerSharesClients: a peer that is worth less than this edge answers its share of DHCP
+// clients, unless it is worth nothing.
+func TestPeerSharesClients(t *testing.T) {
+	g := NewWithT(t)
+	for level, shares := range map[failover.Level]bool{failover.LevelServes: true, failover.LevelNothing: false} {
+		w := newWatchedEdge()
+		for range 10 {
+			w.event(failover.Event{Kind: failover.Reached, Began: w.now})
+			w.hears(failover.Interval, failover.Message{Phase: failover.Serving, Plan: "a", Level: level}, failover.VLAN)
+		}
+		g.Expect(w.state.PeerState).To(Equal(failover.PeerImpaired))
+		g.Expect(peerServes(w.state) == nil).To(Equal(shares), string(level))
+	}
+}
+
+// TestYieldingEdge is not ready, and its DHCP server leaves all clients to the younger pod.
+func TestYieldingEdge(t *testing.T) {
+	g, w := NewWithT(t), newWatchedEdge()
+	k := &Failover{}
+	k.serving.Set(nil)
+	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
+	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), func() error { return nil })
+	go func() {
+		_ = edge.ServeHealth(t.Context(), wire.Socket(dir, wire.Failover), k.ready, nil, edge.Question{Path: edge.PeerPath, Why: k.PeerServes, Changed: k.PeerChanged})
+	}()
+	var dhcp Peer
+	go dhcp.Watch(t.Context(), dir, log)
+	serves := failover.Message{Phase: failover.Serving, Plan: "a", Level: failover.LevelServes, Sees: true, PeerGeneration: 1000}
+	w.hears(2*time.Second, serves, failover.VLAN)
+	k.changed(w.state)
+	g.Eventually(dhcp.Serves, "10s").Should(BeTrue())
+	g.Expect(dhcp.Yields()).To(BeFalse())
+	g.Expect(k.ready()).To(Succeed())
+	serves.PeerGeneration = 2000
+	w.hears(2*time.Second, serves, failover.VLAN)
+	k.changed(w.state)
+	g.Eventually(dhcp.Yields, "10s").Should(BeTrue())
+	g.Expect(errors.Is(k.ready(), ErrYields)).To(BeTrue())
+	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", network.LevelNothing)))
+}
