@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// partitionedAnnotation of a budget holds rollout.Decision.PartitionedSince (RFC 3339). It is
+// heldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339). It is
 // by the operator's clock, and edges cannot write it. So it survives a restart of the
 // operator, and nothing that an edge reports prolongs it.
-const partitionedAnnotation = wire.Prefix + "partitioned-since"
+const heldAnnotation = wire.Prefix + "held-since"
 
 // budget allows one edge of n to be drained at a time, and none while d holds them. An edge
 // that is not ready never blocks the drain of its own node.
@@ -34,17 +34,17 @@ func budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDis
 			WithMaxUnavailable(intstr.FromInt32(unavailable)).
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n))))
-	if !d.PartitionedSince.IsZero() {
-		b.WithAnnotations(map[string]string{partitionedAnnotation: d.PartitionedSince.UTC().Format(time.RFC3339)})
+	if !d.HeldSince.IsZero() {
+		b.WithAnnotations(map[string]string{heldAnnotation: d.HeldSince.UTC().Format(time.RFC3339)})
 	}
 	return b
 }
 
-// partitionedSince is what is stored with the budget of n. Zero: nothing is.
-func (w world) partitionedSince(n network.Network) time.Time {
+// heldSince is what is stored with the budget of n. Zero: nothing is.
+func (w world) heldSince(n network.Network) time.Time {
 	for _, o := range w.owned {
 		if o.GroupVersionKind() == budgetKind && o.Name == wire.BudgetName(n) {
-			since, err := time.Parse(time.RFC3339, o.Annotations[partitionedAnnotation])
+			since, err := time.Parse(time.RFC3339, o.Annotations[heldAnnotation])
 			if err == nil {
 				return since
 			}

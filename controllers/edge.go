@@ -35,7 +35,7 @@ type Edge struct {
 	Network string
 	// Number of the edge on its network, from 1. 0 for another role.
 	Number int
-	// Seen is its state as package rollout knows it, without Drifted and PeerLost,
+	// Seen is its state as package rollout knows it, without Drifted, PeerLost and PeerImpaired,
 	// which depend on what is wanted and on reports.
 	Seen rollout.Seen
 	// Refused is the API server's message where it refuses the pod. Empty: it does not.

@@ -128,7 +128,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	w.reports = nil
 	_, allowed = at(testNow.Add(rollout.Deadline))
 	g.Expect(allowed).To(Equal("1"))
-	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(partitionedAnnotation))
+	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(heldAnnotation))
 }
 
 // TestReportedByEdges: what edges report about themselves and each other, in words.

@@ -44,7 +44,7 @@ func (w world) roll(plan network.Plan, o Options, now time.Time) []rolled {
 			r.edges = append(r.edges, object(w, edgeDeployment(w, n, e, o, plan.Cluster.ControlPlaneNamespace)))
 		}
 		r.Decision = rollout.Next(rollout.Network{
-			Edges: w.rolloutEdges(r), Check: w.rolloutCheck(n, r.acd), PartitionedSince: w.partitionedSince(n)}, now)
+			Edges: w.rolloutEdges(r), Check: w.rolloutCheck(n, r.acd), HeldSince: w.heldSince(n)}, now)
 		out = append(out, r)
 	}
 	for _, e := range w.edges {
@@ -69,9 +69,11 @@ func (w world) rolloutEdges(r rolled) []rollout.Edge {
 		if live, exists := w.edge(u.GetName()); exists {
 			e.Seen = live.Seen
 			e.Seen.Drifted = drifted(live, u)
-			e.Seen.PeerLost = slices.ContainsFunc(w.reports, func(x reported) bool {
-				return x.network == live.Network && x.Edge == live.Number && x.MissesPeer()
-			})
+			for _, x := range w.reports {
+				if x.network == live.Network && x.Edge == live.Number {
+					e.Seen.PeerLost, e.Seen.PeerImpaired = x.MissesPeer(), x.Peer == network.PeerImpaired
+				}
+			}
 		}
 		out = append(out, e)
 	}

@@ -34,8 +34,8 @@ type deployment struct {
 	unavailable       bool
 	progress          Progress
 	progressed, given time.Time
-	// peerLost is what the pods of the edge reported last. It outlives them.
-	peerLost bool
+	// peerLost and peerImpaired are what the pods of the edge reported last. It outlives them.
+	peerLost, peerImpaired bool
 }
 
 func (d *deployment) seen() Seen {
@@ -45,7 +45,7 @@ func (d *deployment) seen() Seen {
 	return Seen{
 		Exists: true, Version: d.applied, Drifted: d.runs != d.applied, Available: d.observed && d.ready, Observed: d.observed,
 		Unavailable: d.unavailable, Since: d.since, Created: d.created, Progress: d.progress, Progressed: d.progressed,
-		Unproven: d.unproven, PeerLost: d.peerLost,
+		Unproven: d.unproven, PeerLost: d.peerLost, PeerImpaired: d.peerImpaired,
 	}
 }
 
@@ -68,8 +68,9 @@ type simulation struct {
 	lost     map[int]bool    // edges whose node is away: pods neither start nor end
 	cut      bool            // the nodes do not reach each other on the network
 	lying    map[int]bool    // edges that report that they hear nothing, whatever they hear
-	budget   time.Time       // PartitionedSince, as it is stored with the budget
-	apart    time.Time       // since when the operator has seen two edges serve, one without its peer
+	budget   time.Time       // HeldSince, as it is stored with the budget
+	impaired map[int]bool    // edges that serve VMs worse
+	doubted  time.Time       // since when the operator has seen two edges serve, one no substitute for the other
 	checked  bool
 	log      []string
 	versions int
@@ -78,7 +79,7 @@ type simulation struct {
 func newSimulation(seed uint64) *simulation {
 	s := &simulation{
 		r: rand.New(rand.NewPCG(seed, 10)), now: time.Unix(1_700_000_000, 0), wanted: "v0", count: 2,
-		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, lying: map[int]bool{}, checked: true,
+		edges: map[int]*deployment{}, faulty: map[string]bool{}, lost: map[int]bool{}, lying: map[int]bool{}, impaired: map[int]bool{}, checked: true,
 	}
 	return s
 }
@@ -86,7 +87,7 @@ func newSimulation(seed uint64) *simulation {
 func name(edge int) string { return fmt.Sprintf("edge-%d", edge) }
 
 func (s *simulation) network() Network {
-	n := Network{PartitionedSince: s.budget, Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
+	n := Network{HeldSince: s.budget, Check: Check{Wanted: "check", Seen: Seen{Exists: s.checked, Available: s.checked, Version: "check"}}}
 	for edge := 1; edge <= 2; edge++ {
 		e := Edge{Name: name(edge), Seen: s.edges[edge].seen()}
 		if edge <= s.count {
@@ -116,8 +117,8 @@ func (s *simulation) operate(t *testing.T) Decision {
 	n := s.network()
 	d := Next(n, s.now)
 	s.check(t, n, d)
-	s.checkPartition(t, n, d)
-	if s.budget = d.PartitionedSince; !d.Budget {
+	s.checkDoubt(t, n, d)
+	if s.budget = d.HeldSince; !d.Budget {
 		s.budget = time.Time{}
 	}
 	for i, step := range d.Steps {
@@ -175,35 +176,44 @@ func (s *simulation) check(t *testing.T, n Network, d Decision) {
 	}
 }
 
-// checkPartition is the law of edges that do not hear each other: for ten minutes, as the
-// operator's own clock has them, neither is recreated or drained while both serve. Nothing
-// that edges report holds them for longer.
-func (s *simulation) checkPartition(t *testing.T, n Network, d Decision) {
+// checkDoubt is the law of two edges that serve, where one may be no substitute for the
+// other. For ten minutes, as the operator's own clock has them, neither is recreated or
+// drained while one does not hear the other, and none is recreated that has an impaired
+// peer. Nothing that edges report holds them for longer.
+func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
 	t.Helper()
-	reported, serve := false, s.count == 2
+	lost, impaired, serve := false, [3]bool{}, s.count == 2
 	for edge := 1; edge <= 2; edge++ {
 		live := s.edges[edge]
-		reported = reported || live != nil && live.peerLost
+		lost = lost || live != nil && live.peerLost
+		impaired[edge] = live != nil && live.peerImpaired
 		serve = serve && live != nil && live.observed && live.ready
 	}
-	if !reported || s.count < 2 {
-		s.apart = time.Time{}
-	}
-	if !reported || !serve {
-		if d.Held {
-			t.Fatalf("holds edges that are not partitioned: %+v\n%v", n, s.last())
-		}
+	if !lost && !impaired[1] && !impaired[2] || s.count < 2 {
+		s.doubted = time.Time{}
 		return
 	}
-	if s.apart.IsZero() {
-		s.apart = s.now
+	if d.Held && (!lost || !serve) {
+		t.Fatalf("holds edges that are not partitioned: %+v\n%v", n, s.last())
 	}
-	ends := slices.ContainsFunc(d.Steps, func(x Step) bool { return x.Action == Recreate || x.Action == Remove })
-	if s.now.Sub(s.apart) < 10*time.Minute && (ends || !d.Held || !d.Budget) {
-		t.Fatalf("partitioned for %v, and takes an edge or lets it be drained: %+v\n%v", s.now.Sub(s.apart), d, s.last())
+	if !serve {
+		return
 	}
-	if since := s.budget; !since.IsZero() && s.now.Sub(since) >= 10*time.Minute && d.Held {
-		t.Fatalf("holds for longer than ten minutes: %+v\n%v", d, s.last())
+	if s.doubted.IsZero() {
+		s.doubted = s.now
+	}
+	early := s.now.Sub(s.doubted) < 10*time.Minute
+	for i, step := range d.Steps {
+		if early && (step.Action == Recreate || step.Action == Remove) && (lost || impaired[i+1]) {
+			t.Fatalf("takes %s, whose peer is no substitute, after %v: %+v\n%v", step.Name, s.now.Sub(s.doubted), d, s.last())
+		}
+		since := s.budget
+		if late := !since.IsZero() && s.now.Sub(since) >= 10*time.Minute; late && d.Held {
+			t.Fatalf("holds for longer than ten minutes: %+v\n%v", d, s.last())
+		}
+	}
+	if early && lost && (!d.Held || !d.Budget) {
+		t.Fatalf("lets an edge be drained that is partitioned: %+v\n%v", d, s.last())
 	}
 }
 
@@ -238,6 +248,7 @@ func (s *simulation) control(edge int, d *deployment) {
 	ready := d.podRuns == d.runs && !s.lost[edge] && !s.faulty[d.podRuns] && d.endsAt.IsZero() && s.now.Sub(d.podSince) >= starts
 	if d.podRuns != "" && !s.lost[edge] && !s.faulty[d.podRuns] && s.now.Sub(d.podSince) >= podStarts {
 		d.peerLost = s.lying[edge] || s.cut
+		d.peerImpaired = s.impaired[3-edge] && !s.impaired[edge]
 	}
 	if s.lost[edge] {
 		d.podSince = s.now
@@ -284,6 +295,7 @@ var (
 	}
 	vlanCut  = func(s *simulation) { s.cut = true }
 	vlanBack = func(s *simulation) { s.cut = false }
+	impairs  = func(s *simulation) { edge := 1 + s.r.IntN(2); s.impaired[edge] = !s.impaired[edge] }
 	lies     = func(s *simulation) { s.lying[1+s.r.IntN(2)] = true }
 	toggles  = func(s *simulation) { edge := 1 + s.r.IntN(2); s.lying[edge] = !s.lying[edge] }
 	quiet    = func(*simulation) {}
@@ -306,7 +318,7 @@ func run(t *testing.T, seed uint64, c schedule, each func(*simulation)) {
 			each(s)
 		}
 	}
-	s.lost, s.faulty, s.cut = map[int]bool{}, map[string]bool{}, false // Edges that lie go on.
+	s.lost, s.faulty, s.cut = map[int]bool{}, map[string]bool{}, false // Edges that lie or are impaired stay so.
 	if seed%2 == 0 {
 		s.wanted = "last"
 	}
@@ -344,13 +356,13 @@ func TestNeverBothAndAlwaysAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestPartitionHoldsBothEdges: while the network is cut between two edges that serve, no
-// roll takes one of them for ten minutes. When the cut ends, or an edge never stops to
-// report one, everything runs as it is wanted.
-func TestPartitionHoldsBothEdges(t *testing.T) {
+// TestDoubtHoldsEdges: while the network is cut between two edges that serve, or one of them
+// is impaired, no roll takes an edge that has no substitute for ten minutes. When the cut
+// ends, or an edge never stops to report one, everything runs as it is wanted.
+func TestDoubtHoldsEdges(t *testing.T) {
 	cuts := schedule{pauses: true, events: []func(*simulation){
-		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, vlanCut, vlanCut, vlanBack, otherCount, handEdit, quiet}}
-	liars := schedule{pauses: true, events: []func(*simulation){newVersion, newVersion, nodeLost, nodeBack, nodeBack, lies, toggles, vlanCut, vlanBack, quiet}}
+		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, vlanCut, vlanCut, vlanBack, impairs, otherCount, handEdit, quiet}}
+	liars := schedule{pauses: true, events: []func(*simulation){newVersion, newVersion, nodeLost, nodeBack, nodeBack, lies, toggles, impairs, vlanCut, vlanBack, quiet}}
 	for seed := range uint64(seeds) {
 		run(t, seed, cuts, func(*simulation) {})
 		run(t, seed, liars, func(*simulation) {})

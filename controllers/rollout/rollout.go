@@ -39,7 +39,8 @@
 //
 // Where two edges serve and one hears nothing of the other, the network is partitioned.
 // Each edge may serve VMs that do not reach the other one. So neither is recreated, and
-// neither can be drained, until they hear each other or Deadline is over.
+// neither can be drained, until they hear each other or Deadline is over. Where one reports
+// that its peer is impaired, that one is not recreated, for as long at most.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed.
@@ -56,8 +57,8 @@ type Network struct {
 	Edges []Edge
 	// Check is the address conflict detection.
 	Check Check
-	// PartitionedSince is Decision.PartitionedSince of the decision before. Zero: unknown.
-	PartitionedSince time.Time
+	// HeldSince is Decision.HeldSince of the decision before. Zero: unknown.
+	HeldSince time.Time
 }
 
 // An Edge is one edge, wanted or existing or both.
@@ -95,6 +96,8 @@ type Seen struct {
 	Unproven bool
 	// PeerLost says that the edge reports that it hears nothing of its peer on the network.
 	PeerLost bool
+	// PeerImpaired says that the edge reports that its peer serves VMs worse than itself.
+	PeerImpaired bool
 }
 
 // Progress is how far a Deployment says that its newest version is.
@@ -130,9 +133,9 @@ type Decision struct {
 	Budget bool
 	// Held says that no edge may be recreated or drained, since they are partitioned.
 	Held bool
-	// PartitionedSince is to be stored, with the budget, and passed to the next decision.
-	// Zero: the edges are not partitioned.
-	PartitionedSince time.Time
+	// HeldSince is to be stored, with the budget, and passed to the next decision.
+	// Zero: each edge can take over from the other.
+	HeldSince time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
 	// Partitioned is the first edge that hears nothing of its peer though both have served
@@ -193,17 +196,17 @@ func Next(n Network, now time.Time) Decision {
 	for i, e := range n.Edges {
 		found[i] = edge{Edge: e, version: versionOf(e), health: healthOf(e.Seen, now)}
 	}
-	p := partitionOf(found, n.PartitionedSince, now)
-	d := Decision{Steps: stepsOf(found, p.holds), Budget: budgeted(found), Held: p.holds, PartitionedSince: p.since, Partitioned: p.edge}
+	doubt := doubtOf(found, n.HeldSince, now)
+	d := Decision{
+		Steps: stepsOf(found, doubt), Budget: budgeted(found), Held: doubt.partitioned, HeldSince: doubt.since, Partitioned: doubt.edge}
 	d.Disruptions = disruptions(found, d.Steps)
-	d.Again = sooner(p.again, nextDeadline(n.Edges, now))
+	d.Again = sooner(doubt.again, nextDeadline(n.Edges, now))
 	return d
 }
 
-// stepsOf decides each edge of a network that is checked. partitioned says that edges which
-// serve stay as they are.
-func stepsOf(found []edge, partitioned bool) []Step {
-	holds := holdsOf(found, partitioned)
+// stepsOf decides each edge of a network that is checked.
+func stepsOf(found []edge, d doubt) []Step {
+	holds := holdsOf(found, d)
 	steps := make([]Step, len(found))
 	for i, e := range found {
 		s := Step{Name: e.Name, Version: e.version, Health: e.health, Action: Apply}

@@ -77,6 +77,7 @@ func TestPartitionTable(t *testing.T) {
 	serves := Seen{Exists: true, Observed: true, Version: "old", Available: true, Progress: Complete, Since: ago(time.Hour), Created: ago(2 * time.Hour)}
 	with := func(change func(*Seen)) Seen { s := serves; change(&s); return s }
 	lost := with(func(s *Seen) { s.PeerLost = true })
+	better := with(func(s *Seen) { s.PeerImpaired = true })
 	current := with(func(s *Seen) { s.Version = "new" })
 	fails := with(func(s *Seen) { s.PeerLost, s.Available, s.Unavailable, s.Since = true, false, true, ago(time.Minute) })
 	for name, c := range map[string]struct {
@@ -95,12 +96,15 @@ func TestPartitionTable(t *testing.T) {
 		"half of the roll is done":          {lost, current, time.Time{}, [2]Action{Hold, Apply}, true, now, Deadline},
 		"nothing is due":                    {with(func(s *Seen) { s.Version, s.PeerLost = "new", true }), current, time.Time{}, [2]Action{Apply, Apply}, true, now, Deadline},
 		"the time is to come":               {lost, lost, now.Add(time.Hour), [2]Action{Hold, Hold}, true, now, Deadline},
+		"the peer is impaired":              {serves, better, time.Time{}, [2]Action{Recreate, Hold}, false, now, Deadline},
+		"the impaired one was recreated":    {current, better, ago(time.Minute), [2]Action{Apply, Hold}, false, ago(time.Minute), 9 * time.Minute},
+		"impaired for ten minutes":          {current, better, ago(Deadline), [2]Action{Apply, Recreate}, false, ago(Deadline), 0},
 		"it does not serve, and did report": {fails, serves, time.Time{}, [2]Action{Recreate, Hold}, false, time.Time{}, 9 * time.Minute},
 		"it does not serve any more":        {fails, serves, ago(3 * time.Minute), [2]Action{Recreate, Hold}, false, ago(3 * time.Minute), 9 * time.Minute},
 	} {
-		d := Next(Network{PartitionedSince: c.before, Edges: []Edge{{Name: "one", Wanted: "new", Seen: c.one}, {Name: "two", Wanted: "new", Seen: c.two}}}, now)
-		if got := [2]Action{d.Steps[0].Action, d.Steps[1].Action}; got != c.actions || d.Held != c.held || !d.PartitionedSince.Equal(c.since) || d.Again != c.again {
-			t.Errorf("%s: %v, held %v since %v, again in %v", name, got, d.Held, now.Sub(d.PartitionedSince), d.Again)
+		d := Next(Network{HeldSince: c.before, Edges: []Edge{{Name: "one", Wanted: "new", Seen: c.one}, {Name: "two", Wanted: "new", Seen: c.two}}}, now)
+		if got := [2]Action{d.Steps[0].Action, d.Steps[1].Action}; got != c.actions || d.Held != c.held || !d.HeldSince.Equal(c.since) || d.Again != c.again {
+			t.Errorf("%s: %v, held %v since %v, again in %v", name, got, d.Held, now.Sub(d.HeldSince), d.Again)
 		}
 		if !d.Budget {
 			t.Errorf("%s: no budget", name)

@@ -40,9 +40,8 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// holdsOf are the edges that wait now, each with the peer that it waits for. Where they are
-// partitioned, each that is due waits for the other.
-func holdsOf(found []edge, partitioned bool) map[string]string {
+// holdsOf are the edges that wait now, each with the peer that it waits for.
+func holdsOf(found []edge, d doubt) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
 	holds, recreated := map[string]string{}, map[string]bool{}
@@ -50,7 +49,7 @@ func holdsOf(found []edge, partitioned bool) map[string]string {
 		if e.version == Current {
 			continue
 		}
-		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (partitioned || waits(e, x, recreated[x.Name])) })
+		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (d.holds(e) || waits(e, x, recreated[x.Name])) })
 		if peer >= 0 {
 			holds[e.Name] = wanted[peer].Name
 			continue
