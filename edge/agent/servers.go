@@ -77,6 +77,8 @@ type Servers struct {
 	// state and verdict are those of servers with an answer, or with a missing one.
 	state   map[network.Service]Health
 	verdict map[network.Service]error
+	// answered is when Envoy answered last in place of the proxy.
+	answered time.Time
 	// status is the verdict on all servers, for Changed.
 	status Status
 }
@@ -169,13 +171,12 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 }
 
 // take takes in an answer. It returns when to take it in again, zero for never. Envoy
-// keeps serving without `oooi proxy`, so take asks Envoy while that is away, or has not
-// checked Envoy itself.
+// keeps serving without `oooi proxy`, so take asks Envoy while that is away or silent, or
+// has not checked Envoy itself.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
 	unchecked := errors.As(a.err, new(edge.Unchecked))
-	if x == network.ServiceProxy && (unchecked || edge.Away(a.err)) {
-		a = answer{due: time.Now(), err: listens(ctx, s.admin, n)}
-		if unchecked {
+	if x == network.ServiceProxy && (unchecked || edge.Unanswered(a.err) || edge.Away(a.err)) {
+		if a = s.askEnvoy(ctx, n, a); unchecked {
 			again = CheckInterval
 		}
 	}
@@ -188,6 +189,22 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	s.state[x], s.verdict[x] = s.state[x].Next(a.err, a.due, now, grace)
 	_ = s.status.Set(s.all(n))
 	return max(again, s.state[x].rest(now, grace))
+}
+
+// askEnvoy returns Envoy's own answer in place of one of `oooi proxy`. If both are silent,
+// Envoy was due when the proxy was, unless it has answered since.
+func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer) answer {
+	asked := time.Now()
+	a := answer{due: asked, err: listens(ctx, s.admin, n)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !edge.Unanswered(a.err):
+		s.answered = asked
+	case edge.Unanswered(proxy.err) && proxy.due.After(s.answered):
+		a.due = proxy.due
+	}
+	return a
 }
 
 // Changed returns a channel that is closed when Err may have changed.

@@ -138,6 +138,25 @@ func TestAProxyRestarts(t *testing.T) {
 	}
 }
 
+// TestAProxyThatHangs causes no failover while Envoy serves. An Envoy that hangs with it
+// does.
+func TestAProxyThatHangs(t *testing.T) {
+	g := NewWithT(t)
+	dir := fakes.RunDir(t)
+	envoyAnswers := slowEnvoy(t, dir, `{"name":"192.168.100.3:7443"}`)
+	proxy := fakes.NewServer(t, dir, "proxy")
+	why := follow(t, dir, proxied(blue(), 7443))
+	g.Eventually(why, "5s", "10ms").Should(Succeed())
+	proxy.Answers.Lock()
+	g.Consistently(why, 2*silenceLimit, "10ms").Should(Succeed())
+	envoyAnswers.Lock()
+	g.Eventually(why, "10s", "10ms").Should(MatchError(ContainSubstring("Envoy does not answer")))
+	envoyAnswers.Unlock()
+	g.Eventually(why, "5s", "10ms").Should(Succeed())
+	proxy.Answers.Unlock()
+	g.Consistently(why, "1s", "10ms").Should(Succeed())
+}
+
 // TestProxyIsUncheckedUntilEnvoyAnswers: a slow Envoy may serve. The last answer of a
 // stuck proxy holds for silenceLimit.
 func TestProxyIsUncheckedUntilEnvoyAnswers(t *testing.T) {
