@@ -14,7 +14,7 @@ const (
 	// changed (neigh/default/locktime), for example after the announcement of a new pod.
 	announceInterval = Interval
 	// insistFor is how long an edge announces every announceInterval against a peer that is
-	// worth less, and insistInterval how often it does later. Between two announcements the
+	// worth less or mute, and insistInterval how often it does later. Between two announcements the
 	// kernel repeats the last one each second.
 	insistFor      = 3 * time.Second
 	insistInterval = 2 * time.Second
@@ -37,6 +37,8 @@ const (
 	noCause        cause = ""
 	isAlone        cause = "alone"
 	peerGone       cause = "peer unreachable"
+	vlanCut        cause = "VLAN cut"
+	peerMute       cause = "peer mute"
 	peerIdle       cause = "peer idle"
 	peerImpaired   cause = "peer impaired"
 	peerDuplicated cause = "peer duplicated"
@@ -63,10 +65,7 @@ func (s State) causeNow(now time.Time) cause {
 	case s.PeerState == Alone:
 		return isAlone
 	case s.PeerState == PeerUnreachable:
-		// Silence counts only while frames arrive.
-		if s.seen.missed > s.limit(now) {
-			return peerGone
-		}
+		return s.silence(now)
 	case s.PeerState == PeerIdle:
 		if !s.Removed || s.Peer.Phase != Serving && s.heard() {
 			return peerIdle
@@ -78,6 +77,20 @@ func (s State) causeNow(now time.Time) cause {
 		return peerDuplicated
 	}
 	return noCause
+}
+
+// silence returns why a peer that is unreachable over the VLAN is announced against.
+// Silence counts only while frames arrive.
+func (s State) silence(now time.Time) cause {
+	switch {
+	case s.seen.missed <= s.limit(now):
+		return noCause
+	case !s.Heard(ClusterNetwork):
+		return peerGone
+	case s.Peer.Sees:
+		return peerMute
+	}
+	return vlanCut
 }
 
 // due reports whether the schedule of the cause has an announcement now.
@@ -95,7 +108,7 @@ func (s State) due(now time.Time) bool {
 		return true
 	case s.cause == isAlone:
 		return listed(aloneAt)
-	case s.cause == peerGone:
+	case s.cause == peerGone || s.cause == vlanCut:
 		return listed(lostAt)
 	case s.cause == peerIdle || now.Sub(s.first) < insistFor:
 		return every(announceInterval)

@@ -43,7 +43,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		s = s.follow(m, p)
 	case m.Number <= s.paths[p].number:
 		return s, Answer{}
-	case s.PeerState == PeerUnreachable && m.Stalls == s.Peer.Stalls:
+	case p == VLAN && s.PeerState == PeerUnreachable && m.Stalls == s.Peer.Stalls:
 		// The peer ran all the time, so the link loses messages.
 		s.doubts = min(s.doubts+1, maxDoubts)
 		s.heardSince = now

@@ -10,13 +10,16 @@ const (
 	hole = 3 * Interval
 	// heldFor is how many Intervals an edge that did not run does not announce.
 	heldFor = 3
-	// hearing is how long after a frame the device counts as receiving.
-	hearing = time.Second
+	// hearing is how long after a frame the device counts as receiving. Kernels answer
+	// probes once a second at most.
+	hearing = 1500 * time.Millisecond
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
 	// closed port once a second at most.
 	answering = 2500 * time.Millisecond
+	// probing is how long after a probe VMs count as known. It covers the pauses of probes.
+	probing = 3 * time.Second
 	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
-	unansweredLimit = 2
+	unansweredLimit = 4
 	// callsInARow is how many silent Intervals an edge calls its peer in.
 	callsInARow = 10
 )
@@ -41,6 +44,7 @@ type Observation struct {
 type reception struct {
 	last                      Observation
 	frame, answer, peerAnswer time.Time // when the counts grew
+	probed                    time.Time // when VMs were probed
 	unanswered                int       // ticks with probes since frame
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
@@ -65,7 +69,10 @@ func (s State) tick(o Observation, now time.Time) State {
 		}
 		s.paths[i].silent = min(s.paths[i].silent+1, unbounded)
 	}
-	s.seen = s.seen.next(o, now)
+	again := o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink)
+	if s.seen = s.seen.next(o, now); again {
+		s.seen.missed = 0 // The peer's messages may need as long as frames to arrive again.
+	}
 	return s
 }
 
@@ -73,12 +80,9 @@ func (r reception) next(o Observation, now time.Time) reception {
 	was := r.last
 	r.last = o
 	if o.Probed {
-		r.unanswered = min(r.unanswered+1, unbounded)
+		r.probed, r.unanswered = now, min(r.unanswered+1, unbounded)
 	}
 	if o.Frames != was.Frames {
-		if was.NoLink || r.unanswered >= unansweredLimit {
-			r.missed = 0 // The peer's messages may need as long to arrive again.
-		}
 		r.frame, r.unanswered = now, 0
 	}
 	if o.Answers != was.Answers {
@@ -101,6 +105,11 @@ func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
 
+// ignored reports whether VMs are known and none answered recently.
+func (r reception) ignored(now time.Time) bool {
+	return !r.probed.IsZero() && now.Sub(r.probed) <= probing && !r.answered(now)
+}
+
 // answered reports whether unicast frames arrived recently.
 func (r reception) answered(now time.Time) bool {
 	return !r.answer.IsZero() && now.Sub(r.answer) <= answering
@@ -121,7 +130,7 @@ func (s State) deaf(now time.Time) bool {
 	case !s.seen.receives(now) && s.seen.unanswered >= unansweredLimit:
 		return true
 	}
-	return silent > missable && s.sightedOnly() && s.seen.last.Probed && !s.seen.answered(now)
+	return silent > missable && s.sightedOnly() && s.seen.ignored(now)
 }
 
 // sightedOnly reports whether the peer sees this edge over the VLAN, and says so over the
