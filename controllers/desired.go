@@ -40,6 +40,9 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		if n.Attachment.EdgeNADConfig != "" {
 			out = append(out, edgeNAD(w, n, ns))
 		}
+		if n.Attachment.VIPNADConfig != "" {
+			out = append(out, nad(w, n, ns, wire.VIPNADName(n), n.Attachment.VIPNADConfig))
+		}
 		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
 	return out
@@ -61,14 +64,20 @@ func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApply
 
 // edgeNAD attaches edges to n with their addresses. VMs use the original NAD.
 func edgeNAD(w world, n network.Network, ns string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": n.Attachment.EdgeNADConfig}}}
-	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
-	u.SetNamespace(ns)
-	u.SetName(wire.EdgeNADName(n))
-	u.SetLabels(wire.NetworkLabels(wire.NameEdge, n))
+	u := nad(w, n, ns, wire.EdgeNADName(n), n.Attachment.EdgeNADConfig)
 	if r := n.Attachment.ResourceName; r != "" {
 		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: r})
 	}
+	return u
+}
+
+// nad returns a NAD of n's edges.
+func nad(w world, n network.Network, ns, name, config string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": config}}}
+	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
+	u.SetNamespace(ns)
+	u.SetName(name)
+	u.SetLabels(wire.NetworkLabels(wire.NameEdge, n))
 	return owned(w, u)
 }
 

@@ -18,7 +18,7 @@ import (
 // annotation, so the pod is recreated when they change. A report is then never about
 // addresses that the pod did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, ns), wire.ACD)
+	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.ProbedAddresses() {
 		asked = append(asked, a.String())

@@ -40,10 +40,11 @@ const (
 // applying the Deployment recreates the pod.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
+	held, vips := heldBy(n, e)
 	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
 			WithLabels(wire.EdgeLabels(n, e)).
-			WithAnnotations(podAnnotations(podNetworks(n, heldBy(n, e), ns), string(n.Services[len(n.Services)-1]))).
+			WithAnnotations(podAnnotations(podNetworks(n, held, vips, ns), string(n.Services[len(n.Services)-1]))).
 			WithSpec(pod(w, n, away, containers(n, e, o)...).
 				WithTerminationGracePeriodSeconds(graceSeconds).
 				WithTopologySpreadConstraints(spread(n)))
@@ -95,36 +96,50 @@ func podAnnotations(networks, container string) map[string]string {
 	}
 }
 
-// heldBy are the addresses of e. Where arp_announce is above 0, the kernel sends ARP requests
-// from the device's first address. It is the next-hop VIP, so that failover announcements
-// take effect. Where OVN assigns addresses, the first is the one that it routes by.
-func heldBy(n network.Network, e network.Edge) []netip.Prefix {
+// heldBy are the addresses of e's interface on n, and those of the interface that holds the
+// VIPs if there is one. Where arp_announce is above 0, the kernel sends ARP requests from the
+// device's first address. It is the next-hop VIP, so that failover announcements take effect.
+// Where OVN assigns addresses, the first is the one that it routes by. Where the CNI plugin
+// announces the addresses of a new pod (macvlan), they must not be the VIPs, which the peer
+// serves. An edge without a peer holds all addresses on one interface, so it needs no other
+// CNI plugin than the VMs.
+func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
-	held := []netip.Prefix{hop, own, single(n.ServiceVIP)}
-	if n.Attachment.EdgeNADConfig == "" {
-		held[0], held[1] = own, hop
-	}
+	others := []netip.Prefix{single(n.ServiceVIP)}
 	for _, a := range n.PublishedAddresses {
-		held = append(held, single(a))
+		others = append(others, single(a))
 	}
-	return held
+	switch {
+	case n.Attachment.VIPNADConfig != "" && len(n.Edges) > 1:
+		return []netip.Prefix{own}, append([]netip.Prefix{hop}, others...)
+	case n.Attachment.EdgeNADConfig == "":
+		return append([]netip.Prefix{own, hop}, others...), nil
+	}
+	return append([]netip.Prefix{hop, own}, others...), nil
 }
 
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// podNetworks is the annotation for Multus: the NAD, and all addresses.
-func podNetworks(n network.Network, held []netip.Prefix, ns string) string {
-	type selection struct {
-		Name      string         `json:"name"`
-		Namespace string         `json:"namespace"`
-		IPs       []netip.Prefix `json:"ips"`
-		Interface string         `json:"interface"`
-	}
+// A selection is one interface of a pod, as Multus reads it.
+type selection struct {
+	Name      string         `json:"name"`
+	Namespace string         `json:"namespace"`
+	IPs       []netip.Prefix `json:"ips"`
+	Interface string         `json:"interface"`
+}
+
+// podNetworks is the annotation for Multus: the NADs, and all addresses. Without vips the pod
+// has one interface on n.
+func podNetworks(n network.Network, held, vips []netip.Prefix, ns string) string {
 	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held}
 	if n.Attachment.EdgeNADConfig == "" {
 		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
 	}
-	return string(encoded([]selection{s}))
+	all := []selection{s}
+	if len(vips) > 0 {
+		all = append(all, selection{Name: wire.VIPNADName(n), Namespace: ns, Interface: wire.VIPDevice, IPs: vips})
+	}
+	return string(encoded(all))
 }
 
 // pod is the spec of a pod on n that prefers other nodes than away. A pod needs the NAD's

@@ -131,6 +131,32 @@ func TestAddressesOfAnEdge(t *testing.T) {
 			NewWithT(t).Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(want))
 		})
 	}
+	t.Run("macvlan announces the addresses of a new edge, so the VIPs are on an interface without a link", func(t *testing.T) {
+		g := NewWithT(t)
+		w, plan := served(t, "lb-ip")
+		n := &plan.Networks[0]
+		n.Attachment.VIPNADConfig = `{"type":"dummy"}`
+		n.Edges = n.Edges[:1]
+		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).NotTo(ContainSubstring(wire.VIPDevice), "no peer serves")
+		n.Edges = append(n.Edges, network.Edge{Number: 2, Address: netip.MustParseAddr("192.168.100.5")})
+		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(
+			`[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24"],"interface":"net1"},` +
+				`{"name":"oooi-vips.clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"vips"}]`))
+		objects := desired(w, plan, w.roll(plan, testOptions, testNow))
+		config := func(name string) string {
+			for _, u := range objects {
+				if u.GetKind() == "NetworkAttachmentDefinition" && u.GetName() == name {
+					c, _, _ := unstructured.NestedString(u.Object, "spec", "config")
+					return c
+				}
+			}
+			return "missing"
+		}
+		g.Expect(config("oooi-vips.clusters-vlan100")).To(Equal(`{"type":"dummy"}`))
+		g.Expect(config("oooi-clusters-vlan100")).To(ContainSubstring("static"))
+		acd := acdDeployment(w, plan.Networks[0], testOptions, "clusters-blue").Spec.Template.Annotations[wire.AnnotationNetworks]
+		g.Expect(acd).NotTo(ContainSubstring(wire.VIPDevice), "it checks whether another host has the VIPs")
+	})
 	t.Run("a definition that takes addresses needs no sibling", func(t *testing.T) {
 		g := NewWithT(t)
 		w, plan := served(t, "lb-name")

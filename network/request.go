@@ -89,6 +89,10 @@ type Attachment struct {
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
 	// addresses. Empty: the edges use the NAD of the VMs (OVN).
 	EdgeNADConfig string `json:"siblingConfig,omitempty"`
+	// VIPNADConfig is the CNI configuration of a second NAD of the edges. Its interface
+	// holds the VIPs and the published addresses, and has no link. Empty: the edges' only
+	// interface on the network holds them.
+	VIPNADConfig string `json:"vipConfig,omitempty"`
 }
 
 // String is "namespace/name".

@@ -39,8 +39,9 @@ func (i Interface) snapshot() (device.Snapshot, error) {
 	return i.Watcher.Current()
 }
 
-// Admissible returns nil if a server may serve at address: the interface has it, and the
-// kernel does not forward packets. The unspecified address counts as present.
+// Admissible returns nil if a server may serve at address: the interface has it or answers
+// for it, and the kernel does not forward packets. The unspecified address counts as
+// present.
 func (i Interface) Admissible(address netip.Addr) error {
 	if !i.InPod && address.IsUnspecified() {
 		return nil
@@ -52,10 +53,26 @@ func (i Interface) Admissible(address netip.Addr) error {
 	if i.InPod {
 		err = s.Isolates()
 	}
+	if err == nil && i.InPod && s.OnVIPDevice(address) {
+		err = i.answers(address)
+	}
 	if err != nil || address.IsUnspecified() || s.Has(address) {
 		return err
 	}
 	return fmt.Errorf("waiting for %s on interface %s", address, i.Name)
+}
+
+// answers returns nil if the kernel answers ARP requests on the interface for address, which
+// another interface has.
+func (i Interface) answers(address netip.Addr) error {
+	level, err := device.ARPSetting("/", i.Name, "arp_ignore")
+	if err != nil {
+		return fmt.Errorf("checking whether %s answers for %s: %w", i.Name, address, err)
+	}
+	if level > 0 {
+		return fmt.Errorf("with arp_ignore=%d the kernel does not answer for %s on interface %s: set net.ipv4.conf.all.arp_ignore=0 on the management nodes, then restart the edge's pod", level, address, i.Name)
+	}
+	return nil
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.

@@ -14,6 +14,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // attempts at a dump that a change interrupted.
@@ -96,8 +98,11 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 			continue
 		}
 		s.Host = append(s.Host, p.Addr())
-		if a.LinkIndex == own.Index {
+		switch {
+		case a.LinkIndex == own.Index:
 			s.Addresses = append(s.Addresses, p)
+		case names[a.LinkIndex] == wire.VIPDevice:
+			s.VIPs = append(s.VIPs, p)
 		}
 	}
 	if s.Routes, err = k.routes(names); err != nil {

@@ -20,6 +20,9 @@ type Snapshot struct {
 	// Addresses are the interface's IPv4 addresses in the kernel's order. The kernel
 	// sends ARP requests from the first one where arp_announce is above 0.
 	Addresses []netip.Prefix
+	// VIPs are the addresses of wire.VIPDevice, if there is one. The kernel answers ARP
+	// requests for them on this interface, too, unless arp_ignore is above 0.
+	VIPs []netip.Prefix
 	// Forwarding: the kernel forwards IPv4 packets that arrive on this interface.
 	Forwarding bool
 	// Host are the IPv4 addresses of every interface in the network namespace.
@@ -40,13 +43,18 @@ type Route struct {
 // Equal reports whether both are the same.
 func (s Snapshot) Equal(o Snapshot) bool {
 	return s.Name == o.Name && s.Index == o.Index && s.Carrier == o.Carrier && s.Forwarding == o.Forwarding &&
-		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
+		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.VIPs, o.VIPs) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
 }
 
-// Has reports whether the interface has the address. It has every address of a
-// loopback prefix.
-func (s Snapshot) Has(a netip.Addr) bool {
-	return slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == a || p.Addr().IsLoopback() && p.Contains(a) })
+// Has reports whether the interface has the address, or answers for it as for a VIP. It
+// has every address of a loopback prefix.
+func (s Snapshot) Has(a netip.Addr) bool { return has(s.Addresses, a) || has(s.VIPs, a) }
+
+// OnVIPDevice reports whether only wire.VIPDevice has the address.
+func (s Snapshot) OnVIPDevice(a netip.Addr) bool { return !has(s.Addresses, a) && has(s.VIPs, a) }
+
+func has(all []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Addr() == a || p.Addr().IsLoopback() && p.Contains(a) })
 }
 
 // First is the address that the interface was given first. The zero Addr: it has

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -57,6 +58,25 @@ func TestForwardingIsPushed(t *testing.T) {
 			pushed(t, w, func() { edge.Sysctl(t, setting, "0") }, func(s Snapshot) bool { return !s.Forwarding })
 		})
 	}
+}
+
+// TestVIPsOnAnotherDevice: the interface has them as its own, but the kernel does not send ARP
+// requests from them. Addresses of other interfaces do not count.
+func TestVIPsOnAnotherDevice(t *testing.T) {
+	g := NewWithT(t)
+	_, edge, w := watched(t, "192.168.100.4/24")
+	vip := netip.MustParseAddr("192.168.100.3")
+	edge.Address(t, "lo", "10.128.2.7/32")
+	pushed(t, w, func() {
+		edge.Run(t, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
+		edge.Address(t, wire.VIPDevice, "192.168.100.3/32")
+	}, func(s Snapshot) bool { return s.Has(vip) })
+	s, _ := w.Current()
+	g.Expect(s.OnVIPDevice(vip)).To(BeTrue())
+	g.Expect(s.OnVIPDevice(s.First())).To(BeFalse())
+	g.Expect(s.First()).To(Equal(netip.MustParseAddr("192.168.100.4")))
+	g.Expect(s.Has(netip.MustParseAddr("10.128.2.7"))).To(BeFalse())
+	pushed(t, w, func() { edge.Run(t, "ip", "link", "delete", wire.VIPDevice) }, func(s Snapshot) bool { return !s.Has(vip) })
 }
 
 func TestAddressesCarrierAndRoutesArePushed(t *testing.T) {

@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -100,29 +97,29 @@ func addressList(all []netip.Addr) string {
 	return strings.Join(out, ", ")
 }
 
-// Degraded returns nil if announcements of addresses work on device, else an *IgnoredError,
+// Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
 // ErrAnswered, or why it cannot check. Without them only the clients' own kernels notice a
-// lost edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,device}/arp_announce,
+// lost edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce,
 // of which the larger counts; root is "/" outside of tests. Above 0 the kernel sends ARP
 // requests for targets outside of the network from the device's first address
 // (inet_select_addr), so no other address can be announced. A router with proxy ARP may
 // also have answered for all targets.
-func Degraded(root, device string, addresses ...netip.Addr) error {
-	known, err := neighbors(device)
+func Degraded(root, name string, addresses ...netip.Addr) error {
+	known, err := neighbors(name)
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
 	if _, err := target(0, known); err != nil {
 		return fmt.Errorf("failover is degraded: %w", err)
 	}
-	level, err := arpAnnounce(root, device)
+	level, err := device.ARPSetting(root, name, "arp_announce")
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
 	if level == 0 {
 		return nil
 	}
-	first, err := firstAddress(device)
+	first, err := firstAddress(name)
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
 	}
@@ -131,22 +128,6 @@ func Degraded(root, device string, addresses ...netip.Addr) error {
 		return nil
 	}
 	return &IgnoredError{Addresses: ignored, ARPAnnounce: level, Source: first}
-}
-
-// arpAnnounce returns the sysctl arp_announce in force on device.
-func arpAnnounce(root, device string) (level int, err error) {
-	for _, i := range []string{"all", device} {
-		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, "arp_announce"))
-		if err != nil {
-			return 0, err
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-		if err != nil {
-			return 0, fmt.Errorf("arp_announce of %s: %w", i, err)
-		}
-		level = max(level, n)
-	}
-	return level, nil
 }
 
 // firstAddress returns the IPv4 address that an interface was given first.

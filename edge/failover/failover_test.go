@@ -276,35 +276,6 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// TestClientOnTheLink: a host has the service VIP on its link, and no route through the
-// next-hop VIP. A failover moves it, too.
-func TestClientOnTheLink(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, false)
-	host := &vm{Namespace: netns.New(t), address: "192.168.100.12"}
-	s.segment.Attach(t, host.Namespace, "eth0", "", host.address+"/24")
-	host.SetNeighbour(t, "eth0", service, s.edges[1].ns.MAC(t, "net1"), false)
-	for _, m := range []*vm{s.v, s.w} {
-		// Otherwise edge 2 asks for them in the name of the service VIP when it answers them,
-		// which moves the host by accident.
-		s.edges[2].ns.SetNeighbour(t, "net1", m.address, m.MAC(t, "eth0"), true)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var done sync.WaitGroup
-	t.Cleanup(func() { cancel(); done.Wait() })
-	host.live(ctx, t, &done)
-	s.g.Eventually(host.tried, "10s").Should(BeNumerically(">", 24))
-	s.g.Expect(host.edge(time.Time{})).To(Equal(1))
-	since := time.Now()
-	s.segment.Pull(t, s.edges[1].ns, "net1")
-	s.g.Eventually(func() int { return host.edge(since) }, "60s", "50ms").Should(Equal(2))
-	s.passes("on the link, link pulled", since, 2)
-	s.g.Eventually(func() int { return len(host.cutSince(since)) }, "20s", "50ms").Should(Equal(1))
-	gap, failed := host.gap(since)
-	t.Logf("a client on the link: longest gap %d ms, %d new connections failed", gap.Milliseconds(), failed)
-	s.g.Expect(gap).To(BeNumerically("<=", 4*time.Second))
-}
-
 // TestReplacedNode: a node is lost, and a new pod in its place does not serve yet.
 func TestReplacedNode(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,10 @@ const (
 // n.
 func EdgeNADName(n network.Network) string { return "oooi-" + dashed(n, longestInNAD) }
 
+// VIPNADName returns the name of the NetworkAttachmentDefinition of VIPDevice on n. The dot
+// keeps it apart from each EdgeNADName.
+func VIPNADName(n network.Network) string { return "oooi-vips." + dashed(n, longestInNAD) }
+
 // EdgeDeploymentName returns the name of edge e's Deployment. It is a DNS label.
 func EdgeDeploymentName(n network.Network, e network.Edge) string {
 	return BudgetName(n) + "-" + strconv.Itoa(e.Number)

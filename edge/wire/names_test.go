@@ -53,6 +53,9 @@ func TestNamesAreShortAndTheirOwn(t *testing.T) {
 			g.Expect(seen).NotTo(HaveKey(name))
 			seen[name] = n.Name
 		}
+		g.Expect(validation.IsDNS1123Subdomain(VIPNADName(n))).To(BeEmpty())
+		g.Expect(seen).NotTo(HaveKey(VIPNADName(n)))
+		seen[VIPNADName(n)] = n.Name
 		g.Expect(len(EdgeDeploymentName(n, network.Edge{Number: 1}))).To(BeNumerically("<=", 47), "room for what a pod's name gets behind it")
 		g.Expect(validation.IsValidLabelValue(NetworkLabel(n.Name))).To(BeEmpty())
 	}

@@ -18,6 +18,9 @@ const (
 const (
 	// Device is the interface on the network.
 	Device = "net1"
+	// VIPDevice is the interface without a link that holds the VIPs and the published
+	// addresses, where Device holds the edge address only.
+	VIPDevice = "vips"
 	// RunDir holds the sockets and the cache files, for as long as the pod runs.
 	RunDir = "/run/oooi"
 	// PlanFile is the mounted plan, in PlanDir.

@@ -1,5 +1,5 @@
-// This file builds the CNI configuration of the edge NAD. Edges join a network
-// through the edge NAD; the VMs' own NetworkAttachmentDefinition is never changed.
+// This file builds the CNI configurations of the edge NADs. Edges join a network
+// through them; the VMs' own NetworkAttachmentDefinition is never changed.
 
 package nad
 
@@ -27,12 +27,29 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	if forwardByDefault {
 		chain = append(chain, map[string]any{"type": "tuning", "sysctl": sysctls()})
 	}
+	return encode(conf, "", chain)
+}
+
+// vipConfig returns the CNI configuration of an interface without a link, which holds the
+// VIPs. The macvlan plugin announces each address of its interface when a pod starts
+// (arp_notify), so a new edge would take the VMs before it serves. The kernel answers ARP
+// requests for the VIPs on the edge's other interface all the same.
+func vipConfig(conf map[string]any, forwardByDefault bool) string {
+	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
+	if forwardByDefault {
+		chain = append(chain, map[string]any{"type": "tuning", "sysctl": map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}})
+	}
+	return encode(conf, "-vips", chain)
+}
+
+// encode returns a CNI configuration with the version and the name of conf.
+func encode(conf map[string]any, suffix string, chain []any) string {
 	version, _ := conf["cniVersion"].(string)
 	if version == "" {
 		version = "0.3.1"
 	}
 	name, _ := conf["name"].(string)
-	out, err := json.Marshal(map[string]any{"cniVersion": version, "name": name, "plugins": chain})
+	out, err := json.Marshal(map[string]any{"cniVersion": version, "name": name + suffix, "plugins": chain})
 	if err != nil {
 		panic("nad: encode the edge NAD: " + err.Error())
 	}
@@ -41,13 +58,16 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 
 // sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
 // ARP requests from the source address of a packet, so that announcements can name each
-// address. Above 0, arp_announce leaves only the interface's first address. A new network
-// namespace has the node's value for "all", of which the larger counts; kube-proxy with
-// strictARP sets that to 2.
+// address. Above 0, arp_announce leaves only the interface's first address. It answers ARP
+// requests for the addresses of other interfaces: above 0, arp_ignore leaves those of the
+// interface. A new network namespace has the node's values for "all", of which the larger
+// counts; kube-proxy with strictARP sets both above 0.
 func sysctls() map[string]any {
 	return map[string]any{
 		"net.ipv4.conf.IFNAME.forwarding":   "0",
 		"net.ipv4.conf.IFNAME.arp_announce": "0",
 		"net.ipv4.conf.all.arp_announce":    "0",
+		"net.ipv4.conf.IFNAME.arp_ignore":   "0",
+		"net.ipv4.conf.all.arp_ignore":      "0",
 	}
 }

@@ -56,6 +56,9 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	if a.Kind != typeOVN {
 		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
 	}
+	if a.Kind == typeMacvlan {
+		a.VIPNADConfig = vipConfig(conf, nodes.ForwardByDefault)
+	}
 	return a, nil
 }
 

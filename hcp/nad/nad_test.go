@@ -38,6 +38,26 @@ func TestAttachReadsNetwork(t *testing.T) {
 	}
 }
 
+// TestVIPsOfMacvlan: the macvlan plugin announces what its interface has, so the VIPs are on
+// another. Neither interface forwards.
+func TestVIPsOfMacvlan(t *testing.T) {
+	g := NewWithT(t)
+	attach := func(config string, forward bool) network.Attachment {
+		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(problem).To(BeNil())
+		return a
+	}
+	const macvlan = `{"cniVersion":"1.0.0","name":"vlan9","type":"macvlan","master":"bond0.9"}`
+	a := attach(macvlan, true)
+	g.Expect(a.EdgeNADConfig).To(And(ContainSubstring(`"type":"macvlan"`), ContainSubstring(`"net.ipv4.conf.all.arp_announce":"0"`), ContainSubstring(`"net.ipv4.conf.all.arp_ignore":"0"`)))
+	g.Expect(a.VIPNADConfig).To(MatchJSON(`{"cniVersion":"1.0.0","name":"vlan9-vips","plugins":[
+		{"type":"dummy","ipam":{"type":"static"},"capabilities":{"ips":true}},
+		{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.forwarding":"0"}}]}`))
+	g.Expect(attach(macvlan, false).VIPNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(attach(macvlan, false).EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(attach(`{"type":"bridge","bridge":"br1"}`, true).VIPNADConfig).To(BeEmpty())
+}
+
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
 // message that says how to fix it.
 func TestAttachRefuses(t *testing.T) {

@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"edge":                {"network", "edge/device", "edge/wire"},
 	"edge/acd":            {"network", "edge", "edge/device"},
 	"edge/agent":          {"network", "network/dns", "edge", "edge/device", "edge/failover", "edge/wire", "envoy"},
-	"edge/device":         {},
+	"edge/device":         {"edge/wire"},
 	"edge/failover":       {"network", "edge", "edge/device", "edge/wire"},
 	"edge/wire":           {"network"},
 	"envoy":               {"network"},

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestVIPThatTheKernelAnswersFor: VIPs on another interface are served only where clients get
+// an ARP reply for them.
+func TestVIPThatTheKernelAnswersFor(t *testing.T) {
+	const own, vip = "192.168.100.4", "192.168.100.3"
+	for name, c := range map[string]struct {
+		all, device string
+		answers     bool
+	}{
+		"arp_ignore is 0":             {"0", "0", true},
+		"the node's strictARP":        {"1", "0", false},
+		"arp_ignore of the interface": {"0", "2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			segment, e, client := netns.NewSegment(t), netns.New(t), netns.New(t)
+			segment.Attach(t, e, "net1", "", own+"/24")
+			segment.Attach(t, client, "eth0", "", "192.168.100.10/24")
+			e.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
+			e.Run(t, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
+			e.Address(t, wire.VIPDevice, vip+"/32")
+			e.Sysctl(t, "net/ipv4/conf/all/arp_ignore", c.all)
+			e.Sysctl(t, "net/ipv4/conf/net1/arp_ignore", c.device)
+			i := Interface{Name: "net1", InPod: true}
+			var ownErr, vipErr error
+			e.Do(t, func() {
+				ownErr, vipErr = i.Admissible(netip.MustParseAddr(own)), i.Admissible(netip.MustParseAddr(vip))
+			})
+			g.Expect(ownErr).NotTo(HaveOccurred())
+			client.Do(t, func() {
+				// A datagram makes the client's kernel ask for the VIP.
+				conn, err := net.Dial("udp4", net.JoinHostPort(vip, "9"))
+				g.Expect(err).NotTo(HaveOccurred())
+				_, _ = conn.Write([]byte{0})
+				_ = conn.Close()
+			})
+			if c.answers {
+				g.Expect(vipErr).NotTo(HaveOccurred())
+				g.Eventually(func() string { return client.Neighbour(t, "eth0", vip) }, "5s").Should(Equal(e.MAC(t, "net1")))
+				return
+			}
+			g.Expect(vipErr).To(MatchError(And(ContainSubstring("does not answer for "+vip), ContainSubstring("net.ipv4.conf.all.arp_ignore=0"))))
+			g.Consistently(func() string { return client.Neighbour(t, "eth0", vip) }, "1s").Should(BeEmpty())
+		})
+	}
+}

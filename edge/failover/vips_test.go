@@ -1,0 +1,87 @@
+// This file tests what clients notice that have the service VIP on their link, and edges
+// whose VIPs are not on net1.
+
+package failover_test
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestClientOnTheLink: a host has the service VIP on its link, and no route through the
+// next-hop VIP. A failover moves it, too.
+func TestClientOnTheLink(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, false)
+	host := &vm{Namespace: netns.New(t), address: "192.168.100.12"}
+	s.segment.Attach(t, host.Namespace, "eth0", "", host.address+"/24")
+	host.SetNeighbour(t, "eth0", service, s.edges[1].ns.MAC(t, "net1"), false)
+	for _, m := range []*vm{s.v, s.w} {
+		// Otherwise edge 2 asks for them in the name of the service VIP when it answers them,
+		// which moves the host by accident.
+		s.edges[2].ns.SetNeighbour(t, "net1", m.address, m.MAC(t, "eth0"), true)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	t.Cleanup(func() { cancel(); done.Wait() })
+	host.live(ctx, t, &done)
+	s.g.Eventually(host.tried, "10s").Should(BeNumerically(">", 24))
+	s.g.Expect(host.edge(time.Time{})).To(Equal(1))
+	since := time.Now()
+	s.segment.Pull(t, s.edges[1].ns, "net1")
+	s.g.Eventually(func() int { return host.edge(since) }, "60s", "50ms").Should(Equal(2))
+	s.passes("on the link, link pulled", since, 2)
+	s.g.Eventually(func() int { return len(host.cutSince(since)) }, "20s", "50ms").Should(Equal(1))
+	gap, failed := host.gap(since)
+	t.Logf("a client on the link: longest gap %d ms, %d new connections failed", gap.Milliseconds(), failed)
+	s.g.Expect(gap).To(BeNumerically("<=", 4*time.Second))
+}
+
+// attachMacvlan creates the namespace of an edge as the macvlan plugin does: the kernel
+// announces each address of net1 when it comes up. The VIPs are on another device, which is a
+// veth whose other end is down. It stands in for one of type dummy, which not every kernel has.
+func (s *site) attachMacvlan(i int) {
+	e, node := s.edges[i], netns.New(s.T)
+	e.ns = netns.New(s.T)
+	s.segment.Attach(s.T, node, "eth1", "")
+	node.Run(s.T, "ip", "link", "add", "link", "eth1", "name", "net1", "netns", e.ns.Name, "type", "macvlan", "mode", "bridge")
+	e.ns.Run(s.T, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
+	e.ns.Run(s.T, "ip", "link", "set", wire.VIPDevice, "up")
+	e.ns.Address(s.T, wire.VIPDevice, nextHop+"/32")
+	e.ns.Address(s.T, wire.VIPDevice, service+"/32")
+	e.ns.Sysctl(s.T, "net/ipv4/conf/net1/arp_notify", "1")
+	e.ns.Address(s.T, "net1", e.own+"/24")
+	e.ns.Run(s.T, "ip", "link", "set", "net1", "up")
+}
+
+// TestNewMacvlanEdge: a drained edge is made again. Its VMs move once, and no other VM does,
+// although the macvlan plugin announces every address of the new edge's interface.
+func TestNewMacvlanEdge(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, false)
+	since := time.Now()
+	s.edges[1].kill(syscall.SIGTERM)
+	s.g.Eventually(s.edges[1].gone, "10s").Should(BeClosed())
+	s.segment.Pull(t, s.edges[1].ns, "net1")
+	s.passes("drains", since, 2)
+	s.attachMacvlan(1)
+	s.g.Eventually(func() string { return s.edges[2].ns.Neighbour(t, "net1", s.edges[1].own) }, "5s").Should(Equal(s.edges[1].ns.MAC(t, "net1")))
+	s.run(1)
+	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
+	s.settles("new macvlan edge", since)
+	gap, _ := s.v.gap(since)
+	s.g.Expect(gap).To(BeNumerically("<=", time.Second))
+	s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
+	// Edge 2 is lost: the new edge announces VIPs that are not on net1.
+	lost := time.Now()
+	s.segment.Pull(t, s.edges[2].ns, "net1")
+	s.passes("the other edge is lost", lost, 1)
+}
