@@ -38,6 +38,7 @@ func TestHalfDead(t *testing.T) {
 	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_BINARY")), brief: which == "worst"}
 	if file := os.Getenv("OOOI_BINARY_BEFORE"); file != "" {
 		m.before = newBuild(t, "before", file)
+		m.before.oneInterface = true
 	}
 	table := m.table(t)
 	t.Logf("the longest time without a new TLS connection, and cuts of the long connection that had most:\n%s", table)

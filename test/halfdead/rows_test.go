@@ -5,6 +5,7 @@ package halfdead
 
 import (
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cldmnky/oooi/envoy"
@@ -23,8 +24,9 @@ type row struct {
 	on []int
 	// onLink: VMs dial the service VIP on their own link.
 	onLink bool
-	// strict: the edges' kernels choose the source of ARP requests strictly (arp_announce=2).
-	strict bool
+	// macvlan: the edges' interfaces on the network are of that kind. Its CNI plugin has the
+	// kernel announce the addresses of a new interface.
+	macvlan bool
 	// over is how much longer the TLS gap may be than in the quiet row, cuts how often each
 	// long connection may be cut.
 	over time.Duration
@@ -92,8 +94,10 @@ func rows() []row {
 			begin: func(s *site) func() { return s.edges[1].freeze() }},
 		{name: "node lost", worst: true, lasts: 20 * s, brief: 8 * s, on: []int{1, 2}, over: 2 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
-		{name: "node lost, VMs dial the service VIP on their link", lasts: 50 * s, on: []int{1, 2}, onLink: true, strict: true, over: 4 * s, cuts: 1,
+		{name: "node lost, VMs dial the service VIP on their link", lasts: 50 * s, on: []int{1, 2}, onLink: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
+		{name: "macvlan: the idle edge is created again", lasts: 10 * s, on: []int{1, 1}, macvlan: true, over: s, cuts: 1,
+			begin: func(s *site) func() { s.recreate(2); return func() {} }},
 		{name: "API server down for both", lasts: 20 * s, on: []int{1, 2}, silent: true, unmeasured: true,
 			begin: func(s *site) func() { return s.stopAPI() }},
 	}
@@ -169,6 +173,14 @@ func (s *site) partition() (end func()) {
 func (s *site) twin() (end func()) {
 	s.newPod(1, 3)
 	return func() {}
+}
+
+// recreate replaces the pod of an edge.
+func (s *site) recreate(number int) {
+	s.Helper()
+	s.edges[number].signal(syscall.SIGKILL)
+	s.edges[number].ns.Run(s, "ip", "link", "delete", parent)
+	s.edges[number] = s.newPod(number, number)
 }
 
 // stallTwice stops all of an edge's processes for 3 s, twice, and sends its VMs back to it.

@@ -45,6 +45,8 @@ func edgeAddress(number int) string { return fmt.Sprintf("192.168.100.%d", 3+num
 // A build is one set of programs.
 type build struct {
 	name, oooi, envoy string
+	// oneInterface: with macvlan, the edges' VIPs are on the interface that announces them.
+	oneInterface bool
 }
 
 // A site is one network with two edges.
@@ -52,8 +54,8 @@ type site struct {
 	*testing.T
 	g     *WithT
 	build *build
-	// strict: see row.
-	strict        bool
+	// macvlan: see row.
+	macvlan       bool
 	vlan, cluster *netns.Segment
 	plan          string
 	edges         [3]*pod // from 1
@@ -63,7 +65,7 @@ type site struct {
 
 // newSite starts two edges and waits until they serve and see each other.
 func newSite(t *testing.T, b *build, r row) *site {
-	s := &site{T: t, g: NewWithT(t), build: b, strict: r.strict, vlan: netns.NewSegment(t), cluster: netns.NewSegment(t)}
+	s := &site{T: t, g: NewWithT(t), build: b, macvlan: r.macvlan, vlan: netns.NewSegment(t), cluster: netns.NewSegment(t)}
 	s.serveAPI()
 	dir := shared(t)
 	s.plan = filepath.Join(dir, "plan.json")
