@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
@@ -80,6 +81,8 @@ type measurement struct {
 type measured struct {
 	measure.Row
 	announcements int
+	// logs are those of the failover agents.
+	logs string
 }
 
 func (m measured) String() string {
@@ -136,7 +139,7 @@ func (m *measurement) judged(t *testing.T, r row) measured {
 		verdict = r.judge(quiet, got)
 	}
 	if len(verdict.Exceeds) > 0 {
-		t.Errorf("%v; the quiet row of this run: %s", verdict.Exceeds, quiet)
+		t.Errorf("%v; the quiet row of this run: %s\n%s", verdict.Exceeds, quiet, got.logs)
 	}
 	return got
 }
@@ -194,7 +197,7 @@ func (m *measurement) measure(t *testing.T, b *build, r row) (got measured) {
 		s.wait(length)
 		end()
 		s.settles(3 * time.Second)
-		got.announcements = s.announcements() - announced
+		got.announcements, got.logs = s.announcements()-announced, s.edges[1].log(wire.Failover)+s.edges[2].log(wire.Failover)
 		for i, report := range stop() {
 			t.Logf("VM %d, at first on edge %d: %+v", i+1, r.on[i], report)
 			one := report.Row()

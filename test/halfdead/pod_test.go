@@ -93,7 +93,11 @@ func (p *pod) run() {
 	p.start("dns", p.build.oooi, append([]string{"dns"}, flags...)...)
 	p.start("proxy", p.build.oooi, append([]string{"proxy", "--no-envoy"}, flags...)...)
 	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(p.dir, "halfdead")...)
-	p.start(wire.Failover, p.build.oooi, append([]string{"edge", "failover", "--watch"}, flags...)...)
+	agent := append([]string{"edge", "failover"}, flags...)
+	if !p.onePath {
+		agent = append(agent, "--watch") // It finds the cluster network.
+	}
+	p.start(wire.Failover, p.build.oooi, agent...)
 }
 
 // start runs a program as an unprivileged user without capabilities. Its /run holds the
@@ -124,6 +128,14 @@ func (p *pod) ended(c *exec.Cmd, log *os.File) {
 
 func (p *pod) logOf(container string) string { return filepath.Join(p.dir, container+".log") }
 
+// log is what a container printed so far.
+func (p *pod) log(container string) string {
+	p.Helper()
+	text, err := os.ReadFile(p.logOf(container))
+	p.g.Expect(err).NotTo(HaveOccurred())
+	return string(text)
+}
+
 // seesPeer returns nil if the edge serves and its peer too.
 func (p *pod) seesPeer(ctx context.Context) error {
 	if err := edge.Probe(ctx, wire.Socket(p.dir, wire.Failover)); err != nil {
@@ -135,9 +147,7 @@ func (p *pod) seesPeer(ctx context.Context) error {
 // announcements counts the failover announcements so far. The agent logs each of the first
 // eight, and later ones less and less.
 func (p *pod) announcements() int {
-	text, err := os.ReadFile(p.logOf(wire.Failover))
-	p.g.Expect(err).NotTo(HaveOccurred())
-	return strings.Count(string(text), "failover announcement sent")
+	return strings.Count(p.log(wire.Failover), "failover announcement sent")
 }
 
 // asks lists the unused addresses that the pod's kernel asks for: it does for two seconds

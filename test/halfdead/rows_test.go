@@ -24,6 +24,8 @@ type row struct {
 	on []int
 	// onLink: VMs dial the service VIP on their own link.
 	onLink bool
+	// onePath: the edges have no way to each other but the network.
+	onePath bool
 	// macvlan: the edges' interfaces on the network are of that kind. Its CNI plugin has the
 	// kernel announce the addresses of a new interface.
 	macvlan bool
@@ -49,37 +51,37 @@ const lossy = heartbeats + " numgen random mod 100 < 30"
 
 // quiet is no fault.
 func quiet() row {
-	return row{lasts: 5 * time.Second, brief: 5 * time.Second, on: []int{1, 2}, begin: func(*site) func() { return func() {} }}
+	return row{lasts: 5 * time.Second, brief: 3 * time.Second, on: []int{1, 2}, begin: func(*site) func() { return func() {} }}
 }
 
 func rows() []row {
 	const s = time.Second
 	return []row{
-		{name: "the idle edge is deaf", worst: true, lasts: 35 * s, brief: 12 * s, on: []int{1, 1}, over: 4 * s, cuts: 1,
+		{name: "the idle edge is deaf", worst: true, lasts: 35 * s, brief: 7 * s, on: []int{1, 1}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[2].ns, net1, "") }},
-		{name: "the active edge is deaf", lasts: 35 * s, brief: 12 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "the active edge is deaf", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[1].ns, net1, "") }},
-		{name: "the active edge is mute", lasts: 35 * s, brief: 12 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "the active edge is mute", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropFrom(s, s.edges[1].ns, net1, "") }},
-		{name: "the idle edge is deaf, no second path", lasts: 35 * s, on: []int{1, 1}, over: 4 * s, cuts: 1,
-			begin: func(s *site) func() {
-				return together(s.noSecondPath(), s.vlan.DropTo(s, s.edges[2].ns, net1, ""))
-			}},
-		{name: "cluster network of the active edge cut", worst: true, lasts: 40 * s, brief: 12 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "the idle edge is deaf, no second path", lasts: 35 * s, on: []int{1, 1}, onePath: true, over: 4 * s, cuts: 1,
+			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[2].ns, net1, "") }},
+		{name: "cluster network of the active edge cut", worst: true, lasts: 40 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].cutOffCluster() }},
-		{name: "Envoy's workers hang", worst: true, lasts: 30 * s, brief: 12 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "Envoy's workers hang", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freezeWorkers() }},
 		{name: "Envoy stopped", lasts: 30 * s, on: []int{1, 2}, over: 3 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freeze("envoy") }},
 		{name: "heartbeats lost both ways", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
 			begin: func(s *site) func() { return s.drop(heartbeats) }},
-		{name: "heartbeats lost both ways, no second path", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
-			begin: func(s *site) func() { return together(s.noSecondPath(), s.drop(heartbeats)) }},
+		{name: "heartbeats lost both ways, no second path", lasts: 30 * s, on: []int{1, 2}, onePath: true, over: s, cuts: 1,
+			begin: func(s *site) func() { return s.drop(heartbeats) }},
+		{name: "heartbeats lost both ways on both networks", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
+			begin: func(s *site) func() { return together(s.dropOnCluster(heartbeats), s.drop(heartbeats)) }},
 		{name: "30 % of heartbeats lost", lasts: 120 * s, brief: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
 			begin: func(s *site) func() { return s.drop(lossy) }},
-		{name: "30 % of heartbeats lost, no second path", lasts: 120 * s, on: []int{1, 2}, over: s, cuts: 1,
-			begin: func(s *site) func() { return together(s.noSecondPath(), s.drop(lossy)) }},
-		{name: "proxy hangs, Envoy carries", worst: true, lasts: 30 * s, brief: 12 * s, on: []int{1, 2}, over: s, silent: true,
+		{name: "30 % of heartbeats lost, no second path", lasts: 120 * s, on: []int{1, 2}, onePath: true, over: s, cuts: 1,
+			begin: func(s *site) func() { return s.drop(lossy) }},
+		{name: "proxy hangs, Envoy carries", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, over: s, silent: true,
 			begin: func(s *site) func() { return s.edges[1].freeze("proxy") }},
 		{name: "VLAN cut between the nodes, then whole", lasts: 30 * s, on: []int{1, 2, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.partition() }},
@@ -92,7 +94,7 @@ func rows() []row {
 			begin:   func(s *site) func() { return s.edges[1].freeze() }},
 		{name: "all processes frozen", lasts: 20 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freeze() }},
-		{name: "node lost", worst: true, lasts: 20 * s, brief: 8 * s, on: []int{1, 2}, over: 2 * s, cuts: 1,
+		{name: "node lost", worst: true, lasts: 20 * s, brief: 7 * s, on: []int{1, 2}, over: 2 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
 		{name: "node lost, VMs dial the service VIP on their link", lasts: 50 * s, on: []int{1, 2}, onLink: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
@@ -117,9 +119,9 @@ func (s *site) drop(match string) (end func()) {
 	return together(s.vlan.DropTo(s, s.edges[1].ns, net1, match), s.vlan.DropTo(s, s.edges[2].ns, net1, match))
 }
 
-// noSecondPath drops heartbeats on the cluster network.
-func (s *site) noSecondPath() (end func()) {
-	return together(s.cluster.DropTo(s, s.edges[1].ns, eth0, heartbeats), s.cluster.DropTo(s, s.edges[2].ns, eth0, heartbeats))
+// dropOnCluster drops matching frames to both edges on the cluster network.
+func (s *site) dropOnCluster(match string) (end func()) {
+	return together(s.cluster.DropTo(s, s.edges[1].ns, eth0, match), s.cluster.DropTo(s, s.edges[2].ns, eth0, match))
 }
 
 // cutOffCluster cuts the pod's way to the cluster network. Its device keeps the carrier.

@@ -54,18 +54,18 @@ type site struct {
 	*testing.T
 	g     *WithT
 	build *build
-	// macvlan: see row.
-	macvlan       bool
-	vlan, cluster *netns.Segment
-	plan          string
-	edges         [3]*pod // from 1
-	vms           []*vm
-	api           *netns.Namespace
+	// onePath and macvlan: see row.
+	onePath, macvlan bool
+	vlan, cluster    *netns.Segment
+	plan             string
+	edges            [3]*pod // from 1
+	vms              []*vm
+	api              *netns.Namespace
 }
 
 // newSite starts two edges and waits until they serve and see each other.
 func newSite(t *testing.T, b *build, r row) *site {
-	s := &site{T: t, g: NewWithT(t), build: b, macvlan: r.macvlan, vlan: netns.NewSegment(t), cluster: netns.NewSegment(t)}
+	s := &site{T: t, g: NewWithT(t), build: b, onePath: r.onePath, macvlan: r.macvlan, vlan: netns.NewSegment(t), cluster: netns.NewSegment(t)}
 	s.serveAPI()
 	dir := shared(t)
 	s.plan = filepath.Join(dir, "plan.json")
