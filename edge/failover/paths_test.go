@@ -2,7 +2,9 @@ package failover_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -100,7 +102,18 @@ func (p *duo) run(i int) {
 			Announced: func(error) { e.mu.Lock(); e.announcements++; e.mu.Unlock() },
 		})
 	})
-	p.Cleanup(func() { e.cancel(); <-ended; close(ended) })
+	p.Cleanup(func() { p.stop(i) })
+}
+
+// stop ends the agent of an edge as if it was killed. It may have ended.
+func (p *duo) stop(i int) {
+	p.Helper()
+	e := p.edges[i]
+	e.cancel()
+	if e.ended != nil {
+		p.g.Expect(<-e.ended).To(Succeed())
+	}
+	e.ended = nil
 }
 
 // TestOnlyHeartbeatsAreLost: the VLAN works and drops heartbeats. Both edges stay as they are.
@@ -117,4 +130,107 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 	}
 	p.g.Consistently(func() int { return p.edges[1].announced() + p.edges[2].announced() }, "6s", "100ms").Should(BeZero())
 	p.g.Expect(p.edges[1].seen().PeerState).To(Equal(failover.PeerServing))
+}
+
+// TestDeafEdge: an edge that receives nothing, or broadcasts only, does not announce itself.
+// Its peer takes the VMs.
+func TestDeafEdge(t *testing.T) {
+	t.Parallel()
+	netns.Require(t, "nft")
+	for name, only := range map[string]bool{"receives nothing": false, "receives broadcasts only": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newDuo(t)
+			p.start()
+			one, two := p.edges[1], p.edges[2]
+			match := ""
+			if only {
+				match = "ether daddr " + two.ns.MAC(t, "net1")
+			}
+			hear := p.vlan.DropTo(t, two.ns, "net1", match)
+			p.g.Eventually(func() failover.Level { return two.seen().Self.Level }, "10s", "50ms").Should(Equal(failover.LevelNothing))
+			p.g.Eventually(func() failover.PeerState { return one.seen().PeerState }, "10s", "50ms").Should(Equal(failover.PeerImpaired))
+			p.g.Eventually(one.announced, "10s", "50ms").Should(BeNumerically(">=", 1))
+			hear()
+			p.g.Eventually(func() bool {
+				return one.seen().PeerState == failover.PeerServing && two.seen().PeerState == failover.PeerServing && two.seen().Heard(failover.VLAN)
+			}, "20s", "50ms").Should(BeTrue())
+			p.g.Expect(two.announced()).To(BeZero())
+		})
+	}
+}
+
+// TestPartitionedVLAN: the edges hear each other over the cluster network only, and neither's
+// kernel reaches the other over the VLAN. Each announces for the VMs on its side.
+func TestPartitionedVLAN(t *testing.T) {
+	t.Parallel()
+	p := newDuo(t)
+	p.start()
+	for i, e := range p.edges[1:] {
+		e.ns.SetNeighbour(t, "net1", p.edges[2-i].own, "02:00:00:00:00:99", true)
+	}
+	for _, e := range p.edges[1:] {
+		p.g.Eventually(e.announced, "10s", "50ms").Should(BeNumerically(">=", 1))
+	}
+}
+
+// TestSecondPathAfterARestart: the VLAN drops heartbeats when the agent's container starts
+// again. It is the same pod, and finds its peer over the cluster network.
+func TestSecondPathAfterARestart(t *testing.T) {
+	t.Parallel()
+	p := newDuo(t)
+	p.start()
+	one := p.edges[1]
+	before := one.seen().Self
+	p.stop(1)
+	for _, e := range p.edges[1:] {
+		e.ns.Run(t, "nft", "add table ip f; add chain ip f i { type filter hook input priority 0; }; add rule ip f i iifname net1 udp dport 7788 drop")
+	}
+	p.run(1)
+	p.g.Eventually(func() bool {
+		s := one.seen()
+		return s.Self.Instance != before.Instance && s.Heard(failover.ClusterNetwork)
+	}, "10s", "50ms").Should(BeTrue())
+	p.g.Expect(one.seen().Self.Generation).To(Equal(before.Generation))
+	p.g.Expect(one.seen().Heard(failover.VLAN)).To(BeFalse())
+}
+
+// TestStrangersOnTheClusterNetwork: only the peer's pod is heard there. Another pod is not,
+// and neither is a VM that routes through the edge with the address of the peer's pod.
+func TestStrangersOnTheClusterNetwork(t *testing.T) {
+	t.Parallel()
+	p := newDuo(t)
+	p.start()
+	one, two := p.edges[1], p.edges[2]
+	one.ns.Sysctl(t, "net/ipv4/conf/all/rp_filter", "0")
+	one.ns.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")
+	stranger := netns.New(t)
+	p.pods.Attach(t, stranger, "eth0", "", "10.128.0.9/24")
+	p.vms[0].Address(t, "eth0", two.pod+"/32")
+	p.vms[0].Route(t, one.pod+"/32", one.own)
+	p.stop(2)
+	p.g.Eventually(func() bool { return one.seen().Heard(failover.ClusterNetwork) }, "10s", "50ms").Should(BeFalse())
+	seen := one.seen()
+	number := seen.Peer.Number
+	// says sends a message of the peer.
+	says := func(n *netns.Namespace, from, named string) {
+		number++
+		m := fmt.Sprintf(`{"phase":"leaving","edge":2,"instance":%q,"number":%d,"peer":%q,"address":%q}`, seen.Peer.Instance, number, seen.Self.Instance, named)
+		n.Do(t, func() {
+			d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from + ":7788"))}
+			c, err := d.Dial("udp4", one.pod+":7788")
+			p.g.Expect(err).NotTo(HaveOccurred())
+			_, err = c.Write([]byte(m))
+			p.g.Expect(err).NotTo(HaveOccurred())
+			p.g.Expect(c.Close()).To(Succeed())
+		})
+	}
+	heard := func() bool { return one.seen().Heard(failover.ClusterNetwork) }
+	p.g.Consistently(func() bool {
+		says(stranger, "10.128.0.9", two.pod)
+		says(p.vms[0], two.pod, two.pod)
+		says(two.ns, two.pod, "10.128.0.9")
+		return heard()
+	}, "2s", "100ms").Should(BeFalse())
+	p.g.Eventually(func() bool { says(two.ns, two.pod, two.pod); return heard() }, "5s", "100ms").Should(BeTrue(), "the same message from the peer's pod")
 }
