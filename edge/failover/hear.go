@@ -35,7 +35,11 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
 		return s, Answer{}
 	case m.Peer != s.Self.Instance:
-		return s.answer(Answer{instance: m.Instance})
+		a := Answer{instance: m.Instance}
+		if p == ClusterNetwork {
+			a.Address = m.Address // The VLAN may carry no answer.
+		}
+		return s.answer(a)
 	case s.isElder(m):
 		s.elder = 0
 		return s.answer(Answer{instance: m.Instance, Address: m.Address})
