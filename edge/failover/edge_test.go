@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 type edgeOptions struct {
 	Edge                 int
 	Address, PeerAddress netip.Addr
+	CIDR                 netip.Prefix
 }
 
 // runEdge runs a failover agent and an echo server that sends its edge number first.
@@ -78,7 +79,7 @@ func runEdge(options string) error {
 		}
 	}()
 	err := failover.Run(ctx, failover.Options{
-		Device: "net1", Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
+		Device: "net1", CIDR: o.CIDR, Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
 		OnLink:  func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(service)} },
 		Serving: s.serving, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 	})

@@ -29,8 +29,10 @@ type site struct {
 	segment *netns.Segment
 	binary  string
 	strict  bool
-	edges   [3]*member // from 1
-	v, w    *vm
+	// cidr makes the edges probe the VMs that they know while the peer is silent.
+	cidr  netip.Prefix
+	edges [3]*member // from 1
+	v, w  *vm
 }
 
 // A member is one edge, its namespace and its process.
@@ -142,7 +144,7 @@ func (s *site) attach(i int) {
 func (s *site) run(i int) {
 	s.Helper()
 	e := s.edges[i]
-	options, err := json.Marshal(edgeOptions{Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(s.peerOf(i))})
+	options, err := json.Marshal(edgeOptions{Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(s.peerOf(i)), CIDR: s.cidr})
 	s.g.Expect(err).NotTo(HaveOccurred())
 	c := e.ns.Command(s.Context(), "setpriv", "--reuid", "65532", "--regid", "65532", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", s.binary)
 	c.Env = append(os.Environ(), asEdge+"="+string(options))

@@ -5,6 +5,7 @@ package failover_test
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"syscall"
 	"testing"
@@ -74,6 +75,12 @@ func TestNewMacvlanEdge(t *testing.T) {
 	s.passes("drains", since, 2)
 	s.attachMacvlan(1)
 	s.g.Eventually(func() string { return s.edges[2].ns.Neighbour(t, "net1", s.edges[1].own) }, "5s").Should(Equal(s.edges[1].ns.MAC(t, "net1")))
+	// A macvlan interface receives no frames of others, so the edge must ask VMs whether it is
+	// deaf. It knows them from their leases, for which entries of its kernel stand in.
+	s.cidr = netip.MustParsePrefix("192.168.100.0/24")
+	for _, m := range []*vm{s.v, s.w} {
+		s.edges[1].ns.SetNeighbour(t, "net1", m.address, m.MAC(t, "eth0"), true)
+	}
 	s.run(1)
 	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
 	s.settles("new macvlan edge", since)

@@ -31,9 +31,9 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
-// VIPs. The macvlan plugin announces each address of its interface when a pod starts
-// (arp_notify), so a new edge would take the VMs before it serves. The kernel answers ARP
-// requests for the VIPs on the edge's other interface all the same.
+// VIPs. The plugins macvlan (arp_notify) and sriov (AnnounceIPs) announce each address of
+// their interface when a pod starts, so a new edge would take the VMs before it serves. The
+// kernel answers ARP requests for the VIPs on the edge's other interface all the same.
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {

@@ -38,12 +38,12 @@ func TestAttachReadsNetwork(t *testing.T) {
 	}
 }
 
-// TestVIPsOfMacvlan: the macvlan plugin announces what its interface has, so the VIPs are on
-// another. Neither interface forwards.
-func TestVIPsOfMacvlan(t *testing.T) {
+// TestVIPsAreNotAnnounced: the plugins macvlan and sriov announce what their interface has, so
+// the VIPs are on another. Neither interface forwards.
+func TestVIPsAreNotAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	attach := func(config string, forward bool) network.Attachment {
-		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", ResourceName: "intel.com/vf", Config: config}, nad.Nodes{ForwardByDefault: forward})
 		g.Expect(problem).To(BeNil())
 		return a
 	}
@@ -55,6 +55,7 @@ func TestVIPsOfMacvlan(t *testing.T) {
 		{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.forwarding":"0"}}]}`))
 	g.Expect(attach(macvlan, false).VIPNADConfig).NotTo(ContainSubstring("tuning"))
 	g.Expect(attach(macvlan, false).EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(attach(`{"type":"sriov","vlan":9}`, false).VIPNADConfig).To(ContainSubstring(`"type":"dummy"`))
 	g.Expect(attach(`{"type":"bridge","bridge":"br1"}`, true).VIPNADConfig).To(BeEmpty())
 }
 
