@@ -99,10 +99,10 @@ func podAnnotations(networks, container string) map[string]string {
 // heldBy are the addresses of e's interface on n, and those of the interface that holds the
 // VIPs if there is one. Where arp_announce is above 0, the kernel sends ARP requests from the
 // device's first address. It is the next-hop VIP, so that failover announcements take effect.
-// Where OVN assigns addresses, the first is the one that it routes by. Where the CNI plugin
-// announces the addresses of a new pod (macvlan), they must not be the VIPs, which the peer
-// serves. An edge without a peer holds all addresses on one interface, so it needs no other
-// CNI plugin than the VMs.
+// OVN derives the port's MAC from the first address and announces it, so it is the edge
+// address. Where the CNI plugin announces the addresses of a new pod (macvlan, sriov), they
+// must not be the VIPs, which the peer serves. An edge without a peer holds all addresses on
+// one interface, so it needs no other CNI plugin than the VMs.
 func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
 	others := []netip.Prefix{single(n.ServiceVIP)}

@@ -111,6 +111,7 @@
 // honest VM does so once; one that uses ever new addresses does so about once a second, since
 // hosts ignore more. Where arp_announce is 2 and the device has the next-hop VIP as its first
 // address, kernels ask from the edge address. Then nothing moves by accident, and the
-// next-hop VIP can still be announced. No other address can, so the edge NAD sets
+// next-hop VIP can still be announced. No other address can, and clients on the link of the
+// service VIP would wait for their own kernels, so the edge NAD sets
 // arp_announce to 0 where it may. See Degraded.
 package failover
