@@ -120,7 +120,8 @@ func (w world) observedPeer(n network.Network, e network.Edge) observation {
 // both run the newest version differ for a while.
 func (o observation) causes(peer observation, current bool) []network.Cause {
 	var out []network.Cause
-	if o.available && o.Yields || peer.available && peer.PeerDuplicated {
+	// The younger pod replaces what the older one reported only after some minutes.
+	if peer.available && peer.PeerDuplicated || !peer.available && o.available && o.Yields {
 		out = append(out, network.EdgeHasTwoPods)
 	}
 	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {

@@ -150,6 +150,7 @@ func TestReportedByEdges(t *testing.T) {
 		"its peer is gone since": {[]network.Report{one(network.Report{Peer: network.PeerImpaired}), two(reaches)},
 			func(w *world) { w.set(first, stopped) }, nil},
 		"one is deaf":            {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
+		"an old word of a twin":  {[]network.Report{one(reaches), two(network.Report{Yields: true, PeerSilent: true})}, nil, nil},
 		"both tell of a twin":    {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
 		"plans differ":           {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
 		"the second tells":       {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},

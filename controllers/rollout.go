@@ -70,7 +70,7 @@ func (w world) rolloutEdges(r rolled) []rollout.Edge {
 			e.Seen = live.Seen
 			e.Seen.Drifted = drifted(live, u)
 			for _, x := range w.reports {
-				if x.network == live.Network && x.Edge == live.Number {
+				if x.network == live.Network && x.Edge == live.Number && !x.Yields {
 					e.Seen.PeerLost, e.Seen.PeerImpaired = x.MissesPeer(), x.Peer == network.PeerImpaired
 				}
 			}

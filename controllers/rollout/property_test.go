@@ -176,47 +176,6 @@ func (s *simulation) check(t *testing.T, n Network, d Decision) {
 	}
 }
 
-// checkDoubt is the law of two edges that serve, where one may be no substitute for the
-// other. For ten minutes, as the operator's own clock has them, neither is recreated or
-// drained while one does not hear the other, and none is recreated that has an impaired
-// peer. Nothing that edges report holds them for longer.
-func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
-	t.Helper()
-	lost, impaired, serve := false, [3]bool{}, s.count == 2
-	for edge := 1; edge <= 2; edge++ {
-		live := s.edges[edge]
-		lost = lost || live != nil && live.peerLost
-		impaired[edge] = live != nil && live.peerImpaired
-		serve = serve && live != nil && live.observed && live.ready
-	}
-	if !lost && !impaired[1] && !impaired[2] || s.count < 2 {
-		s.doubted = time.Time{}
-		return
-	}
-	if d.Held && (!lost || !serve) {
-		t.Fatalf("holds edges that are not partitioned: %+v\n%v", n, s.last())
-	}
-	if !serve {
-		return
-	}
-	if s.doubted.IsZero() {
-		s.doubted = s.now
-	}
-	early := s.now.Sub(s.doubted) < 10*time.Minute
-	for i, step := range d.Steps {
-		if early && (step.Action == Recreate || step.Action == Remove) && (lost || impaired[i+1]) {
-			t.Fatalf("takes %s, whose peer is no substitute, after %v: %+v\n%v", step.Name, s.now.Sub(s.doubted), d, s.last())
-		}
-		since := s.budget
-		if late := !since.IsZero() && s.now.Sub(since) >= 10*time.Minute; late && d.Held {
-			t.Fatalf("holds for longer than ten minutes: %+v\n%v", d, s.last())
-		}
-	}
-	if early && lost && (!d.Held || !d.Budget) {
-		t.Fatalf("lets an edge be drained that is partitioned: %+v\n%v", d, s.last())
-	}
-}
-
 // pass lets time go by for the Deployment controller and the nodes.
 func (s *simulation) pass(by time.Duration) {
 	for left := by; left > 0; left -= 5 * time.Second {
@@ -353,19 +312,6 @@ func TestNeverBothAndAlwaysAtItsEnd(t *testing.T) {
 		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, otherCount, handEdit, handDelete, legacyEdge, quiet}}
 	for seed := range uint64(seeds) {
 		run(t, seed, all, func(*simulation) {})
-	}
-}
-
-// TestDoubtHoldsEdges: while the network is cut between two edges that serve, or one of them
-// is impaired, no roll takes an edge that has no substitute for ten minutes. When the cut
-// ends, or an edge never stops to report one, everything runs as it is wanted.
-func TestDoubtHoldsEdges(t *testing.T) {
-	cuts := schedule{pauses: true, events: []func(*simulation){
-		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, vlanCut, vlanCut, vlanBack, impairs, otherCount, handEdit, quiet}}
-	liars := schedule{pauses: true, events: []func(*simulation){newVersion, newVersion, nodeLost, nodeBack, nodeBack, lies, toggles, impairs, vlanCut, vlanBack, quiet}}
-	for seed := range uint64(seeds) {
-		run(t, seed, cuts, func(*simulation) {})
-		run(t, seed, liars, func(*simulation) {})
 	}
 }
 

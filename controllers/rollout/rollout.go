@@ -204,6 +204,15 @@ func Next(n Network, now time.Time) Decision {
 	return d
 }
 
+// checking reports whether no edge may be created yet. Where an edge exists no check is
+// possible: the edge would answer for the addresses.
+func (n Network) checking() bool {
+	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
+	exists := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists })
+	passed := n.Check.Seen.Exists && n.Check.Seen.Version == n.Check.Wanted && n.Check.Seen.Available
+	return wanted && !exists && !n.Check.Owned && !passed
+}
+
 // stepsOf decides each edge of a network that is checked.
 func stepsOf(found []edge, d doubt) []Step {
 	holds := holdsOf(found, d)

@@ -15,21 +15,44 @@ import (
 // ErrYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
 var ErrYields = errors.New("a younger pod has the number of this edge, so this pod yields")
 
+// lasting is how long a state lasts until it is reported: a restart of the hosted API server
+// or a lost heartbeat is no news. That the peer is not heard is reported at once, since it
+// keeps the operator from replacing the peer. So is a twin.
+const lasting = 5 * time.Second
+
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
 // nothing.
 type view struct {
 	report network.Report
+	// latest is what was seen last, and changed when it became so.
+	latest  sight
+	changed time.Time
 	// differ is since when both edges serve different plans. Zero: they do not.
 	differ time.Time
+}
+
+// A sight is what is reported once it lasts.
+type sight struct {
+	level        failover.Level
+	peer         failover.PeerState
+	deaf, yields bool
 }
 
 // next returns the view after s was seen.
 func (v view) next(s failover.State, now time.Time) view {
 	was := v.report
 	r := &v.report
-	known := s.PeerState != failover.Alone && s.PeerState != failover.Unknown && s.PeerState != ""
-	r.Level, r.Peer, r.PeerSilent = string(s.Self.Level), string(s.PeerState), known && !s.Heard(failover.VLAN)
-	r.PeerDuplicated, r.Yields = s.Duplicated(), s.Yields
+	unknown := s.PeerState == failover.Unknown || s.PeerState == ""
+	seen := sight{level: s.Self.Level, peer: s.PeerState, deaf: s.Deaf, yields: s.Yields}
+	if seen != v.latest {
+		v.latest, v.changed = seen, now
+	}
+	first := was.Peer == "" || was.Peer == string(failover.Unknown)
+	if first || seen.yields != was.Yields || now.Sub(v.changed) >= lasting {
+		r.Level, r.Deaf, r.Peer = string(seen.level), seen.deaf, string(seen.peer)
+	}
+	r.Yields, r.PeerDuplicated = s.Yields, s.Duplicated()
+	r.PeerSilent = !unknown && s.PeerState != failover.Alone && !s.Heard(failover.VLAN)
 	if r.Peer != was.Peer || r.PeerSilent != was.PeerSilent {
 		r.PeerSince = now
 	}

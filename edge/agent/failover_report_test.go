@@ -118,3 +118,27 @@ func TestYieldingEdge(t *testing.T) {
 	g.Expect(errors.Is(k.ready(), ErrYields)).To(BeTrue())
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", network.LevelNothing)))
 }
+
+// TestReportOfWhatLasts: a level or a state of the peer is reported once it lasts, so that a
+// restart of the hosted API server changes no condition.
+func TestReportOfWhatLasts(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1_800_000_000, 0)
+	at := func(level failover.Level, peer failover.PeerState) failover.State {
+		return failover.State{Self: failover.Message{Phase: failover.Serving, Level: level}, PeerState: peer, Peer: failover.Message{Instance: "peer"}}
+	}
+	v := view{}.next(at(failover.LevelServes, failover.Unknown), now)
+	v = v.next(at(failover.LevelReaches, failover.PeerServing), now)
+	g.Expect(v.report).To(And(HaveField("Level", network.LevelReaches), HaveField("Peer", network.PeerServing)), "the first state is reported at once")
+	worse := at(failover.LevelServes, failover.PeerImpaired)
+	worse.Deaf = true
+	for after, state := range []failover.State{1: worse, 2: worse, 3: at(failover.LevelReaches, failover.PeerServing), 4: worse, 5: worse, 8: worse} {
+		if state.PeerState != "" {
+			v = v.next(state, now.Add(time.Duration(after)*time.Second))
+		}
+	}
+	g.Expect(v.report).To(And(HaveField("Level", network.LevelReaches), HaveField("Deaf", false), HaveField("Peer", network.PeerServing)), "it goes back and forth")
+	v = v.next(worse, now.Add(9*time.Second))
+	g.Expect(v.report).To(And(HaveField("Level", network.LevelServes), HaveField("Deaf", true), HaveField("Peer", network.PeerImpaired)))
+	g.Expect(v.report.PeerSince).To(BeTemporally("==", now.Add(9*time.Second)))
+}

@@ -1,5 +1,5 @@
-// This file decides when the address conflict detection runs, and what follows where one of
-// two edges that serve may be no substitute for the other.
+// This file decides what follows where one of two edges that serve may be no substitute for
+// the other.
 
 package rollout
 
@@ -11,15 +11,6 @@ import (
 // Settled is how long both edges must have served until a lost peer is reported: an edge
 // that starts is heard, and reported, a little later.
 const Settled = time.Minute
-
-// checking reports whether no edge may be created yet. Where an edge exists no check is
-// possible: the edge would answer for the addresses.
-func (n Network) checking() bool {
-	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
-	exists := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Seen.Exists })
-	passed := n.Check.Seen.Exists && n.Check.Seen.Version == n.Check.Wanted && n.Check.Seen.Available
-	return wanted && !exists && !n.Check.Owned && !passed
-}
 
 // A doubt is what follows where two edges serve, and one of them may be no substitute for
 // the other. They are partitioned: one hears nothing of the other, and each may serve VMs
