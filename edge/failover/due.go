@@ -34,9 +34,12 @@ var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 type cause string
 
 const (
-	noCause        cause = ""
-	isAlone        cause = "alone"
-	peerGone       cause = "peer unreachable"
+	noCause  cause = ""
+	isAlone  cause = "alone"
+	peerGone cause = "peer unreachable"
+	// The peer's kernel answers. It may be frozen, or serve while its messages are lost. In
+	// the second case its own announcement would come in turns with this edge's.
+	peerSilent     cause = "peer silent"
 	vlanCut        cause = "VLAN cut"
 	peerMute       cause = "peer mute"
 	peerIdle       cause = "peer idle"
@@ -80,11 +83,13 @@ func (s State) causeNow(now time.Time) cause {
 }
 
 // silence returns why a peer that is unreachable over the VLAN is announced against.
-// Silence counts only while frames arrive.
+// Silence counts only while frames arrive, or if the peer is lost in any case.
 func (s State) silence(now time.Time) cause {
 	switch {
-	case s.seen.missed <= s.limit(now):
+	case s.seen.missed <= s.limit(now) && !s.peerLost():
 		return noCause
+	case s.seen.peerAnswered(now):
+		return peerSilent
 	case !s.Heard(ClusterNetwork):
 		return peerGone
 	case s.Peer.Sees:
@@ -108,6 +113,8 @@ func (s State) due(now time.Time) bool {
 		return true
 	case s.cause == isAlone:
 		return listed(aloneAt)
+	case s.cause == peerSilent:
+		return false
 	case s.cause == peerGone || s.cause == vlanCut:
 		return listed(lostAt)
 	case s.cause == peerIdle || now.Sub(s.first) < insistFor:

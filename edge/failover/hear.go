@@ -52,7 +52,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		s.doubts = min(s.doubts+1, maxDoubts)
 		s.heardSince = now
 	}
-	s.paths[p] = path{number: m.Number}
+	s.paths[p], s.heardAt = path{number: m.Number}, now
 	if p == VLAN {
 		s.refused, s.seen.missed = unbounded, 0
 	}

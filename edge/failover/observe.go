@@ -61,13 +61,16 @@ func (s State) wake(now time.Time) State {
 
 // tick takes in that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
-	s.ticked, s.answers, s.held = now, 0, max(0, s.held-1)
+	s.ticks, s.ticked, s.answers, s.held = s.ticks+1, now, 0, max(0, s.held-1)
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
 			continue // Nothing can arrive, which says nothing about the peer.
 		}
 		s.paths[i].silent = min(s.paths[i].silent+1, unbounded)
+	}
+	if s.paths[VLAN].silent < 2 {
+		s.seen.last.PeerAnswers = o.PeerAnswers // Only answers during a silence tell something.
 	}
 	again := o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink)
 	if s.seen = s.seen.next(o, now); again {
@@ -94,7 +97,7 @@ func (r reception) next(o Observation, now time.Time) reception {
 	switch {
 	case o.NoLink:
 		r.missed = 0
-	case r.receives(now):
+	case r.receives(now) || !r.witnessed():
 		r.missed = min(r.missed+1, unbounded)
 	}
 	return r
@@ -104,6 +107,10 @@ func (r reception) next(o Observation, now time.Time) reception {
 func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
+
+// witnessed reports whether a VM ever answered a probe. Without such a VM, no frames need to
+// arrive.
+func (r reception) witnessed() bool { return !r.answer.IsZero() }
 
 // ignored reports whether VMs are known and none answered recently.
 func (r reception) ignored(now time.Time) bool {
@@ -120,14 +127,15 @@ func (r reception) peerAnswered(now time.Time) bool {
 	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
 }
 
-// deaf reports whether this edge receives nothing although it should: VMs do not answer its
-// probes, and no frame arrives, or the peer says that it sees this edge.
+// deaf reports whether this edge receives nothing although it should: VMs that answered
+// probes do not any more, and no frame arrives, or the peer says that it sees this edge. A
+// peer that is lost in any case leaves no better edge.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
-	case s.PeerState == Alone || silent < 2:
+	case s.PeerState == Alone || silent < 2 || s.peerLost():
 		return false
-	case !s.seen.receives(now) && s.seen.unanswered >= unansweredLimit:
+	case !s.seen.receives(now) && s.seen.witnessed() && s.seen.unanswered >= unansweredLimit:
 		return true
 	}
 	return silent > missable && s.sightedOnly() && s.seen.ignored(now)
@@ -163,8 +171,15 @@ func (s State) calls() bool {
 
 // probes reports whether to probe over the VLAN: only answers tell a peer that is gone from
 // a device that receives nothing. A long silence is probed less often. At a tick the last
-// message of a peer that is heard is one Interval old.
+// message of a peer that is heard is one Interval old. In peace, probes find the VMs that
+// answer.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
-	return s.PeerState != Alone && !s.seen.last.NoLink && silent >= 2 && (silent <= 20 || s.Deaf || silent%4 == 0)
+	switch {
+	case s.PeerState == Alone || s.seen.last.NoLink:
+		return false
+	case silent < 2:
+		return s.ticks%20 == 0
+	}
+	return silent <= 20 || s.Deaf || silent%4 == 0
 }

@@ -103,6 +103,12 @@ func (s State) limit(now time.Time) int {
 	return missable << s.doubts
 }
 
+// peerLost reports whether the peer is silent on both paths, while the API server answers
+// through this edge. The peer then lacks at least the cluster network.
+func (s State) peerLost() bool {
+	return s.hasSecondPath() && !s.heard() && s.reached && s.reachedAt.After(s.heardAt)
+}
+
 // thereUnheard reports whether a peer that is silent over the VLAN is there all the same,
 // and VMs reach it as they reach this edge. It is heard over the cluster network, and only
 // heartbeats are lost, or nothing proves that this edge receives what VMs send to it.

@@ -90,8 +90,10 @@ type State struct {
 	elder            int // Intervals since a message of a former pod of the peer
 	doubts           int
 	heardSince       time.Time // Since when PeerState is not PeerUnreachable; a doubt less restarts it
+	ticks            int
 	ticked           time.Time
-	held             int // Intervals until it announces again after it did not run
+	heardAt          time.Time // when a message of the peer arrived last, over either path
+	held             int       // Intervals until it announces again after it did not run
 	reached          bool
 	reachedAt        time.Time // When the last successful probe of the API server began
 	advantage        advantage
