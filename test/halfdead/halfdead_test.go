@@ -93,7 +93,6 @@ func (m measured) String() string {
 func (m *measurement) table(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString("| fault | before | now | may be |\n| --- | --- | --- | --- |\n")
-	fmt.Fprintf(&out, "| nothing | | %s | |\n", m.quietRow(t))
 	for _, r := range rows() {
 		if m.brief && !r.worst {
 			continue
@@ -107,23 +106,34 @@ func (m *measurement) table(t *testing.T) string {
 			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", r.name, before, r.text(now), r.limits())
 		})
 	}
+	if m.quiet != nil {
+		fmt.Fprintf(&out, "| nothing | | %s | |\n", m.quiet)
+	}
 	return out.String()
 }
 
 // text is what the table shows of a row.
 func (r row) text(m measured) string {
-	if r.silent {
-		return fmt.Sprintf("%s, %d announcements", m, m.announcements)
+	announcements := fmt.Sprintf("%d announcements", m.announcements)
+	switch {
+	case r.unmeasured:
+		return announcements
+	case r.silent:
+		return m.String() + ", " + announcements
 	}
 	return m.String()
 }
 
 // limits are the row's bounds.
 func (r row) limits() string {
-	if r.silent {
-		return fmt.Sprintf("%s, %d cuts, 0 announcements", r.over, r.cuts)
+	limits := fmt.Sprintf("%s, %d cuts", r.over, r.cuts)
+	switch {
+	case r.unmeasured:
+		return "0 announcements"
+	case r.silent:
+		return limits + ", 0 announcements"
 	}
-	return fmt.Sprintf("%s, %d cuts", r.over, r.cuts)
+	return limits
 }
 
 // judged measures a row and compares it with the quiet row. If it is out of bounds and the
@@ -181,11 +191,11 @@ func (m *measurement) measure(t *testing.T, b *build, r row) (got measured) {
 	// A test of its own, so that the site is removed before the next one.
 	if !t.Run(b.name, func(t *testing.T) {
 		s := newSite(t, b, r)
-		for _, edge := range r.on {
-			s.newVM(edge, r.onLink)
-		}
 		if r.prepare != nil {
 			r.prepare(s)
+		}
+		for _, edge := range r.on {
+			s.newVM(edge, r.onLink)
 		}
 		stop := s.measure()
 		announced := s.announcements()

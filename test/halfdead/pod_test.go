@@ -5,6 +5,7 @@ package halfdead
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -42,6 +43,9 @@ func (s *site) newPod(number, host int) *pod {
 	s.Helper()
 	p := &pod{site: s, number: number, ns: netns.New(s), dir: shared(s), processes: map[string]int{}}
 	s.g.Expect(os.Chown(p.dir, user, user)).To(Succeed())
+	leases, err := json.Marshal(s.leases)
+	s.g.Expect(err).NotTo(HaveOccurred())
+	s.g.Expect(os.WriteFile(filepath.Join(p.dir, wire.LeaseCache), leases, 0o644)).To(Succeed())
 	p.attach(host)
 	p.run()
 	return p
@@ -75,8 +79,12 @@ func (p *pod) attachMacvlan(own string, vips []string) {
 	p.ns.Run(p, "ip", "link", "add", net1, "link", parent, "type", "macvlan", "mode", "bridge")
 	p.ns.Sysctl(p, "net/ipv4/conf/net1/arp_notify", "1")
 	p.ns.Address(p, net1, own)
+	// A veth whose other end is down stands in for type dummy, which not every kernel has.
+	p.ns.Run(p, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
+	p.ns.Run(p, "ip", "link", "set", wire.VIPDevice, "up")
+	p.ns.Sysctl(p, "net/ipv4/conf/"+wire.VIPDevice+"/forwarding", "0")
 	for _, vip := range vips {
-		device := "lo"
+		device := wire.VIPDevice
 		if p.build.oneInterface {
 			device = net1
 		}
@@ -89,12 +97,15 @@ func (p *pod) attachMacvlan(own string, vips []string) {
 func (p *pod) run() {
 	p.Helper()
 	flags := []string{"--plan", p.plan, "--edge", strconv.Itoa(p.number), "--interface", net1, "--run-dir", p.dir}
+	if p.macvlan {
+		flags = append(flags, "--watch") // Servers use the second interface in a pod only.
+	}
 	p.start("dhcp", p.build.oooi, append([]string{"dhcp"}, flags...)...)
 	p.start("dns", p.build.oooi, append([]string{"dns"}, flags...)...)
 	p.start("proxy", p.build.oooi, append([]string{"proxy", "--no-envoy"}, flags...)...)
 	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(p.dir, "halfdead")...)
 	agent := append([]string{"edge", "failover"}, flags...)
-	if !p.onePath {
+	if !p.onePath && !p.macvlan {
 		agent = append(agent, "--watch") // It finds the cluster network.
 	}
 	p.start(wire.Failover, p.build.oooi, agent...)

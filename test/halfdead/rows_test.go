@@ -185,7 +185,7 @@ func (s *site) recreate(number int) {
 	s.edges[number] = s.newPod(number, number)
 }
 
-// stallTwice stops all of an edge's processes for 3 s, twice, and sends its VMs back to it.
+// stallTwice stops all of an edge's processes for 3 s, twice.
 func (s *site) stallTwice(number int) {
 	s.Helper()
 	for range 2 {
@@ -193,7 +193,6 @@ func (s *site) stallTwice(number int) {
 		s.wait(3 * time.Second)
 		thaw()
 		s.whole()
-		s.wait(5 * time.Second)
 	}
 }
 

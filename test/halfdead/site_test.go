@@ -59,8 +59,10 @@ type site struct {
 	vlan, cluster    *netns.Segment
 	plan             string
 	edges            [3]*pod // from 1
-	vms              []*vm
-	api              *netns.Namespace
+	// leases of the VMs, as the edges' DHCP servers store them.
+	leases []network.Lease
+	vms    []*vm
+	api    *netns.Namespace
 }
 
 // newSite starts two edges and waits until they serve and see each other.
@@ -70,6 +72,9 @@ func newSite(t *testing.T, b *build, r row) *site {
 	dir := shared(t)
 	s.plan = filepath.Join(dir, "plan.json")
 	s.g.Expect(os.WriteFile(s.plan, newPlan().JSON(), 0o644)).To(Succeed())
+	for i := range r.on {
+		s.leases = append(s.leases, network.Lease{Address: netip.MustParseAddr(vmAddress(i)), MAC: vmMAC(i), Expires: time.Now().Add(time.Hour).Truncate(time.Second)})
+	}
 	for number := 1; number <= 2; number++ {
 		s.edges[number] = s.newPod(number, number)
 	}
@@ -138,6 +143,10 @@ func (s *site) serveAPI() {
 	s.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 }
 
+// vmAddress and vmMAC are those of the VM with this index.
+func vmAddress(i int) string { return fmt.Sprintf("192.168.100.%d", 100+i) }
+func vmMAC(i int) string     { return fmt.Sprintf("02:00:00:00:01:%02x", i) }
+
 // A vm dials the API server through the next-hop VIP, or on its own link.
 type vm struct {
 	*netns.Namespace
@@ -152,7 +161,7 @@ type vm struct {
 func (s *site) newVM(edge int, onLink bool) *vm {
 	s.Helper()
 	v := &vm{Namespace: netns.New(s), t: s.T, edge: edge, target: published}
-	s.vlan.Attach(s, v.Namespace, net1, "", fmt.Sprintf("192.168.100.%d/24", 10+len(s.vms)))
+	s.vlan.Attach(s, v.Namespace, net1, vmMAC(len(s.vms)), vmAddress(len(s.vms))+"/24")
 	v.Route(s, "0.0.0.0/0", nextHop)
 	if onLink {
 		v.target = service
