@@ -100,9 +100,22 @@
 // answer, at most eight in half a second. A forged refusal (ICMP) counts only while the peer
 // is not heard.
 //
+// On the cluster network an edge listens only to the pod that its peer named over the VLAN. A
+// message must arrive on the pod's interface, from that address and port, and name it. Pod
+// networks are routed, so the TTL says nothing there. The NetworkPolicy lets an edge send
+// heartbeats to edges alone.
+//
+// A VM can answer probes that no other VM answers, and forge answers in the name of the peer or
+// of VMs. So it can make an edge announce that receives broadcasts only, or keep an edge from
+// announcing while the peer is silent. Forged ARP does both at once. It cannot
+// turn probes into load: an edge probes eight VMs in half a second, only while its peer is
+// silent, and reads 64 answers in that time. Half of the probed VMs have a DHCP lease, so a VM
+// with many addresses does not crowd out the others.
+//
 // A VM that reads the heartbeats may send "leaving" or "starting" for one edge, and VMs go to
 // the other edge, which serves. It may do so for both, and connections are reset for as long
-// as it goes on, as with forged ARP. It may send "serving" for an edge that is gone, and VMs
+// as it goes on, as with forged ARP. It may name a younger pod, so that an edge yields for as
+// long, or name another pod of an edge as the peer's, which ends the second path. It may send "serving" for an edge that is gone, and VMs
 // notice by themselves after 40 to 50 s.
 //
 // A VM that connects to the next-hop VIP makes the kernel answer from it. A kernel without an
