@@ -13,12 +13,15 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
@@ -332,6 +335,29 @@ func TestReachSeesTheBackend(t *testing.T) {
 			g.Expect(counted[false]).To(BeNumerically("<=", 1), "a slow host may lose one")
 		})
 	}
+}
+
+// TestAPIServersDoNotLogChecks: a real one, which takes each check for a client that went
+// away.
+func TestAPIServersDoNotLogChecks(t *testing.T) {
+	assets := programs.RequireAPIServer(t)
+	g := NewWithT(t)
+	var said bytes.Buffer
+	e := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStopTimeout: 2 * time.Second, DownloadBinaryAssets: false}
+	e.ControlPlane.GetAPIServer().Err = &said
+	config, err := e.Start()
+	g.Expect(err).NotTo(HaveOccurred())
+	stop := sync.OnceValue(e.Stop)
+	t.Cleanup(func() { _ = stop() })
+	at, err := netip.ParseAddrPort(strings.Trim(config.Host, "htps:/"))
+	g.Expect(err).NotTo(HaveOccurred())
+	w := newReachWorld(t, at)
+	for range 10 {
+		w.await(t, true)
+	}
+	g.Expect(stop()).To(Succeed())
+	g.Expect(said.String()).To(ContainSubstring("Serving securely"))
+	g.Expect(said.String()).NotTo(Or(ContainSubstring("handshake"), ContainSubstring("EOF")))
 }
 
 // TestReachCheckEnds with its context, also while Envoy hangs.
