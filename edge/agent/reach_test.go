@@ -337,7 +337,7 @@ func TestReachSeesTheBackend(t *testing.T) {
 	}
 }
 
-// TestAPIServersDoNotLogChecks: a real one, which takes each check for a client that went
+// TestAPIServersDoNotLogChecks: a real API server takes each check for a client that went
 // away.
 func TestAPIServersDoNotLogChecks(t *testing.T) {
 	assets := programs.RequireAPIServer(t)

@@ -28,6 +28,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -38,6 +39,9 @@ const (
 
 // serviceAccount is what a pod has below /var/run/secrets.
 const serviceAccount = "/run/secrets/kubernetes.io/serviceaccount"
+
+// envoyContainer is the name of Envoy's container.
+const envoyContainer = "envoy"
 
 // An edge is the processes of one edge's pod.
 type edge struct {
@@ -51,14 +55,14 @@ type edge struct {
 
 // newEdge starts an edge of its own copies of the programs, so that it shares no
 // pages with another edge.
-func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi, envoy string) *edge {
+func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi, program string) *edge {
 	t.Helper()
 	g := NewWithT(t)
 	dir, err := os.MkdirTemp("", "oooi-idle-")
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	e := &edge{ns: netns.New(t), dir: dir, processes: map[string]int{}}
-	e.oooi, envoy = e.copy(t, oooi, "oooi"), e.copy(t, envoy, "envoy")
+	e.oooi, program = e.copy(t, oooi, "oooi"), e.copy(t, program, "envoy")
 	own := "192.168.100." + strconv.Itoa(3+number)
 	vlan.Attach(t, e.ns, "net1", "", "192.168.100.2/32", own+"/24", "192.168.100.3/32", "10.240.0.200/32")
 	e.ns.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
@@ -69,10 +73,11 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi,
 	if exec.Command(e.oooi, append(agent, "--help")...).Run() != nil {
 		agent = []string{"guard"} // A build from before it was renamed.
 	}
-	e.start(t, secrets, "dhcp", append([]string{"dhcp"}, flags...)...)
-	e.start(t, secrets, "dns", append([]string{"dns"}, flags...)...)
-	e.start(t, secrets, "proxy", append([]string{"proxy", "--envoy", envoy}, flags...)...)
-	e.start(t, secrets, agent[len(agent)-1], append(agent, flags...)...)
+	e.start(t, secrets, "dhcp", e.oooi, append([]string{"dhcp"}, flags...)...)
+	e.start(t, secrets, "dns", e.oooi, append([]string{"dns"}, flags...)...)
+	e.start(t, secrets, "proxy", e.oooi, append([]string{"proxy", "--no-envoy"}, flags...)...)
+	e.start(t, secrets, envoyContainer, program, envoy.Arguments(dir, "oooi")...)
+	e.start(t, secrets, agent[len(agent)-1], e.oooi, append(agent, flags...)...)
 	return e
 }
 
@@ -86,10 +91,10 @@ func (e *edge) copy(t *testing.T, from, name string) string {
 }
 
 // start runs a container's process; /run is its own and holds the service account.
-func (e *edge) start(t *testing.T, secrets, name string, args ...string) {
+func (e *edge) start(t *testing.T, secrets, name, program string, args ...string) {
 	t.Helper()
 	const script = `mount -t tmpfs none /run && mkdir -p ` + serviceAccount + ` && cp "$1"/* ` + serviceAccount + ` && shift && exec "$@"`
-	c := e.ns.Command(context.WithoutCancel(t.Context()), "sh", append([]string{"-c", script, "-", secrets, e.oooi}, args...)...)
+	c := e.ns.Command(context.WithoutCancel(t.Context()), "sh", append([]string{"-c", script, "-", secrets, program}, args...)...)
 	c.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+apiHost, "KUBERNETES_SERVICE_PORT="+apiPort)
 	output, err := os.Create(filepath.Join(e.dir, name+".log"))
 	if err != nil {
@@ -99,7 +104,7 @@ func (e *edge) start(t *testing.T, secrets, name string, args ...string) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	e.processes[name] = c.Process.Pid // ip, sh and oooi are one process.
+	e.processes[name] = c.Process.Pid // ip, sh and the program are one process.
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
@@ -112,6 +117,9 @@ func (e *edge) start(t *testing.T, secrets, name string, args ...string) {
 // probe asks all servers whether they are ready, as the kubelet does.
 func (e *edge) probe(ctx context.Context) error {
 	for name := range e.processes {
+		if name == envoyContainer {
+			continue // The probe of `oooi proxy` asks Envoy.
+		}
 		args := []string{"edge", "probe", name}
 		if _, older := e.processes["guard"]; older {
 			args = args[1:]

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -248,10 +249,14 @@ func slice(meta metav1.ObjectMeta, i int) client.Object {
 	if service != "ignition-server-proxy" {
 		name = ""
 	}
+	address := fmt.Sprintf("10.9.1.%d", i+1)
+	if service == network.APIService {
+		address = apiHost // Edges check that it answers.
+	}
 	meta.Labels = map[string]string{discoveryv1.LabelServiceName: service}
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{fmt.Sprintf("10.9.1.%d", i+1)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
 		Ports:     []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
 	}
 }
