@@ -25,15 +25,15 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 		chain = append(chain, p)
 	}
 	if forwardByDefault {
-		chain = append(chain, map[string]any{"type": "tuning", "sysctl": sysctls()})
+		chain = append(chain, map[string]any{"type": "tuning", "sysctl": sysctls(announces(text(first["type"])))})
 	}
 	return encode(conf, "", chain)
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
-// VIPs. The plugins macvlan (arp_notify) and sriov (AnnounceIPs) announce each address of
-// their interface when a pod starts, so a new edge would take the VMs before it serves. The
-// kernel answers ARP requests for the VIPs on the edge's other interface all the same.
+// VIPs. Some plugins announce each address of a new interface (see announces), so a new edge
+// would take the VMs before it serves. The kernel answers ARP requests for the VIPs on the
+// edge's other interface all the same.
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {
@@ -58,16 +58,22 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 
 // sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
 // ARP requests from the source address of a packet, so that announcements can name each
-// address. Above 0, arp_announce leaves only the interface's first address. It answers ARP
-// requests for the addresses of other interfaces: above 0, arp_ignore leaves those of the
-// interface. A new network namespace has the node's values for "all", of which the larger
-// counts; kube-proxy with strictARP sets both above 0.
-func sysctls() map[string]any {
-	return map[string]any{
+// address. Above 0, arp_announce leaves only the interface's first address. If the VIPs are on
+// another interface, it answers ARP requests for them, too: above 0, arp_ignore leaves those
+// of the interface. A new network namespace has the node's values for "all", of which the
+// larger counts; kube-proxy with strictARP sets both above 0.
+func sysctls(vipsApart bool) map[string]any {
+	out := map[string]any{
 		"net.ipv4.conf.IFNAME.forwarding":   "0",
 		"net.ipv4.conf.IFNAME.arp_announce": "0",
 		"net.ipv4.conf.all.arp_announce":    "0",
-		"net.ipv4.conf.IFNAME.arp_ignore":   "0",
-		"net.ipv4.conf.all.arp_ignore":      "0",
 	}
+	if vipsApart {
+		out["net.ipv4.conf.IFNAME.arp_ignore"], out["net.ipv4.conf.all.arp_ignore"] = "0", "0"
+	}
+	return out
 }
+
+// announces reports whether a CNI plugin announces the addresses of an interface when it
+// creates it: macvlan sets arp_notify, and sriov sends gratuitous ARP itself.
+func announces(kind string) bool { return kind == typeMacvlan || kind == typeSRIOV }

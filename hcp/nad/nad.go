@@ -56,7 +56,7 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	if a.Kind != typeOVN {
 		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
 	}
-	if a.Kind == typeMacvlan || a.Kind == typeSRIOV {
+	if announces(a.Kind) {
 		a.VIPNADConfig = vipConfig(conf, nodes.ForwardByDefault)
 	}
 	return a, nil

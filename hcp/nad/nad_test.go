@@ -56,7 +56,9 @@ func TestVIPsAreNotAnnounced(t *testing.T) {
 	g.Expect(attach(macvlan, false).VIPNADConfig).NotTo(ContainSubstring("tuning"))
 	g.Expect(attach(macvlan, false).EdgeNADConfig).NotTo(ContainSubstring("tuning"))
 	g.Expect(attach(`{"type":"sriov","vlan":9}`, false).VIPNADConfig).To(ContainSubstring(`"type":"dummy"`))
-	g.Expect(attach(`{"type":"bridge","bridge":"br1"}`, true).VIPNADConfig).To(BeEmpty())
+	bridge := attach(`{"type":"bridge","bridge":"br1"}`, true)
+	g.Expect(bridge.VIPNADConfig).To(BeEmpty())
+	g.Expect(bridge.EdgeNADConfig).To(And(ContainSubstring("arp_announce"), Not(ContainSubstring("arp_ignore"))))
 }
 
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
