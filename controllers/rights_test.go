@@ -55,6 +55,12 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
 		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
 		"make a lease where it removes them":  func(ctx context.Context) error { return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in(h.ns)}) },
+		"read one Lease, of whatever": func(ctx context.Context) error {
+			return c.Get(ctx, types.NamespacedName{Namespace: "default", Name: "x"}, &coordinationv1.Lease{})
+		},
+		"remove a Lease elsewhere": func(ctx context.Context) error {
+			return c.Delete(ctx, &coordinationv1.Lease{ObjectMeta: in("default")})
+		},
 		"make another NetworkPolicy where it may": func(ctx context.Context) error {
 			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: in(h.ns)})
 		},

@@ -1,15 +1,23 @@
 package controllers
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // TestWhatTheCacheKeeps of nodes and machines: what is read of them, and not what
@@ -64,4 +72,32 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 		c.change(after)
 		NewWithT(t).Expect(concernsNeighbors.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.news), what)
 	}
+}
+
+// TestReportsAreCollected: however often an edge writes its report, the operator reconciles
+// its cluster at most once a second. Nothing else that is written to the Lease counts.
+func TestReportsAreCollected(t *testing.T) {
+	g := NewWithT(t)
+	lease := func(annotations map[string]string) *metav1.PartialObjectMetadata {
+		o := reportLease()
+		o.Namespace, o.Annotations = "clusters-blue", annotations
+		return o
+	}
+	tells := func(text string) map[string]string { return map[string]string{wire.AnnotationReport: text} }
+	g.Expect(reportsOther.Update(event.UpdateEvent{ObjectOld: lease(tells("a")), ObjectNew: lease(tells("b"))})).To(BeTrue())
+	g.Expect(reportsOther.Update(event.UpdateEvent{ObjectOld: lease(nil), ObjectNew: lease(map[string]string{"other": "x"})})).To(BeFalse())
+
+	blue := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "clusters", Name: "blue"}}
+	w := watch{within: reportsWithin, clusters: func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{blue} }}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	began := time.Now()
+	for range 1000 {
+		w.handler().Update(t.Context(), event.UpdateEvent{ObjectOld: lease(tells("a")), ObjectNew: lease(tells("b"))}, q)
+	}
+	next, _ := q.Get()
+	g.Expect(next).To(Equal(blue))
+	g.Expect(time.Since(began)).To(BeNumerically(">=", reportsWithin))
+	q.Done(next)
+	g.Expect(q.Len()).To(BeZero())
 }
