@@ -99,7 +99,7 @@ func failoverMessages() map[network.Cause]Message {
 		},
 		network.PeerNotHeard: {
 			What:   "Both edges of network {network} serve, but edge {edge} cannot reach its peer on the VLAN (UDP port 7788).",
-			Effect: "VMs may notice only after 40 to 50 s that an edge has failed. An edge on a node without the VLAN serves no VM.",
+			Effect: "VMs may notice only after 40 to 50 s that an edge has failed, and VMs that reach only that edge lose service.",
 			Fix:    "Check the VLAN on the switch ports of both nodes. Annotation edge-node-selector keeps edges on nodes that have it.",
 		},
 		network.EdgesHeld: {
