@@ -69,7 +69,7 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 		r.seen = true
 	case failover.PeerUnreachable:
 		r.seen = r.seen || now.Sub(r.unreachable) >= unreachableFor
-	case failover.PeerServing, failover.PeerIdle:
+	case failover.PeerServing, failover.PeerImpaired, failover.PeerIdle:
 		r.seen = r.seen || state.Self.Phase == failover.Serving && state.Peer.Sees
 	}
 	r.seen = r.seen || now.Sub(r.since) >= unseenLimit

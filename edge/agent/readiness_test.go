@@ -26,10 +26,11 @@ func TestReadiness(t *testing.T) {
 		want   error
 	}
 	for name, steps := range map[string][]step{
-		"one edge":           {{0, broken, failover.Alone, failover.Message{}, broken}, {1, nil, failover.Alone, failover.Message{}, nil}},
-		"seen":               {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen}, {1, nil, failover.PeerServing, blind, ErrUnseen}, {1, nil, failover.PeerServing, sees, nil}},
-		"seen by who starts": {{0, nil, failover.PeerIdle, blind, ErrUnseen}, {1, nil, failover.PeerIdle, sees, nil}},
-		"refused":            {{0, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {20 * time.Second, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {30 * time.Second, nil, failover.PeerIdle, failover.Message{}, nil}},
+		"one edge":                {{0, broken, failover.Alone, failover.Message{}, broken}, {1, nil, failover.Alone, failover.Message{}, nil}},
+		"seen":                    {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen}, {1, nil, failover.PeerServing, blind, ErrUnseen}, {1, nil, failover.PeerServing, sees, nil}},
+		"seen by who is impaired": {{0, nil, failover.PeerImpaired, blind, ErrUnseen}, {1, nil, failover.PeerImpaired, sees, nil}},
+		"seen by who starts":      {{0, nil, failover.PeerIdle, blind, ErrUnseen}, {1, nil, failover.PeerIdle, sees, nil}},
+		"refused":                 {{0, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {20 * time.Second, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {30 * time.Second, nil, failover.PeerIdle, failover.Message{}, nil}},
 		"a port that takes a while": {
 			{0, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen}, {5 * time.Second, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen},
 			{time.Second, nil, failover.PeerServing, blind, ErrUnseen}, {time.Second, nil, failover.PeerUnreachable, blind, ErrUnseen},
