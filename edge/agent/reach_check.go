@@ -35,7 +35,7 @@ type checked struct {
 	err error
 }
 
-// Run checks every failover.Interval until ctx ends. It reports each good check,
+// Run checks at once and every failover.Interval until ctx ends. It reports each good check,
 // and the zero time once when there is no recent one. See failover.Options.
 func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	hello := clientHello()
@@ -44,21 +44,26 @@ func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	news := make(chan checked)
 	tick := time.NewTicker(failover.Interval)
 	defer tick.Stop()
+	due := func() {
+		begin := false
+		if r, begin = r.Tick(); begin {
+			go c.check(ctx, hello, checked{tick: r.Now(), began: time.Now()}, news)
+		}
+	}
+	due() // A restarted agent knows its level before it sends a second message.
 	for {
-		was, flag := r.Reached, false
+		was, proof := r.Reached, false
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if r, flag = r.Tick(); flag {
-				go c.check(ctx, hello, checked{tick: r.Now(), began: time.Now()}, news)
-			}
+			due()
 		case n := <-news:
 			if !n.closed {
 				r = r.Answered(n.tick)
 				continue
 			}
-			if r, flag = r.Closed(n.tick); flag {
+			if r, proof = r.Closed(n.tick); proof {
 				report(n.began)
 			}
 			last = n.err
@@ -122,12 +127,10 @@ var (
 // ask sends a ClientHello and waits for the first byte of an answer.
 func ask(conn *net.UnixConn, hello []byte) error {
 	if _, err := conn.Write(hello); err != nil {
-		return err
-	}
-	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 		return errClosedUnanswered
-	} else if err != nil {
-		return err
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		return errClosedUnanswered
 	}
 	return nil
 }

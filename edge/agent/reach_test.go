@@ -308,8 +308,18 @@ func TestReachSeesTheBackend(t *testing.T) {
 		s := newAPIServer(t)
 		w := newReachWorld(t, s.at())
 		w.await(t, true)
+		at := s.Listener.Addr().String()
 		s.Close()
 		w.await(t, false)
+		l, err := net.Listen("tcp4", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := httptest.NewUnstartedServer(nil)
+		again.Listener, again.Config.ErrorLog = l, s.Config.ErrorLog
+		again.StartTLS()
+		t.Cleanup(again.Close)
+		w.await(t, true)
 	})
 	for name, bad := range map[string]func(*testing.T) netip.AddrPort{"dark": darkBackend, "silent": silentBackend} {
 		t.Run(name, func(t *testing.T) {
