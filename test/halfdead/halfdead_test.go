@@ -136,16 +136,18 @@ func (r row) limits() string {
 	return limits
 }
 
-// judged measures a row and compares it with the quiet row. If it is out of bounds and the
-// quiet row was bad, both are measured once more.
+// judged measures a row and compares it with the quiet row. If it is out of bounds, the
+// machine may have become busy since: then both are measured once more.
 func (m *measurement) judged(t *testing.T, r row) measured {
 	t.Helper()
 	quiet, got := m.quietRow(t), m.measure(t, m.now, r)
 	verdict := r.judge(quiet, got)
-	if verdict.Again {
-		t.Logf("the quiet row was bad (%s), so the fault is measured again: %v", quiet, verdict.Exceeds)
+	if len(verdict.Exceeds) > 0 {
 		m.quiet = nil
-		quiet, got = m.quietRow(t), m.measure(t, m.now, r)
+		if quiet = m.quietRow(t); quiet.Bad() || r.judge(quiet, got).Exceeds == nil {
+			t.Logf("the quiet row is now %s, so the fault is measured again: %v", quiet, verdict.Exceeds)
+			got = m.measure(t, m.now, r)
+		}
 		verdict = r.judge(quiet, got)
 	}
 	if len(verdict.Exceeds) > 0 {
