@@ -92,8 +92,10 @@ func (s State) silence(now time.Time) cause {
 		return peerSilent
 	case !s.Heard(ClusterNetwork):
 		return peerGone
-	case s.Peer.Sees:
+	case s.sighted > missable-1:
 		return peerMute
+	case s.Peer.Sees && s.cause != vlanCut:
+		return noCause // Its messages may be on their way.
 	}
 	return vlanCut
 }

@@ -72,6 +72,9 @@ func (s State) tick(o Observation, now time.Time) State {
 	if s.paths[VLAN].silent < 2 {
 		s.seen.last.PeerAnswers = o.PeerAnswers // Only answers during a silence tell something.
 	}
+	if s.sighted++; !s.sightedOnly() {
+		s.sighted = 0
+	}
 	again := o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink)
 	if s.seen = s.seen.next(o, now); again {
 		s.seen.missed = 0 // The peer's messages may need as long as frames to arrive again.

@@ -87,6 +87,7 @@ type State struct {
 	paths            [2]path
 	seen             reception
 	refused, answers int // Intervals since a refusal; answers to unknown instances in this one
+	sighted          int // Intervals of sightedOnly
 	elder            int // Intervals since a message of a former pod of the peer
 	doubts           int
 	heardSince       time.Time // Since when PeerState is not PeerUnreachable; a doubt less restarts it
