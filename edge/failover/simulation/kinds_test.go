@@ -173,7 +173,14 @@ func ofProcesses() []fault {
 				w.after(w.between(0, 8*second), func() { w.edges[active].freeze(w.between(8*second, 30*second)) })
 				w.replace(idle, func() {})
 			}},
-		{name: "three stalls within 90 s", lasts: 150 * second, gap: 4 * second, cuts: 3,
+		// Each time the VMs use the edge that stalls.
+		{name: "four stalls of one edge within 90 s", lasts: 130 * second, gap: 4 * second, cuts: 4,
+			begin: func(w *world, active, _ int) {
+				for n := range 4 {
+					w.after(time.Duration(n)*w.between(20*second, 22*second), func() { w.useAgain(active); w.edges[active].freeze(14 * second) })
+				}
+			}},
+		{name: "three stalls of the edge in use within 90 s", lasts: 150 * second, gap: 4 * second, cuts: 3,
 			begin: func(w *world, _, _ int) {
 				for n := range 3 {
 					w.after(time.Duration(n)*w.between(28*second, 32*second), func() { w.used().freeze(25 * second) })
@@ -214,6 +221,17 @@ func both(percent int) func(*world, int, int) {
 	return func(w *world, active, idle int) {
 		lossy(percent, vlan, false)(w, active, idle)
 		lossy(percent, cluster, false)(w, active, idle)
+	}
+}
+
+// useAgain makes all VMs use an edge, as if they had just started and it answered first.
+func (w *world) useAgain(number int) {
+	for _, v := range w.vms {
+		if p := w.edges[number]; v.conn != p && v.reaches(p) {
+			v.conn = nil
+			v.hop.take(p, reachable)
+			v.hop.updated -= lockTime
+		}
 	}
 }
 
