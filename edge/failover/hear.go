@@ -29,7 +29,8 @@ func (s State) Duplicated() bool { return s.elder <= missable }
 
 // hear takes in a message. A message counts only if its sender has received this edge's
 // messages: a host that does not see what is sent to the peer cannot forge the peer's
-// messages. An unknown instance gets an answer, so that a new peer can prove that it hears. So is a former pod of the peer, which learns that it has to yield.
+// messages. An unknown instance gets an answer, so that a new peer can prove that it hears.
+// So does a former pod of the peer, which learns that it has to yield.
 func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:

@@ -20,6 +20,9 @@ const (
 	probing = 3 * time.Second
 	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
 	unansweredLimit = 4
+	// busyFrames in each of busyFor Intervals are more than a peer alone sends.
+	busyFrames = 4
+	busyFor    = 10
 	// callsInARow is how many silent Intervals an edge calls its peer in.
 	callsInARow = 10
 )
@@ -46,6 +49,7 @@ type reception struct {
 	frame, answer, peerAnswer time.Time // when the counts grew
 	probed                    time.Time // when VMs were probed
 	unanswered                int       // ticks with probes since frame
+	busy                      int       // ticks in a row with more frames than heartbeats, in peace
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
@@ -75,16 +79,29 @@ func (s State) tick(o Observation, now time.Time) State {
 	if s.sighted++; !s.sightedOnly() {
 		s.sighted = 0
 	}
-	again := o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink)
-	if s.seen = s.seen.next(o, now); again {
+	again := s.heals(o, now)
+	s.seen = s.seen.next(o, s.paths[VLAN].silent, now)
+	if again {
 		s.seen.missed = 0 // The peer's messages may need as long as frames to arrive again.
 	}
 	return s
 }
 
-func (r reception) next(o Observation, now time.Time) reception {
+// heals reports whether o shows that frames, or answers, arrive again.
+func (s State) heals(o Observation, now time.Time) bool {
+	return o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink) ||
+		o.Answers != s.seen.last.Answers && s.paths[VLAN].silent > missable && s.seen.ignored(now)
+}
+
+// next returns the reception after a tick. The peer has been silent for so many Intervals.
+func (r reception) next(o Observation, silent int, now time.Time) reception {
 	was := r.last
 	r.last = o
+	if silent < 2 {
+		if r.busy++; o.Frames-was.Frames < busyFrames {
+			r.busy = 0
+		}
+	}
 	if o.Probed {
 		r.probed, r.unanswered = now, min(r.unanswered+1, unbounded)
 	}
@@ -111,9 +128,9 @@ func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
 
-// witnessed reports whether a VM ever answered a probe. Without such a VM, no frames need to
-// arrive.
-func (r reception) witnessed() bool { return !r.answer.IsZero() }
+// witnessed reports whether frames are to be expected: a VM answered a probe before, or VMs
+// used this edge until the peer fell silent.
+func (r reception) witnessed() bool { return !r.answer.IsZero() || r.busy >= busyFor }
 
 // ignored reports whether VMs are known and none answered recently.
 func (r reception) ignored(now time.Time) bool {
