@@ -80,7 +80,7 @@ func rows() []row {
 			begin: func(s *site) func() { return together(s.dropOnCluster(heartbeats), s.drop(heartbeats)) }},
 		{name: "30 % of heartbeats lost", lasts: 120 * s, brief: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
 			begin: func(s *site) func() { return s.drop(lossy) }},
-		{name: "30 % of heartbeats lost, no second path", lasts: 120 * s, on: []int{1, 2}, onePath: true, over: s, cuts: 1,
+		{name: "30 % of heartbeats lost, no second path", lasts: 120 * s, on: []int{1, 2}, onePath: true, over: s, cuts: 3,
 			begin: func(s *site) func() { return s.drop(lossy) }},
 		{name: "proxy hangs, Envoy carries", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, over: s, silent: true,
 			begin: func(s *site) func() { return s.edges[1].freeze("proxy") }},
