@@ -46,21 +46,30 @@
 // # Silence
 //
 // Silence on the VLAN has many causes, and few of them are the peer's end. It is counted only
-// while the device has a carrier and frames arrive. During a silence the edge probes a
-// closed port of VMs that it knows, so that there are frames to arrive. Two probes without any
-// frame show that the edge itself is deaf.
+// while the device has a carrier and frames arrive, if frames are to be expected. During a
+// silence the edge probes a closed port of the peer's kernel and of VMs that it knows. Where VMs
+// answered before, or used this edge, four probes without a frame show that the edge itself
+// is deaf.
 //
-//	the peer is silent on the VLAN, and          the edge
-//	silent on the cluster network as well        announces
-//	says there that it sees this edge            announces if VMs answer its probes, else it is deaf
-//	does not see it, and its kernel answers      does not announce: only heartbeats are lost
-//	does not see it, and its kernel is silent    announces: the VLAN is cut
+//	the peer is silent on the VLAN for            and                                  the edge
+//	four half seconds, on both networks           its kernel does not answer           announces, see the table above
+//	four half seconds, on both networks           its kernel answers                   announces once
+//	seven half seconds, on the VLAN only          its kernel answers                   does not announce: heartbeats are lost
+//	seven half seconds, on the VLAN only          it sees this edge, VMs answer        announces as against a lower level: the peer is mute
+//	seven half seconds, on the VLAN only          it sees this edge, VMs are silent    is deaf
+//	seven half seconds, on the VLAN only          it does not see this edge            announces if VMs answer: the VLAN is cut
 //
-// Without a second path, such as with a peer of an earlier version, two edges that run and
-// do not hear each other announce four times each. The edge with the higher number waits half
-// a second longer if the peer's kernel answers. If they hear each other again, the
-// next silence must last twice as long, up to 24 s. Each minute of heartbeats halves that. A
-// silence that a stall of the peer explains, which its heartbeats count, does not.
+// If the edges hear each other over the VLAN again, the link was bad, and the next silence must
+// last for one second longer, at most three times. Each minute of heartbeats takes one back. A
+// silence that a stall of the peer explains, which its heartbeats count, does not count.
+//
+// Without a second path, such as with a peer of an earlier version, nothing tells a hung peer
+// from lost heartbeats. The edge with the higher number then waits half a second longer if
+// the peer's kernel answers. Each bad silence doubles the next one, up to 24 s.
+//
+// VMs that drop probes prove nothing while the peer is heard on the cluster network. If it is
+// mute or the VLAN is cut, such VMs wait for their own kernels, or until the kernel of the edge
+// has asked for their MAC again.
 //
 // An edge that drains says so. It keeps serving for 2 s if its peer announces, for 4 s if
 // not, and then closes.
@@ -69,9 +78,8 @@
 //
 // A node that the control plane has given up may still run its edge while another pod
 // has that edge's number and address. Their peer follows the younger pod. It tells the elder,
-// which then yields, and announces until the elder is gone. The peer's kernel
-// sends to the pod whose ARP request it saw last. So an edge that is not answered sends such a
-// request.
+// which then yields, and announces until the elder is gone. The peer's kernel sends to the
+// pod whose ARP request it saw last. So an edge that is not answered sends such a request.
 //
 // An edge that was removed from the plan serves until it is stopped. The remaining edge is
 // alone by plan and does not listen, so its kernel refuses heartbeats while it serves. The
@@ -115,8 +123,8 @@
 // A VM that reads the heartbeats may send "leaving" or "starting" for one edge, and VMs go to
 // the other edge, which serves. It may do so for both, and connections are reset for as long
 // as it goes on, as with forged ARP. It may name a younger pod, so that an edge yields for as
-// long, or name another pod of an edge as the peer's, which ends the second path. It may send "serving" for an edge that is gone, and VMs
-// notice by themselves after 40 to 50 s.
+// long, or name another pod of an edge as the peer's, which ends the second path. It may
+// send "serving" for an edge that is gone, and VMs notice by themselves after 40 to 50 s.
 //
 // A VM that connects to the next-hop VIP makes the kernel answer from it. A kernel without an
 // entry for the VM first asks for it from the next-hop VIP: an accidental announcement. It
