@@ -96,7 +96,7 @@ type State struct {
 	heardAt          time.Time // when a message of the peer arrived last, over either path
 	held             int       // Intervals until it announces again after it did not run
 	reached          bool
-	reachedAt        time.Time // When the last successful probe of the API server began
+	reachedAt        time.Time // When the last check that was answered within an Interval began
 	advantage        advantage
 	drainingSince    time.Time
 	cause            cause
@@ -235,7 +235,10 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 			s.Self.Phase = Serving
 		}
 	case Reached:
-		s.reached, s.reachedAt = true, e.Began
+		s.reached = true
+		if now.Sub(e.Began) < Interval {
+			s.reachedAt = e.Began // A slow answer proves little: the peer's may be late.
+		}
 	case Unreached:
 		s.reached = false
 	case Drain:

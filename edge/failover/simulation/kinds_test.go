@@ -257,7 +257,7 @@ func faults() []fault {
 	for _, f := range plain() {
 		f.name += ", peer of the older version"
 		if f.recreates {
-			f.cuts += 3 // An edge of the older version announces while its peer's answers go to its former MAC.
+			f.cuts += 5 // An edge of the older version announces while its peer's answers go to its former MAC.
 		}
 		f.before = with(f.before, func(w *world) { w.older[w.rand.IntN(2)] = true })
 		all = append(all, f)
