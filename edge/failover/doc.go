@@ -39,7 +39,8 @@
 //	does not exist in the plan                when it first serves, then after 1, 3, 10, 20 and 40 s
 //
 // An edge at level nothing never announces. Against a peer at a lower level an edge needs a
-// proof of its own level that is newer than the first message with the lower one. So
+// proof of its own level that is newer than the first message with the lower one. For the
+// highest level, that is an answer of the API server within half a second. So
 // an API server that is down moves no VM: both edges lose it, and neither has a proof. An
 // edge that rose above its peer waits for 3 s, as both may recover from one cause.
 //
@@ -47,7 +48,8 @@
 //
 // Silence on the VLAN has many causes, and few of them are the peer's end. It is counted only
 // while the device has a carrier and frames arrive, if frames are to be expected. During a
-// silence the edge probes a closed port of the peer's kernel and of VMs that it knows. Where VMs
+// silence the edge probes a closed port of the peer's kernel and of VMs that it knows; in peace
+// it does so every ten seconds. Where VMs
 // answered before, or used this edge, four probes without a frame show that the edge itself
 // is deaf.
 //
@@ -56,8 +58,8 @@
 //	four half seconds, on both networks           its kernel answers                   announces once
 //	seven half seconds, on the VLAN only          its kernel answers                   does not announce: heartbeats are lost
 //	seven half seconds, on the VLAN only          it sees this edge, VMs answer        announces as against a lower level: the peer is mute
-//	seven half seconds, on the VLAN only          it sees this edge, VMs are silent    is deaf
-//	seven half seconds, on the VLAN only          it does not see this edge            announces if VMs answer: the VLAN is cut
+//	four half seconds, on the VLAN only           it sees this edge, VMs are silent    is deaf
+//	seven half seconds, on the VLAN only          it does not see this edge            announces, unless known VMs are silent: the VLAN is cut
 //
 // If the edges hear each other over the VLAN again, the link was bad, and the next silence must
 // last for one second longer, at most three times. Each minute of heartbeats takes one back. A
@@ -116,7 +118,7 @@
 // A VM can answer probes that no other VM answers, and forge answers in the name of the peer or
 // of VMs. So it can make an edge announce that receives broadcasts only, or keep an edge from
 // announcing while the peer is silent. Forged ARP does both at once. It cannot
-// turn probes into load: an edge probes eight VMs in half a second, only while its peer is
+// turn probes into load: an edge probes eight VMs in half a second while its peer is
 // silent, and reads 64 answers in that time. Half of the probed VMs have a DHCP lease, so a VM
 // with many addresses does not crowd out the others.
 //

@@ -47,17 +47,25 @@ const (
 	peerDuplicated cause = "peer duplicated"
 )
 
-// announce reports whether to announce now, and returns the state with the cause.
+// A schedule is how often an edge announced for one cause.
+type schedule struct {
+	cause       cause
+	count       int
+	first, last time.Time // the announcements
+}
+
+// announce reports whether to announce now, and returns the state after that.
 func (s State) announce(now time.Time) (State, bool) {
-	if c := s.causeNow(now); c != s.cause {
-		s.cause, s.announced, s.first, s.last = c, 0, time.Time{}, time.Time{}
+	if c := s.causeNow(now); c != s.schedule.cause {
+		s.schedule = schedule{cause: c}
 	}
-	if !s.due(now) {
+	if s.Self.Level == LevelNothing || s.clock.held > 0 || !s.schedule.due(now) {
 		return s, false
 	}
-	if s.announced == 0 {
-		s.first = now
+	if s.schedule.count == 0 {
+		s.schedule.first = now
 	}
+	s.schedule.count, s.schedule.last = s.schedule.count+1, now
 	return s, true
 }
 
@@ -92,34 +100,34 @@ func (s State) silence(now time.Time) cause {
 		return peerSilent
 	case !s.Heard(ClusterNetwork):
 		return peerGone
-	case s.sighted > missable-1:
+	case s.sighted >= missable:
 		return peerMute
-	case s.Peer.Sees && s.cause != vlanCut:
+	case s.Peer.Sees && s.schedule.cause != vlanCut:
 		return noCause // Its messages may be on their way.
 	}
 	return vlanCut
 }
 
-// due reports whether the schedule of the cause has an announcement now.
-func (s State) due(now time.Time) bool {
+// due reports whether the cause has an announcement now.
+func (d schedule) due(now time.Time) bool {
 	// What falls due within half an Interval is done now, not one Interval late.
 	const early = Interval / 2
 	listed := func(at []time.Duration) bool {
-		return s.announced < len(at) && now.Sub(s.first) >= at[s.announced]-early
+		return d.count < len(at) && now.Sub(d.first) >= at[d.count]-early
 	}
-	every := func(d time.Duration) bool { return now.Sub(s.last) >= d-early }
+	every := func(interval time.Duration) bool { return now.Sub(d.last) >= interval-early }
 	switch {
-	case s.cause == noCause || s.Self.Level == LevelNothing || s.held > 0:
+	case d.cause == noCause:
 		return false
-	case s.announced == 0:
+	case d.count == 0:
 		return true
-	case s.cause == isAlone:
+	case d.cause == isAlone:
 		return listed(aloneAt)
-	case s.cause == peerSilent:
+	case d.cause == peerSilent:
 		return false
-	case s.cause == peerGone || s.cause == vlanCut:
+	case d.cause == peerGone || d.cause == vlanCut:
 		return listed(lostAt)
-	case s.cause == peerIdle || now.Sub(s.first) < insistFor:
+	case d.cause == peerIdle || now.Sub(d.first) < insistFor:
 		return every(announceInterval)
 	}
 	return every(insistInterval)

@@ -56,16 +56,17 @@ type reception struct {
 // wake notices that this edge did not run. What it knows of its peer is then as old, so it
 // holds its announcements until messages that wait for it are read.
 func (s State) wake(now time.Time) State {
-	if !s.ticked.IsZero() && now.Sub(s.ticked) > hole {
+	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++
-		s.ticked, s.held = now, heldFor
+		s.clock.last, s.clock.held = now, heldFor
 	}
 	return s
 }
 
 // tick takes in that an Interval has passed.
 func (s State) tick(o Observation, now time.Time) State {
-	s.ticks, s.ticked, s.answers, s.held = s.ticks+1, now, 0, max(0, s.held-1)
+	s.clock = clock{ticks: s.clock.ticks + 1, last: now, held: max(0, s.clock.held-1)}
+	s.answers = 0
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
@@ -123,7 +124,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	return r
 }
 
-// receives reports whether a frame arrived within the last second.
+// receives reports whether a frame arrived recently.
 func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
@@ -199,7 +200,7 @@ func (s State) probes() bool {
 	case s.PeerState == Alone || s.seen.last.NoLink:
 		return false
 	case silent < 2:
-		return s.ticks%20 == 0
+		return s.clock.ticks%20 == 2
 	}
 	return silent <= 20 || s.Deaf || silent%4 == 0
 }

@@ -44,7 +44,7 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 // cause is common to both edges, the proof fails.
 func (s State) better(now time.Time) bool {
 	a := s.advantage
-	proven := s.reachedAt
+	proven := s.provenAt
 	if s.Self.Level == LevelServes {
 		proven = s.seen.frame
 		if s.seen.last.Frames == 0 {
@@ -106,7 +106,7 @@ func (s State) limit(now time.Time) int {
 // peerLost reports whether the peer is silent on both paths, while the API server answers
 // through this edge. The peer then lacks at least the cluster network.
 func (s State) peerLost() bool {
-	return s.hasSecondPath() && !s.heard() && s.reached && s.reachedAt.After(s.heardAt)
+	return s.hasSecondPath() && !s.heard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
 // thereUnheard reports whether a peer that is silent over the VLAN is there all the same,

@@ -84,24 +84,34 @@ type State struct {
 	// Yields: a younger pod has this edge's number. This edge does not announce.
 	Yields bool
 
-	paths            [2]path
-	seen             reception
-	refused, answers int // Intervals since a refusal; answers to unknown instances in this one
-	sighted          int // Intervals of sightedOnly
-	elder            int // Intervals since a message of a former pod of the peer
-	doubts           int
-	heardSince       time.Time // Since when PeerState is not PeerUnreachable; a doubt less restarts it
-	ticks            int
-	ticked           time.Time
-	heardAt          time.Time // when a message of the peer arrived last, over either path
-	held             int       // Intervals until it announces again after it did not run
-	reached          bool
-	reachedAt        time.Time // When the last check that was answered within an Interval began
-	advantage        advantage
-	drainingSince    time.Time
-	cause            cause
-	announced        int // For cause
-	first, last      time.Time
+	clock clock
+	// seen is what arrived over the VLAN, paths what came of the peer over each network.
+	seen    reception
+	paths   [2]path
+	heardAt time.Time // when a message of the peer arrived last
+	// refused, elder and sighted count Intervals: since a refusal, since a message of a former
+	// pod of the peer, and of a peer that is heard over the cluster network only and sees this
+	// edge.
+	refused, elder, sighted int
+	answers                 int // to unknown instances in this Interval
+	// doubts count the peer's silences that had no cause, heardSince is since when there was
+	// none: one doubt less restarts it.
+	doubts     int
+	heardSince time.Time
+	// reached: the API server answers. provenAt is when the last check that was answered
+	// within an Interval began.
+	reached       bool
+	provenAt      time.Time
+	advantage     advantage
+	drainingSince time.Time
+	schedule      schedule
+}
+
+// A clock is what an edge knows of its own running.
+type clock struct {
+	ticks int
+	last  time.Time // tick
+	held  int       // Intervals until it announces, after it did not run
 }
 
 // A path is what one network brought.
@@ -158,7 +168,7 @@ type Event struct {
 
 // Actions are to be carried out in this order.
 type Actions struct {
-	// Announce the next-hop VIP and the service VIP.
+	// Announce the VIPs, and the published addresses on the link.
 	Announce bool
 	// Call: make the peer's kernel take this edge's MAC for its edge address, as an
 	// announcement does for the VIPs. Another pod may have that address.
@@ -192,12 +202,10 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	}
 	s = s.look(now)
 	var a Actions
-	if s, a.Announce = s.announce(now); a.Announce {
-		s.announced, s.last = s.announced+1, now
-	}
+	s, a.Announce = s.announce(now)
 	s.Self.Peer, s.Self.PeerGeneration = s.Peer.Instance, s.Peer.Generation
 	s.Self.Sees = s.Heard(VLAN) && !s.seen.last.NoLink
-	s.Self.Announcements = s.announced
+	s.Self.Announcements = s.schedule.count
 	if answer.instance != "" {
 		s.Self.Number++
 		answer.Message = s.Self
@@ -237,7 +245,7 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 	case Reached:
 		s.reached = true
 		if now.Sub(e.Began) < Interval {
-			s.reachedAt = e.Began // A slow answer proves little: the peer's may be late.
+			s.provenAt = e.Began // A slow answer proves little: the peer's may be late.
 		}
 	case Unreached:
 		s.reached = false
