@@ -94,7 +94,7 @@ bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses;
 	cat bin/idle.md
 
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, every fault of fail-over with 2,500 seeds, ten minutes without an API server
+soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, every failover fault with 2,500 seeds, ten minutes without an API server
 	$(MAKE) fuzz FUZZTIME=10m
 	go test -race -timeout 60m ./...
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation

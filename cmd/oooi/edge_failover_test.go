@@ -126,7 +126,7 @@ func TestTwoEdges(t *testing.T) {
 	g.Eventually(one.probed, "20s").Should(BeEmpty())
 	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="serving"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
 		ContainSubstring(`oooi_failover_level{level="serves"} 1`), ContainSubstring(`oooi_failover_path{path="vlan"} 1`), ContainSubstring(`oooi_failover_path{path="cluster"} 0`),
-		ContainSubstring(`oooi_failover_twin{edge="own"} 0`), ContainSubstring("oooi_failover_ready 1"), ContainSubstring("oooi_failover_degraded 0")))
+		ContainSubstring(`oooi_failover_duplicated{edge="own"} 0`), ContainSubstring("oooi_failover_ready 1"), ContainSubstring("oooi_failover_degraded 0")))
 
 	vm.SetNeighbour(t, "eth0", blueNextHop, first, false)
 	one.dns.End()

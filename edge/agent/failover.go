@@ -182,7 +182,7 @@ func (f *Failover) ready() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.state.Yields {
-		serves = ErrYields
+		serves = errYields
 	}
 	var err error
 	f.readiness, err = f.readiness.Next(serves, f.state, time.Now())

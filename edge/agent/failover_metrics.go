@@ -11,9 +11,9 @@ import (
 
 // FailoverMetrics are the metrics of one failover agent.
 type FailoverMetrics struct {
-	peer, phase, level, path, twin *prometheus.GaugeVec
-	announcements                  *prometheus.CounterVec
-	isDegraded                     prometheus.Gauge
+	peer, phase, level, path, duplicated *prometheus.GaugeVec
+	announcements                        *prometheus.CounterVec
+	isDegraded                           prometheus.Gauge
 }
 
 // NewFailoverMetrics registers the metrics with r. Ready returns why the edge is not
@@ -27,14 +27,14 @@ func NewFailoverMetrics(r *prometheus.Registry, ready func() error) *FailoverMet
 		phase:         prometheus.NewGaugeVec(prometheus.GaugeOpts(name("phase", "1 for the phase of this edge.")), []string{"phase"}),
 		level:         prometheus.NewGaugeVec(prometheus.GaugeOpts(name("level", "1 for what this edge is worth to VMs: nothing, serves, or reaches (the hosted API server).")), []string{"level"}),
 		path:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("path", "1 if the peer is heard over this path: vlan, or cluster (the cluster network).")), []string{"path"}),
-		twin:          prometheus.NewGaugeVec(prometheus.GaugeOpts(name("twin", "1 if two pods have one edge number: own (this pod is the elder and yields), or peer.")), []string{"edge"}),
+		duplicated:    prometheus.NewGaugeVec(prometheus.GaugeOpts(name("duplicated", "1 if two pods have one edge number: own (this pod is the elder and yields), or peer.")), []string{"edge"}),
 		announcements: prometheus.NewCounterVec(prometheus.CounterOpts(name("announcements_total", "Failover announcements, by result.")), []string{"result"}),
 		isDegraded:    prometheus.NewGauge(prometheus.GaugeOpts(name("degraded", "1 if announcements have no effect, so that clients notice a failover late."))),
 	}
 	isReady := prometheus.NewGaugeFunc(prometheus.GaugeOpts(name("ready", "1 if this edge serves and its peer has seen that.")), func() float64 {
 		return gauge(ready() == nil)
 	})
-	r.MustRegister(m.peer, m.phase, m.level, m.path, m.twin, m.announcements, m.isDegraded, isReady,
+	r.MustRegister(m.peer, m.phase, m.level, m.path, m.duplicated, m.announcements, m.isDegraded, isReady,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -51,8 +51,8 @@ func (m *FailoverMetrics) changed(s failover.State) {
 	}
 	m.path.WithLabelValues("vlan").Set(gauge(s.Heard(failover.VLAN)))
 	m.path.WithLabelValues("cluster").Set(gauge(s.Heard(failover.ClusterNetwork)))
-	m.twin.WithLabelValues("own").Set(gauge(s.Yields))
-	m.twin.WithLabelValues("peer").Set(gauge(s.Duplicated()))
+	m.duplicated.WithLabelValues("own").Set(gauge(s.Yields))
+	m.duplicated.WithLabelValues("peer").Set(gauge(s.Duplicated()))
 }
 
 func (m *FailoverMetrics) announced(err error) {

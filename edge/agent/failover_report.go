@@ -12,12 +12,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// ErrYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
-var ErrYields = errors.New("a younger pod has the number of this edge, so this pod yields")
+// errYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
+var errYields = errors.New("a younger pod has the number of this edge, so this pod yields")
 
 // lasting is how long a state lasts until it is reported: a restart of the hosted API server
 // or a lost heartbeat is no news. That the peer is not heard is reported at once, since it
-// keeps the operator from replacing the peer. So is a twin.
+// keeps the operator from replacing the peer. So is a duplicated edge.
 const lasting = 5 * time.Second
 
 // A view is what an edge reports, with the times that it depends on. The zero value has seen
@@ -80,7 +80,7 @@ func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {
 	case s.Yields:
-		return edge.Yields(ErrYields.Error())
+		return edge.Yields(errYields.Error())
 	case s.PeerState == failover.PeerServing || impaired:
 		return nil
 	case s.PeerState == "":

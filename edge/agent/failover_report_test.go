@@ -115,7 +115,7 @@ func TestYieldingEdge(t *testing.T) {
 	w.hears(2*time.Second, serves, failover.VLAN)
 	k.changed(w.state)
 	g.Eventually(dhcp.Yields, "10s").Should(BeTrue())
-	g.Expect(errors.Is(k.ready(), ErrYields)).To(BeTrue())
+	g.Expect(errors.Is(k.ready(), errYields)).To(BeTrue())
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", network.LevelNothing)))
 }
 

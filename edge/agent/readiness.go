@@ -17,9 +17,9 @@ const (
 	// unreachableFor is how long a peer must be unreachable: a port may need some seconds
 	// until it forwards.
 	unreachableFor = 10 * time.Second
-	// apartLimit is how long an edge waits until it sees a peer that runs and serves. It ends
+	// partitionLimit is how long an edge waits until it sees a peer that runs and serves. It ends
 	// before the Deployment's progress deadline of ten minutes: the version is not at fault.
-	apartLimit = 8 * time.Minute
+	partitionLimit = 8 * time.Minute
 )
 
 // A Readiness is the state of the decision. The zero value is an edge that does not serve.
@@ -35,14 +35,14 @@ type Readiness struct {
 // notice its loss.
 var ErrUnseen = errors.New("the peer has not reported yet that it sees this edge")
 
-// ErrApart is why an edge is not ready that does not see its peer on the network. VMs may
+// errPeerNotHeard is why an edge is not ready that does not see its peer on the network. VMs may
 // reach only the peer, so the peer must not be replaced.
-var ErrApart = errors.New("the peer serves, but it is heard on the cluster network only")
+var errPeerNotHeard = errors.New("the peer serves, but it is heard on the cluster network only")
 
-// apart reports whether this edge does not see a peer that serves: it hears the peer over
+// partitioned reports whether this edge does not see a peer that serves: it hears the peer over
 // the cluster network only. The elder of the two does not wait for the younger, so that a
 // network which is partitioned from its start gets one edge that is ready.
-func apart(s failover.State) bool {
+func partitioned(s failover.State) bool {
 	return !s.Heard(failover.VLAN) && s.Heard(failover.ClusterNetwork) &&
 		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
 }
@@ -61,8 +61,8 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 	} else if r.unreachable.IsZero() {
 		r.unreachable = now
 	}
-	if !r.seen && apart(state) && now.Sub(r.since) < apartLimit {
-		return r, ErrApart
+	if !r.seen && partitioned(state) && now.Sub(r.since) < partitionLimit {
+		return r, errPeerNotHeard
 	}
 	switch state.PeerState {
 	case failover.Alone:

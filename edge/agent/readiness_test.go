@@ -62,11 +62,11 @@ func TestReadiness(t *testing.T) {
 	g.Expect(err).To(MatchError(ErrUnseen), "its peer cannot have seen it serve before its first heartbeat")
 }
 
-// TestReadinessOfAnEdgeThatIsApart: an edge that hears a peer which serves only over the
+// TestReadinessOfAPartitionedEdge: an edge that hears a peer which serves only over the
 // cluster network is not ready, so a roll does not replace that peer. It waits for eight
 // minutes at most. An edge that hears its peer nowhere is ready as before, and an edge that
 // was ready stays ready.
-func TestReadinessOfAnEdgeThatIsApart(t *testing.T) {
+func TestReadinessOfAPartitionedEdge(t *testing.T) {
 	const elder, younger = 1000, 2000
 	both, cluster := []failover.Path{failover.VLAN, failover.ClusterNetwork}, []failover.Path{failover.ClusterNetwork}
 	type phase struct {

@@ -58,17 +58,17 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 
 // sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
 // ARP requests from the source address of a packet, so that announcements can name each
-// address. Above 0, arp_announce leaves only the interface's first address. If the VIPs are on
-// another interface, it answers ARP requests for them, too: above 0, arp_ignore leaves those
-// of the interface. A new network namespace has the node's values for "all", of which the
+// address. Above 0, arp_announce leaves only the interface's first address. If onVIPDevice
+// is true, the VIPs are on another interface. Then it answers ARP requests for them, too:
+// above 0, arp_ignore leaves those of the interface. A new network namespace has the node's values for "all", of which the
 // larger counts; kube-proxy with strictARP sets both above 0.
-func sysctls(vipsApart bool) map[string]any {
+func sysctls(onVIPDevice bool) map[string]any {
 	out := map[string]any{
 		"net.ipv4.conf.IFNAME.forwarding":   "0",
 		"net.ipv4.conf.IFNAME.arp_announce": "0",
 		"net.ipv4.conf.all.arp_announce":    "0",
 	}
-	if vipsApart {
+	if onVIPDevice {
 		out["net.ipv4.conf.IFNAME.arp_ignore"], out["net.ipv4.conf.all.arp_ignore"] = "0", "0"
 	}
 	return out

@@ -4,7 +4,7 @@
 //
 // # What a world has
 //
-//   - Two edges, and in some faults a twin: a second pod with the number of edge 1. Each has
+//   - Two edges, and in some faults a second pod with the number of edge 1. Each has
 //     a kernel, a failover agent, an Envoy and its reach to the API server. The agent is
 //     failover.Next itself, or the decisions of the older version (package older). Each part
 //     fails alone: it hangs, it is killed, or the whole pod is stopped.
