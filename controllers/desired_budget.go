@@ -18,7 +18,7 @@ import (
 
 // heldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339). It is
 // by the operator's clock, and edges cannot write it. So it survives a restart of the
-// operator, and nothing that an edge reports prolongs it.
+// operator. It stays for 20 minutes: a report that comes and goes prolongs no hold.
 const heldAnnotation = wire.Prefix + "held-since"
 
 // budget allows one edge of n to be drained at a time, and none while d holds them. An edge

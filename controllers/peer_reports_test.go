@@ -126,7 +126,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	g.Expect(recreates(d)).To(Equal([]bool{true, false}), "the one that became ready last is first")
 	g.Expect(allowed).To(Equal("1"))
 	w.reports = nil
-	_, allowed = at(testNow.Add(rollout.Deadline))
+	_, allowed = at(testNow.Add(2 * rollout.Deadline))
 	g.Expect(allowed).To(Equal("1"))
 	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(heldAnnotation))
 }

@@ -70,7 +70,8 @@ type simulation struct {
 	lying    map[int]bool    // edges that report that they hear nothing, whatever they hear
 	budget   time.Time       // HeldSince, as it is stored with the budget
 	impaired map[int]bool    // edges that serve VMs worse
-	doubted  time.Time       // since when the operator has seen two edges serve, one no substitute for the other
+	unequal  time.Time       // when the operator first saw two edges serve, one no substitute for the other, lately
+	heldFrom time.Time       // when the operator first held edges, lately
 	checked  bool
 	log      []string
 	versions int
@@ -117,9 +118,9 @@ func (s *simulation) operate(t *testing.T) Decision {
 	n := s.network()
 	d := Next(n, s.now)
 	s.check(t, n, d)
-	s.checkDoubt(t, n, d)
+	s.checkHold(t, n, d)
 	if s.budget = d.HeldSince; !d.Budget {
-		s.budget = time.Time{}
+		s.budget, s.unequal, s.heldFrom = time.Time{}, time.Time{}, time.Time{} // Stored with the budget.
 	}
 	for i, step := range d.Steps {
 		var edge int

@@ -40,7 +40,8 @@
 // Where two edges serve and one hears nothing of the other, the network is partitioned.
 // Each edge may serve VMs that do not reach the other one. So neither is recreated, and
 // neither can be drained, until they hear each other or Deadline is over. Where one reports
-// that its peer is impaired, that one is not recreated, for as long at most.
+// that its peer is impaired, that one is not recreated, for as long at most. The next such
+// hold begins ten minutes after Deadline at the earliest, so reports cannot stop a change.
 //
 // Before the first edge of a network exists, an address conflict detection (ACD)
 // runs, and no edge is created until it has passed.
@@ -133,8 +134,8 @@ type Decision struct {
 	Budget bool
 	// Held says that no edge may be recreated or drained, since they are partitioned.
 	Held bool
-	// HeldSince is to be stored, with the budget, and passed to the next decision.
-	// Zero: each edge can take over from the other.
+	// HeldSince is when Held was first true, or a peer was first seen to be impaired. It is to
+	// be stored, with the budget, and passed to the next decision. Zero: not lately.
 	HeldSince time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
@@ -196,11 +197,11 @@ func Next(n Network, now time.Time) Decision {
 	for i, e := range n.Edges {
 		found[i] = edge{Edge: e, version: versionOf(e), health: healthOf(e.Seen, now)}
 	}
-	doubt := doubtOf(found, n.HeldSince, now)
+	h := holdOf(found, n.HeldSince, now)
 	d := Decision{
-		Steps: stepsOf(found, doubt), Budget: budgeted(found), Held: doubt.partitioned, HeldSince: doubt.since, Partitioned: doubt.edge}
+		Steps: stepsOf(found, h), Budget: budgeted(found), Held: h.partitioned, HeldSince: h.since, Partitioned: h.edge}
 	d.Disruptions = disruptions(found, d.Steps)
-	d.Again = sooner(doubt.again, nextDeadline(n.Edges, now))
+	d.Again = sooner(h.recheck, nextDeadline(n.Edges, now))
 	return d
 }
 
@@ -214,12 +215,12 @@ func (n Network) checking() bool {
 }
 
 // stepsOf decides each edge of a network that is checked.
-func stepsOf(found []edge, d doubt) []Step {
-	holds := holdsOf(found, d)
+func stepsOf(found []edge, h hold) []Step {
+	waiting := waitingOf(found, h)
 	steps := make([]Step, len(found))
 	for i, e := range found {
 		s := Step{Name: e.Name, Version: e.version, Health: e.health, Action: Apply}
-		peer, held := holds[e.Name]
+		peer, held := waiting[e.Name]
 		switch {
 		case e.version == Unwanted && replaced(e, found):
 			s.Action = Remove

@@ -40,23 +40,23 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// holdsOf are the edges that wait now, each with the peer that it waits for.
-func holdsOf(found []edge, d doubt) map[string]string {
+// waitingOf are the edges that wait now, each with the peer that it waits for.
+func waitingOf(found []edge, h hold) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
-	holds, recreated := map[string]string{}, map[string]bool{}
+	waiting, recreated := map[string]string{}, map[string]bool{}
 	for _, e := range wanted {
 		if e.version == Current {
 			continue
 		}
-		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (d.holds(e) || waits(e, x, recreated[x.Name])) })
+		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (h.holds(e) || waits(e, x, recreated[x.Name])) })
 		if peer >= 0 {
-			holds[e.Name] = wanted[peer].Name
+			waiting[e.Name] = wanted[peer].Name
 			continue
 		}
 		recreated[e.Name] = e.health != Absent
 	}
-	return holds
+	return waiting
 }
 
 // turn orders edges that are due. An edge that does not serve goes before one that

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// TestDoubtTable: while two edges serve and one hears nothing of the other, neither is
-// recreated, for ten minutes from when that was first seen. An edge that does not serve is
-// changed as ever.
-func TestDoubtTable(t *testing.T) {
+// TestHoldTable: while two edges serve and one hears nothing of the other, neither is
+// recreated, for ten minutes from when that was first seen. The next ten minutes are free,
+// whatever they report. An edge that does not serve is changed as ever.
+func TestHoldTable(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	serves := Seen{Exists: true, Observed: true, Version: "old", Available: true, Progress: Complete, Since: ago(time.Hour), Created: ago(2 * time.Hour)}
@@ -29,7 +29,11 @@ func TestDoubtTable(t *testing.T) {
 		"one hears nothing":                 {lost, serves, time.Time{}, [2]Action{Hold, Hold}, true, now, Deadline},
 		"neither hears, for nine minutes":   {lost, lost, ago(9 * time.Minute), [2]Action{Hold, Hold}, true, ago(9 * time.Minute), time.Minute},
 		"for ten minutes":                   {lost, lost, ago(Deadline), [2]Action{Hold, Recreate}, false, ago(Deadline), 0},
-		"they hear each other again":        {serves, serves, ago(time.Minute), [2]Action{Hold, Recreate}, false, time.Time{}, 0},
+		"they hear each other again":        {serves, serves, ago(time.Minute), [2]Action{Hold, Recreate}, false, ago(time.Minute), 19 * time.Minute},
+		"after a pause":                     {lost, serves, ago(6 * time.Minute), [2]Action{Hold, Hold}, true, ago(6 * time.Minute), 4 * time.Minute},
+		"after a pause, for too long":       {lost, serves, ago(12 * time.Minute), [2]Action{Hold, Recreate}, false, ago(12 * time.Minute), 0},
+		"without a pause, for an hour":      {lost, lost, ago(time.Hour), [2]Action{Hold, Recreate}, false, ago(time.Hour), 0},
+		"they heard each other for long":    {serves, serves, ago(20 * time.Minute), [2]Action{Hold, Recreate}, false, time.Time{}, 0},
 		"half of the roll is done":          {lost, current, time.Time{}, [2]Action{Hold, Apply}, true, now, Deadline},
 		"nothing is due":                    {with(func(s *Seen) { s.Version, s.PeerLost = "new", true }), current, time.Time{}, [2]Action{Apply, Apply}, true, now, Deadline},
 		"the time is to come":               {lost, lost, now.Add(time.Hour), [2]Action{Hold, Hold}, true, now, Deadline},
@@ -53,11 +57,11 @@ func TestDoubtTable(t *testing.T) {
 	}
 }
 
-// checkDoubt is the law of two edges that serve, where one may be no substitute for the
+// checkHold is the law of two edges that serve, where one may be no substitute for the
 // other. For ten minutes, as the operator's own clock has them, neither is recreated or
 // drained while one does not hear the other, and none is recreated that has an impaired
-// peer. Nothing that edges report holds them for longer.
-func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
+// peer. Nothing that edges report holds them for longer than ten of any twenty minutes.
+func (s *simulation) checkHold(t *testing.T, n Network, d Decision) {
 	t.Helper()
 	lost, impaired, serve := false, [3]bool{}, s.count == 2
 	for edge := 1; edge <= 2; edge++ {
@@ -66,8 +70,19 @@ func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
 		impaired[edge] = live != nil && live.peerImpaired
 		serve = serve && live != nil && live.observed && live.ready
 	}
-	if !lost && !impaired[1] && !impaired[2] || s.count < 2 {
-		s.doubted = time.Time{}
+	if d.Held {
+		if s.heldFrom.IsZero() || s.now.Sub(s.heldFrom) >= 20*time.Minute {
+			s.heldFrom = s.now
+		}
+		if s.now.Sub(s.heldFrom) >= 10*time.Minute {
+			t.Fatalf("holds edges %v after it first did: %+v\n%v", s.now.Sub(s.heldFrom), n, s.last())
+		}
+	}
+	quiet := !lost && !impaired[1] && !impaired[2]
+	if s.count < 2 || quiet && s.now.Sub(s.unequal) >= 20*time.Minute {
+		s.unequal = time.Time{}
+	}
+	if s.count < 2 || quiet {
 		return
 	}
 	if d.Held && (!lost || !serve) {
@@ -76,17 +91,13 @@ func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
 	if !serve {
 		return
 	}
-	if s.doubted.IsZero() {
-		s.doubted = s.now
+	if s.unequal.IsZero() {
+		s.unequal = s.now
 	}
-	early := s.now.Sub(s.doubted) < 10*time.Minute
+	early := s.now.Sub(s.unequal) < 10*time.Minute
 	for i, step := range d.Steps {
 		if early && (step.Action == Recreate || step.Action == Remove) && (lost || impaired[i+1]) {
-			t.Fatalf("takes %s, whose peer is no substitute, after %v: %+v\n%v", step.Name, s.now.Sub(s.doubted), d, s.last())
-		}
-		since := s.budget
-		if late := !since.IsZero() && s.now.Sub(since) >= 10*time.Minute; late && d.Held {
-			t.Fatalf("holds for longer than ten minutes: %+v\n%v", d, s.last())
+			t.Fatalf("takes %s, whose peer is no substitute, after %v: %+v\n%v", step.Name, s.now.Sub(s.unequal), d, s.last())
 		}
 	}
 	if early && lost && (!d.Held || !d.Budget) {
@@ -94,10 +105,10 @@ func (s *simulation) checkDoubt(t *testing.T, n Network, d Decision) {
 	}
 }
 
-// TestDoubtHoldsEdges: while the network is cut between two edges that serve, or one of them
+// TestUnequalEdgesAreHeld: while the network is cut between two edges that serve, or one of them
 // is impaired, no roll takes an edge that has no substitute for ten minutes. When the cut
 // ends, or an edge never stops to report one, everything runs as it is wanted.
-func TestDoubtHoldsEdges(t *testing.T) {
+func TestUnequalEdgesAreHeld(t *testing.T) {
 	cuts := schedule{pauses: true, events: []func(*simulation){
 		newVersion, newVersion, badVersion, nodeLost, nodeBack, nodeBack, vlanCut, vlanCut, vlanBack, impairs, otherCount, handEdit, quiet}}
 	liars := schedule{pauses: true, events: []func(*simulation){newVersion, newVersion, nodeLost, nodeBack, nodeBack, lies, toggles, impairs, vlanCut, vlanBack, quiet}}
