@@ -40,7 +40,7 @@
 //
 // An edge at level nothing never announces. Against a peer at a lower level an edge needs a
 // proof of its own level that is newer than the first message with the lower one. For the
-// highest level, that is an answer of the API server within half a second. So
+// highest level, the API server must have answered three times in a row within half a second. So
 // an API server that is down moves no VM: both edges lose it, and neither has a proof. An
 // edge that rose above its peer waits for 3 s, as both may recover from one cause.
 //
@@ -121,6 +121,9 @@
 // turn probes into load: an edge probes eight VMs in half a second while its peer is
 // silent, and reads 64 answers in that time. Half of the probed VMs have a DHCP lease, so a VM
 // with many addresses does not crowd out the others.
+//
+// A forged message with a high number makes all further messages of the peer look old. The edge
+// forgets the number after ten seconds.
 //
 // A VM that reads the heartbeats may send "leaving" or "starting" for one edge, and VMs go to
 // the other edge, which serves. It may do so for both, and connections are reset for as long

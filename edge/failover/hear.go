@@ -46,6 +46,8 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		return s.answer(Answer{instance: m.Instance, Address: m.Address})
 	case m.Instance != s.Peer.Instance:
 		s = s.follow(m, p)
+	case p == VLAN && m.Number <= s.paths[p].number && s.paths[p].silent > followed:
+		s = s.follow(m, p) // A forged number made all messages of the peer look old.
 	case m.Number <= s.paths[p].number:
 		return s, Answer{}
 	case p == VLAN && s.PeerState == PeerUnreachable && m.Stalls == s.Peer.Stalls:
@@ -90,5 +92,8 @@ func (s State) isElder(m Message) bool {
 	return m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed
 }
 
-// hasSecondPath reports whether both edges have an address on the cluster network.
-func (s State) hasSecondPath() bool { return s.Self.Address.IsValid() && s.Peer.Address.IsValid() }
+// hasSecondPath reports whether the cluster network carried the peer's messages as long as
+// the VLAN did. An address alone proves nothing: a policy may drop what is sent to it.
+func (s State) hasSecondPath() bool {
+	return s.Self.Address.IsValid() && s.Peer.Address.IsValid() && s.paths[ClusterNetwork].silent <= s.paths[VLAN].silent+patience
+}

@@ -12,6 +12,8 @@ const (
 	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard
 	// over the cluster network.
 	patience = 6
+	// promptLimit is how many prompt answers in a row prove that this edge is better.
+	promptLimit = 3
 	// firstLimit is how many Intervals a new edge waits for the first message of a peer
 	// whose kernel answers.
 	firstLimit = 8
@@ -37,6 +39,19 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 	}
 	a.messages++
 	return a
+}
+
+// proven takes in that a check which began at a time was answered. Slow answers prove
+// nothing: where the API server is slow, either edge may be lucky.
+func (s State) proven(began, now time.Time) State {
+	s.reached = true
+	if s.prompt++; now.Sub(began) >= Interval {
+		s.prompt = 0
+	}
+	if s.prompt >= promptLimit {
+		s.provenAt = began
+	}
+	return s
 }
 
 // better reports whether this edge is provably better than a peer that serves: two messages

@@ -98,9 +98,10 @@ type State struct {
 	// none: one doubt less restarts it.
 	doubts     int
 	heardSince time.Time
-	// reached: the API server answers. provenAt is when the last check that was answered
-	// within an Interval began.
+	// reached: the API server answers. prompt is how many checks in a row it answered within
+	// an Interval, provenAt is when the last of enough such checks began.
 	reached       bool
+	prompt        int
 	provenAt      time.Time
 	advantage     advantage
 	drainingSince time.Time
@@ -243,12 +244,9 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 			s.Self.Phase = Serving
 		}
 	case Reached:
-		s.reached = true
-		if now.Sub(e.Began) < Interval {
-			s.provenAt = e.Began // A slow answer proves little: the peer's may be late.
-		}
+		s = s.proven(e.Began, now)
 	case Unreached:
-		s.reached = false
+		s.reached, s.prompt = false, 0
 	case Drain:
 		if s.Self.Phase != Draining {
 			s.Self.Phase, s.drainingSince = Draining, now

@@ -1,0 +1,99 @@
+// This file has what a forged message or a closed cluster network can't do.
+
+package failover_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/failover"
+)
+
+// A duel is one edge that serves, and the messages of its peer.
+type duel struct {
+	state  failover.State
+	now    time.Time
+	number uint64
+	peer   failover.Message
+	// announced counts the announcements.
+	announced int
+}
+
+func newDuel() *duel {
+	address := func(s string) netip.Addr { return netip.MustParseAddr(s) }
+	d := &duel{
+		state: failover.NewState(failover.Self{Edge: 1, Instance: "a", Address: address("10.128.0.1")}, false),
+		now:   time.Unix(1000, 0),
+		peer:  failover.Message{Phase: failover.Serving, Edge: 2, Instance: "b", Peer: "a", Sees: true, Level: failover.LevelServes, Address: address("10.128.0.2")},
+	}
+	d.next(failover.Event{Kind: failover.Ready})
+	return d
+}
+
+func (d *duel) next(e failover.Event) {
+	var do failover.Actions
+	if d.state, do = failover.Next(d.state, e, d.now); do.Announce {
+		d.announced++
+	}
+}
+
+// pass lets so many intervals pass, in each of which the peer sends over these paths.
+func (d *duel) pass(intervals int, over ...failover.Path) {
+	for range intervals {
+		d.now = d.now.Add(failover.Interval)
+		d.number++
+		for _, p := range over {
+			m := d.peer
+			m.Number = d.number
+			d.next(failover.Event{Kind: failover.Heard, Message: m, Path: p})
+		}
+		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: d.number}})
+	}
+}
+
+// TestForgedNumber: a message with the highest number is believed for as long as the
+// peer's own messages count as old, ten seconds, and not for ever.
+func TestForgedNumber(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.pass(10, failover.VLAN, failover.ClusterNetwork)
+	forged := d.peer
+	forged.Phase, forged.Number = failover.Starting, 1<<64-1
+	d.next(failover.Event{Kind: failover.Heard, Message: forged})
+	g.Expect(d.state.PeerState).To(Equal(failover.PeerIdle))
+	d.pass(30, failover.VLAN, failover.ClusterNetwork)
+	g.Expect(d.state.PeerState).To(Equal(failover.PeerServing))
+	before := d.announced
+	d.pass(7200, failover.VLAN, failover.ClusterNetwork)
+	g.Expect(d.announced).To(Equal(before))
+}
+
+// TestSecondPathThatCarriesNothing: where the cluster network drops heartbeats, an edge
+// that receives no frame is deaf, as without a second path, and takes no VMs.
+func TestSecondPathThatCarriesNothing(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.peer.Level = failover.LevelReaches
+	answers := uint64(0)
+	check := func() {
+		d.next(failover.Event{Kind: failover.Reached, Began: d.now})
+	}
+	for range 60 {
+		d.pass(1, failover.VLAN)
+		answers++
+		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: d.number, Probed: true, Answers: answers}})
+		check()
+	}
+	frames := d.number
+	for range 60 {
+		d.now = d.now.Add(failover.Interval)
+		check()
+		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: frames, Probed: true, Answers: answers}})
+	}
+	g.Expect(d.announced).To(BeZero())
+	g.Expect(d.state.Deaf).To(BeTrue())
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelNothing))
+}
