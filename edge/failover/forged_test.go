@@ -18,6 +18,7 @@ type duel struct {
 	now    time.Time
 	number uint64
 	peer   failover.Message
+	seen   failover.Observation
 	// announced counts the announcements.
 	announced int
 }
@@ -46,11 +47,12 @@ func (d *duel) pass(intervals int, over ...failover.Path) {
 		d.now = d.now.Add(failover.Interval)
 		d.number++
 		for _, p := range over {
+			d.seen.Frames++
 			m := d.peer
 			m.Number = d.number
 			d.next(failover.Event{Kind: failover.Heard, Message: m, Path: p})
 		}
-		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: d.number}})
+		d.next(failover.Event{Kind: failover.Tick, Observed: d.seen})
 	}
 }
 
@@ -77,21 +79,15 @@ func TestSecondPathThatCarriesNothing(t *testing.T) {
 	g := NewWithT(t)
 	d := newDuel()
 	d.peer.Level = failover.LevelReaches
-	answers := uint64(0)
-	check := func() {
+	d.seen.Probed = true
+	for range 60 {
+		d.seen.Answers++
+		d.pass(1, failover.VLAN)
 		d.next(failover.Event{Kind: failover.Reached, Began: d.now})
 	}
 	for range 60 {
-		d.pass(1, failover.VLAN)
-		answers++
-		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: d.number, Probed: true, Answers: answers}})
-		check()
-	}
-	frames := d.number
-	for range 60 {
-		d.now = d.now.Add(failover.Interval)
-		check()
-		d.next(failover.Event{Kind: failover.Tick, Observed: failover.Observation{Frames: frames, Probed: true, Answers: answers}})
+		d.pass(1)
+		d.next(failover.Event{Kind: failover.Reached, Began: d.now})
 	}
 	g.Expect(d.announced).To(BeZero())
 	g.Expect(d.state.Deaf).To(BeTrue())
