@@ -90,8 +90,14 @@ func (p *peering) write(path Path, b []byte) error {
 		}
 		_, err = c.Write(b)
 	}
+	return unlessSilent(err)
+}
+
+// unlessSilent returns err, or nil if no host answers for an address or its port: the peer is
+// silent.
+func unlessSilent(err error) error {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil // No host answers for the peer's address: the peer is silent.
+		return nil
 	}
 	return err
 }
@@ -110,8 +116,9 @@ func (p *peering) answer(x Answer) error {
 	}
 	// The socket is connected to the peer. The kernel sends to other addresses, too.
 	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
-	_ = raw.Control(func(fd uintptr) { _ = unix.Sendto(int(fd), b, unix.MSG_DONTWAIT, to) })
-	return err
+	var sent error
+	failed = raw.Control(func(fd uintptr) { sent = unix.Sendto(int(fd), b, unix.MSG_DONTWAIT, to) })
+	return errors.Join(err, failed, unlessSilent(sent))
 }
 
 // offer drops e if the queue is full.

@@ -59,7 +59,7 @@ type Message struct {
 	Peer string `json:"peer,omitempty"`
 	// Sees: the sender received a message of Peer over the VLAN within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
-	// Announcements counts those of the sender since Peer stopped serving.
+	// Announcements counts those of the sender for the present cause.
 	Announcements int `json:"claims,omitempty"`
 	// Level is what the sender is worth to VMs. Empty: unknown.
 	Level Level `json:"level,omitempty"`

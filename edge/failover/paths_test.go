@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -66,7 +67,7 @@ func newDuo(t *testing.T) *duo {
 		p.vlan.Attach(t, e.ns, "net1", "", nextHop+"/32", e.own+"/24", service+"/32")
 		p.pods.Attach(t, e.ns, "eth0", "", e.pod+"/24")
 		leases := `[{"address":"192.168.100.10","mac":"02:00:00:00:00:10","expires":"2999-01-01T00:00:00Z"},{"address":"192.168.100.11","mac":"02:00:00:00:00:11","expires":"2999-01-01T00:00:00Z"}]`
-		p.g.Expect(os.WriteFile(filepath.Join(e.dir, "leases.json"), []byte(leases), 0o600)).To(Succeed())
+		p.g.Expect(os.WriteFile(filepath.Join(e.dir, wire.LeaseCache), []byte(leases), 0o600)).To(Succeed())
 	}
 	return p
 }

@@ -166,7 +166,7 @@ func remember(ctx context.Context, o Options, memories <-chan memory) {
 			return
 		case m := <-memories:
 			if err := m.store(o.RunDir); err != nil {
-				o.Log.Warn("address of the peer's pod not stored", "err", err)
+				warn(o.Log, "remember", err)
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (g *agent) handleQueued() bool {
 }
 
 func (g *agent) observe() Observation {
-	noLink := g.deaf()
+	noLink := g.noLink()
 	var o Observation
 	if g.observer != nil {
 		var err error
@@ -227,19 +227,7 @@ func (g *agent) handle(e Event) bool {
 	next, do := Next(was, e, time.Now())
 	g.state = next
 	if do.Announce {
-		g.announcements++
-		addresses := []netip.Addr{g.NextHopVIP}
-		if g.OnLink != nil {
-			addresses = append(addresses, g.OnLink()...)
-		}
-		err := announce(g.Device, addresses, g.announcements)
-		// A peer that never serves is announced against forever: log less and less.
-		if c := next.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
-			g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(next.PeerState), "count", next.Self.Announcements)
-		}
-		if g.Announced != nil {
-			g.Announced(err)
-		}
+		g.announce()
 	}
 	if do.Call && g.observer != nil {
 		g.failed("call the peer", g.observer.call(time.Now()))
@@ -258,6 +246,23 @@ func (g *agent) handle(e Event) bool {
 	g.learn(e)
 	g.tell(was)
 	return do.Close
+}
+
+// announce sends one failover announcement.
+func (g *agent) announce() {
+	g.announcements++
+	addresses := []netip.Addr{g.NextHopVIP}
+	if g.OnLink != nil {
+		addresses = append(addresses, g.OnLink()...)
+	}
+	err := announce(g.Device, addresses, g.announcements)
+	// A peer that never serves is announced against forever: log less and less.
+	if c := g.state.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
+		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "count", c)
+	}
+	if g.Announced != nil {
+		g.Announced(err)
+	}
 }
 
 // learn takes the address of the peer's pod from a message over the VLAN that counts.
@@ -327,15 +332,19 @@ func (g *agent) failed(what string, err error) bool {
 	}
 	if g.failing[what] != err.Error() {
 		g.failing[what] = err.Error()
-		g.Log.Warn("failover action failed", "action", what, "err", err)
+		warn(g.Log, what, err)
 	}
 	return true
 }
 
-// deaf reports whether no message can arrive: the socket is missing, or the device has no
+func warn(log *slog.Logger, action string, err error) {
+	log.Warn("failover action failed", "action", action, "err", err)
+}
+
+// noLink reports whether no message can arrive: the socket is missing, or the device has no
 // carrier. Otherwise an edge without a link would consider its peer unreachable, and
 // announce when the link is back.
-func (g *agent) deaf() bool {
+func (g *agent) noLink() bool {
 	if g.conns[VLAN] == nil && g.PeerAddress.IsValid() {
 		return true
 	}
