@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -30,9 +29,6 @@ type Report struct {
 	// PeerSilent: no message of the peer arrives on this network. Messages may still arrive
 	// on the cluster network. It is implied where Peer is PeerUnreachable.
 	PeerSilent bool `json:"peerSilent,omitempty"`
-	// PeerSince is when Peer or PeerSilent changed last, by the clock of the edge's node.
-	// It has whole seconds. It is for people, and no decision depends on it. Zero: unknown.
-	PeerSince time.Time `json:"peerSince,omitzero"`
 	// PlansDiffer: both edges have served for more than PlansDifferAfter without a break,
 	// and their plans differed all that time.
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
@@ -122,10 +118,6 @@ func (r Report) normalized() Report {
 	r.Peer, r.Degraded = oneLine(r.Peer), r.Degraded.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
-	}
-	r.PeerSince = r.PeerSince.UTC().Truncate(time.Second)
-	if year := r.PeerSince.Year(); year < 1970 || year > 9999 {
-		r.PeerSince = time.Time{}
 	}
 	r.AddressesInUse = sortedInUse(r.AddressesInUse)
 	return r

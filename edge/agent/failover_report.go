@@ -53,9 +53,6 @@ func (v view) next(s failover.State, now time.Time) view {
 	}
 	r.Yields, r.PeerDuplicated = s.Yields, s.Duplicated()
 	r.PeerSilent = !unknown && s.PeerState != failover.Alone && !s.Heard(failover.VLAN)
-	if r.Peer != was.Peer || r.PeerSilent != was.PeerSilent {
-		r.PeerSince = now
-	}
 	switch {
 	case !differ(s):
 		v.differ = time.Time{}
