@@ -12,7 +12,7 @@ const (
 	heldFor = 3
 	// hearing is how long after a frame the device counts as receiving. Kernels answer
 	// probes once a second at most.
-	hearing = 1500 * time.Millisecond
+	hearing = 1400 * time.Millisecond
 	// answering is how long an answer proves that unicast frames arrive. Kernels answer a
 	// closed port once a second at most.
 	answering = 2500 * time.Millisecond
