@@ -52,7 +52,7 @@ func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds.sock") 
 func AdminSocket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
 
 // ReachSocket is the socket that leads to the hosted API server through the Envoy that uses
-// runDir. See newReach.
+// runDir. See newReachListener.
 func ReachSocket(runDir string) string { return filepath.Join(runDir, "reach.sock") }
 
 // Arguments is the command line of an Envoy named node that gets its resources

@@ -36,3 +36,11 @@ func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	}
 	return d, d.err
 }
+
+// counts returns when the present silence counts. Zero: the server answers.
+func (d Debounce) counts() time.Time {
+	if d.silent.IsZero() {
+		return time.Time{}
+	}
+	return d.silent.Add(silenceLimit)
+}

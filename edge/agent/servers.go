@@ -192,9 +192,18 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 }
 
 // askEnvoy returns Envoy's own answer in place of one of `oooi proxy`. If both are silent,
-// Envoy was due when the proxy was, unless it has answered since.
+// Envoy was due when the proxy was, unless it has answered since. A question that follows
+// an unanswered one ends when the silence counts.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer) answer {
 	asked := time.Now()
+	s.mu.Lock()
+	counts := s.state[network.ServiceProxy].answer.counts()
+	s.mu.Unlock()
+	if counts.After(asked) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, counts)
+		defer cancel()
+	}
 	a := answer{due: asked, err: listens(ctx, s.admin, n)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
