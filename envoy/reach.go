@@ -58,7 +58,7 @@ func newReachListener(runDir string) *listenerv3.Listener {
 
 // newReachCluster dials the endpoints of b as newCluster does. Its limits and its state are
 // its own: VMs do not change the result of a check. One endpoint of several that is broken
-// must not change it either. An endpoint that does not accept connections is avoided. One
+// changes it for a moment at most. An endpoint that does not accept connections is avoided. One
 // that accepts and never answers has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newCluster(b, o)

@@ -13,6 +13,9 @@ const (
 	// openChecks is how many checks may be open. While they hang, no further one can
 	// show anything.
 	openChecks = 3
+	// hungTicks is how many ticks a check may be open: 3.5 s. A worker dials for 0.75 s at
+	// most, and closes a silent connection after two seconds, unless the worker hangs.
+	hungTicks = 7
 )
 
 // A Reach is what the checks of an edge showed. The zero value is an edge that does not
@@ -23,7 +26,9 @@ const (
 // hangs keeps the connections that it was given, and if the others have fewer, they get
 // all further ones. Checks would be good and prove nothing. So all connections of a check
 // stay open until each is answered. And while a check that was answered is not
-// closed, no later check is a proof.
+// closed, no later check is a proof. Nor is one while an older check is open for hungTicks:
+// the other workers have closed their connections of that one, and so have fewer. One case
+// is not seen: a worker hangs after it closed a connection, and before it counts that.
 type Reach struct {
 	// Reached: a recent check was good.
 	Reached bool
@@ -40,7 +45,7 @@ type Reach struct {
 // edge that was suspended loses nothing. Begin: a check is due, and begins at this tick.
 func (r Reach) Tick() (next Reach, begin bool) {
 	r.tick++
-	if r.tick-r.good >= reachTicks {
+	if r.tick-r.good >= reachTicks || r.hangs() {
 		r.Reached = false
 	}
 	if begin = len(r.open) < openChecks; begin {
@@ -63,7 +68,7 @@ func (r Reach) Closed(began int) (next Reach, proof bool) {
 	answered, late := r.open[began], r.tick-began
 	r.open = maps.Clone(r.open)
 	delete(r.open, began)
-	if !answered || late >= reachTicks || !r.Reached && late > 0 || r.closing(began) {
+	if !answered || late >= reachTicks || !r.Reached && late > 0 || r.closing(began) || r.hangs() {
 		return r, false
 	}
 	r.Reached, r.good = true, max(r.good, began)
@@ -74,6 +79,16 @@ func (r Reach) Closed(began int) (next Reach, proof bool) {
 func (r Reach) closing(before int) bool {
 	for began, answered := range r.open {
 		if began < before && answered {
+			return true
+		}
+	}
+	return false
+}
+
+// hangs reports whether a check is open for so long that a worker hangs.
+func (r Reach) hangs() bool {
+	for began := range r.open {
+		if r.tick-began >= hungTicks {
 			return true
 		}
 	}

@@ -252,3 +252,67 @@ func TestPeerReports(t *testing.T) {
 	g.Expect(w.edges[0].state.Peer.Sees).To(BeFalse(), "the peer is heard, and reports that it hears nothing")
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 }
+
+// TestOnlyAPromptAnswerIsAProof: an edge whose checks are answered late does not announce
+// against a peer that lost the API server. The peer's checks may only be later.
+func TestOnlyAPromptAnswerIsAProof(t *testing.T) {
+	for late, announces := range map[time.Duration]bool{
+		0: true, failover.Interval - time.Millisecond: true, failover.Interval: false, 1400 * time.Millisecond: false,
+	} {
+		t.Run(late.String(), func(t *testing.T) {
+			g := NewWithT(t)
+			w := pair(t)
+			answered := func() {
+				w.handle(0, failover.Event{Kind: failover.Reached, Began: w.now.Add(-late)})
+			}
+			answered()
+			w.handle(1, failover.Event{Kind: failover.Reached, Began: w.now})
+			w.pass(5*time.Second, answered)
+			w.handle(1, failover.Event{Kind: failover.Unreached})
+			w.pass(5*time.Second, answered)
+			g.Expect(w.edges[0].state.Self.Level).To(Equal(failover.LevelReaches), "a late answer is an answer")
+			g.Expect(w.edges[0].state.Peer.Level).To(Equal(failover.LevelServes))
+			g.Expect(len(w.announced) > 0).To(Equal(announces))
+		})
+	}
+}
+
+// TestAMomentMovesNoVM: the peer acts on two messages. An edge that loses the API server and
+// reaches it again before its next heartbeat has sent one.
+func TestAMomentMovesNoVM(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	peer := failover.NewState(failover.Self{Edge: 2, Instance: "b"}, false)
+	next := func(e failover.Event) failover.Actions {
+		var do failover.Actions
+		peer, do = failover.Next(peer, e, now)
+		return do
+	}
+	n := uint64(0)
+	hear := func(l failover.Level) bool {
+		n++
+		return next(failover.Event{Kind: failover.Heard, Message: failover.Message{
+			Phase: failover.Serving, Edge: 1, Instance: "a", Number: n, Peer: "b", Sees: true, Level: l}}).Announce
+	}
+	// interval ends with a heartbeat of each edge. The peer's own check is answered promptly.
+	interval := func(l failover.Level) bool {
+		now = now.Add(failover.Interval)
+		ticked := next(failover.Event{Kind: failover.Tick}).Announce
+		reached := next(failover.Event{Kind: failover.Reached, Began: now}).Announce
+		return hear(l) || ticked || reached
+	}
+	next(failover.Event{Kind: failover.Ready})
+	for range 10 {
+		interval(failover.LevelReaches)
+	}
+	for range 10 {
+		now = now.Add(failover.Interval / 4)
+		g.Expect(hear(failover.LevelServes)).To(BeFalse(), "Unreached")
+		now = now.Add(failover.Interval / 4)
+		g.Expect(next(failover.Event{Kind: failover.Reached, Began: now}).Announce).To(BeFalse(), "its own check")
+		g.Expect(hear(failover.LevelReaches)).To(BeFalse(), "Reached")
+		g.Expect(interval(failover.LevelReaches)).To(BeFalse())
+	}
+	g.Expect(hear(failover.LevelServes)).To(BeFalse())
+	g.Expect(interval(failover.LevelServes)).To(BeTrue(), "not only a moment")
+}
