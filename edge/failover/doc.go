@@ -69,6 +69,10 @@
 // from lost heartbeats. The edge with the higher number then waits half a second longer if
 // the peer's kernel answers. Each bad silence doubles the next one, up to 24 s.
 //
+// A frozen peer whose kernel answers is announced against once, since two edges that serve and
+// do not hear each other must not move VMs in turns. A VM that boots later may get the frozen
+// edge, until that ends.
+//
 // VMs that drop probes prove nothing while the peer is heard on the cluster network. If it is
 // mute or the VLAN is cut, such VMs wait for their own kernels, or until the kernel of the edge
 // has asked for their MAC again.
@@ -82,6 +86,9 @@
 // has that edge's number and address. Their peer follows the younger pod. It tells the elder,
 // which then yields, and announces until the elder is gone. The peer's kernel sends to the
 // pod whose ARP request it saw last. So an edge that is not answered sends such a request.
+//
+// The younger pod is the one that started later by its node's clock. If that clock is behind
+// by more than lies between the two starts, usually minutes, the wrong pod yields.
 //
 // An edge that was removed from the plan serves until it is stopped. The remaining edge is
 // alone by plan and does not listen, so its kernel refuses heartbeats while it serves. The
