@@ -46,23 +46,6 @@ func TestClientOnTheLink(t *testing.T) {
 	s.g.Expect(gap).To(BeNumerically("<=", 4*time.Second))
 }
 
-// attachMacvlan creates the namespace of an edge as the macvlan plugin does: the kernel
-// announces each address of net1 when it comes up. The VIPs are on another device, which is a
-// veth whose other end is down. It stands in for one of type dummy, which not every kernel has.
-func (s *site) attachMacvlan(i int) {
-	e, node := s.edges[i], netns.New(s.T)
-	e.ns = netns.New(s.T)
-	s.segment.Attach(s.T, node, "eth1", "")
-	node.Run(s.T, "ip", "link", "add", "link", "eth1", "name", "net1", "netns", e.ns.Name, "type", "macvlan", "mode", "bridge")
-	e.ns.Run(s.T, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
-	e.ns.Run(s.T, "ip", "link", "set", wire.VIPDevice, "up")
-	e.ns.Address(s.T, wire.VIPDevice, nextHop+"/32")
-	e.ns.Address(s.T, wire.VIPDevice, service+"/32")
-	e.ns.Sysctl(s.T, "net/ipv4/conf/net1/arp_notify", "1")
-	e.ns.Address(s.T, "net1", e.own+"/24")
-	e.ns.Run(s.T, "ip", "link", "set", "net1", "up")
-}
-
 // TestNewMacvlanEdge: a drained edge is made again. Its VMs move once, and no other VM does,
 // although the macvlan plugin announces every address of the new edge's interface.
 func TestNewMacvlanEdge(t *testing.T) {
@@ -73,7 +56,10 @@ func TestNewMacvlanEdge(t *testing.T) {
 	s.g.Eventually(s.edges[1].gone, "10s").Should(BeClosed())
 	s.segment.Pull(t, s.edges[1].ns, "net1")
 	s.passes("drains", since, 2)
-	s.attachMacvlan(1)
+	e := s.edges[1]
+	e.ns = netns.New(t)
+	e.ns.Dummy(t, wire.VIPDevice, nextHop+"/32", service+"/32")
+	s.segment.AttachMacvlan(t, e.ns, "net1", e.own+"/24")
 	s.g.Eventually(func() string { return s.edges[2].ns.Neighbour(t, "net1", s.edges[1].own) }, "5s").Should(Equal(s.edges[1].ns.MAC(t, "net1")))
 	// A macvlan interface receives no frames of others, so the edge must ask VMs whether it is
 	// deaf. It knows them from their leases, for which entries of its kernel stand in.

@@ -164,7 +164,20 @@ func (r row) judge(quiet, got measured) measure.Verdict {
 	if r.silent && got.announcements > 0 {
 		v.Exceeds = append(v.Exceeds, fmt.Sprintf("edges announced %d times", got.announcements))
 	}
+	if r.moves && got.announcements == 0 {
+		v.Exceeds = append(v.Exceeds, "no edge announced: is there a fault?")
+	}
 	return v
+}
+
+// TestJudge: a row in which VMs must move fails if no edge announced, since its fault did not
+// happen then. A row in which none may fails if one did.
+func TestJudge(t *testing.T) {
+	g, quiet := NewWithT(t), measured{}
+	g.Expect(row{moves: true, over: time.Second}.judge(quiet, measured{}).Exceeds).To(HaveLen(1))
+	g.Expect(row{moves: true, over: time.Second}.judge(quiet, measured{announcements: 1}).Exceeds).To(BeEmpty())
+	g.Expect(row{silent: true, over: time.Second}.judge(quiet, measured{announcements: 1}).Exceeds).To(HaveLen(1))
+	g.Expect(row{silent: true, over: time.Second}.judge(quiet, measured{}).Exceeds).To(BeEmpty())
 }
 
 // quietRow is what the busy machine itself adds: the yardstick of all other rows. It is

@@ -57,40 +57,20 @@ func (p *pod) attach(host int) {
 	p.ns.Sysctl(p, "net/ipv4/ip_unprivileged_port_start", "0")
 	p.ns.Sysctl(p, "net/ipv4/conf/default/rp_filter", "1")
 	vips := []string{nextHop + "/32", service + "/32", published + "/32"}
-	if own := edgeAddress(p.number) + "/24"; p.macvlan {
-		p.attachMacvlan(own, vips)
-	} else {
-		p.vlan.Attach(p, p.ns, net1, "", append([]string{own}, vips...)...)
+	own := edgeAddress(p.number) + "/24"
+	switch all := append([]string{own}, vips...); {
+	case p.macvlan && p.build.oneInterface:
+		p.vlan.AttachMacvlan(p, p.ns, net1, all...)
+	case p.macvlan:
+		p.ns.Dummy(p, wire.VIPDevice, vips...)
+		p.ns.Sysctl(p, "net/ipv4/conf/"+wire.VIPDevice+"/forwarding", "0")
+		p.vlan.AttachMacvlan(p, p.ns, net1, own)
+	default:
+		p.vlan.Attach(p, p.ns, net1, "", all...)
 	}
 	p.ns.Sysctl(p, "net/ipv4/conf/net1/forwarding", "0")
 	p.cluster.Attach(p, p.ns, eth0, "", fmt.Sprintf("10.9.0.%d/24", 3+host))
 	p.ns.Route(p, "0.0.0.0/0", router)
-}
-
-// parent is the interface below a macvlan interface.
-const parent = "parent"
-
-// attachMacvlan gives the pod its interface on the network as the macvlan plugin does: the
-// kernel announces each address that it has when it comes up. The VIPs are on another
-// interface, except in an older build.
-func (p *pod) attachMacvlan(own string, vips []string) {
-	p.Helper()
-	p.vlan.Attach(p, p.ns, parent, "")
-	p.ns.Run(p, "ip", "link", "add", net1, "link", parent, "type", "macvlan", "mode", "bridge")
-	p.ns.Sysctl(p, "net/ipv4/conf/net1/arp_notify", "1")
-	p.ns.Address(p, net1, own)
-	// A veth whose other end is down stands in for type dummy, which not every kernel has.
-	p.ns.Run(p, "ip", "link", "add", wire.VIPDevice, "type", "veth", "peer", "name", "end")
-	p.ns.Run(p, "ip", "link", "set", wire.VIPDevice, "up")
-	p.ns.Sysctl(p, "net/ipv4/conf/"+wire.VIPDevice+"/forwarding", "0")
-	for _, vip := range vips {
-		device := wire.VIPDevice
-		if p.build.oneInterface {
-			device = net1
-		}
-		p.ns.Address(p, device, vip)
-	}
-	p.ns.Run(p, "ip", "link", "set", net1, "up")
 }
 
 // run starts all containers.

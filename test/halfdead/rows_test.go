@@ -33,8 +33,8 @@ type row struct {
 	// long connection may be cut.
 	over time.Duration
 	cuts int
-	// silent: no edge may announce.
-	silent bool
+	// moves: VMs must move to the other edge, so an edge must announce. silent: none may.
+	moves, silent bool
 	// unmeasured: connections fail by nature of the fault.
 	unmeasured bool
 	// prepare happens before VMs connect. It may be nil.
@@ -59,17 +59,17 @@ func rows() []row {
 	return []row{
 		{name: "the idle edge is deaf", worst: true, lasts: 35 * s, brief: 7 * s, on: []int{1, 1}, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[2].ns, net1, "") }},
-		{name: "the active edge is deaf", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "the active edge is deaf", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[1].ns, net1, "") }},
-		{name: "the active edge is mute", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "the active edge is mute", lasts: 35 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropFrom(s, s.edges[1].ns, net1, "") }},
 		{name: "the idle edge is deaf, no second path", lasts: 35 * s, on: []int{1, 1}, onePath: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[2].ns, net1, "") }},
-		{name: "cluster network of the active edge cut", worst: true, lasts: 40 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "cluster network of the active edge cut", worst: true, lasts: 40 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].cutOffCluster() }},
-		{name: "Envoy's workers hang", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "Envoy's workers hang", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freezeWorkers() }},
-		{name: "Envoy stopped", lasts: 30 * s, on: []int{1, 2}, over: 3 * s, cuts: 1,
+		{name: "Envoy stopped", lasts: 30 * s, on: []int{1, 2}, moves: true, over: 3 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freeze("envoy") }},
 		{name: "heartbeats lost both ways", lasts: 30 * s, on: []int{1, 2}, over: s, cuts: 1,
 			begin: func(s *site) func() { return s.drop(heartbeats) }},
@@ -90,14 +90,14 @@ func rows() []row {
 			begin: func(s *site) func() { return s.twin() }},
 		{name: "two pods of one edge number, the elder without its cluster network", lasts: 60 * s, on: []int{1, 2}, over: 5 * s, cuts: 1,
 			begin: func(s *site) func() { return together(s.edges[1].cutOffCluster(), s.twin()) }},
-		{name: "third stall within 90 s", lasts: 20 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "third stall within 90 s", lasts: 20 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			prepare: func(s *site) { s.stallTwice(1) },
 			begin:   func(s *site) func() { return s.edges[1].freeze() }},
-		{name: "all processes frozen", lasts: 20 * s, on: []int{1, 2}, over: 4 * s, cuts: 1,
+		{name: "all processes frozen", lasts: 20 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freeze() }},
-		{name: "node lost", worst: true, lasts: 20 * s, brief: 7 * s, on: []int{1, 2}, over: 2 * s, cuts: 1,
+		{name: "node lost", worst: true, lasts: 20 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 2 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
-		{name: "node lost, VMs dial the service VIP on their link", lasts: 50 * s, on: []int{1, 2}, onLink: true, over: 4 * s, cuts: 1,
+		{name: "node lost, VMs dial the service VIP on their link", lasts: 50 * s, on: []int{1, 2}, moves: true, onLink: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].loseNode() }},
 		{name: "macvlan: the idle edge is created again", lasts: 10 * s, on: []int{1, 1}, macvlan: true, over: s, cuts: 1,
 			begin: func(s *site) func() { s.recreate(2); return func() {} }},
@@ -182,7 +182,7 @@ func (s *site) twin() (end func()) {
 func (s *site) recreate(number int) {
 	s.Helper()
 	s.edges[number].signal(syscall.SIGKILL)
-	s.edges[number].ns.Run(s, "ip", "link", "delete", parent)
+	s.edges[number].ns.Run(s, "ip", "link", "delete", net1)
 	s.edges[number] = s.newPod(number, number)
 }
 

@@ -155,6 +155,33 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 	}
 }
 
+// AttachMacvlan gives n a device on s as the macvlan plugin does: the kernel announces each of
+// its addresses when it comes up. The device below it is in a namespace of its own, as a node's is.
+func (s *Segment) AttachMacvlan(t testing.TB, n *Namespace, device string, addresses ...string) {
+	t.Helper()
+	const parent = "parent"
+	node := New(t)
+	s.Attach(t, node, parent, "")
+	node.ip(t, "link", "add", "link", parent, "name", device, "netns", n.Name, "type", "macvlan", "mode", "bridge")
+	s.cables[cable{n.Name, device}] = s.cables[cable{node.Name, parent}]
+	n.Sysctl(t, "net/ipv4/conf/"+device+"/arp_notify", "1")
+	for _, a := range addresses {
+		n.Address(t, device, a)
+	}
+	n.ip(t, "link", "set", device, "up")
+}
+
+// Dummy gives n a device without a link. A veth whose other end is down stands in for one of
+// type dummy, which not every kernel has.
+func (n *Namespace) Dummy(t testing.TB, device string, addresses ...string) {
+	t.Helper()
+	n.ip(t, "link", "add", device, "type", "veth", "peer", "name", "end")
+	n.ip(t, "link", "set", device, "up")
+	for _, a := range addresses {
+		n.Address(t, device, a)
+	}
+}
+
 // Pull pulls the cable of n's device: it loses its carrier.
 func (s *Segment) Pull(t testing.TB, n *Namespace, device string) {
 	t.Helper()
