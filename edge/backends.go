@@ -312,9 +312,9 @@ func (b *Backends) writeCache() error {
 	if err != nil || string(text) == b.written {
 		return err
 	}
-	if err := os.WriteFile(b.file+".new", text, 0o600); err != nil {
+	if err := ReplaceFile(b.file, text); err != nil {
 		return err
 	}
 	b.written = string(text)
-	return os.Rename(b.file+".new", b.file)
+	return nil
 }

@@ -101,8 +101,5 @@ func (s *Leases) write(file string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return ReplaceFile(file, b)
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/cldmnky/oooi/edge"
 )
 
 // memoryFile is the memory's name in the run directory, which lasts as long as the pod.
@@ -51,7 +53,7 @@ func recall(dir string, now time.Time) (memory, error) {
 	return m, nil
 }
 
-// store replaces the memory in dir. A reader sees either the former or this one.
+// store replaces the memory in dir.
 func (m memory) store(dir string) error {
 	if dir == "" {
 		return nil
@@ -60,9 +62,5 @@ func (m memory) store(dir string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, memoryFile)
-	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return edge.ReplaceFile(filepath.Join(dir, memoryFile), b)
 }
