@@ -45,7 +45,7 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
 		for place := 2; place <= 5; place++ {
-			own = append(own, usable(s.CIDR, place))
+			own = append(own, HostAddress(s.CIDR, place))
 		}
 	}
 	var a addresses
@@ -53,7 +53,7 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	if gives {
 		a.dhcpRange = s.Settings.DHCPRange
 		if !a.dhcpRange.First.IsValid() {
-			a.dhcpRange = Range{First: usable(s.CIDR, 10), Last: usable(s.CIDR, -2)}
+			a.dhcpRange = Range{First: HostAddress(s.CIDR, 10), Last: HostAddress(s.CIDR, -2)}
 		}
 	}
 	if p, bad := cidrTooSmall(s, own, a.dhcpRange, gives); bad {
@@ -74,9 +74,9 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	return a, problems
 }
 
-// usable returns the host address at a position in p: 1 is the first, -1 the last.
+// HostAddress returns the host address at a position in p: 1 is the first, -1 the last.
 // It is zero if p is not IPv4 or has no such position.
-func usable(p netip.Prefix, place int) netip.Addr {
+func HostAddress(p netip.Prefix, place int) netip.Addr {
 	if !p.Addr().Is4() {
 		return netip.Addr{}
 	}
@@ -187,5 +187,5 @@ func (r Range) size() int {
 // inside reports whether a is a host address of p. The network and broadcast
 // addresses are not.
 func inside(p netip.Prefix, a netip.Addr) bool {
-	return p.Contains(a) && usable(p, 1).Compare(a) <= 0 && a.Compare(usable(p, -1)) <= 0
+	return p.Contains(a) && HostAddress(p, 1).Compare(a) <= 0 && a.Compare(HostAddress(p, -1)) <= 0
 }

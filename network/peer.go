@@ -64,7 +64,7 @@ const maxControls = 3
 func (n Network) Controls() []netip.Addr {
 	var out []netip.Addr
 	for _, eighth := range []int{4, 6, 2, 5, 3, 7, 1} {
-		a := usable(n.CIDR, eighth<<max(0, 32-n.CIDR.Bits())/8)
+		a := HostAddress(n.CIDR, eighth<<max(0, 32-n.CIDR.Bits())/8)
 		if a.IsValid() && !slices.Contains(n.heldAddresses(), a) && !slices.Contains(out, a) && len(out) < maxControls {
 			out = append(out, a)
 		}

@@ -93,9 +93,15 @@ func (n Network) optionsInWords() string {
 	return out
 }
 
+// list is AddressList of sorted addresses.
 func list(addresses []netip.Addr) string {
+	return AddressList(slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare))
+}
+
+// AddressList returns addresses for messages: in their order, with commas.
+func AddressList(addresses []netip.Addr) string {
 	var out []string
-	for _, a := range slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare) {
+	for _, a := range addresses {
 		out = append(out, a.String())
 	}
 	return strings.Join(out, ", ")

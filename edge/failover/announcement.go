@@ -9,12 +9,12 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
 )
 
 // mostAddresses is how many addresses one announcement names: the next-hop VIP, the service
@@ -28,11 +28,7 @@ func named(all []netip.Addr, n int) []netip.Addr {
 	if len(all) <= mostAddresses {
 		return all
 	}
-	out, others := slices.Clone(all[:2]), all[2:]
-	for i := range mostAddresses - len(out) {
-		out = append(out, others[(n*(mostAddresses-2)+i)%len(others)])
-	}
-	return out
+	return append(slices.Clone(all[:2]), inTurn(all[2:], n, mostAddresses-2)...)
 }
 
 // announce makes the kernel broadcast "who has <unused address>, tell <address>" three
@@ -44,13 +40,13 @@ func named(all []netip.Addr, n int) []netip.Addr {
 func announce(device string, addresses []netip.Addr, n int) error {
 	known, err := neighbors(device)
 	if err != nil {
-		return fmt.Errorf("announcing %s: %w", addressList(addresses), err)
+		return fmt.Errorf("announcing %s: %w", network.AddressList(addresses), err)
 	}
 	var errs []error
 	for i, a := range named(addresses, n) {
 		to, err := target(n*mostAddresses+i, known)
 		if err != nil {
-			return fmt.Errorf("announcing %s: %w", addressList(addresses), err)
+			return fmt.Errorf("announcing %s: %w", network.AddressList(addresses), err)
 		}
 		if err := sendFrom(device, a, to); err != nil {
 			errs = append(errs, fmt.Errorf("announcing %s: %w", a, err))
@@ -62,8 +58,7 @@ func announce(device string, addresses []netip.Addr, n int) error {
 // sendFrom sends a datagram to an address on the link of device, whatever the routes are.
 func sendFrom(device string, from, to netip.Addr) error {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: edge.Control(device, unix.SO_DONTROUTE)}
-	const discard = 9
-	c, err := d.Dial("udp4", netip.AddrPortFrom(to, discard).String())
+	c, err := d.Dial("udp4", netip.AddrPortFrom(to, closedPort).String())
 	if err != nil {
 		return err
 	}
@@ -86,15 +81,7 @@ type IgnoredError struct {
 // Error implements error.
 func (e *IgnoredError) Error() string {
 	return fmt.Sprintf("failover is degraded: with arp_announce=%d the kernel sends ARP requests from %s, so announcements of %s have no effect",
-		e.ARPAnnounce, e.Source, addressList(e.Addresses))
-}
-
-func addressList(all []netip.Addr) string {
-	var out []string
-	for _, a := range all {
-		out = append(out, a.String())
-	}
-	return strings.Join(out, ", ")
+		e.ARPAnnounce, e.Source, network.AddressList(e.Addresses))
 }
 
 // Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
@@ -107,21 +94,21 @@ func addressList(all []netip.Addr) string {
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := neighbors(name)
 	if err != nil {
-		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
+		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}
 	if _, err := target(0, known); err != nil {
 		return fmt.Errorf("failover is degraded: %w", err)
 	}
 	level, err := device.ARPSetting(root, name, "arp_announce")
 	if err != nil {
-		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
+		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}
 	if level == 0 {
 		return nil
 	}
 	first, err := firstAddress(name)
 	if err != nil {
-		return fmt.Errorf("checking announcements of %s: %w", addressList(addresses), err)
+		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}
 	ignored := slices.DeleteFunc(slices.Clone(addresses), func(a netip.Addr) bool { return a == first })
 	if len(ignored) == 0 {

@@ -6,6 +6,8 @@ package failover
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // probedAtOnce is how many VMs one probe asks.
@@ -58,7 +60,7 @@ func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 // different ones. False: there is none. An unknown host may have it.
 func (c census) unused(n int) (netip.Addr, bool) {
 	var free []netip.Addr
-	for a := last(c.cidr).Prev(); a.IsValid() && c.cidr.Contains(a) && a != c.cidr.Masked().Addr() && len(free) < targetsInTurn; a = a.Prev() {
+	for a := network.HostAddress(c.cidr, -1); a.IsValid() && c.cidr.Contains(a) && a != c.cidr.Masked().Addr() && len(free) < targetsInTurn; a = a.Prev() {
 		if !slices.Contains(c.edges, a) && !slices.Contains(c.leased, a) && !slices.Contains(c.neighbors, a) {
 			free = append(free, a)
 		}
@@ -67,17 +69,4 @@ func (c census) unused(n int) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return free[n%len(free)], true
-}
-
-// last returns the last address of an IPv4 prefix, which is its broadcast address. It is
-// invalid if p is.
-func last(p netip.Prefix) netip.Addr {
-	if !p.IsValid() || !p.Addr().Is4() {
-		return netip.Addr{}
-	}
-	b := p.Masked().Addr().As4()
-	for bit := p.Bits(); bit < 32; bit++ {
-		b[bit/8] |= 1 << (7 - bit%8)
-	}
-	return netip.AddrFrom4(b)
 }

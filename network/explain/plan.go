@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -205,9 +204,9 @@ func (v view) options() []row {
 	d := v.n.DHCP
 	var rows []row
 	if len(d.DNSServers) > 0 {
-		server := join(d.DNSServers) + ", the service VIP"
+		server := network.AddressList(d.DNSServers) + ", the service VIP"
 		if !slices.Contains(d.DNSServers, v.n.ServiceVIP) {
-			server = join(d.DNSServers) + v.from("dns-upstreams")
+			server = network.AddressList(d.DNSServers) + v.from("dns-upstreams")
 		}
 		rows = append(rows, row{"DNS server", server})
 	}
@@ -222,10 +221,10 @@ func (v view) options() []row {
 		rows = append(rows, row{"MTU", fmt.Sprintf("%d%s", d.MTU, from)})
 	}
 	if len(d.NTPServers) > 0 {
-		rows = append(rows, row{"NTP servers", join(d.NTPServers) + v.from("ntp-servers")})
+		rows = append(rows, row{"NTP servers", network.AddressList(d.NTPServers) + v.from("ntp-servers")})
 	}
 	if len(d.Relays) > 0 {
-		rows = append(rows, row{"relays", "requests through " + join(d.Relays) + " only" + v.from("dhcp-relays")})
+		rows = append(rows, row{"relays", "requests through " + network.AddressList(d.Relays) + " only" + v.from("dhcp-relays")})
 	}
 	return rows
 }
@@ -306,12 +305,4 @@ func writeProblems(w io.Writer, ps network.Problems) {
 			}
 		}
 	}
-}
-
-func join(addresses []netip.Addr) string {
-	var s []string
-	for _, a := range addresses {
-		s = append(s, a.String())
-	}
-	return strings.Join(s, ", ")
 }

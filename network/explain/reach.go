@@ -145,7 +145,7 @@ func (v view) apps() []string {
 		}
 	}
 	if r, ok := v.appsRecord(); ok {
-		out = append(out, r.Name+" -> "+join(r.Addresses)+v.from("apps-address"))
+		out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("apps-address"))
 	}
 	if len(out) > 0 {
 		return out
@@ -220,7 +220,7 @@ func (v view) httpProxy() string {
 // time says where nodes get the time from.
 func (v view) time() string {
 	if servers := v.n.DHCP.NTPServers; len(servers) > 0 {
-		return join(servers) + v.from("ntp-servers")
+		return network.AddressList(servers) + v.from("ntp-servers")
 	}
 	if v.gateway() {
 		return "public time servers, through the gateway"
@@ -249,7 +249,7 @@ func (v view) records() []string {
 	for _, d := range v.n.DNS.Views {
 		for _, r := range d.Records {
 			if !strings.HasPrefix(r.Name, "*.apps.") && !slices.Equal(r.Addresses, []netip.Addr{v.n.ServiceVIP}) {
-				out = append(out, r.Name+" -> "+join(r.Addresses)+v.from("dns-records"))
+				out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("dns-records"))
 			}
 		}
 	}
