@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -66,9 +67,8 @@ func (v view) next(s failover.State, now time.Time) view {
 // differ reports whether both edges serve, and name different plans. An earlier version may
 // name the same plan otherwise.
 func differ(s failover.State) bool {
-	heard := s.Heard(failover.VLAN) || s.Heard(failover.ClusterNetwork)
 	serve := s.Self.Phase == failover.Serving && s.Peer.Phase == failover.Serving
-	return heard && serve && s.Peer.Level != "" && s.Self.Plan != "" && s.Peer.Plan != "" && s.Self.Plan != s.Peer.Plan
+	return s.PeerHeard() && serve && s.Peer.Level != "" && s.Self.Plan != "" && s.Peer.Plan != "" && s.Self.Plan != s.Peer.Plan
 }
 
 // peerServes returns nil if the peer answers DHCP clients, else why it does not. A peer that
@@ -80,8 +80,6 @@ func peerServes(s failover.State) error {
 		return edge.Yields(errYields.Error())
 	case s.PeerState == failover.PeerServing || impaired:
 		return nil
-	case s.PeerState == "":
-		return errors.New(string(failover.Unknown))
 	}
-	return errors.New(string(s.PeerState))
+	return errors.New(string(cmp.Or(s.PeerState, failover.Unknown)))
 }

@@ -78,7 +78,7 @@ func (s State) causeNow(now time.Time) cause {
 	case s.PeerState == PeerUnreachable:
 		return s.silence(now)
 	case s.PeerState == PeerIdle:
-		if !s.Removed || s.Peer.Phase != Serving && s.heard() {
+		if !s.Removed || s.Peer.Phase != Serving && s.PeerHeard() {
 			return peerIdle
 		}
 	case s.Removed:

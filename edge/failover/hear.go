@@ -21,7 +21,9 @@ const (
 // Heard reports whether a message of the peer arrived over p within the last two seconds.
 func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].silent <= missable }
 
-func (s State) heard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
+// PeerHeard reports whether a message of the peer arrived over either path within the last
+// two seconds.
+func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
 // Duplicated reports whether two pods have the peer's edge number: a former pod was heard
 // within the last two seconds.

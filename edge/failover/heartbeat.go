@@ -110,15 +110,24 @@ func (p *peering) answer(x Answer) error {
 	if c == nil || !x.Address.Is4() {
 		return err
 	}
-	raw, failed := c.SyscallConn()
-	if failed != nil {
-		return errors.Join(err, failed)
-	}
 	// The socket is connected to the peer. The kernel sends to other addresses, too.
 	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
-	var sent error
-	failed = raw.Control(func(fd uintptr) { sent = unix.Sendto(int(fd), b, unix.MSG_DONTWAIT, to) })
-	return errors.Join(err, failed, unlessSilent(sent))
+	return errors.Join(err, unlessSilent(control(c, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_DONTWAIT, to) })))
+}
+
+// control calls f with the socket of c.
+func control(c *net.UDPConn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return controlRaw(raw, f)
+}
+
+func controlRaw(raw syscall.RawConn, f func(fd int) error) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) { failed = f(int(fd)) })
+	return errors.Join(err, failed)
 }
 
 // offer drops e if the queue is full.
@@ -150,9 +159,7 @@ func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd 
 		if err := edge.Control(device)(network, address, c); err != nil || set == nil {
 			return err
 		}
-		var failed error
-		err := c.Control(func(fd uintptr) { failed = set(int(fd)) })
-		return errors.Join(err, failed)
+		return controlRaw(c, set)
 	}
 	c, err := d.DialContext(ctx, "udp4", netip.AddrPortFrom(peer, wire.HeartbeatPort).String())
 	if err != nil {

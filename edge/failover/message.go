@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // A Phase is an edge's own state.
@@ -30,11 +32,11 @@ type Level string
 const (
 	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
 	// nothing, or it yields to a younger pod.
-	LevelNothing Level = "nothing"
+	LevelNothing Level = network.LevelNothing
 	// LevelServes: its servers answer.
-	LevelServes Level = "serves"
+	LevelServes Level = network.LevelServes
 	// LevelReaches: its servers answer, and the API server answers through its Envoy.
-	LevelReaches Level = "reaches"
+	LevelReaches Level = network.LevelReaches
 )
 
 // below reports whether both levels are known and l is the lower one.

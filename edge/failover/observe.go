@@ -74,9 +74,6 @@ func (s State) tick(o Observation, now time.Time) State {
 		}
 		s.paths[i].silent = min(s.paths[i].silent+1, unbounded)
 	}
-	if s.paths[VLAN].silent < 2 {
-		s.seen.last.PeerAnswers = o.PeerAnswers // Only answers during a silence tell something.
-	}
 	if s.sighted++; !s.sightedOnly() {
 		s.sighted = 0
 	}
@@ -112,7 +109,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	if o.Answers != was.Answers {
 		r.answer = now
 	}
-	if o.PeerAnswers != was.PeerAnswers {
+	if o.PeerAnswers != was.PeerAnswers && silent >= 2 { // Only an answer during a silence tells something.
 		r.peerAnswer = now
 	}
 	switch {

@@ -121,7 +121,7 @@ func (s State) limit(now time.Time) int {
 // peerLost reports whether the peer is silent on both paths, while the API server answers
 // through this edge. The peer then lacks at least the cluster network.
 func (s State) peerLost() bool {
-	return s.hasSecondPath() && !s.heard() && s.reached && s.provenAt.After(s.heardAt)
+	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
 // thereUnheard reports whether a peer that is silent over the VLAN is there all the same,

@@ -49,7 +49,7 @@ func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error
 		return nil, fmt.Errorf("probes of %s: %w", own, err)
 	}
 	p := &prober{conn: conn, own: own, asked: map[netip.Addr]int{}}
-	err = p.control(func(fd int) error {
+	err = control(conn, func(fd int) error {
 		// Datagrams stay on the link, whatever the routes are.
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
 			return err
@@ -69,18 +69,6 @@ func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error
 func (p *prober) close() {
 	_ = p.conn.Close()
 	p.meter.Close()
-}
-
-func (p *prober) control(f func(fd int) error) error {
-	raw, err := p.conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil {
-		return err
-	}
-	return failed
 }
 
 // probe asks the peer's kernel, and VMs.
@@ -112,7 +100,7 @@ func (p *prober) send(to netip.Addr) {
 // collect counts the answers since the last call.
 func (p *prober) collect(peer netip.Addr) {
 	message, about := make([]byte, 64), make([]byte, 256)
-	_ = p.control(func(fd int) error {
+	_ = control(p.conn, func(fd int) error {
 		for range answersAtOnce {
 			_, n, _, from, err := unix.Recvmsg(fd, message, about, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 			if err != nil {

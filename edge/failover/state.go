@@ -8,6 +8,8 @@ package failover
 import (
 	"net/netip"
 	"time"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // Interval is how often an edge sends a heartbeat, and counts those that it missed.
@@ -34,15 +36,15 @@ const (
 	// Unknown: the edge has not listened for long enough.
 	Unknown PeerState = "unknown"
 	// PeerServing: the peer reports that it serves, at no lower level than this edge.
-	PeerServing PeerState = "serving"
+	PeerServing PeerState = network.PeerServing
 	// PeerImpaired: the peer reports that it serves, at a lower level than this edge.
-	PeerImpaired PeerState = "impaired"
+	PeerImpaired PeerState = network.PeerImpaired
 	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, but the peer does not
 	// serve. It starts, it drains, or its failover agent does not run.
 	PeerIdle PeerState = "idle"
 	// PeerUnreachable: no message arrives over the VLAN, and the peer is not known to be
 	// there.
-	PeerUnreachable PeerState = "unreachable"
+	PeerUnreachable PeerState = network.PeerUnreachable
 )
 
 // A Path is a network between the two edges.
@@ -265,10 +267,10 @@ func (s State) mayClose(now time.Time) bool {
 	case Alone, PeerUnreachable:
 		return true
 	case PeerIdle:
-		if s.Peer.Phase == Draining || !s.heard() {
+		if s.Peer.Phase == Draining || !s.PeerHeard() {
 			return true
 		}
 	}
 	waited := now.Sub(s.drainingSince)
-	return s.heard() && s.Peer.Announcements > 0 && waited >= handover || waited >= drainLimit
+	return s.PeerHeard() && s.Peer.Announcements > 0 && waited >= handover || waited >= drainLimit
 }
