@@ -25,7 +25,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 		chain = append(chain, p)
 	}
 	if forwardByDefault {
-		chain = append(chain, map[string]any{"type": "tuning", "sysctl": sysctls(announces(text(first["type"])))})
+		chain = append(chain, tuning(sysctls(announces(text(first["type"])))))
 	}
 	return encode(conf, "", chain)
 }
@@ -37,7 +37,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	chain := []any{map[string]any{"type": "dummy", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}}}
 	if forwardByDefault {
-		chain = append(chain, map[string]any{"type": "tuning", "sysctl": map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}})
+		chain = append(chain, tuning(noForwarding()))
 	}
 	return encode(conf, "-vips", chain)
 }
@@ -56,18 +56,25 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 	return string(out)
 }
 
+// tuning returns the plugin that sets sysctls.
+func tuning(sysctls map[string]any) map[string]any {
+	return map[string]any{"type": "tuning", "sysctl": sysctls}
+}
+
+// noForwarding keeps the kernel from forwarding what arrives on the interface.
+func noForwarding() map[string]any {
+	return map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}
+}
+
 // sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
 // ARP requests from the source address of a packet, so that announcements can name each
 // address. Above 0, arp_announce leaves only the interface's first address. If onVIPDevice
 // is true, the VIPs are on another interface. Then it answers ARP requests for them, too:
-// above 0, arp_ignore leaves those of the interface. A new network namespace has the node's values for "all", of which the
-// larger counts; kube-proxy with strictARP sets both above 0.
+// above 0, arp_ignore leaves those of the interface. A new network namespace has the node's
+// values for "all", of which the larger counts; kube-proxy with strictARP sets both above 0.
 func sysctls(onVIPDevice bool) map[string]any {
-	out := map[string]any{
-		"net.ipv4.conf.IFNAME.forwarding":   "0",
-		"net.ipv4.conf.IFNAME.arp_announce": "0",
-		"net.ipv4.conf.all.arp_announce":    "0",
-	}
+	out := noForwarding()
+	out["net.ipv4.conf.IFNAME.arp_announce"], out["net.ipv4.conf.all.arp_announce"] = "0", "0"
 	if onVIPDevice {
 		out["net.ipv4.conf.IFNAME.arp_ignore"], out["net.ipv4.conf.all.arp_ignore"] = "0", "0"
 	}
