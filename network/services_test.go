@@ -101,23 +101,23 @@ func TestAddressesForVMs(t *testing.T) {
 		return network.Range{First: netip.MustParseAddr("192.168.100." + s + "0"), Last: netip.MustParseAddr("192.168.100." + s + "9")}
 	}
 	for name, c := range map[string]struct {
-		machines int
+		vms      int
 		settings network.Settings
 		kept     int
 		small    string
 	}{
-		"enough":                      {machines: 12, kept: 12},
-		"not known":                   {machines: 0},
-		"all of them":                 {machines: 244, kept: 244},
-		"one too few":                 {machines: 245, kept: 244, small: "has 244 DHCP addresses"},
-		"what is excluded counts not": {machines: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "has 9 DHCP addresses"},
-		"exclusions that overlap":     {machines: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "has 224"},
-		"nobody else is served":       {machines: 12, settings: network.Settings{IgnoreUnknownClients: true}},
-		"VMs only, and still too few": {machines: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "has 10"},
+		"enough":                      {vms: 12, kept: 12},
+		"not known":                   {vms: 0},
+		"all of them":                 {vms: 244, kept: 244},
+		"one too few":                 {vms: 245, kept: 244, small: "has 244 DHCP addresses"},
+		"what is excluded counts not": {vms: 10, settings: network.Settings{DHCPRange: r("2"), DHCPExclude: []network.Range{{First: r("2").First, Last: r("2").First}}}, kept: 9, small: "has 9 DHCP addresses"},
+		"exclusions that overlap":     {vms: 225, settings: network.Settings{DHCPExclude: []network.Range{r("1"), r("1"), {First: r("1").First, Last: r("2").Last}}}, kept: 224, small: "has 224"},
+		"no other client is served":   {vms: 12, settings: network.Settings{IgnoreUnknownClients: true}},
+		"VMs only, and still too few": {vms: 11, settings: network.Settings{IgnoreUnknownClients: true, DHCPRange: r("2")}, small: "has 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: c.machines, Settings: c.settings}))
+			p, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: c.vms, Settings: c.settings}))
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 			g.Expect(p.Networks[0].DHCP.ReservedForVMs).To(Equal(c.kept))
 			g.Expect(problems.Has(network.RangeTooSmall)).To(Equal(c.small != ""))

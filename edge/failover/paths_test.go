@@ -201,17 +201,17 @@ func TestSecondPathAfterARestart(t *testing.T) {
 	p.g.Expect(one.seen().Heard(failover.VLAN)).To(BeFalse())
 }
 
-// TestStrangersOnTheClusterNetwork: only the peer's pod is heard there. Another pod is not,
+// TestOtherPodsOnTheClusterNetwork: only the peer's pod is heard there. Another pod is not,
 // and neither is a VM that routes through the edge with the address of the peer's pod.
-func TestStrangersOnTheClusterNetwork(t *testing.T) {
+func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 	t.Parallel()
 	p := newDuo(t)
 	p.start()
 	one, two := p.edges[1], p.edges[2]
 	one.ns.Sysctl(t, "net/ipv4/conf/all/rp_filter", "0")
 	one.ns.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")
-	stranger := netns.New(t)
-	p.pods.Attach(t, stranger, "eth0", "", "10.128.0.9/24")
+	other := netns.New(t)
+	p.pods.Attach(t, other, "eth0", "", "10.128.0.9/24")
 	p.vms[0].Address(t, "eth0", two.pod+"/32")
 	p.vms[0].Route(t, one.pod+"/32", one.own)
 	p.stop(2)
@@ -233,7 +233,7 @@ func TestStrangersOnTheClusterNetwork(t *testing.T) {
 	}
 	heard := func() bool { return one.seen().Heard(failover.ClusterNetwork) }
 	p.g.Consistently(func() bool {
-		says(stranger, "10.128.0.9", two.pod)
+		says(other, "10.128.0.9", two.pod)
 		says(p.vms[0], two.pod, two.pod)
 		says(two.ns, two.pod, "10.128.0.9")
 		return heard()
