@@ -101,7 +101,8 @@ type State struct {
 	doubts     int
 	heardSince time.Time
 	// reached: the API server answers. prompt is how many checks in a row it answered within
-	// an Interval, provenAt is when the last of enough such checks began.
+	// an Interval, provenAt is when the last of enough such checks began. It is zero since the
+	// API server did not answer.
 	reached       bool
 	prompt        int
 	provenAt      time.Time
@@ -248,7 +249,7 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 	case Reached:
 		s = s.proven(e.Began, now)
 	case Unreached:
-		s.reached, s.prompt = false, 0
+		s.reached, s.prompt, s.provenAt = false, 0, time.Time{}
 	case Drain:
 		if s.Self.Phase != Draining {
 			s.Self.Phase, s.drainingSince = Draining, now

@@ -23,6 +23,14 @@ func (p *pod) deaf(of side, d time.Duration) { p.loses(of, 100, 0, d) }
 func (p *pod) mute(of side, d time.Duration) { p.loses(of, 0, 100, d) }
 func (p *pod) cut(of side, d time.Duration)  { p.loses(of, 100, 100, d) }
 
+// isolate cuts both networks of a pod, as where its node loses its cables. They return within
+// two seconds, either one first.
+func (p *pod) isolate() {
+	d := p.w.between(5*second, 40*second)
+	p.cut(vlan, d+p.w.between(0, 2*second))
+	p.cut(cluster, d+p.w.between(0, 2*second))
+}
+
 // loses makes a pod lose percentages of frames in both directions for d.
 func (p *pod) loses(of side, received, sent int, d time.Duration) {
 	p.w.note("%s: loses %d %% of what it receives and %d %% of what it sends, for %.1f s", p.name, received, sent, d.Seconds())

@@ -139,6 +139,10 @@ func ofClusterNetwork() []fault {
 				w.edges[active].cut(cluster, 40*second)
 				w.edges[idle].cut(cluster, 40*second)
 			}},
+		{name: "both networks of the active edge cut", lasts: 90 * second, gap: 3 * second, cuts: 1,
+			begin: func(w *world, active, _ int) { w.edges[active].isolate() }},
+		{name: "both networks of the idle edge cut", lasts: 90 * second, gap: 3 * second, cuts: 1,
+			begin: func(w *world, _, idle int) { w.edges[idle].isolate() }},
 		{name: "API server down", lasts: 90 * second, gap: 0, cuts: 0, silent: true,
 			begin: func(w *world, _, _ int) { w.stopAPI(w.between(2*second, 60*second)) }},
 		{name: "API server down, node of the active edge lost", lasts: 90 * second, gap: 3 * second, cuts: 1,
