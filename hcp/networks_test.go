@@ -100,7 +100,7 @@ func TestWindowsNodesAreIgnored(t *testing.T) {
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	o.Nodes[1].Status.NodeInfo = corev1.NodeSystemInfo{OperatingSystem: "windows", ContainerRuntimeVersion: "containerd://1.7"}
 	request, _ := translated(o)
-	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("forwarding"))
 }
 
 // addNodePool adds a younger NodePool on another VLAN, and its

@@ -181,19 +181,19 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// TestTuningUnlessCRIO checks that the edge NAD has the tuning plugin only if a runtime
+// TestForwardingIsSetUnlessCRIO checks that the edge NAD disables forwarding only if a runtime
 // other than CRI-O is in use.
-func TestTuningUnlessCRIO(t *testing.T) {
+func TestForwardingIsSetUnlessCRIO(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	request, _ := translated(o)
-	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"tuning"`))
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring("IFNAME.forwarding"))
 	o.Nodes[0].Status.NodeInfo.ContainerRuntimeVersion = "cri-o://1.33.0"
 	registering := *o.Nodes[0].DeepCopy()
 	registering.Status.NodeInfo.ContainerRuntimeVersion = ""
 	o.Nodes = append(o.Nodes, registering)
 	request, _ = translated(o)
-	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("forwarding"))
 }
 
 // TestSecondPrimaryNetworkWaits checks that a second network does not take the CIDR of

@@ -4,7 +4,6 @@
 package device
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -76,10 +75,13 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	names := map[int]string{}
+	names, up := map[int]string{}, map[int]string{}
 	var own *netlink.LinkAttrs
 	for _, l := range links {
 		names[l.Attrs().Index] = l.Attrs().Name
+		if l.Attrs().RawFlags&(unix.IFF_UP|unix.IFF_LOOPBACK) == unix.IFF_UP {
+			up[l.Attrs().Index] = l.Attrs().Name
+		}
 		if l.Attrs().Name == name {
 			own = l.Attrs()
 		}
@@ -108,7 +110,11 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	if s.Routes, err = k.routes(names); err != nil {
 		return Snapshot{}, err
 	}
-	s.Forwarding, err = k.forwards(own.Index)
+	if s.IPv6Routes, err = k.ipv6Routes(own.Index); err != nil {
+		return Snapshot{}, err
+	}
+	c, err := k.settings()
+	s.Forwarding, s.VerifiesSources = c.forwarding(own.Index, up), c.verifiesSources(own.Index)
 	return s, err
 }
 
@@ -136,6 +142,29 @@ func (k kernel) routes(names map[int]string) ([]Route, error) {
 	return out, nil
 }
 
+// ipv6Routes are the unicast IPv6 routes of an interface, except to link-local addresses.
+func (k kernel) ipv6Routes(index int) ([]netip.Prefix, error) {
+	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{LinkIndex: index, Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
+		netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
+	if err != nil {
+		return nil, err
+	}
+	var out []netip.Prefix
+	for _, r := range all {
+		to := netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		if r.Dst != nil {
+			ones, _ := r.Dst.Mask.Size()
+			a, _ := netip.AddrFromSlice(r.Dst.IP.To16())
+			to = netip.PrefixFrom(a, ones)
+		}
+		// A kernel without IPv6 answers with the routes of IPv4.
+		if r.Family == netlink.FAMILY_V6 && !to.Addr().IsLinkLocalUnicast() && !to.Addr().IsMulticast() {
+			out = append(out, to)
+		}
+	}
+	return out, nil
+}
+
 func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	if n == nil {
 		return netip.Prefix{}, false
@@ -143,45 +172,4 @@ func prefixOf(n *net.IPNet) (netip.Prefix, bool) {
 	a, ok := netip.AddrFromSlice(n.IP.To4())
 	ones, _ := n.Mask.Size()
 	return netip.PrefixFrom(a, ones), ok
-}
-
-// What linux/netconf.h has and no library.
-const (
-	netconfIfindex    = 1
-	netconfForwarding = 2
-	netconfHeader     = 4 // struct netconfmsg, padded
-)
-
-// A netconfMessage is struct netconfmsg: one byte, the address family.
-type netconfMessage struct{}
-
-func (netconfMessage) Len() int          { return netconfHeader }
-func (netconfMessage) Serialize() []byte { return []byte{unix.AF_INET, 0, 0, 0} }
-
-// forwards reads net.ipv4.conf.<interface>.forwarding (RTM_GETNETCONF). Unlike a file
-// below /proc/sys it is that of the socket's network namespace.
-func (k kernel) forwards(index int) (bool, error) {
-	q := nl.NewNetlinkRequest(unix.RTM_GETNETCONF, 0)
-	q.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: k.netconf}
-	q.AddData(netconfMessage{})
-	q.AddData(nl.NewRtAttr(netconfIfindex, nl.Uint32Attr(uint32(index))))
-	answers, err := q.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWNETCONF)
-	if err != nil {
-		return false, fmt.Errorf("forwarding: %w", err)
-	}
-	for _, a := range answers {
-		if len(a) < netconfHeader {
-			continue
-		}
-		attributes, err := nl.ParseRouteAttr(a[netconfHeader:])
-		if err != nil {
-			return false, fmt.Errorf("forwarding: %w", err)
-		}
-		for _, x := range attributes {
-			if x.Attr.Type == netconfForwarding && len(x.Value) >= 4 {
-				return binary.NativeEndian.Uint32(x.Value) != 0, nil
-			}
-		}
-	}
-	return false, errors.New("forwarding: the kernel did not say")
 }

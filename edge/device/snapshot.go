@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // A Snapshot is one network interface, and the routes and addresses around it, at
@@ -23,8 +24,16 @@ type Snapshot struct {
 	// VIPs are the addresses of wire.VIPDevice, if there is one. The kernel answers ARP
 	// requests for them on this interface, too, unless arp_ignore is above 0.
 	VIPs []netip.Prefix
-	// Forwarding: the kernel forwards IPv4 packets that arrive on this interface.
-	Forwarding bool
+	// Forwarding are the sysctls with which the kernel forwards packets from or to this
+	// interface, sorted. Empty: it forwards none. They include those of all interfaces that
+	// are up, since packets from the pod network may be forwarded to this one.
+	Forwarding []string
+	// VerifiesSources: the kernel drops IPv4 packets of this interface with a source address
+	// that has a route to another interface, or none (strict rp_filter, RFC 3704).
+	VerifiesSources bool
+	// IPv6Routes are the prefixes of IPv6 routes through this interface, without link-local
+	// ones. Edges configure none, so another host set them by router advertisements.
+	IPv6Routes []netip.Prefix
 	// Host are the IPv4 addresses of every interface in the network namespace.
 	Host []netip.Addr
 	// Routes are the unicast IPv4 routes of the main table.
@@ -42,7 +51,8 @@ type Route struct {
 
 // Equal reports whether both are the same.
 func (s Snapshot) Equal(o Snapshot) bool {
-	return s.Name == o.Name && s.Index == o.Index && s.Carrier == o.Carrier && s.Forwarding == o.Forwarding &&
+	return s.Name == o.Name && s.Index == o.Index && s.Carrier == o.Carrier && s.VerifiesSources == o.VerifiesSources &&
+		slices.Equal(s.Forwarding, o.Forwarding) && slices.Equal(s.IPv6Routes, o.IPv6Routes) &&
 		slices.Equal(s.Addresses, o.Addresses) && slices.Equal(s.VIPs, o.VIPs) && slices.Equal(s.Host, o.Host) && slices.Equal(s.Routes, o.Routes)
 }
 
@@ -66,12 +76,15 @@ func (s Snapshot) First() netip.Addr {
 	return s.Addresses[0].Addr()
 }
 
-// Isolates is nil where the kernel does not forward packets that arrive on the
-// interface. The setting of the incoming interface alone decides (ip_route_input);
-// "all" only writes to the interfaces.
+// Isolates is nil where the kernel forwards no packets between this interface and another
+// one, and no IPv6 route leads through it. A VM sets such a route with one router
+// advertisement, and receives what the edge then sends to it.
 func (s Snapshot) Isolates() error {
-	if s.Forwarding {
-		return fmt.Errorf("the kernel would forward packets that arrive on %s, so nothing is served: set net.ipv4.conf.%s.forwarding=0", s.Name, s.Name)
+	switch {
+	case len(s.Forwarding) > 0:
+		return fmt.Errorf("the kernel would forward packets from or to %s, so nothing is served: set %s", s.Name, strings.Join(s.Forwarding, "=0, ")+"=0")
+	case len(s.IPv6Routes) > 0:
+		return fmt.Errorf("an IPv6 router advertisement set a route to %s through %s, so nothing is served: set net.ipv6.conf.%s.accept_ra=0", s.IPv6Routes[0], s.Name, s.Name)
 	}
 	return nil
 }

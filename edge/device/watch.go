@@ -23,8 +23,11 @@ const (
 )
 
 // groups are the kinds of changes that the kernel reports. NETCONF is the one for
-// net.ipv4.conf.*.forwarding.
-var groups = []uint{unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_NETCONF}
+// the sysctls forwarding and rp_filter.
+var groups = []uint{
+	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_NETCONF,
+	unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV6_NETCONF,
+}
 
 // A Watcher keeps the Snapshot of one interface current.
 type Watcher struct {

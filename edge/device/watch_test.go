@@ -3,13 +3,16 @@ package device
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -52,11 +55,74 @@ func TestForwardingIsPushed(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(s.Isolates()).To(Succeed())
 			edge.Sysctl(t, setting, "0")
-			pushed(t, w, func() { edge.Sysctl(t, setting, "1") }, func(s Snapshot) bool { return s.Forwarding })
+			pushed(t, w, func() { edge.Sysctl(t, setting, "1") }, func(s Snapshot) bool { return len(s.Forwarding) > 0 })
 			s, _ = w.Current()
 			g.Expect(s.Isolates()).To(MatchError(ContainSubstring("net.ipv4.conf.net1.forwarding=0")))
-			pushed(t, w, func() { edge.Sysctl(t, setting, "0") }, func(s Snapshot) bool { return !s.Forwarding })
+			pushed(t, w, func() { edge.Sysctl(t, setting, "0") }, func(s Snapshot) bool { return len(s.Forwarding) == 0 })
 		})
+	}
+}
+
+// TestEveryRouterIsSeen: the kernel forwards packets from and to the interface, of both
+// families, by settings that the interface does not have itself.
+func TestEveryRouterIsSeen(t *testing.T) {
+	segment, edge, w := watched(t, "192.168.100.4/24")
+	netns.NewSegment(t).Attach(t, edge, "eth0", "", "10.128.0.2/24")
+	netns.NewSegment(t).Attach(t, edge, "down0", "")
+	edge.Run(t, "ip", "link", "set", "down0", "down")
+	for device, value := range map[string]string{"eth0": "0", "down0": "1"} {
+		edge.Sysctl(t, "net/ipv4/conf/"+device+"/forwarding", value)
+	}
+	pushed(t, w, func() {}, func(s Snapshot) bool { return s.Isolates() == nil })
+	for setting, named := range map[string]string{
+		"net/ipv4/conf/eth0/forwarding": "net.ipv4.conf.eth0.forwarding=0",
+		"net/ipv6/conf/all/forwarding":  "net.ipv6.conf.all.forwarding=0",
+	} {
+		pushed(t, w, func() { edge.Sysctl(t, setting, "1") }, func(s Snapshot) bool {
+			err := s.Isolates()
+			return err != nil && strings.HasSuffix(err.Error(), "set "+named)
+		})
+		pushed(t, w, func() { edge.Sysctl(t, setting, "0") }, func(s Snapshot) bool { return s.Isolates() == nil })
+	}
+	edge.Sysctl(t, "net/ipv6/conf/all/forwarding", "1")
+	pushed(t, w, func() { edge.Sysctl(t, "net/ipv6/conf/net1/disable_ipv6", "1"); segment.Pull(t, edge, "net1") },
+		func(s Snapshot) bool { return s.Isolates() == nil })
+}
+
+// TestRouterAdvertisement: one of a VM gives the kernel a route through that VM.
+func TestRouterAdvertisement(t *testing.T) {
+	g := NewWithT(t)
+	segment, _, w := watched(t, "192.168.100.4/24")
+	vm := netns.New(t)
+	segment.Attach(t, vm, "eth0", "", "192.168.100.9/24")
+	var port *hostile.Port
+	vm.Do(t, func() {
+		var err error
+		port, err = hostile.Open("eth0")
+		g.Expect(err).NotTo(HaveOccurred())
+	})
+	defer port.Close()
+	s, _ := w.Current()
+	g.Expect(s.Isolates()).To(Succeed(), "link-local addresses are no routes")
+	advertisement := hostile.Advertisement(netip.MustParseAddr("fe80::1"), port.MAC(), netip.MustParsePrefix("2001:db8::/64"))
+	pushed(t, w, func() {
+		g.Expect(port.Send(port.MAC(), net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1}, hostile.IPv6, advertisement)).To(Succeed())
+	}, func(s Snapshot) bool { return s.Isolates() != nil })
+	s, _ = w.Current()
+	g.Expect(s.Isolates()).To(MatchError(ContainSubstring("net.ipv6.conf.net1.accept_ra=0")))
+}
+
+// TestSourcesThatAreVerified: only strict rp_filter verifies them, and "all" may be larger.
+func TestSourcesThatAreVerified(t *testing.T) {
+	_, edge, w := watched(t, "192.168.100.4/24")
+	for _, x := range []struct {
+		all, own string
+		verifies bool
+	}{{"0", "1", true}, {"0", "0", false}, {"1", "0", true}, {"2", "1", false}, {"1", "1", true}, {"0", "2", false}} {
+		pushed(t, w, func() {
+			edge.Sysctl(t, "net/ipv4/conf/all/rp_filter", x.all)
+			edge.Sysctl(t, "net/ipv4/conf/net1/rp_filter", x.own)
+		}, func(s Snapshot) bool { return s.VerifiesSources == x.verifies })
 	}
 }
 
@@ -106,7 +172,9 @@ func TestAnInterfaceThatIsReplaced(t *testing.T) {
 	pushed(t, w, func() {
 		edge.Sysctl(t, "net/ipv4/conf/default/forwarding", "1")
 		netns.NewSegment(t).Attach(t, edge, "net1", "", "192.168.100.5/24")
-	}, func(s Snapshot) bool { return s.Has(netip.MustParseAddr("192.168.100.5")) && s.Carrier && s.Forwarding })
+	}, func(s Snapshot) bool {
+		return s.Has(netip.MustParseAddr("192.168.100.5")) && s.Carrier && len(s.Forwarding) > 0
+	})
 }
 
 // TestAReportThatIsLost: the snapshot is read every pollInterval, too.
@@ -115,7 +183,9 @@ func TestAReportThatIsLost(t *testing.T) {
 	defer cancel()
 	w := &Watcher{changed: make(chan struct{})}
 	changed := w.Changed()
-	go w.follow(ctx, func() (Snapshot, error) { return Snapshot{Name: "net1", Forwarding: true}, nil }, nil)
+	go w.follow(ctx, func() (Snapshot, error) {
+		return Snapshot{Name: "net1", Forwarding: []string{"net.ipv4.conf.net1.forwarding"}}, nil
+	}, nil)
 	NewWithT(t).Eventually(changed, pollInterval+10*time.Second).Should(BeClosed())
 	s, err := w.Current()
 	NewWithT(t).Expect(errors.Join(err, s.Isolates())).To(HaveOccurred())

@@ -9,9 +9,9 @@ import (
 )
 
 // edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
-// takes from the pod's annotation. If forwardByDefault is true, a tuning plugin
-// sets the sysctls that edges need. CRI-O already disables forwarding, and
-// OpenShift's allow-list for the tuning plugin rejects these sysctls.
+// takes from the pod's annotation. A tuning plugin sets the sysctls that edges need. If
+// forwardByDefault is false, it sets only those that OpenShift allows: CRI-O already
+// disables forwarding, and OpenShift's allow-list for the plugin rejects the others.
 func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
 	first := maps.Clone(plugins[0])
 	// An edge needs an interface that has addresses and is not the node's gateway.
@@ -24,10 +24,11 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	for _, p := range plugins[1:] {
 		chain = append(chain, p)
 	}
+	settings := []map[string]any{allowedSysctls()}
 	if forwardByDefault {
-		chain = append(chain, tuning(sysctls(announces(text(first["type"])))))
+		settings = append(settings, isolation(), announcements(announces(text(first["type"]))))
 	}
-	return encode(conf, "", chain)
+	return encode(conf, "", append(chain, tuning(settings...)))
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
@@ -54,31 +55,6 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 		panic("nad: encode the edge NAD: " + err.Error())
 	}
 	return string(out)
-}
-
-// tuning returns the plugin that sets sysctls.
-func tuning(sysctls map[string]any) map[string]any {
-	return map[string]any{"type": "tuning", "sysctl": sysctls}
-}
-
-// noForwarding keeps the kernel from forwarding what arrives on the interface.
-func noForwarding() map[string]any {
-	return map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}
-}
-
-// sysctls returns what the kernel of an edge must be set to. It forwards nothing. It sends
-// ARP requests from the source address of a packet, so that announcements can name each
-// address. Above 0, arp_announce leaves only the interface's first address. If onVIPDevice
-// is true, the VIPs are on another interface. Then it answers ARP requests for them, too:
-// above 0, arp_ignore leaves those of the interface. A new network namespace has the node's
-// values for "all", of which the larger counts; kube-proxy with strictARP sets both above 0.
-func sysctls(onVIPDevice bool) map[string]any {
-	out := noForwarding()
-	out["net.ipv4.conf.IFNAME.arp_announce"], out["net.ipv4.conf.all.arp_announce"] = "0", "0"
-	if onVIPDevice {
-		out["net.ipv4.conf.IFNAME.arp_ignore"], out["net.ipv4.conf.all.arp_ignore"] = "0", "0"
-	}
-	return out
 }
 
 // announces reports whether a CNI plugin announces the addresses of an interface when it

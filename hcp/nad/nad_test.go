@@ -1,6 +1,7 @@
 package nad_test
 
 import (
+	"regexp"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -54,11 +55,27 @@ func TestVIPsAreNotAnnounced(t *testing.T) {
 		{"type":"dummy","ipam":{"type":"static"},"capabilities":{"ips":true}},
 		{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.forwarding":"0"}}]}`))
 	g.Expect(attach(macvlan, false).VIPNADConfig).NotTo(ContainSubstring("tuning"))
-	g.Expect(attach(macvlan, false).EdgeNADConfig).NotTo(ContainSubstring("tuning"))
+	g.Expect(attach(macvlan, false).EdgeNADConfig).NotTo(ContainSubstring("arp_"))
 	g.Expect(attach(`{"type":"sriov","vlan":9}`, false).VIPNADConfig).To(ContainSubstring(`"type":"dummy"`))
 	bridge := attach(`{"type":"bridge","bridge":"br1"}`, true)
 	g.Expect(bridge.VIPNADConfig).To(BeEmpty())
 	g.Expect(bridge.EdgeNADConfig).To(And(ContainSubstring("arp_announce"), Not(ContainSubstring("arp_ignore"))))
+}
+
+// TestSysctlsThatOpenShiftAllows: its allow-list for the tuning plugin rejects any other, and
+// then no edge starts.
+func TestSysctlsThatOpenShiftAllows(t *testing.T) {
+	g := NewWithT(t)
+	allowed := regexp.MustCompile(`^net\.(ipv4\.conf\.IFNAME\.(accept_redirects|accept_source_route|arp_accept|arp_notify|disable_policy|secure_redirects|send_redirects)|` +
+		`ipv6\.conf\.IFNAME\.(accept_ra|accept_redirects|accept_source_route|arp_accept|arp_notify))$`)
+	all := written(t, nad.Nodes{}, `{"type":"bridge","bridge":"br1"}`)
+	g.Expect(all).To(HaveKeyWithValue("net.ipv6.conf.IFNAME.accept_ra", "0"))
+	for key := range all {
+		g.Expect(key).To(MatchRegexp(allowed.String()))
+	}
+	a, problem := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
+	g.Expect(problem).To(BeNil())
+	g.Expect(a.VIPNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a

@@ -70,6 +70,7 @@ func (p *pod) attach(host int) {
 	}
 	p.ns.Sysctl(p, "net/ipv4/conf/net1/forwarding", "0")
 	p.cluster.Attach(p, p.ns, eth0, "", fmt.Sprintf("10.9.0.%d/24", 3+host))
+	p.ns.Sysctl(p, "net/ipv4/conf/eth0/forwarding", "0")
 	p.ns.Route(p, "0.0.0.0/0", router)
 }
 

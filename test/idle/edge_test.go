@@ -65,8 +65,10 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi,
 	e.oooi, program = e.copy(t, oooi, "oooi"), e.copy(t, program, "envoy")
 	own := "192.168.100." + strconv.Itoa(3+number)
 	vlan.Attach(t, e.ns, "net1", "", "192.168.100.2/32", own+"/24", "192.168.100.3/32", "10.240.0.200/32")
-	e.ns.Sysctl(t, "net/ipv4/conf/net1/forwarding", "0")
 	pods.Attach(t, e.ns, "eth0", "", "10.9.0."+own[len("192.168.100."):]+"/24")
+	for _, device := range []string{"net1", "eth0"} {
+		e.ns.Sysctl(t, "net/ipv4/conf/"+device+"/forwarding", "0")
+	}
 	e.ns.Route(t, "0.0.0.0/0", apiHost)
 	flags := []string{"--plan", "testdata/plan.json", "--watch", "--network", "clusters.vlan100", "--edge", strconv.Itoa(number), "--interface", "net1", "--run-dir", dir}
 	agent := []string{"edge", "failover"}

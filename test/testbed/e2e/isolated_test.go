@@ -4,8 +4,11 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"maps"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,8 +19,10 @@ import (
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
@@ -67,6 +72,63 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 	testHidden(t, b, h, scan, expected)
 	testPodAddresses(t, h, n, station{w.Machine.NetNS(), inside}, scan)
+	testHostile(t, h, n, w.Machine.NetNS())
+}
+
+// testHostile sends as a hostile VM to each edge: with a forged source, and as an IPv6
+// router. Nothing of it leaves through the pod network, and no edge takes a route.
+func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
+	g := NewWithT(t)
+	const secret, last = "the payload of a VM", "the last one"
+	stranger, seq := netip.MustParseAddr("192.0.2.77"), uint32(0x5ec4e75e)
+	open := func(path, device string) (p *hostile.Port) {
+		g.Expect(testbed.InNetNS(path, func() (err error) { p, err = hostile.Open(device); return err })).To(Succeed())
+		t.Cleanup(p.Close)
+		return p
+	}
+	pods, err := edgePods(t.Context(), h, n.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(pods).NotTo(BeEmpty())
+	port, inside := open(vm, worker.Interface), netip.Addr{}
+	g.Expect(testbed.InNetNS(vm, func() error {
+		s, err := device.Read(worker.Interface)
+		inside = s.First()
+		return err
+	})).To(Succeed())
+	for _, pod := range pods {
+		path, err := pod.netNS()
+		g.Expect(err).NotTo(HaveOccurred())
+		mac, err := net.ParseMAC(pod.mac)
+		g.Expect(err).NotTo(HaveOccurred())
+		outside := open(path, "eth0")
+		outside.Sent = true
+		send := func(kind uint16, to net.HardwareAddr, packet []byte) {
+			g.Expect(port.Send(port.MAC(), to, kind, packet)).To(Succeed())
+		}
+		send(hostile.IPv4, mac, hostile.Echo(stranger, n.ServiceVIP, secret))
+		send(hostile.IPv4, mac, hostile.SYN(netip.AddrPortFrom(stranger, 443), netip.AddrPortFrom(n.ServiceVIP, 9), seq))
+		send(hostile.IPv6, net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1},
+			hostile.Advertisement(netip.MustParseAddr("fe80::1"), port.MAC(), netip.MustParsePrefix("2001:db8::/64")))
+		send(hostile.IPv4, mac, hostile.Echo(inside, n.ServiceVIP, last))
+		_, err = port.Until(func(p []byte) bool { return bytes.HasSuffix(p, []byte(last)) })
+		g.Expect(err).NotTo(HaveOccurred(), "the edge answers a source of the network")
+		g.Expect(testbed.InNetNS(path, func() error {
+			seen, err := device.Read(vlanDevice)
+			g.Expect(seen.VerifiesSources).To(BeTrue())
+			c, dialed := net.Dial("udp4", net.JoinHostPort(stranger.String(), "9"))
+			if err = errors.Join(err, seen.Isolates(), dialed); err != nil {
+				return err
+			}
+			defer func() { _ = c.Close() }()
+			_, err = c.Write([]byte(last))
+			return err
+		})).To(Succeed())
+		left, err := outside.Until(func(p []byte) bool { return bytes.HasSuffix(p, []byte(last)) })
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, p := range left {
+			g.Expect(bytes.Contains(p, []byte(secret)) || bytes.Contains(p, []byte{0x5e, 0xc4, 0xe7, 0x5e})).To(BeFalse(), "%s to %s", hostile.Source(p), hostile.Destination(p))
+		}
+	}
 }
 
 func anything(ports []uint16) []any {

@@ -111,14 +111,14 @@ func (p edgePod) serves(ctx context.Context, server string) error {
 
 // testForwarding has the kernel around an edge forward before the edge's servers start:
 // they serve nothing and say why, and machines are served by the other edge. The node
-// and the pod's own card forward all the time on a testbed.
+// forwards all the time on a testbed.
 func testForwarding(t *testing.T, s *stage) {
 	g := NewWithT(t)
 	s.whole(t, 2*time.Minute)
 	pod := s.pods(t)[0]
 	path, err := pod.netNS()
 	g.Expect(err).NotTo(HaveOccurred())
-	forward := func(value string) error { // on all cards but this one it is on already
+	forward := func(value string) error {
 		return testbed.InNetNS(path, func() error {
 			return os.WriteFile("/proc/sys/net/ipv4/conf/"+vlanDevice+"/forwarding", []byte(value), 0o644)
 		})
@@ -133,7 +133,7 @@ func testForwarding(t *testing.T, s *stage) {
 	}
 	for _, name := range servers() {
 		g.Eventually(func() error { return pod.probe(t.Context(), name) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
-			Should(MatchError(ContainSubstring("the kernel would forward packets that arrive on "+vlanDevice)), name)
+			Should(MatchError(ContainSubstring("the kernel would forward packets from or to "+vlanDevice)), name)
 	}
 	g.Eventually(func() ([]uint16, error) { return listening(path) }).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeEmpty(), "ports on the VLAN")
 	g.Expect(s.passedOn(t, pod)).To(ContainElement("192.168.100.7"), "the kernel is a router now")
