@@ -139,8 +139,9 @@ func (h hosted) removed(t *testing.T) {
 	g.Expect(h.admin.Update(t.Context(), hc)).To(Succeed())
 }
 
-// testTwoOnOneSegment: apart they are both served, each to its own machines; when
-// one goes, the other answers whom it likes again.
+// testTwoOnOneSegment: with addresses of their own both are served, each to its own VMs,
+// once the user of the first agrees. When the second goes, the first can answer all clients
+// again.
 func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
 	first := s.newHosted(t, "apart1", map[string]string{"dhcp-range": "192.168.100.10-192.168.100.99"})
@@ -152,6 +153,11 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 		"edge-addresses": "192.168.100.102-192.168.100.105", "dhcp-range": "192.168.100.110-192.168.100.199"})
 	second.joins(t, first)
 	second.publish(t)
+	g.Eventually(second.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NetworkShared)), ContainSubstring("Set annotation unknown-clients to ignore on clusters/apart1")))
+	g.Eventually(first.says(t)).WithTimeout(patience).Should(ContainSubstring("clusters/apart2"))
+	g.Expect(second.snapshot(t)).To(BeEmpty())
+	g.Expect(first.plan(t)).NotTo(ContainSubstring("ignoreUnknownClients"), "another cluster takes no client from it")
+	first.annotate(t, "unknown-clients", "ignore")
 	second.edgeServes(t)
 	for _, h := range []hosted{first, second} {
 		g.Eventually(h.says(t)).WithTimeout(patience).Should(HavePrefix(string(explain.ReadyWithWarnings)))
@@ -168,6 +174,7 @@ func testTwoOnOneSegment(t *testing.T, s *apiServer, r *Reconciler) {
 		g.Expect(h.hostedCluster(t).ResourceVersion).To(Equal(version))
 	}
 	second.removed(t)
+	first.annotate(t, "unknown-clients", "serve")
 	g.Eventually(func() string { return first.plan(t) }).WithTimeout(patience).ShouldNot(ContainSubstring("ignoreUnknownClients"))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -25,11 +26,11 @@ func attachment(o Objects, r network.NetworkRequest) (network.Attachment, networ
 		return network.Attachment{}, network.Problems{nadProblem(r, network.NADNameInvalid, network.Args{"part": part,
 			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
-	problems, forbidden := isolated(o, r)
+	found, ok := findNAD(o, a)
+	problems, forbidden := isolated(o, r, found)
 	if forbidden {
 		return network.Attachment{}, problems
 	}
-	found, ok := findNAD(o, a)
 	if !ok && o.Partial {
 		return a, append(problems, nad.Problem(network.NADNotGiven, a, nil))
 	}
@@ -103,21 +104,30 @@ func forwardByDefault(o Objects) bool {
 	return false
 }
 
-// isolated returns a problem if the NetworkAttachmentDefinition of r is in a
-// namespace that Multus might not allow. forbidden is true if Multus is known to
-// isolate namespaces. A VM that is attached to the network proves that it is allowed.
-func isolated(o Objects, r network.NetworkRequest) (ps network.Problems, forbidden bool) {
+// isolated returns a problem if nothing shows that VMs may use the
+// NetworkAttachmentDefinition of r, which is in another namespace. forbidden is true if
+// no edge may join its network: the edge NAD is a copy in the control plane namespace,
+// which Multus allows whatever the original is. found is zero if it is unknown. A VM that
+// is attached to the network proves that it is allowed.
+func isolated(o Objects, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps network.Problems, forbidden bool) {
 	a, own := r.Attachment, ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
 	if slices.Contains(allowed, a.Namespace) || anyAttached(o.VMs, a) {
 		return nil, false
 	}
 	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
-	if !o.MultusIsolates {
+	granted, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
+	switch {
+	case o.MultusIsolates:
+		args["allowed"] = strings.Join(allowed, ", ")
+		return network.Problems{nadProblem(r, network.NADNamespaceIsolated, args)}, true
+	case slices.Contains(granted.Namespaces, own):
+		return nil, false
+	case found.Name == "":
 		return network.Problems{nadProblem(r, network.NADNamespaceDiffers, args)}, false
 	}
-	args["allowed"] = strings.Join(allowed, ", ")
-	return network.Problems{nadProblem(r, network.NADNamespaceIsolated, args)}, true
+	args["annotation"] = settings.Prefix + settings.KeyNamespaces
+	return network.Problems{nadProblem(r, network.NADNamespaceNotGranted, args)}, true
 }
 
 // anyAttached reports whether some VM has an interface on a.

@@ -45,20 +45,25 @@ func TestSRIOV(t *testing.T) {
 	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(ContainSubstring(`"type":"static"`))
 }
 
-// TestMultusIsolation checks a NetworkAttachmentDefinition in another namespace. It is
-// refused if Multus isolates namespaces, and a warning if that is unknown. It is
-// accepted if a VM is attached to it.
-func TestMultusIsolation(t *testing.T) {
+// TestNADOfAnotherNamespace checks that edges join the network of a
+// NetworkAttachmentDefinition in another namespace only if VMs may use it: that one names
+// the namespace of the VMs, or a VM is attached. An edge NAD is a copy, which Multus
+// does not check. Where Multus isolates namespaces, an annotation changes nothing.
+func TestNADOfAnotherNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
-		namespace                string
-		isolates, running        bool
-		problem, blocks, leftOut bool
+		namespace, annotation string
+		isolates, running     bool
+		fix                   string
 	}{
-		"unknown":            {namespace: "clusters", problem: true},
-		"isolates":           {namespace: "clusters", isolates: true, problem: true, blocks: true, leftOut: true},
-		"a VM is attached":   {namespace: "clusters", isolates: true, running: true},
-		"the VMs' namespace": {namespace: "clusters-blue", isolates: true},
-		"a global namespace": {namespace: "default", isolates: true},
+		"no annotation":             {namespace: "clusters", fix: "Set annotation hostedcluster.densityops.com/allowed-namespaces on clusters/vlan100 to clusters-blue"},
+		"for others":                {namespace: "clusters", annotation: "clusters-green", fix: "Set annotation"},
+		"for the VMs":               {namespace: "clusters", annotation: "clusters-green, clusters-blue"},
+		"for the VMs, but isolated": {namespace: "clusters", annotation: "clusters-blue", isolates: true, fix: "Create it in namespace clusters-blue or default"},
+		"isolates":                  {namespace: "clusters", isolates: true, fix: "Create it in namespace clusters-blue or default"},
+		"a VM is attached":          {namespace: "clusters", running: true},
+		"a VM is attached there":    {namespace: "clusters", isolates: true, running: true},
+		"the VMs' namespace":        {namespace: "clusters-blue", isolates: true},
+		"a global namespace":        {namespace: "default", isolates: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -66,20 +71,36 @@ func TestMultusIsolation(t *testing.T) {
 			o.MultusIsolates = c.isolates
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = c.namespace + "/vlan100"
 			o.NetworkAttachmentDefinitions[0].Namespace = c.namespace
+			o.NetworkAttachmentDefinitions[0].Annotations = nil
+			if c.annotation != "" {
+				o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + settings.KeyNamespaces: c.annotation}
+			}
 			if !c.running {
 				for i := range o.VMs {
 					o.VMs[i].Status.Interfaces = nil
 				}
 			}
 			request, problems := translated(o)
-			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(c.problem), "%v", problems)
-			g.Expect(problems.Blocking()).To(Equal(c.blocks))
-			g.Expect(len(request.Networks) == 0).To(Equal(c.leftOut))
-			if c.problem {
-				g.Expect(message(problems[0])).To(ContainSubstring("Create it in namespace clusters-blue or default"))
+			refused := c.fix != ""
+			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(refused), "%v", problems)
+			g.Expect(problems.Blocking()).To(Equal(refused))
+			g.Expect(len(request.Networks) == 0).To(Equal(refused))
+			if refused {
+				g.Expect(message(problems[0])).To(ContainSubstring(c.fix))
 			}
 		})
 	}
+}
+
+// TestUnknownNADOfAnotherNamespace checks that a user who gives no
+// NetworkAttachmentDefinition is told what it needs.
+func TestUnknownNADOfAnotherNamespace(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.Partial, o.NetworkAttachmentDefinitions, o.VMs = true, nil, nil
+	_, problems := translated(o)
+	g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(BeTrue())
+	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
 // TestTwoNADsOfOneNetwork checks that only one of them is served. Otherwise two DHCP

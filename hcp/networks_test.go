@@ -133,7 +133,8 @@ func TestCIDRPrecedence(t *testing.T) {
 	g.Expect(second().CIDR.IsValid()).To(BeFalse())
 	g.Expect(second().CIDRField).To(And(ContainSubstring("annotation cidr.beta on the HostedCluster"), ContainSubstring("on NetworkAttachmentDefinition clusters/vlan200")))
 
-	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24", settings.Prefix + "gateway": "10.1.0.1"}
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"gateway"] = "10.1.0.1"
 	g.Expect(second().CIDR.String()).To(Equal("10.1.0.0/24"))
 	g.Expect(second().CIDRField).To(Equal("annotation cidr on NetworkAttachmentDefinition clusters/vlan200"))
 	g.Expect(second().Gateway.String()).To(Equal("10.1.0.1"))
@@ -164,7 +165,7 @@ func TestSecondNetworkOfANodePool(t *testing.T) {
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
 
-	o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24"}
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
 	before := p.Networks[0]
 	p, _ = plan(o)
 	g.Expect(p.Networks[0]).To(Equal(before), "the first network changed")

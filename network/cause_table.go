@@ -184,6 +184,7 @@ func nadsCauses() []CauseInfo {
 		{SRIOVResourceExhausted, NetworkUnsupported, SeverityError, "nad resource"},
 		{VMsHaveOtherRoute, NetworkUnsupported, SeverityWarning, "network nodePools"},
 		{NADNamespaceIsolated, NADNamespaceNotAllowed, SeverityError, "nad namespace allowed nodePools"},
+		{NADNamespaceNotGranted, NADNamespaceNotAllowed, SeverityError, "nad namespace annotation nodePools"},
 		{NADNamespaceDiffers, NADNamespaceNotAllowed, SeverityWarning, "nad namespace nodePools"},
 	}
 }

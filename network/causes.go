@@ -121,6 +121,7 @@ const (
 	VMsHaveOtherRoute      Cause = "VMsHaveOtherRoute"
 	NADNamespaceIsolated   Cause = "NADNamespaceIsolated"
 	NADNamespaceDiffers    Cause = "NADNamespaceDiffers"
+	NADNamespaceNotGranted Cause = "NADNamespaceNotGranted"
 )
 
 // Endpoints that HyperShift or Services publish.

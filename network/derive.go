@@ -24,7 +24,7 @@ import (
 //  5. A network of which a VM has an edge's address is refused (inuse.go).
 //  6. A network in force that can't be decided now, and is still wanted, is retained
 //     unchanged (lastgood.go).
-//  7. On a network that another hosted cluster shares, only own VMs get an address
+//  7. On a network that another hosted cluster was on first, only own VMs get an address
 //     (sharing.go).
 //  8. Each network's edges are placed on nodes (placement.go).
 //
@@ -38,7 +38,7 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
 	whole := plan.retaining(last, r.Wanted)
 	displaced := plan.displaced(whole)
-	whole = whole.answeringOwnVMs(others).placed(r.Placement)
+	whole = whole.answeringOwnVMs(others, last).placed(r.Placement)
 	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
 }
 

@@ -19,7 +19,9 @@ func (p Plan) Retaining(last Plan, wanted []string) (Plan, Problems) {
 }
 
 // AnsweringOwnVMs is step 7.
-func (p Plan) AnsweringOwnVMs(others []OtherCluster) Plan { return p.answeringOwnVMs(others) }
+func (p Plan) AnsweringOwnVMs(others []OtherCluster, last Plan) Plan {
+	return p.answeringOwnVMs(others, last)
+}
 
 // Stale is what step 1 does to problems.
 func (ps Problems) Stale(last Plan) Problems { return ps.stale(last) }

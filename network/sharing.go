@@ -1,7 +1,9 @@
-// This file decides how two hosted clusters share one network. Each answers only its own
-// VMs, and they have no addresses in common. A cluster that is served keeps its
-// addresses; if neither is, the older one has precedence. No address is moved: the other
-// cluster gets a problem that names the keys to set.
+// This file decides how two hosted clusters share one network. They have no addresses in
+// common. A cluster that is served keeps its addresses; if neither is, the older one has
+// precedence. No address is moved: the other cluster gets a problem that names the keys to
+// set. The other cluster answers only its own VMs, and waits until the first one answers
+// only its own, too, as its annotation unknown-clients says: nothing that the other does
+// takes clients from the first.
 
 package network
 
@@ -66,16 +68,27 @@ func (p Plan) checked(fault func(Network) Problems) (Plan, Problems) {
 }
 
 // answeringOwnVMs is p with unknown clients ignored on each network that another cluster
-// is on too.
-func (p Plan) answeringOwnVMs(others []OtherCluster) Plan {
+// was on first. last is this cluster's plan in force.
+func (p Plan) answeringOwnVMs(others []OtherCluster, last Plan) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i, n := range out.Networks {
-		if len(n.SharedWith(others)) > 0 {
+		if slices.ContainsFunc(others, func(u OtherCluster) bool { return n.joins(u, last) }) {
 			out.Networks[i].DHCP.IgnoreUnknownClients = true
 		}
 	}
 	return out
+}
+
+// joins reports whether u was on n first, so that n answers only the VMs of its own
+// cluster. A cluster that is served there and answers all clients goes on to do so: no
+// other one can end that. Of two that do, the older one goes on.
+func (n Network) joins(u OtherCluster, last Plan) bool {
+	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
+		return false
+	}
+	i := slices.IndexFunc(last.Networks, func(x Network) bool { return x.Name == n.Name })
+	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && n.getsOffersFrom(u)
 }
 
 // OfferedBy are the names of the others whose plan in force answers all clients on n.
@@ -130,7 +143,8 @@ func (n Network) getsOffersFrom(u OtherCluster) bool {
 	})
 }
 
-// pendingOn returns the problem that n waits until u answers only its own VMs.
+// pendingOn returns the problem that n waits until the user of u lets it answer only its
+// own VMs.
 func (n Network) pendingOn(u OtherCluster) Problem {
 	return n.problem(SharedNetworkPending, Args{"hostedCluster": u.Name})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -116,7 +117,7 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 			g := NewWithT(t)
 			u := network.OtherCluster{Name: "a/b", Older: c.older, On: []network.Attachment{vlan}, Wants: c.theirs}
 			if c.serves {
-				u.Serves = c.theirs.AnsweringOwnVMs([]network.OtherCluster{{On: u.On}})
+				u.Serves = answeringOwn(c.theirs)
 			}
 			_, problems := same.Yielding([]network.OtherCluster{u}, network.Plan{})
 			g.Expect(problems.Blocking()).To(Equal(!c.served))
@@ -184,19 +185,57 @@ func apart(a, b network.Network) bool {
 	return true
 }
 
-// TestEachAnswersItsOwn: each cluster answers only its own VMs on a shared network, even if
-// only one of them is served.
-func TestEachAnswersItsOwn(t *testing.T) {
+// answeringOwn is p of a cluster whose user set unknown-clients to ignore.
+func answeringOwn(p network.Plan) network.Plan {
+	p.Networks = slices.Clone(p.Networks)
+	for i := range p.Networks {
+		p.Networks[i].DHCP.IgnoreUnknownClients = true
+	}
+	return p
+}
+
+// TestNewcomerAnswersItsOwn: a cluster that comes to a network which another one is on
+// answers only its own VMs, even if the other is not served. It goes on while they share.
+func TestNewcomerAnswersItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
-	g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse())
+	ignores := func(p network.Plan) bool { return p.Networks[0].DHCP.IgnoreUnknownClients }
+	g.Expect(ignores(plan)).To(BeFalse())
 	elsewhere := network.OtherCluster{Name: "a/b", On: []network.Attachment{{Namespace: "a", Name: "b"}}}
-	g.Expect(plan.AnsweringOwnVMs([]network.OtherCluster{elsewhere})).To(Equal(plan))
+	g.Expect(plan.AnsweringOwnVMs([]network.OtherCluster{elsewhere}, network.Plan{})).To(Equal(plan))
 	beside := network.OtherCluster{Name: "c/d", On: []network.Attachment{{Namespace: "x", Name: "y", Layer2: vlan.Layer2}}}
-	shared := plan.AnsweringOwnVMs([]network.OtherCluster{elsewhere, beside})
-	g.Expect(shared.Networks[0].DHCP.IgnoreUnknownClients).To(BeTrue())
-	g.Expect(shared.Networks[0].SharedWith([]network.OtherCluster{elsewhere, beside})).To(Equal([]string{"c/d"}))
-	g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "a plan is never changed")
+	both := []network.OtherCluster{elsewhere, beside}
+	shared := plan.AnsweringOwnVMs(both, network.Plan{})
+	g.Expect(ignores(shared)).To(BeTrue())
+	g.Expect(shared.Networks[0].SharedWith(both)).To(Equal([]string{"c/d"}))
+	g.Expect(ignores(plan)).To(BeFalse(), "a plan is never changed")
+	g.Expect(plan.AnsweringOwnVMs(both, shared)).To(Equal(shared))
+	g.Expect(plan.AnsweringOwnVMs(nil, shared)).To(Equal(plan), "the other is gone")
+}
+
+// TestNewcomerTakesNoClients: nothing that a second cluster on the network does ends what a
+// served cluster does for all its clients. Only where both answer all, the older goes on.
+func TestNewcomerTakesNoClients(t *testing.T) {
+	first, second := tenant(2, 10, 99), tenant(102, 110, 199)
+	for name, u := range map[string]network.OtherCluster{
+		"is there":               {},
+		"is there and older":     {Older: true},
+		"opts in":                {Wants: second},
+		"opts in and is older":   {Older: true, Wants: second},
+		"is served":              {Wants: second, Serves: answeringOwn(second)},
+		"is served and is older": {Older: true, Wants: second, Serves: answeringOwn(second)},
+		"answers all, younger":   {Wants: second, Serves: second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			u.Name, u.On = "clusters/second", []network.Attachment{vlan}
+			g.Expect(first.AnsweringOwnVMs([]network.OtherCluster{u}, first)).To(Equal(first))
+			_, problems := first.Yielding([]network.OtherCluster{u}, first)
+			g.Expect(problems).To(BeEmpty())
+		})
+	}
+	u := network.OtherCluster{Name: "clusters/second", Older: true, On: []network.Attachment{vlan}, Wants: second, Serves: second}
+	NewWithT(t).Expect(first.AnsweringOwnVMs([]network.OtherCluster{u}, first)).To(Equal(answeringOwn(first)))
 }
 
 // TestSecondaryYields: a secondary network is left out, and the others are served.
@@ -210,21 +249,21 @@ func TestSecondaryYields(t *testing.T) {
 	g.Expect(out.Networks).To(BeEmpty())
 }
 
-// TestWaitsForOwnVMsOnly: a new cluster waits until the running one answers only its own
-// VMs. The running one never waits, nor do two new ones.
-func TestWaitsForOwnVMsOnly(t *testing.T) {
+// TestWaitsForConsent: a new cluster waits until the user of the running one lets it answer
+// only its own VMs. The running one never waits, nor do two new ones.
+func TestWaitsForConsent(t *testing.T) {
 	g := NewWithT(t)
 	ours, theirs := tenant(102, 110, 199), tenant(2, 10, 99)
 	for _, older := range []bool{true, false} {
 		u := network.OtherCluster{Name: "clusters/blue", Older: older, On: []network.Attachment{vlan}, Wants: theirs, Serves: theirs}
 		_, problems := ours.Yielding([]network.OtherCluster{u}, network.Plan{})
-		g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", network.NetworkShared), HaveField("Blocks()", true), WithTransform(message, And(ContainSubstring("Hosted cluster clusters/blue on network"), ContainSubstring("paused"))))))
+		g.Expect(problems).To(HaveExactElements(And(HaveField("Reason", network.NetworkShared), HaveField("Blocks()", true), WithTransform(message, And(ContainSubstring("Hosted cluster clusters/blue on network"), ContainSubstring("Set annotation unknown-clients to ignore on clusters/blue"))))))
 		g.Expect(ours.Networks[0].OfferedBy([]network.OtherCluster{u})).To(Equal([]string{"clusters/blue"}))
 
 		_, problems = ours.Yielding([]network.OtherCluster{u}, ours)
 		g.Expect(problems).To(BeEmpty(), "what runs goes on")
 
-		u.Serves = theirs.AnsweringOwnVMs([]network.OtherCluster{{On: u.On}})
+		u.Serves = answeringOwn(theirs)
 		_, problems = ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(BeEmpty())
 		g.Expect(ours.Networks[0].OfferedBy([]network.OtherCluster{u})).To(BeEmpty())

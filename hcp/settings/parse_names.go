@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -36,6 +38,14 @@ func networkName(v string) (string, error) {
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || ns == "" || name == "" || strings.Contains(name, "/") {
 		return "auto", want("auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
+	}
+	return v, nil
+}
+
+// namespace validates the name of a namespace.
+func namespace(v string) (string, error) {
+	if len(validation.IsDNS1123Label(v)) > 0 {
+		return "", want("namespaces such as clusters-blue,clusters-green")
 	}
 	return v, nil
 }

@@ -25,6 +25,7 @@ const (
 	KeyNTPServers   = "ntp-servers"
 	KeyDNSRecords   = "dns-records"
 	KeyPaused       = "paused"
+	KeyNamespaces   = "allowed-namespaces"
 )
 
 // renamed returns the current name of a key that an earlier version used.
@@ -147,6 +148,9 @@ func Keys() []Key {
 		{Name: KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: nothing is changed. `true`, or an RFC 3339 time at which the pause ends.",
 			set:     func(s *Values, v string) error { s.Paused = v; return paused(v) }},
+		{Name: KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",
+			Meaning: "The control plane namespaces of the hosted clusters whose edges can join this network.",
+			set:     func(s *Values, v string) (err error) { s.Namespaces, err = list(v, namespace); return err }},
 		{Name: KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
 			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service.",
 			set:     func(s *Values, v string) (err error) { s.Publish, err = limitedList(v, publishedAt); return err }},

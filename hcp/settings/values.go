@@ -29,6 +29,9 @@ type Values struct {
 	AllowedHosts *AllowedHosts
 	// Publish holds the names and ports at which a Service is published.
 	Publish []HostPort
+	// Namespaces are the control plane namespaces that may use a
+	// NetworkAttachmentDefinition.
+	Namespaces []string
 	// Edges is 1 or 2, or 0 if it is not set.
 	Edges int
 	// EdgeNodes is a node selector for edges. It is nil if it is not set.

@@ -127,19 +127,22 @@ func TestConditionHasALimit(t *testing.T) {
 	}
 }
 
-// TestSharedNetworks: another hosted cluster on the network is named, and is a warning
-// while it answers VMs of this one.
+// TestSharedNetworks: another hosted cluster on the network is named, and what it waits
+// for. It is a warning while it answers VMs of this one.
 func TestSharedNetworks(t *testing.T) {
 	g := NewWithT(t)
 	n := served("vlan100", 1)
 	neighbour := network.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
 	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, OtherClusters: []network.OtherCluster{neighbour}}
 	got := s.Condition()
-	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too."))
+	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. This cluster answers all clients there. " +
+		"To let the other one be served, set annotation unknown-clients to ignore."))
 	g.Expect(got.Reason).To(Equal(explain.Ready))
+	s.Plan.Networks[0].DHCP.IgnoreUnknownClients = true
+	g.Expect(s.Condition().Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. Each answers the VMs of its own cluster only."))
 	s.OtherClusters[0].Serves = network.Plan{Networks: []network.Network{n}}
 	got = s.Condition()
-	g.Expect(got.Message).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and still answers every VM there."))
+	g.Expect(got.Message).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and answers every VM there."))
 	g.Expect(got.Reason).To(Equal(explain.ReadyWithWarnings))
 }
 

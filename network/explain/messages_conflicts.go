@@ -78,9 +78,9 @@ func conflictsMessages() map[network.Cause]Message {
 			Fix: "Set {keys} to free addresses. If there are none, first set a smaller dhcp-range on {hostedCluster}.",
 		},
 		network.SharedNetworkPending: {
-			What:   "Hosted cluster {hostedCluster} on network {network} still answers all DHCP clients.",
-			Effect: "It would also answer the VMs of this cluster, so the network is not served yet.",
-			Fix:    "This ends without action, unless {hostedCluster} is paused or has an error. In that case, resume it or fix the error.",
+			What:   "Hosted cluster {hostedCluster} on network {network} answers all DHCP clients.",
+			Effect: "It would also answer the VMs of this cluster, so the network is not served.",
+			Fix:    "Set annotation unknown-clients to ignore on {hostedCluster}. Its clients that are no VMs then get no address.",
 		},
 	}
 }

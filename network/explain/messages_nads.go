@@ -98,10 +98,16 @@ func nadsMessagesMore() map[network.Cause]Message {
 			Effect: "VMs cannot start.",
 			Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}.",
 		},
+		network.NADNamespaceNotGranted: {
+			What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
+			Effect: "No edge joins its network, which may belong to others.",
+			Fix:    "Set annotation {annotation} on {nad} to {namespace}, or name one in that namespace or default in NodePool {nodePools}.",
+		},
 		network.NADNamespaceDiffers: {
-			What:   "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
-			Effect: "Where Multus isolates namespaces, as on OpenShift, VMs cannot start.",
-			Fix:    "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}.",
+			What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",
+			Effect: "It is served if it allows that namespace. Where Multus isolates namespaces, as on OpenShift, VMs cannot " +
+				"start.",
+			Fix: "Create it in namespace {namespace} or default, and name that one in NodePool {nodePools}.",
 		},
 	}
 }

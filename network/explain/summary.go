@@ -218,16 +218,24 @@ func networkNames(all []network.Network) string {
 }
 
 // sharing is a line for each network that another hosted cluster uses, too: first is
-// where that cluster answers VMs of this one, last where it does not.
+// where that cluster answers VMs of this one, last where it does not. A cluster that
+// answers all clients keeps the other one waiting.
 func (s Status) sharing() (first, last []string) {
 	if !s.Applied {
 		return nil, nil
 	}
 	for _, n := range s.Plan.Networks {
-		if by := n.OfferedBy(s.OtherClusters); len(by) > 0 {
-			first = append(first, fmt.Sprintf("Warning NetworkShared: HostedCluster %s uses network %s, too, and still answers every VM there. Fix its condition, or end its pause.", strings.Join(by, ", "), n.Attachment))
-		} else if with := n.SharedWith(s.OtherClusters); len(with) > 0 {
-			last = append(last, fmt.Sprintf("Info NetworkShared: HostedCluster %s uses network %s, too. Each answers the VMs of its own cluster only.", strings.Join(with, ", "), n.Attachment))
+		by, with := n.OfferedBy(s.OtherClusters), n.SharedWith(s.OtherClusters)
+		line := func(severity network.Severity, others []string, text string) string {
+			return fmt.Sprintf("%s NetworkShared: HostedCluster %s uses network %s, too%s", severity, strings.Join(others, ", "), n.Attachment, text)
+		}
+		switch {
+		case len(by) > 0:
+			first = append(first, line(network.SeverityWarning, by, ", and answers every VM there. Set annotation unknown-clients to ignore on it."))
+		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
+			last = append(last, line(network.SeverityInfo, with, ". Each answers the VMs of its own cluster only."))
+		case len(with) > 0:
+			last = append(last, line(network.SeverityInfo, with, ". This cluster answers all clients there. To let the other one be served, set annotation unknown-clients to ignore."))
 		}
 	}
 	return first, last

@@ -135,11 +135,24 @@ func servedOn(t *testing.T, h Hosted) []network.Network {
 	return plan.Networks
 }
 
-// testDisjoint gives the younger addresses of its own.
+// testDisjoint gives the younger addresses of its own. It is served once the elder's user agrees, and not before: unknown
+// clients of the elder lose their server then.
 func testDisjoint(t *testing.T, elder, younger Hosted) {
 	g := NewWithT(t)
 	before := servedOn(t, elder)
 	g.Expect(younger.Set(t.Context(), disjoint())).To(Succeed())
+	g.Eventually(func(g Gomega) {
+		c, err := younger.Condition(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(c.Message).To(ContainSubstring("Set annotation unknown-clients to ignore on " + hypershift.Namespace + "/elder"))
+	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed())
+	g.Expect(younger.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
+	plan, err := elder.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, n := range plan.Networks {
+		g.Expect(n.DHCP.IgnoreUnknownClients).To(BeFalse(), "the elder serves all clients on %s", n.Name)
+	}
+	g.Expect(elder.Set(t.Context(), map[string]string{"unknown-clients": "ignore"})).To(Succeed())
 	g.Expect(younger.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
 	after := servedOn(t, elder)
 	if d := cmp.Diff(before, after, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
