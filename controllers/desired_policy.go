@@ -6,7 +6,6 @@
 package controllers
 
 import (
-	"cmp"
 	"maps"
 	"net"
 	"net/netip"
@@ -59,7 +58,7 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		}
 	}
 	for _, n := range plan.Networks {
-		for _, at := range n.DNS.Upstreams.Servers {
+		for _, at := range n.UpstreamServers() {
 			add(toUpstream(at))
 		}
 		for _, b := range n.Backends {
@@ -169,18 +168,15 @@ func toPeers(plan network.Plan) []*egressRule {
 // for them, or the HTTP proxies in use.
 func toExternal(plan network.Plan) []*egressRule {
 	var rules []*egressRule
-	var places, nodes []netip.Prefix
-	direct, ofNodes := map[uint16]bool{}, map[uint16]bool{}
-	proxies := map[string]bool{}
+	var reserved, permitted []netip.Prefix
+	direct, proxies := map[uint16]bool{}, map[string]bool{}
 	for _, n := range plan.Networks {
-		places, nodes = append(places, n.ReservedDestinations...), append(nodes, n.ReservedNodes...)
+		reserved, permitted = append(reserved, n.ReservedDestinations...), append(permitted, n.PermittedDestinations...)
 		for _, b := range n.Backends {
 			switch {
 			case b.Kind != network.BackendExternal:
 			case b.HTTPProxy != "":
 				proxies[b.HTTPProxy] = true
-			case network.NodesOwn(b.Port):
-				ofNodes[b.Port] = true
 			default:
 				direct[b.Port] = true
 			}
@@ -189,17 +185,32 @@ func toExternal(plan network.Plan) []*egressRule {
 	for _, p := range slices.Sorted(maps.Keys(proxies)) {
 		rules = append(rules, toProxy(p)...)
 	}
-	if len(direct) > 0 {
-		rules = append(rules, anywhereBut(places, slices.Sorted(maps.Keys(direct))...).WithTo(ownIngress()))
+	if len(direct) == 0 {
+		return rules
 	}
-	if len(ofNodes) > 0 {
-		rules = append(rules, anywhereBut(slices.Concat(places, nodes), slices.Sorted(maps.Keys(ofNodes))...))
+	ports := slices.Sorted(maps.Keys(direct))
+	rules = append(rules, anywhereBut(reserved, ports...))
+	if len(permitted) > 0 {
+		rules = append(rules, toPermitted(permitted, ports...))
 	}
 	return rules
 }
 
-// ownIngress is the management cluster's ingress, which may publish a mirror. Edges dial an
-// external load balancer's address, and a policy sees the pods behind it. The label is
+// toPermitted allows destinations inside the management cluster that its administrator
+// permits. A policy sees the pods behind a load balancer's address, so these are the pods
+// of that cluster's ingress, too.
+func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
+	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(ownIngress())
+	for _, p := range network.MergedPrefixes(permitted) {
+		rule.WithTo(networkingv1ac.NetworkPolicyPeer().WithIPBlock(networkingv1ac.IPBlock().WithCIDR(p.String())))
+	}
+	for _, port := range ports {
+		rule.WithPorts(tcp(port))
+	}
+	return rule
+}
+
+// ownIngress is the management cluster's ingress, which may publish a mirror. The label is
 // OpenShift's, which HyperShift's policies use, too.
 func ownIngress() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
@@ -236,12 +247,8 @@ func toProxy(at string) []*egressRule {
 // addresses that no host has or that belong to the cloud.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	except := slices.Clone(there)
-	for _, p := range []string{"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "224.0.0.0/3"} {
-		except = append(except, netip.MustParsePrefix(p))
-	}
 	block := networkingv1ac.IPBlock().WithCIDR(all.String())
-	for _, p := range merged(except) {
+	for _, p := range network.MergedPrefixes(slices.Concat(there, network.NoDestinations())) {
 		if p.Addr().Is4() {
 			block.WithExcept(p.String())
 		}
@@ -251,29 +258,6 @@ func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 		rule.WithPorts(tcp(port))
 	}
 	return rule
-}
-
-// merged are the same addresses in the fewest prefixes, sorted. One more node mostly changes
-// nothing.
-func merged(all []netip.Prefix) []netip.Prefix {
-	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
-	})
-	var out []netip.Prefix
-	for _, p := range all {
-		if len(out) > 0 && out[len(out)-1].Overlaps(p) {
-			continue
-		}
-		out = append(out, p)
-		for len(out) > 1 && p.Bits() > 0 {
-			both := netip.PrefixFrom(p.Addr(), p.Bits()-1).Masked()
-			if before := out[len(out)-2]; before.Bits() != p.Bits() || !both.Contains(before.Addr()) {
-				break
-			}
-			out, p = append(out[:len(out)-2], both), both
-		}
-	}
-	return out
 }
 
 func hosts(all []netip.Addr) []*policyPeer {

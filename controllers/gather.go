@@ -286,7 +286,7 @@ func (r *Reconciler) gatherEnvironment(ctx context.Context, w *world) error {
 	if err := r.Client.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	w.Nodes, w.Management, w.Proxy = nodes.Items, r.Options.Management, r.Options.Proxy
+	w.Nodes, w.Management, w.Proxy, w.Permissions = nodes.Items, r.Options.Management, r.Options.Proxy, r.Options.Permissions
 	_, err := r.Client.RESTMapper().RESTMapping(networkOperatorKind)
 	w.MultusIsolates = err == nil
 	if err := present(err); err != nil {

@@ -37,7 +37,7 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 		if clusterName(hc) == clusterName(w.HostedCluster) || !ofOurs(hc) {
 			continue
 		}
-		o := hcp.Objects{HostedCluster: hc, Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, MultusIsolates: w.MultusIsolates}
+		o := hcp.Objects{HostedCluster: hc, Nodes: w.Nodes, Management: w.Management, Proxy: w.Proxy, MultusIsolates: w.MultusIsolates, Permissions: w.Permissions}
 		if err := r.gatherAttached(ctx, &o); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,7 +97,6 @@ func behindService(svc corev1.Service, p corev1.ServicePort) (party, int32) {
 func needed(w world, plan network.Plan) []connection {
 	resolver := party{namespace: "openshift-dns", labels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, address: netip.MustParseAddr("10.128.0.9")}
 	core := party{namespace: "kube-system", labels: map[string]string{"k8s-app": "kube-dns"}, address: netip.MustParseAddr("10.128.0.8")}
-	router := party{namespace: "openshift-ingress", labels: map[string]string{"app": "router"}, address: netip.MustParseAddr("10.128.0.10")}
 	out := []connection{
 		{"OpenShift's resolver", resolver, corev1.ProtocolUDP, 5353}, {"OpenShift's resolver, a long answer", resolver, corev1.ProtocolTCP, 5353},
 		{"CoreDNS", core, corev1.ProtocolUDP, 53}, {"CoreDNS, a long answer", core, corev1.ProtocolTCP, 53},
@@ -123,8 +121,7 @@ func needed(w world, plan network.Plan) []connection {
 				pod, port := behindService(svc, p)
 				out = append(out, connection{b.Name, pod, corev1.ProtocolTCP, port})
 			case network.BackendExternal:
-				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)},
-					connection{b.Name + " behind the management cluster's own load balancer", router, corev1.ProtocolTCP, int32(b.Port)})
+				out = append(out, connection{b.Name, address("198.51.100.7"), corev1.ProtocolTCP, int32(b.Port)})
 			}
 		}
 	}
@@ -262,22 +259,11 @@ func TestEgressRefuses(t *testing.T) {
 				g.Expect(e.allows(kas, etcd, tcp, 2379)).To(BeTrue(), "ours is over edges alone")
 				g.Expect(e.allows(machine, address("198.51.100.7"), tcp, 80)).To(BeTrue(), "ours is over edges alone")
 				g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), tcp, 443)).To(Equal(story == "registries"), "somebody outside, by TLS")
-				g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), tcp, 443)).To(Equal(story == "registries"), "the management cluster's own ingress, where a mirror may be")
+				g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), tcp, 443)).To(BeFalse(), "the management cluster's own ingress")
+				g.Expect(e.allows(theEdge(plan), theRouter(), tcp, 443)).To(BeFalse(), "the same behind its load balancer")
 			}
 		})
 	}
-}
-
-// TestEgressToAPortOfNodes: a host outside may have one, and no node is that host.
-func TestEgressToAPortOfNodes(t *testing.T) {
-	g := NewWithT(t)
-	w, plan := storyThere(t, "registries", func(w *world) {
-		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,git.example.com:9443")
-	})
-	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
-	g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), corev1.ProtocolTCP, 9443)).To(BeTrue())
-	g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), corev1.ProtocolTCP, 9443)).To(BeFalse())
-	g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), corev1.ProtocolTCP, 443)).To(BeTrue(), "there may be the management cluster's ingress")
 }
 
 // TestEgressToWhatIsServedOn: a Service that is gone for a moment, or a port of it,
@@ -317,29 +303,6 @@ func TestEgressToWhatIsServedOn(t *testing.T) {
 	}
 }
 
-// TestEgressByHTTPProxy: where one is used, no other external host is allowed.
-func TestEgressByHTTPProxy(t *testing.T) {
-	const tcp = corev1.ProtocolTCP
-	squid := party{namespace: "tools", labels: map[string]string{"app": "squid"}, address: netip.MustParseAddr("10.128.4.9")}
-	for at, at3128 := range map[string]struct{ the, another, pod bool }{
-		"10.9.9.9":          {the: true},
-		"proxy.example.com": {the: true, another: true},
-		"squid.tools.svc":   {the: true, another: true, pod: true},
-	} {
-		t.Run(at, func(t *testing.T) {
-			g := NewWithT(t)
-			w, plan := storyThere(t, "registries", func(w *world) { w.Proxy = httpproxy.Config{HTTPSProxy: "http://" + at + ":3128"} })
-			e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
-			edge := theEdge(plan)
-			g.Expect(e.allows(edge, address("10.9.9.9"), tcp, 3128)).To(Equal(at3128.the))
-			g.Expect(e.allows(edge, address("198.51.100.7"), tcp, 3128)).To(Equal(at3128.another), "no policy knows a host by name")
-			g.Expect(e.allows(edge, squid, tcp, 8888)).To(Equal(at3128.pod))
-			g.Expect(e.allows(edge, address("198.51.100.7"), tcp, 443)).To(BeFalse())
-			g.Expect(e.allows(edge, address("169.254.169.254"), tcp, 3128)).To(BeFalse())
-		})
-	}
-}
-
 // TestEgressToManualEndpoints: a Service without a selector leads to the addresses that a user
 // wrote.
 func TestEgressToManualEndpoints(t *testing.T) {
@@ -361,26 +324,4 @@ func TestEgressToManualEndpoints(t *testing.T) {
 func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
 	w, plan := storyThere(t, "lb-ip", func(w *world) { w.apiServers = nil })
 	NewWithT(t).Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement(networkPolicyKind.Kind))
-}
-
-func TestMerged(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                                  "",
-		"10.128.2.0/23 10.128.0.0/23":       "10.128.0.0/22",
-		"10.0.0.0/8 10.1.0.0/16 10.0.0.0/8": "10.0.0.0/8",
-		"10.0.1.0/24 10.0.2.0/24":           "10.0.1.0/24 10.0.2.0/24",
-		"10.0.0.1/32 10.0.0.2/32 10.0.0.3/32 10.0.0.0/32": "10.0.0.0/30",
-		"0.0.0.0/1 128.0.0.0/1":                           "0.0.0.0/0",
-		"fd00::/17 10.0.0.0/9 10.128.0.0/9":               "10.0.0.0/8 fd00::/17",
-	} {
-		var all []netip.Prefix
-		for _, p := range strings.Fields(in) {
-			all = append(all, netip.MustParsePrefix(p))
-		}
-		var got []string
-		for _, p := range merged(all) {
-			got = append(got, p.String())
-		}
-		NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(want), in)
-	}
 }

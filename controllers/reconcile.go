@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
 )
 
 // How long until a cluster is reconciled again although no watch reported a change.
@@ -52,6 +53,8 @@ type Options struct {
 	Management hcp.Management
 	// Proxy is the HTTP proxy through which that cluster reaches external hosts.
 	Proxy httpproxy.Config
+	// Permissions are what its administrator permits HostedClusters to ask for.
+	Permissions network.Permissions
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
 }

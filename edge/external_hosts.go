@@ -148,48 +148,25 @@ func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 // because the cluster's administrator configured it.
 func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a netip.Addr) string {
 	switch {
-	case !a.Is4():
-		return "it is not an IPv4 address"
-	case a.IsUnspecified(), a.As4()[0] == 0:
-		return "no host has it"
-	case a.IsLoopback(), slices.Contains(own, a), isEdgeAddress(n, a):
+	case slices.Contains(own, a), isEdgeAddress(n, a):
 		return "the edge has it"
-	case a.IsLinkLocalUnicast():
-		return "it is link-local"
-	case a.As4()[0] >= 224:
-		return "it is multicast, broadcast or reserved"
+	case !network.IsDestination(a):
+		return "no external host has it"
 	case n.CIDR.Contains(a):
 		return "it is inside the network's CIDR"
 	case x.HTTPProxy != "":
 		return ""
-	case a == azureWireServer:
-		return "it is the cloud's metadata address"
-	case insideManagementCluster(n, a, x.Port):
+	case !n.MayDial(a), isService(n, a):
 		return "it is inside the management cluster"
 	}
 	return ""
 }
 
-// azureWireServer is Azure's address for instance metadata and the guest agent, as
-// 169.254.169.254 is on other clouds. See Microsoft's "What is IP address 168.63.129.16?".
-var azureWireServer = netip.AddrFrom4([4]byte{168, 63, 129, 16})
-
-// insideManagementCluster reports whether port of a belongs to the management cluster, as
-// far as the plan and the pod's environment show. These are its API server, a backend's
-// Service, a pod, or a port that a node itself uses. Other ports of a node are allowed: on
-// bare metal that cluster's ingress, and a mirror that it publishes, uses them.
-func insideManagementCluster(n network.Network, a netip.Addr, port uint16) bool {
+// isService reports whether a is the cluster IP of the management cluster's API server or of
+// a backend, as far as the plan and the pod's environment show.
+func isService(n network.Network, a netip.Addr) bool {
 	api, err := netip.ParseAddr(os.Getenv("KUBERNETES_SERVICE_HOST"))
-	if err == nil && api == a {
-		return true
-	}
-	for _, b := range n.Backends {
-		if b.ClusterIP == a {
-			return true
-		}
-	}
-	holds := func(p netip.Prefix) bool { return p.Contains(a) }
-	return slices.ContainsFunc(n.ReservedDestinations, holds) || network.NodesOwn(port) && slices.ContainsFunc(n.ReservedNodes, holds)
+	return err == nil && api == a || slices.ContainsFunc(n.Backends, func(b network.Backend) bool { return b.ClusterIP == a })
 }
 
 // isEdgeAddress reports whether edges of n hold a now or may hold it later.

@@ -137,6 +137,8 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 		return r
 	}
 	hosts, cannot := wantedHosts(o, in, s)
+	hosts, refused, problems := permittedHosts(o, s, hosts)
+	cannot = append(cannot, refused...)
 	if off {
 		for _, h := range hosts {
 			cannot = append(cannot, unreachable{registry: h.Host})
@@ -154,6 +156,7 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	if isolated {
 		r.problems = imagesUnreachable(in, off, r.endpoints, cannot)
 	}
+	r.problems = append(r.problems, problems...)
 	return r
 }
 

@@ -82,7 +82,7 @@ func TestAllowedHosts(t *testing.T) {
 	}{
 		"by default":                  {nil, []string{"registry.example.com:8443"}, ""},
 		"none":                        {map[string]string{"allowed-hosts": "none"}, nil, "registry.example.com"},
-		"further ones":                {map[string]string{"allowed-hosts": "auto,git.example.com:444"}, []string{"git.example.com:444", "registry.example.com:8443"}, ""},
+		"further ones":                {map[string]string{"allowed-hosts": "auto,git.example.com:5000"}, []string{"git.example.com:5000", "registry.example.com:8443"}, ""},
 		"with a gateway":              {map[string]string{"gateway": "192.168.100.1"}, nil, ""},
 		"with a gateway, set to auto": {map[string]string{"gateway": "192.168.100.1", "allowed-hosts": "auto"}, []string{"registry.example.com:8443"}, ""},
 		"without DNS":                 {map[string]string{"services": "dhcp,proxy"}, []string{"registry.example.com:8443"}, "registry.example.com"},
@@ -103,6 +103,69 @@ func TestAllowedHosts(t *testing.T) {
 			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
 		})
 	}
+}
+
+// TestHostsThatAreNotPermitted: the administrator's word is above the annotation's, and above
+// the tenant's release image and mirrors. The rest is served.
+func TestHostsThatAreNotPermitted(t *testing.T) {
+	for name, c := range map[string]struct {
+		permitted network.Permissions
+		hosts     []string
+		reason    network.Reason
+		words     string
+	}{
+		"a node port, by default": {hosts: []string{"evil.example.net:443", "registry.example.com:8443"}, reason: network.NotPermitted, words: "--permit-ports does not permit: evil.example.net:30443"},
+		"a host": {permitted: network.Permissions{Hosts: []string{"*.example.com"}},
+			hosts: []string{"registry.example.com:8443"}, reason: network.NotPermitted, words: "--permit-hosts does not permit: evil.example.net."},
+		"a release image": {permitted: network.Permissions{Hosts: []string{"*.example.net"}},
+			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "--permit-hosts does not permit: registry.example.com"},
+		"its port": {permitted: network.Permissions{Ports: []network.PortRange{{First: 443, Last: 443}}},
+			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "--permit-ports does not permit: registry.example.com:8443"},
+		"nothing": {permitted: network.Permissions{Hosts: []string{}}, reason: network.ImagesUnreachable, words: "registry.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := pulling(t, privateRelease)
+			o.Permissions = c.permitted
+			o.HostedCluster.Annotations[settings.Prefix+"allowed-hosts"] = "auto,evil.example.net,evil.example.net:30443"
+			hosts, problems := externalHosts(o)
+			g.Expect(hosts).To(Equal(c.hosts))
+			g.Expect(messageOf(problems, c.reason)).To(ContainSubstring(c.words))
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+		})
+	}
+}
+
+// TestEdgeNodesThatAreNotPermitted: edges do not move to control plane nodes, nor elsewhere.
+func TestEdgeNodesThatAreNotPermitted(t *testing.T) {
+	g := NewWithT(t)
+	o := pulling(t, privateRelease)
+	o.HostedCluster.Annotations[settings.Prefix+"edge-node-selector"] = "node-role.kubernetes.io/master=,vlan100=yes"
+	_, problems := translated(o)
+	g.Expect(problems.Blocking()).To(BeTrue())
+	g.Expect(messageOf(problems, network.NotPermitted)).To(ContainSubstring("--permit-edge-node-labels does not permit: node-role.kubernetes.io/master."))
+	o.Permissions.NodeLabels = []string{"*"}
+	_, problems = translated(o)
+	g.Expect(problems.Has(network.NotPermitted)).To(BeFalse())
+}
+
+// TestRecordsThatOverride: the condition names a record that takes a published name away, or
+// all names of a top-level domain.
+func TestRecordsThatOverride(t *testing.T) {
+	g := NewWithT(t)
+	o := pulling(t, privateRelease)
+	in, _ := translated(o)
+	api := in.Endpoints[slices.IndexFunc(in.Endpoints, func(e network.Endpoint) bool { return len(e.Hosts) > 0 })].Hosts[0]
+	o.HostedCluster.Annotations[settings.Prefix+"dns-records"] = api + "=192.168.100.66,*.com=192.168.100.66,*.corp.example.com=192.168.100.7,printer.example.com=192.168.100.8"
+	_, problems := translated(o)
+	var told []string
+	for _, p := range problems {
+		if p.Reason == network.NamesOverridden {
+			g.Expect(p.Severity).To(Equal(network.SeverityWarning))
+			told = append(told, p.Args["name"])
+		}
+	}
+	g.Expect(told).To(Equal([]string{api, "*.com"}))
 }
 
 // TestRegistriesWithoutServerName checks that edges do not forward to such registries,

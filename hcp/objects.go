@@ -20,6 +20,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // Objects holds all objects that are read about one hosted cluster.
@@ -44,6 +45,8 @@ type Objects struct {
 	MultusIsolates bool
 	// Proxy is the HTTP proxy configuration of the management cluster.
 	Proxy httpproxy.Config
+	// Permissions are those of the management cluster's administrator.
+	Permissions network.Permissions
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool

@@ -1,6 +1,7 @@
-// This file lists the destinations that edges must reach through the pod network:
-// backends, the resolver, the API server, nodes and pods. The CIDR of a network must
-// not overlap them. Unknown destinations are left out, such as when only files are read.
+// This file lists the destinations in the management cluster. Edges must reach some of
+// them through the pod network: backends, the resolver, the API server, nodes and their
+// pods. The CIDR of a network must not overlap those. Edges dial none of all for VMs.
+// Unknown destinations are left out, such as when only files are read.
 
 package hcp
 
@@ -21,20 +22,9 @@ import (
 // {"default":["10.128.0.0/23"]}. Older versions use a string instead of the list.
 const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
 
-// Management holds the known facts about the management cluster that are not among
-// its objects. Empty fields are unknown.
-type Management struct {
-	// Resolvers are the DNS servers of its pods.
-	Resolvers []netip.Addr
-	// APIServers are the addresses at which pods reach its API server.
-	APIServers []netip.Addr
-	// PriorityClass is HyperShift's priority class for pods that the hosted cluster's
-	// API depends on. Empty if it does not exist.
-	PriorityClass string
-}
-
-// reservedDestinations returns all destinations that the edges need for endpoints,
-// sorted by prefix and without duplicates. A prefix that has two names keeps the first.
+// reservedDestinations returns all destinations in the management cluster, among them those
+// that the edges need for endpoints. They are sorted by prefix and have no duplicates. A
+// prefix that has two names keeps the first.
 func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.ReservedDestination {
 	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
@@ -65,6 +55,14 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 		for _, p := range podNetworks(n) {
 			add("the pods of node "+n.Name, p, false)
 		}
+	}
+	for _, r := range o.Management.Networks {
+		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
+			seen[r.Prefix] = r
+		}
+	}
+	for _, p := range outsideOf(seen, o.Management.Observed) {
+		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p, NotNeeded: true}
 	}
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))

@@ -16,7 +16,7 @@ import (
 // objects of o are in Facts.Problems. The order of the objects does not matter.
 func Translate(o Objects) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
-	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Placement: placement(o, set)}
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Placement: placement(o, set), Permissions: o.Permissions}
 	f := network.Facts{InUse: inUse(o), VMAddresses: vmAddresses(o)}
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
 		f.Problems = ps
@@ -24,7 +24,7 @@ func Translate(o Objects) (network.Request, network.Facts) {
 	}
 	var ps network.Problems
 	r.Networks, ps = networks(o, set)
-	problems = append(problems, ps...)
+	problems = slices.Concat(problems, ps, edgeNodesNotPermitted(o, set))
 	for _, x := range allEndpoints(o, r, set) {
 		f.Endpoints = append(f.Endpoints, x.endpoints...)
 		f.Waiting = append(f.Waiting, x.waiting...)
@@ -34,6 +34,7 @@ func Translate(o Objects) (network.Request, network.Facts) {
 		}
 	}
 	slices.Sort(f.Waiting)
+	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
 	f.Reserved = reservedDestinations(o, f.Endpoints)
 	f.Guest = guestNetworks(o.HostedCluster)
 	if usesNetworks(r) {

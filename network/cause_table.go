@@ -27,7 +27,7 @@ func (c CauseInfo) ArgNames() []string { return strings.Fields(c.Args) }
 func Causes() []CauseInfo {
 	return slices.Concat(
 		addressesCauses(), conflictsCauses(), servicesCauses(), annotationsCauses(),
-		nadsCauses(), endpointsCauses(), reachCauses(), edgesCauses())
+		nadsCauses(), endpointsCauses(), reachCauses(), permissionsCauses(), edgesCauses())
 }
 
 // of returns p with another subject.
@@ -231,6 +231,22 @@ func reachCauses() []CauseInfo {
 		{ManagementProxyUnreadable, ImagesUnreachable, SeverityWarning, "hosts"},
 		{ManagementProxyNeedsPassword, ImagesUnreachable, SeverityWarning, "hosts"},
 		{ManagementProxyNotHTTP, ImagesUnreachable, SeverityWarning, "hosts"},
+		{RegistryNotPermitted, ImagesUnreachable, SeverityWarning, "hosts"},
+		{RegistryPortNotPermitted, ImagesUnreachable, SeverityWarning, "hosts"},
+	}
+}
+
+func permissionsCauses() []CauseInfo {
+	return []CauseInfo{
+		{HostNotPermitted, NotPermitted, SeverityWarning, "hosts"},
+		{HostPortNotPermitted, NotPermitted, SeverityWarning, "hosts"},
+		{UpstreamPortRefused, NotPermitted, SeverityWarning, "network server"},
+		{UpstreamIsSpecial, NotPermitted, SeverityWarning, "network server other"},
+		{UpstreamInManagement, NotPermitted, SeverityWarning, "network server other"},
+		{UpstreamNotPermitted, NotPermitted, SeverityWarning, "network server"},
+		{EdgeNodesNotPermitted, NotPermitted, SeverityError, "labels"},
+		{RecordOverridesEndpoint, NamesOverridden, SeverityWarning, "name addresses"},
+		{RecordCoversTopLevelDomain, NamesOverridden, SeverityWarning, "name addresses"},
 	}
 }
 

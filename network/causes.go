@@ -165,6 +165,22 @@ const (
 	ManagementProxyUnreadable    Cause = "ManagementProxyUnreadable"
 	ManagementProxyNeedsPassword Cause = "ManagementProxyNeedsPassword"
 	ManagementProxyNotHTTP       Cause = "ManagementProxyNotHTTP"
+	RegistryNotPermitted         Cause = "RegistryNotPermitted"
+	RegistryPortNotPermitted     Cause = "RegistryPortNotPermitted"
+)
+
+// What the administrator of the management cluster does not permit, and names that the user
+// overrides.
+const (
+	HostNotPermitted           Cause = "HostNotPermitted"
+	HostPortNotPermitted       Cause = "HostPortNotPermitted"
+	UpstreamPortRefused        Cause = "UpstreamPortRefused"
+	UpstreamIsSpecial          Cause = "UpstreamIsSpecial"
+	UpstreamInManagement       Cause = "UpstreamInManagement"
+	UpstreamNotPermitted       Cause = "UpstreamNotPermitted"
+	EdgeNodesNotPermitted      Cause = "EdgeNodesNotPermitted"
+	RecordOverridesEndpoint    Cause = "RecordOverridesEndpoint"
+	RecordCoversTopLevelDomain Cause = "RecordCoversTopLevelDomain"
 )
 
 // Edges, and what the operator applies.

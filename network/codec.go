@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 )
 
 // A PlanVersion counts the formats of a plan.
@@ -64,11 +66,18 @@ func ReadPlan(b []byte) (Plan, error) {
 }
 
 // UnmarshalJSON reads a network. A network of an earlier format without services
-// runs all of them.
+// runs all of them. Earlier formats listed the addresses of nodes apart.
 func (n *Network) UnmarshalJSON(b []byte) error {
 	type plain Network
-	if err := json.Unmarshal(b, (*plain)(n)); err != nil {
+	earlier := struct {
+		*plain
+		ReservedNodes []netip.Prefix `json:"elsewhereNodes"`
+	}{plain: (*plain)(n)}
+	if err := json.Unmarshal(b, &earlier); err != nil {
 		return err
+	}
+	if len(earlier.ReservedNodes) > 0 {
+		n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, earlier.ReservedNodes))
 	}
 	if n.Services == nil {
 		n.Services = services(NetworkRequest{Primary: n.Primary})

@@ -33,8 +33,7 @@ func TestPlansOfEveryFormat(t *testing.T) {
 			g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDNS, network.ServiceProxy))
 			g.Expect(p.Networks[0].DHCP.Range).To(BeZero(), "DHCP is not ours")
 			g.Expect(p.Networks[0].Backends[1]).To(Equal(network.Backend{Kind: network.BackendExternal, Name: "quay.io:443", Host: "quay.io", Port: 443, HTTPProxy: "10.0.0.9:3128"}))
-			g.Expect(p.Networks[0].ReservedDestinations).To(HaveExactElements(netip.MustParsePrefix("10.128.0.0/14")))
-			g.Expect(p.Networks[0].ReservedNodes).To(HaveExactElements(netip.MustParsePrefix("10.0.0.5/32")))
+			g.Expect(p.Networks[0].ReservedDestinations).To(HaveExactElements(netip.MustParsePrefix("10.0.0.5/32"), netip.MustParsePrefix("10.128.0.0/14")), "nodes, too")
 			g.Expect(p.Endpoints).To(HaveExactElements(HaveField("Name", "ignition-server")))
 			g.Expect(p.Networks[0].Placement).To(BeZero(), "not decided in the plan then")
 		},

@@ -26,7 +26,8 @@ import (
 //     unchanged (lastgood.go).
 //  7. On a network that another hosted cluster was on first, only own VMs get an address
 //     (sharing.go).
-//  8. Each network's edges are placed on nodes (placement.go).
+//  8. Each network's edges are placed on nodes (placement.go), and get the list of
+//     destinations that they never dial for VMs (dialable.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
@@ -38,7 +39,7 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
 	whole := plan.retaining(last, r.Wanted)
 	displaced := plan.displaced(whole)
-	whole = whole.answeringOwnVMs(others, last).placed(r.Placement)
+	whole = whole.answeringOwnVMs(others, last).placed(r.Placement).reserving(f.Reserved, r.Permissions.Destinations)
 	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
 }
 
@@ -192,11 +193,12 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		var ps Problems
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
 		n.Listeners, n.Backends, ps = connections(n.ServiceVIP, in.Endpoints)
-		n.ReservedDestinations, n.ReservedNodes = neverDialed(n, in.Reserved)
 		problems = append(problems, ps...)
 	}
 	if n.runs(ServiceDNS) {
-		n.DNS = names(n, s, in)
+		var ps Problems
+		n.DNS, ps = names(n, s, in)
+		problems = append(problems, ps...)
 		if p, ours := appsAddressIsEdge(n, in); ours && n.Primary {
 			problems = append(problems, p)
 		}

@@ -15,7 +15,8 @@ type Facts struct {
 	// Announced are bare IPs at which an endpoint will be published. They are known
 	// before it is published, and final.
 	Announced []netip.Addr `json:"announced,omitempty"`
-	// Reserved destinations are reached by edges through the pod network.
+	// Reserved destinations are in the management cluster: those that edges reach through
+	// the pod network, and all others that they must not dial for VMs.
 	Reserved []ReservedDestination `json:"reserved,omitempty"`
 	// Guest destinations are inside the hosted cluster: its pods and Services. Its
 	// nodes never use the network for them.
@@ -30,13 +31,15 @@ type Facts struct {
 }
 
 // A ReservedDestination is an address or CIDR outside the cluster's networks. It is
-// unreachable if a network has the same addresses.
+// unreachable if a network has the same addresses. Edges never dial it for VMs.
 type ReservedDestination struct {
 	// What it is, for messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
 	Prefix netip.Prefix `json:"prefix"`
 	// Node is true for the address of a management node, which HyperShift may publish.
 	Node bool `json:"node,omitempty"`
+	// NotNeeded is true if edges need not reach it. A network may have the same addresses.
+	NotNeeded bool `json:"notNeeded,omitempty"`
 }
 
 // A VMAddress is an address that a VM reports on a network.

@@ -55,11 +55,14 @@ type Network struct {
 	DNS       DNS        `json:"dns"`
 	Listeners []Listener `json:"listeners,omitempty"`
 	Backends  []Backend  `json:"backends,omitempty"`
-	// ReservedDestinations are in the management cluster and never dialed for an external
-	// host. Of ReservedNodes, its nodes' addresses, only the nodes' own ports are not
-	// dialed. Both are sorted, and empty without an external backend.
+	// ReservedDestinations are in the management cluster: its Services, pods and nodes.
+	// Edges never dial them for an external host or as upstream DNS server, unless
+	// PermittedDestinations has the address. Both are merged and sorted, and empty if the
+	// network has neither external hosts nor upstream servers.
 	ReservedDestinations []netip.Prefix `json:"elsewhere,omitempty"`
-	ReservedNodes        []netip.Prefix `json:"elsewhereNodes,omitempty"`
+	// PermittedDestinations are those that the administrator of the management cluster
+	// permits.
+	PermittedDestinations []netip.Prefix `json:"permitted,omitempty"`
 }
 
 // A Service is one of the servers of an edge.

@@ -38,6 +38,8 @@ const (
 	ImagesUnreachable        Reason = "ImagesUnreachable"
 	OAuthUnreachable         Reason = "OAuthUnreachable"
 	NTPMissing               Reason = "NTPMissing"
+	NotPermitted             Reason = "NotPermitted"
+	NamesOverridden          Reason = "NamesOverridden"
 	ServedByOthers           Reason = "ServedByOthers"
 	FailoverDegraded         Reason = "FailoverDegraded"
 	NotApplied               Reason = "NotApplied"

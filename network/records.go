@@ -11,14 +11,8 @@ import (
 )
 
 // names returns the DNS views and upstreams of n.
-func names(n Network, s NetworkRequest, in input) DNS {
-	up := Upstreams{Mode: UpstreamNone}
-	if s.Gateway.IsValid() {
-		up.Mode = UpstreamManagement
-	}
-	if s.Settings.Upstreams != nil {
-		up = *s.Settings.Upstreams
-	}
+func names(n Network, s NetworkRequest, in input) (DNS, Problems) {
+	up, problems := upstreams(n, s, in)
 	own := s.Settings.Records
 	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []Record{in.Apps})
@@ -27,7 +21,7 @@ func names(n Network, s NetworkRequest, in input) DNS {
 	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
 		v.Zones = []string{in.Cluster.Domain}
 	}
-	return DNS{Views: []View{v}, Upstreams: up}
+	return DNS{Views: []View{v}, Upstreams: up}, problems
 }
 
 // records returns one record per name. A record that the user set has precedence over a

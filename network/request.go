@@ -38,6 +38,8 @@ type Request struct {
 	Apps Record `json:"apps,omitzero"`
 	// Placement of the edges' pods.
 	Placement PlacementRequest `json:"placement,omitzero"`
+	// Permissions are not the user's, but those of the management cluster's administrator.
+	Permissions Permissions `json:"permissions,omitzero"`
 }
 
 // A NetworkRequest is one network as the NodePools and annotations describe it.

@@ -55,7 +55,7 @@ func checkReserved(n Network, s NetworkRequest, held []netip.Addr, reserved []Re
 	}
 	for _, a := range held {
 		for _, p := range reserved {
-			if p.Node || !p.Prefix.Contains(a) {
+			if p.Node || p.NotNeeded || !p.Prefix.Contains(a) {
 				continue
 			}
 			ps = append(ps, published(PublishedInManagement, a, fmt.Sprintf("%s (%s)", p.What, place(p.Prefix))))
@@ -83,7 +83,7 @@ func checkGuest(n Network, s NetworkRequest, held []netip.Addr, guest []Reserved
 func overlaps(p netip.Prefix, places []ReservedDestination) (string, bool) {
 	var met []ReservedDestination
 	for _, x := range places {
-		if x.Prefix.Overlaps(p) {
+		if !x.NotNeeded && x.Prefix.Overlaps(p) {
 			met = append(met, x)
 		}
 	}
@@ -103,31 +103,4 @@ func place(p netip.Prefix) string {
 		return p.Addr().String()
 	}
 	return p.String()
-}
-
-// neverDialed are the destinations that n's edges never dial for an external host.
-func neverDialed(n Network, reserved []ReservedDestination) (places, nodes []netip.Prefix) {
-	if !slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendExternal }) {
-		return nil, nil
-	}
-	for _, p := range reserved {
-		if p.Node {
-			nodes = append(nodes, p.Prefix)
-		} else {
-			places = append(places, p.Prefix)
-		}
-	}
-	for _, all := range [][]netip.Prefix{places, nodes} {
-		slices.SortFunc(all, netip.Prefix.Compare)
-	}
-	return slices.Compact(places), slices.Compact(nodes)
-}
-
-// NodesOwn reports whether a node of the management cluster may listen on port: SSH, etcd,
-// the API server, the machine config server, the kubelet, and the ports that OpenShift
-// reserves for hosts (openshift/enhancements, dev-guide/host-port-registry.md). Other
-// ports of a node may be that cluster's ingress.
-func NodesOwn(port uint16) bool {
-	return port == 22 || port == 2379 || port == 2380 || port == 6080 || port == 6443 || port == 22623 || port == 22624 ||
-		9000 <= port && port <= 9999 || 10010 <= port && port <= 10399 || 17697 == port
 }

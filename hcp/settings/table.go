@@ -26,6 +26,8 @@ const (
 	KeyDNSRecords   = "dns-records"
 	KeyPaused       = "paused"
 	KeyNamespaces   = "allowed-namespaces"
+
+	KeyEdgeNodeSelector = "edge-node-selector"
 )
 
 // renamed returns the current name of a key that an earlier version used.
@@ -97,7 +99,7 @@ func Keys() []Key {
 		{Name: "edges", On: cluster, Default: "2, or 1 if spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
 			Meaning: "The number of edges of each network: `1` or `2`. With two edges, one keeps serving when the other fails. Changing the value does not change any address.",
 			set:     func(s *Values, v string) (err error) { s.Edges, err = edges(v); return err }},
-		{Name: "edge-node-selector", On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
+		{Name: KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
 			Meaning: "The labels of management cluster nodes that can run edges. A node needs all the labels, and access to the network. Overrides the node selectors of the NodePools.",
 			set:     func(s *Values, v string) (err error) { s.EdgeNodes, err = nodeLabels(v); return err }},
 		{Name: "edge-addresses", On: both, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",

@@ -46,14 +46,14 @@ func ParseResolver(text string) Resolver {
 }
 
 // Servers returns the upstream servers for n's clients; empty: none. It omits the
-// addresses of n itself, which would be a loop.
+// addresses of n itself, which would be a loop, and those that edges must not dial.
 func Servers(n network.Network, r Resolver) []netip.AddrPort {
 	var servers []netip.AddrPort
 	switch n.DNS.Upstreams.Mode {
 	case network.UpstreamManagement:
 		servers = r.Servers
 	case network.UpstreamServers:
-		servers = n.DNS.Upstreams.Servers
+		servers = n.UpstreamServers()
 	}
 	return slices.DeleteFunc(slices.Clone(servers), func(s netip.AddrPort) bool {
 		return s.Addr() == n.ServiceVIP || s.Addr() == n.NextHopVIP

@@ -19,10 +19,9 @@ import (
 )
 
 // local is blue for clients on the loopback device.
-func local(mode network.UpstreamMode, servers ...netip.AddrPort) network.Network {
+func local(mode network.UpstreamMode) network.Network {
 	n := blue(mode)
 	n.DNS.Views[0].Clients = prefixes("127.0.0.0/8")
-	n.DNS.Upstreams.Servers = servers
 	return n
 }
 

@@ -3,6 +3,7 @@ package dns
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -75,10 +76,16 @@ func (r *resolver) questions() []*dns.Msg {
 	return slices.Clone(r.asked)
 }
 
+// resolving is a pod whose resolvers are these servers. A plan names no server on the loopback
+// device: edges do not dial it.
+func resolving(servers ...netip.AddrPort) Options {
+	return Options{Resolver: Resolver{Servers: servers}}
+}
+
 func TestUpstreamIsAskedForTheRest(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
-	_, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	_, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	got := dig(t, at, "+ednsopt=65001:0102", "+norecurse", "+bufsize=4096", "WWW.example.org", "A")
 	g.Expect(got).To(And(ContainSubstring("status: NOERROR"), ContainSubstring("flags: qr ra;"),
 		ContainSubstring("WWW.example.org. 60 IN A 192.0.2.1"), ContainSubstring("udp: 1232")))
@@ -111,12 +118,12 @@ func TestResolverOfThePod(t *testing.T) {
 func TestCachesArePerView(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
-	n := local(network.UpstreamServers, up.at)
+	n := local(network.UpstreamManagement)
 	n.DNS.Views = []network.View{
 		{Name: "one", Clients: prefixes("127.0.0.1/32")},
 		{Name: "two", Clients: prefixes("127.0.0.2/32")},
 	}
-	h, at := served(t, n, Options{})
+	h, at := served(t, n, resolving(up.at))
 	askAll := func() {
 		for range 2 {
 			for _, client := range []string{"127.0.0.1", "127.0.0.2"} {
@@ -129,7 +136,7 @@ func TestCachesArePerView(t *testing.T) {
 	h.Serve(n)
 	askAll()
 	g.Expect(up.questions()).To(HaveLen(2), "an equal plan keeps each view its own cache")
-	swapped := local(network.UpstreamServers, up.at)
+	swapped := local(network.UpstreamManagement)
 	swapped.DNS.Views = []network.View{
 		{Name: "one", Clients: prefixes("127.0.0.2/32")},
 		{Name: "two", Clients: prefixes("127.0.0.1/32")},
@@ -143,14 +150,16 @@ func TestCachesArePerView(t *testing.T) {
 func TestCacheOutlivesPlans(t *testing.T) {
 	g := NewWithT(t)
 	up, other := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
-	h, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
-	n := local(network.UpstreamServers, up.at)
+	n := local(network.UpstreamManagement)
 	n.DNS.Views[0].Records = nil
 	h.Serve(n)
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
 	g.Expect(up.questions()).To(HaveLen(1))
-	h.Serve(local(network.UpstreamServers, other.at))
+	h.options = resolving(other.at)
+	h.options.Log = slog.Default()
+	h.Serve(local(network.UpstreamManagement))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.2"))
 	h.Serve(local(network.UpstreamNone))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("status: REFUSED"))
@@ -164,7 +173,7 @@ func TestSilentServer(t *testing.T) {
 	defer silent.Close()
 	dead := silent.LocalAddr().(*net.UDPAddr).AddrPort()
 	up := newResolver(t, "192.0.2.1", false)
-	h, at := served(t, local(network.UpstreamServers, dead, up.at), Options{})
+	h, at := served(t, local(network.UpstreamManagement), resolving(dead, up.at))
 	for i := range 3 {
 		g.Expect(dig(t, at, fmt.Sprintf("www%d.example.org", i))).To(ContainSubstring("IN A 192.0.2.1"))
 	}
@@ -180,7 +189,7 @@ func TestServersThatRefuse(t *testing.T) {
 	g := NewWithT(t)
 	bad, up := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
 	bad.rcode.Store(dns.RcodeServerFailure)
-	_, at := served(t, local(network.UpstreamServers, bad.at, up.at), Options{})
+	_, at := served(t, local(network.UpstreamManagement), resolving(bad.at, up.at))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.2"))
 	up.rcode.Store(dns.RcodeRefused)
 	bad.rcode.Store(dns.RcodeRefused)
@@ -194,7 +203,7 @@ func TestNoServerAnswers(t *testing.T) {
 	closed, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	closed.Close()
-	h, at := served(t, local(network.UpstreamServers, closed.LocalAddr().(*net.UDPAddr).AddrPort()), Options{})
+	h, at := served(t, local(network.UpstreamManagement), resolving(closed.LocalAddr().(*net.UDPAddr).AddrPort()))
 	g.Expect(dig(t, at, "www.example.org")).To(And(ContainSubstring("status: SERVFAIL"), ContainSubstring("flags: qr rd ra;")))
 	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
 }
@@ -202,7 +211,7 @@ func TestNoServerAnswers(t *testing.T) {
 func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", true)
-	_, at := served(t, local(network.UpstreamServers, up.at), Options{})
+	_, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
 	g.Expect(up.questions()).To(HaveLen(2))
 }
@@ -319,7 +328,9 @@ func TestUpstreamIsAskedByItsDevice(t *testing.T) {
 			err := conn.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), c.device) })
 			return errors.Join(err, bound)
 		}
-		_, at := served(t, local(network.UpstreamServers, up.at), Options{Dialer: net.Dialer{Control: bind}})
+		o := resolving(up.at)
+		o.Dialer.Control = bind
+		_, at := served(t, local(network.UpstreamManagement), o)
 		g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring(c.want))
 		g.Expect(sockets.Load()).NotTo(BeZero())
 	}

@@ -90,6 +90,7 @@ func messages() map[network.Cause]Message {
 		endpointsMessages(),
 		endpointsMessagesMore(),
 		reachMessages(),
+		permissionsMessages(),
 		edgesMessages(),
 		failoverMessages(),
 	} {

@@ -1,0 +1,178 @@
+// This file reads the networks of the management cluster: of its Services and pods, and
+// the virtual addresses of its nodes. Edges never dial them for VMs.
+
+package hcp
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// Management holds the known facts about the management cluster that are not among
+// its objects. Empty fields are unknown.
+type Management struct {
+	// Resolvers are the DNS servers of its pods.
+	Resolvers []netip.Addr
+	// APIServers are the addresses at which pods reach its API server.
+	APIServers []netip.Addr
+	// PriorityClass is HyperShift's priority class for pods that the hosted cluster's
+	// API depends on. Empty if it does not exist.
+	PriorityClass string
+	// Networks are the results of ManagementNetworks.
+	Networks []network.ReservedDestination
+	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use,
+	// some of which may be in no known network.
+	Observed []netip.Addr
+}
+
+// A networkField is a field with addresses or CIDRs in the objects of a kind.
+type networkField struct {
+	kind schema.GroupVersionKind
+	what string
+	// path has the names of the fields. "*" is any name. Lists are searched through.
+	path []string
+}
+
+func networkFields() []networkField {
+	openshift := schema.GroupVersion{Group: "config.openshift.io", Version: "v1"}
+	services := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR"}
+	calico := schema.GroupVersionKind{Group: "crd.projectcalico.org", Version: "v1", Kind: "IPPool"}
+	networks, infrastructure := openshift.WithKind("Network"), openshift.WithKind("Infrastructure")
+	const ofServices, ofPods, virtual = "the management cluster's Services", "the management cluster's pods", "a virtual IP of the management cluster"
+	out := []networkField{{services, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
+	// Status is what is in use, spec what a migration leads to.
+	for _, part := range []string{"status", "spec"} {
+		out = append(out, networkField{networks, ofServices, []string{part, "serviceNetwork"}},
+			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})
+	}
+	for _, name := range []string{"apiServerInternalIP", "apiServerInternalIPs", "ingressIP", "ingressIPs"} {
+		out = append(out, networkField{infrastructure, virtual, []string{"status", "platformStatus", "*", name}})
+	}
+	return out
+}
+
+// ManagementKinds are the kinds that ManagementNetworks reads. All are cluster-scoped,
+// and a cluster may lack each of them.
+func ManagementKinds() []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	for _, f := range networkFields() {
+		if !slices.Contains(out, f.kind) {
+			out = append(out, f.kind)
+		}
+	}
+	return out
+}
+
+// ManagementNetworks returns the networks that an object of one of ManagementKinds has.
+// Values that are neither CIDR nor address are left out.
+func ManagementNetworks(kind schema.GroupVersionKind, object map[string]any) []network.ReservedDestination {
+	var out []network.ReservedDestination
+	for _, f := range networkFields() {
+		if f.kind != kind {
+			continue
+		}
+		for _, text := range textsAt(object, f.path) {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				p = single(parsed(text))
+			}
+			if p.IsValid() {
+				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked(), NotNeeded: true})
+			}
+		}
+	}
+	return out
+}
+
+// textsAt returns all strings at path below value.
+func textsAt(value any, path []string) []string {
+	var out []string
+	switch v := value.(type) {
+	case []any:
+		for _, x := range v {
+			out = append(out, textsAt(x, path)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if len(path) > 0 && (path[0] == name || path[0] == "*") {
+				out = append(out, textsAt(v[name], path[1:])...)
+			}
+		}
+	case string:
+		if len(path) == 0 {
+			return []string{v}
+		}
+	}
+	return out
+}
+
+// PodAddresses returns the addresses of the pods behind these slices, sorted. It finds
+// pods of every IPAM.
+func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range slicesOf {
+		for _, e := range s.Endpoints {
+			if !OfPod(e) {
+				continue
+			}
+			for _, text := range e.Addresses {
+				out = append(out, parsed(text))
+			}
+		}
+	}
+	return sortedIPv4(out)
+}
+
+// OfPod reports whether e is a pod's.
+func OfPod(e discoveryv1.Endpoint) bool { return e.TargetRef != nil && e.TargetRef.Kind == "Pod" }
+
+// ServiceAddresses returns the cluster IPs of these Services, sorted.
+func ServiceAddresses(services []corev1.Service) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range services {
+		for _, text := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
+			out = append(out, parsed(text))
+		}
+	}
+	return sortedIPv4(out)
+}
+
+func sortedIPv4(all []netip.Addr) []netip.Addr {
+	all = slices.DeleteFunc(all, func(a netip.Addr) bool { return !a.Is4() })
+	slices.SortFunc(all, netip.Addr.Compare)
+	return slices.Compact(all)
+}
+
+// maxSingle is how many observed addresses are reserved one by one. Plans and
+// NetworkPolicies have a size limit.
+const maxSingle = 256
+
+// outsideOf returns the observed addresses that are in none of known, merged. If there are
+// more than maxSingle, it returns their /24 networks, which may hold other hosts, too.
+func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
+	all := network.MergedPrefixes(slices.Collect(maps.Keys(known)))
+	var out []netip.Prefix
+	for _, a := range observed {
+		// The last one that begins before a: merged prefixes do not overlap.
+		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
+			return cmp.Or(p.Addr().Compare(a), -1)
+		})
+		if i == 0 || !all[i-1].Contains(a) {
+			out = append(out, single(a))
+		}
+	}
+	if len(out) > maxSingle {
+		for i, p := range out {
+			out[i] = netip.PrefixFrom(p.Addr(), 24).Masked()
+		}
+	}
+	return network.MergedPrefixes(out)
+}

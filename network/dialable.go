@@ -1,0 +1,100 @@
+// This file decides which addresses edges never dial for VMs, whatever a name resolves to and
+// whichever upstream DNS server the user sets. Those inside the management cluster are dialed
+// only if its administrator permits them.
+
+package network
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// portDNSOverTLS is, with portDNS, the other port of DNS servers (RFC 7858).
+const portDNSOverTLS = 853
+
+// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
+// has these addresses, the edge's own pod or node has them, or the cloud answers there. 168.63.129.16
+// is Azure's metadata service, as 169.254.169.254 is on other clouds.
+func NoDestinations() []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range []string{"0.0.0.0/8", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"} {
+		out = append(out, netip.MustParsePrefix(p))
+	}
+	return out
+}
+
+// IsDestination reports whether a is an IPv4 address outside of NoDestinations.
+func IsDestination(a netip.Addr) bool { return a.Is4() && !anyContains(NoDestinations(), a) }
+
+// MayDial reports whether edges of n may dial a for VMs: it is a destination, and outside the
+// management cluster or permitted by its administrator.
+func (n Network) MayDial(a netip.Addr) bool {
+	return IsDestination(a) && (!anyContains(n.ReservedDestinations, a) || anyContains(n.PermittedDestinations, a))
+}
+
+// UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.
+// A plan of an earlier version can have others.
+func (n Network) UpstreamServers() []netip.AddrPort {
+	return slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(s netip.AddrPort) bool {
+		return !isDNSPort(s.Port()) || !n.MayDial(s.Addr())
+	})
+}
+
+func isDNSPort(port uint16) bool { return port == portDNS || port == portDNSOverTLS }
+
+// reserving is p with what each network never dials, and what it may dial all the same. Retained
+// networks get the present state, too.
+func (p Plan) reserving(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
+	out := p
+	out.Networks = slices.Clone(p.Networks)
+	for i := range out.Networks {
+		n := &out.Networks[i]
+		n.ReservedDestinations, n.PermittedDestinations = nil, nil
+		if n.dialsForVMs() {
+			n.ReservedDestinations, n.PermittedDestinations = prefixes(reserved), MergedPrefixes(permitted)
+		}
+	}
+	return out
+}
+
+// dialsForVMs reports whether VMs or the user choose an address that edges of n dial.
+func (n Network) dialsForVMs() bool {
+	external := func(b Backend) bool { return b.Kind == BackendExternal }
+	return slices.ContainsFunc(n.Backends, external) || n.DNS.Upstreams.Mode == UpstreamServers
+}
+
+func prefixes(reserved []ReservedDestination) []netip.Prefix {
+	var out []netip.Prefix
+	for _, r := range reserved {
+		out = append(out, r.Prefix)
+	}
+	return MergedPrefixes(out)
+}
+
+func anyContains(all []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. None: nil. One more
+// node mostly changes nothing.
+func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
+	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	})
+	var out []netip.Prefix
+	for _, p := range all {
+		if len(out) > 0 && out[len(out)-1].Overlaps(p) {
+			continue
+		}
+		out = append(out, p)
+		for len(out) > 1 && p.Bits() > 0 {
+			both := netip.PrefixFrom(p.Addr(), p.Bits()-1).Masked()
+			if before := out[len(out)-2]; before.Bits() != p.Bits() || !both.Contains(before.Addr()) {
+				break
+			}
+			out, p = append(out[:len(out)-2], both), both
+		}
+	}
+	return out
+}

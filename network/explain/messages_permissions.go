@@ -1,0 +1,56 @@
+// This file has the messages: what the administrator of the management cluster does not permit,
+// and names that the user overrides.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func permissionsMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.HostNotPermitted: {
+			What:   "Annotation {key} names hosts that the operator's flag --permit-hosts does not permit: {hosts}.",
+			Effect: "VMs cannot reach them. All other hosts are served.",
+			Fix:    "Remove the hosts, or ask the administrator of the management cluster to permit them.",
+		},
+		network.HostPortNotPermitted: {
+			What:   "Annotation {key} names ports that the operator's flag --permit-ports does not permit: {hosts}.",
+			Effect: "VMs cannot reach them. All other hosts are served.",
+			Fix:    "Use another port, or ask the administrator of the management cluster to permit the port.",
+		},
+		network.UpstreamPortRefused: {
+			What:   "Annotation {key} names {server} (network {network}), but DNS servers are only reached at ports 53 and 853.",
+			Effect: "Edges do not ask this server.",
+			Fix:    "Set a server at port 53.",
+		},
+		network.UpstreamIsSpecial: {
+			What:   "Annotation {key} names {server} (network {network}), which is in the special-purpose block {other}.",
+			Effect: "Edges do not ask this server.",
+			Fix:    "Set the address of a DNS server.",
+		},
+		network.UpstreamInManagement: {
+			What:   "Annotation {key} names {server} (network {network}), which is inside the management cluster: {other}.",
+			Effect: "Edges do not ask this server. It could tell VMs the names of other tenants.",
+			Fix: "Set a server outside of it, or set {key} to management. The administrator of the management cluster can permit " +
+				"the address with the operator's flag --permit-destinations.",
+		},
+		network.UpstreamNotPermitted: {
+			What:   "Annotation {key} names {server} (network {network}), which the operator's flag --permit-upstreams does not permit.",
+			Effect: "Edges do not ask this server.",
+			Fix:    "Set another server, or ask the administrator of the management cluster to permit it.",
+		},
+		network.EdgeNodesNotPermitted: {
+			What: "Annotation {key} has node labels that the operator's flag --permit-edge-node-labels does not permit: {labels}.",
+			Fix:  "Use other labels, or ask the administrator of the management cluster to permit them.",
+		},
+		network.RecordOverridesEndpoint: {
+			What:   "Annotation {key} sets {name} to {addresses}, which overrides a published endpoint.",
+			Effect: "VMs do not reach this endpoint through edges.",
+			Fix:    "Remove {name} from annotation {key}, unless {addresses} serves it.",
+		},
+		network.RecordCoversTopLevelDomain: {
+			What:   "Annotation {key} sets all names below a top-level domain ({name}) to {addresses}.",
+			Effect: "VMs do not reach other hosts of that domain by name.",
+			Fix:    "Name a domain of your own in annotation {key}.",
+		},
+	}
+}

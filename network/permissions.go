@@ -1,0 +1,79 @@
+// This file holds Permissions: what the administrator of the management cluster permits the
+// authors of HostedClusters to ask for.
+
+package network
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Permissions limit what HostedClusters may ask for. A nil list means its default, an empty list
+// that nothing is permitted. The zero value has all defaults.
+type Permissions struct {
+	// Hosts are names of external hosts: "registry.example.com", "*.example.com" for every
+	// name below, or "*". Lower case, no trailing dot. Nil: all.
+	Hosts []string `json:"hosts,omitzero"`
+	// Ports of external hosts. Nil: 443, 5000 and 8443.
+	Ports []PortRange `json:"ports,omitzero"`
+	// Upstreams have the DNS servers that the annotation dns-upstreams may name. Nil: all that
+	// are not reserved.
+	Upstreams []netip.Prefix `json:"upstreams,omitzero"`
+	// NodeLabels are keys that the annotation edge-node-selector may have: "vlan100",
+	// "example.com/*" for every key with that prefix, or "*". A key that an entry with "!" in
+	// front matches is not permitted. Nil: all keys but the roles of control plane nodes.
+	NodeLabels []string `json:"nodeLabels,omitzero"`
+	// Destinations inside the management cluster that edges may dial for VMs. Nil: none.
+	Destinations []netip.Prefix `json:"destinations,omitzero"`
+}
+
+// A PortRange is a range of TCP ports, first and last included.
+type PortRange struct {
+	First uint16 `json:"first"`
+	Last  uint16 `json:"last"`
+}
+
+// Host reports whether edges may forward to host, a name in lower case.
+func (p Permissions) Host(host string) bool {
+	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(pattern string) bool { return matchesHost(pattern, host) })
+}
+
+func matchesHost(pattern, host string) bool {
+	below, wildcard := strings.CutPrefix(pattern, "*")
+	return pattern == host || wildcard && strings.HasSuffix(host, below)
+}
+
+// Port reports whether edges may forward to port of an external host.
+func (p Permissions) Port(port uint16) bool {
+	ports := p.Ports
+	if ports == nil {
+		ports = []PortRange{{443, 443}, {5000, 5000}, {8443, 8443}}
+	}
+	return slices.ContainsFunc(ports, func(r PortRange) bool { return r.First <= port && port <= r.Last })
+}
+
+// Upstream reports whether a may be an upstream DNS server.
+func (p Permissions) Upstream(a netip.Addr) bool {
+	return p.Upstreams == nil || anyContains(p.Upstreams, a)
+}
+
+// NodeLabel reports whether edges may be placed by the node label key.
+func (p Permissions) NodeLabel(key string) bool {
+	patterns := p.NodeLabels
+	if patterns == nil {
+		patterns = []string{"*", "!node-role.kubernetes.io/master", "!node-role.kubernetes.io/control-plane"}
+	}
+	permitted := false
+	for _, pattern := range patterns {
+		pattern, not := strings.CutPrefix(pattern, "!")
+		prefix, wildcard := strings.CutSuffix(pattern, "*")
+		switch matches := pattern == key || wildcard && strings.HasPrefix(key, prefix); {
+		case matches && not:
+			return false
+		case matches:
+			permitted = true
+		}
+	}
+	return permitted
+}

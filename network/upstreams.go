@@ -1,0 +1,60 @@
+// This file decides the upstream DNS servers of a network. A server that the user sets and that
+// edges must not dial is left out, so that the rest of the network is served.
+
+package network
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// keyUpstreams is the annotation key that problems of this file name.
+const keyUpstreams = "dns-upstreams"
+
+// upstreams returns the upstreams of n, and a problem for each server that is left out. Without
+// any server left, other names are refused.
+func upstreams(n Network, s NetworkRequest, in input) (Upstreams, Problems) {
+	up := Upstreams{Mode: UpstreamNone}
+	if s.Gateway.IsValid() {
+		up.Mode = UpstreamManagement
+	}
+	if s.Settings.Upstreams != nil {
+		up = *s.Settings.Upstreams
+	}
+	var problems Problems
+	servers := up.Servers
+	up.Servers = slices.DeleteFunc(slices.Clone(servers), func(server netip.AddrPort) bool {
+		p, refused := upstreamRefused(n, server, in)
+		if refused {
+			problems = append(problems, p)
+		}
+		return refused
+	})
+	if len(servers) > 0 && len(up.Servers) == 0 {
+		up = Upstreams{Mode: UpstreamNone}
+	}
+	return up, problems
+}
+
+// upstreamRefused returns the problem of an upstream server that edges of n must not dial.
+func upstreamRefused(n Network, server netip.AddrPort, in input) (Problem, bool) {
+	a, args := server.Addr(), Args{"server": server.String()}
+	permitted := anyContains(in.Permissions.Destinations, a)
+	special := slices.IndexFunc(NoDestinations(), func(p netip.Prefix) bool { return p.Contains(a) })
+	reserved := slices.IndexFunc(in.Reserved, func(r ReservedDestination) bool { return r.Prefix.Contains(a) })
+	switch {
+	case !isDNSPort(server.Port()):
+		return n.problem(UpstreamPortRefused, args, keyUpstreams), true
+	case special >= 0:
+		args["other"] = NoDestinations()[special].String()
+		return n.problem(UpstreamIsSpecial, args, keyUpstreams), true
+	case reserved >= 0 && !permitted:
+		r := in.Reserved[reserved]
+		args["other"] = fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))
+		return n.problem(UpstreamInManagement, args, keyUpstreams), true
+	case !in.Permissions.Upstream(a):
+		return n.problem(UpstreamNotPermitted, args, keyUpstreams), true
+	}
+	return Problem{}, false
+}
