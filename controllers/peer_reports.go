@@ -127,6 +127,9 @@ func (o observation) causes(peer observation, current bool) []network.Cause {
 	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {
 		out = append(out, network.PlansDiffer)
 	}
+	if o.available && o.SourcesUnverified {
+		out = append(out, network.EdgeAnswersForgedSources)
+	}
 	switch {
 	case !o.available || o.Yields:
 	case o.Deaf:

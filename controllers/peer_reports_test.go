@@ -154,6 +154,7 @@ func TestReportedByEdges(t *testing.T) {
 		"both tell of a twin":    {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
 		"plans differ":           {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
 		"the second tells":       {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"a loose kernel":         {[]network.Report{one(network.Report{Level: network.LevelReaches, SourcesUnverified: true}), two(reaches)}, nil, []string{"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}

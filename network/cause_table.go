@@ -138,6 +138,7 @@ func servicesCauses() []CauseInfo {
 		{EdgeHasTwoPods, EdgeDuplicated, SeverityWarning, "network edge"},
 		{EdgeHearsNothing, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
+		{EdgeAnswersForgedSources, SourcesUnverified, SeverityWarning, "network edge"},
 	}
 }
 

@@ -76,6 +76,7 @@ const (
 	EdgeHasTwoPods              Cause = "EdgeHasTwoPods"
 	EdgeHearsNothing            Cause = "EdgeHearsNothing"
 	EdgeReachesLess             Cause = "EdgeReachesLess"
+	EdgeAnswersForgedSources    Cause = "EdgeAnswersForgedSources"
 )
 
 // Annotations whose values cannot be used.

@@ -48,8 +48,8 @@ func (n Network) EdgesHeld(edge, minutes int, subject Subject) Problem {
 }
 
 // EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
-// EdgeHearsNothing and EdgeReachesLess, of this edge of n, which subject names. It is never
-// an Error, since the peer serves.
+// EdgeHearsNothing, EdgeReachesLess and EdgeAnswersForgedSources, of this edge of n, which
+// subject names. It is never an Error, since VMs are served.
 func (n Network) EdgeReported(c Cause, edge int, subject Subject) Problem {
 	return n.problem(c, Args{"edge": strconv.Itoa(edge)}).of(subject)
 }

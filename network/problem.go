@@ -33,6 +33,7 @@ const (
 	EdgesServeDifferentPlans Reason = "EdgesServeDifferentPlans"
 	EdgeDuplicated           Reason = "EdgeDuplicated"
 	EdgeImpaired             Reason = "EdgeImpaired"
+	SourcesUnverified        Reason = "SourcesUnverified"
 	IPv6NotServed            Reason = "IPv6NotServed"
 	AppsUnreachable          Reason = "AppsUnreachable"
 	ImagesUnreachable        Reason = "ImagesUnreachable"

@@ -39,6 +39,9 @@ type Report struct {
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
+	// SourcesUnverified: the kernel of the edge answers packets with a forged source address
+	// through the interface that this address belongs to (rp_filter is not 1).
+	SourcesUnverified bool `json:"sourcesUnverified,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`

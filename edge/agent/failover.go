@@ -216,8 +216,8 @@ func (f *Failover) tell() {
 	}
 }
 
-// CheckDegraded checks periodically whether announcements work, and whether both edges have
-// the same plan, until ctx ends. It waits until the interface has the next-hop VIP.
+// CheckDegraded checks periodically whether announcements work, whether the kernel verifies
+// source addresses, and whether both edges have the same plan, until ctx ends. It waits until the interface has the next-hop VIP.
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().wait()
@@ -231,11 +231,17 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 	}
 }
 
-// look reports what follows from the time that has passed.
+// look reports what follows from the time that has passed, and from the kernel's settings.
 func (f *Failover) look() {
+	unverified := !f.Interface.VerifiesSources()
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now())
+	changed := unverified != f.view.report.SourcesUnverified
+	f.view.report.SourcesUnverified = unverified
 	f.mu.Unlock()
+	if changed && unverified {
+		f.Log.Warn("the kernel does not verify source addresses, so VMs can forge replies into the pod network", "interface", f.Interface.Name, "sysctl", "rp_filter")
+	}
 	f.tell()
 }
 

@@ -75,6 +75,13 @@ func (i Interface) answers(address netip.Addr) error {
 	return nil
 }
 
+// VerifiesSources reports whether the kernel drops packets of VMs with forged source addresses
+// of the pod network. It is true where nothing is known, and outside of a pod.
+func (i Interface) VerifiesSources() bool {
+	s, err := i.snapshot()
+	return err != nil || !i.InPod || s.VerifiesSources
+}
+
 // Addresses returns the interface's addresses. It returns an error without a carrier.
 func (i Interface) Addresses() ([]netip.Addr, error) {
 	s, err := i.snapshot()

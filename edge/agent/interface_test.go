@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"testing"
@@ -55,4 +56,23 @@ func TestVIPThatTheKernelAnswersFor(t *testing.T) {
 			g.Consistently(func() string { return client.Neighbour(t, "eth0", vip) }, "1s").Should(BeEmpty())
 		})
 	}
+}
+
+// TestSourcesUnverified: an edge reports a kernel that answers forged source addresses, as long
+// as it does.
+func TestSourcesUnverified(t *testing.T) {
+	g := NewWithT(t)
+	e := newEdge(t)
+	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Log: slog.New(slog.DiscardHandler)}
+	for _, x := range []struct {
+		rpFilter string
+		reported bool
+	}{{"0", true}, {"1", false}, {"2", true}} {
+		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", x.rpFilter)
+		e.Do(t, f.look)
+		g.Expect(f.view.report.SourcesUnverified).To(Equal(x.reported), "rp_filter=%s", x.rpFilter)
+	}
+	f.Interface.InPod = false
+	e.Do(t, f.look)
+	g.Expect(f.view.report.SourcesUnverified).To(BeFalse(), "a host's settings are not ours")
 }

@@ -101,7 +101,7 @@ func (s Status) unapplied(ps network.Problems) network.Problems {
 func aboutEdges(r network.Reason) bool {
 	switch r {
 	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
-		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded:
+		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified:
 		return true
 	}
 	return false
