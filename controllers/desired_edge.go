@@ -158,7 +158,7 @@ func pod(
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)).
 			// Of the safe set: ports below 1024 without a capability.
 			WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))).
-		WithVolumes(volumes()...).
+		WithVolumes(volumesOf(containers)...).
 		WithTolerations(tolerations(n.Placement)...).
 		WithAffinity(affinity(n.Placement, away)).
 		WithContainers(containers...)
@@ -166,26 +166,6 @@ func pod(
 		pod.WithPriorityClassName(class)
 	}
 	return pod
-}
-
-func volumes() []*corev1ac.VolumeApplyConfiguration {
-	return []*corev1ac.VolumeApplyConfiguration{
-		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse("16Mi"))),
-		corev1ac.Volume().WithName("plan").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(wire.PlanConfigMap)),
-		corev1ac.Volume().WithName("podinfo").WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().WithItems(
-			corev1ac.DownwardAPIVolumeFile().WithPath(wire.PodinfoAnnotations).WithFieldRef(fieldRef("metadata.annotations")))),
-		corev1ac.Volume().WithName("token").WithProjected(corev1ac.ProjectedVolumeSource().WithSources(
-			corev1ac.VolumeProjection().WithServiceAccountToken(
-				corev1ac.ServiceAccountTokenProjection().WithPath("token").WithExpirationSeconds(3607)),
-			corev1ac.VolumeProjection().WithConfigMap(corev1ac.ConfigMapProjection().WithName("kube-root-ca.crt").
-				WithItems(corev1ac.KeyToPath().WithKey("ca.crt").WithPath("ca.crt"))),
-			corev1ac.VolumeProjection().WithDownwardAPI(corev1ac.DownwardAPIProjection().WithItems(
-				corev1ac.DownwardAPIVolumeFile().WithPath("namespace").WithFieldRef(fieldRef("metadata.namespace")))))),
-	}
-}
-
-func fieldRef(path string) *corev1ac.ObjectFieldSelectorApplyConfiguration {
-	return corev1ac.ObjectFieldSelector().WithAPIVersion("v1").WithFieldPath(path)
 }
 
 // containers are the network's servers, Envoy next to the proxy, and the failover agent. When
@@ -210,8 +190,7 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 // server is a container of the oooi image: a network.Service, wire.Failover or wire.ACD. Edge
 // 0 means no edge.
 func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat(wire.Command(name), []string{
-		"--plan", wire.PlanFile, "--watch",
+	args := slices.Concat(wire.Command(name), []string{"--plan", wire.PlanFile}, wire.WatchArguments(n.Services, name), []string{
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
 		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
 	}, more)
@@ -226,9 +205,7 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithResources(resources("10m", "64Mi", "256Mi")).
-		WithVolumeMounts(
-			mount("run", wire.RunDir, false), mount("plan", wire.PlanDir, true),
-			mount("podinfo", wire.PodinfoDir, true), mount("token", wire.TokenDir, true))
+		WithVolumeMounts(mounts(n.Services, name)...)
 }
 
 // envoyContainer gets no token. Envoy reads its configuration from a Unix socket.
@@ -237,7 +214,7 @@ func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.Cont
 		WithImage(o.EnvoyImage).
 		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e))...).
 		WithResources(resources("50m", "64Mi", "512Mi")).
-		WithVolumeMounts(mount("run", wire.RunDir, false))
+		WithVolumeMounts(mounts(n.Services, wire.Envoy)...)
 }
 
 // contained sets the fields that Pod Security level restricted requires, and a read-only root
@@ -252,14 +229,6 @@ func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApply
 			WithRunAsNonRoot(true).
 			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL")).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
-}
-
-func mount(name, path string, readOnly bool) *corev1ac.VolumeMountApplyConfiguration {
-	m := corev1ac.VolumeMount().WithName(name).WithMountPath(path)
-	if readOnly {
-		m.WithReadOnly(true)
-	}
-	return m
 }
 
 func resources(cpu, memory, memoryLimit string) *corev1ac.ResourceRequirementsApplyConfiguration {

@@ -3,7 +3,6 @@ package controllers
 import (
 	"encoding/json"
 	"net/netip"
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -105,19 +104,6 @@ func TestEdgeIsRestricted(t *testing.T) {
 		for _, p := range []*corev1.Probe{c.ReadinessProbe, c.StartupProbe, c.LivenessProbe} {
 			g.Expect(p == nil || p.Exec != nil).To(BeTrue(), "%s: an edge may be deaf to its node", c.Name)
 		}
-	}
-}
-
-// TestOnlyOurServersHoldAToken: Envoy, which parses what machines send, can ask
-// nothing of the API server.
-func TestOnlyOurServersHoldAToken(t *testing.T) {
-	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
-	pod := edge(t, w, plan).Spec.Template.Spec
-	g.Expect(*pod.AutomountServiceAccountToken).To(BeFalse())
-	for _, c := range pod.Containers {
-		has := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "token" })
-		g.Expect(has).To(Equal(c.Name != "envoy"), c.Name)
 	}
 }
 
@@ -319,7 +305,7 @@ func TestHandover(t *testing.T) {
 		g.Expect(*pod.TerminationGracePeriodSeconds).To(BeEquivalentTo(15))
 		last := pod.Containers[len(pod.Containers)-1]
 		g.Expect(last.Name).To(Equal("failover"))
-		g.Expect(last.Args).To(ContainElements("edge", "failover", "--plan", "/etc/oooi/plan.json", "--watch", "--network", "--edge", e.Labels[wire.LabelEdge], "net1", "/run/oooi", "/etc/podinfo"))
+		g.Expect(last.Args).To(ContainElements("edge", "failover", "--plan", "/etc/oooi/plan.json", "--watched-by", "dhcp", "--network", "--edge", e.Labels[wire.LabelEdge], "net1", "/run/oooi", "/etc/podinfo"))
 		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi", "edge", "probe", "failover", "--run-dir", "/run/oooi"}))
 		for _, c := range pod.Containers {
 			if c.Name == "failover" {

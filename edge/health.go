@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,9 +21,12 @@ import (
 
 // ServeHealth serves GET /readyz (200, or 503 with ready's error), GET /metrics and more
 // on a Unix socket until ctx ends. More is answered like /readyz; with ?follow the answer
-// is sent at each change. The directory must exist. A socket left by a dead process is
+// is sent at each change. The directory is created if it is missing. A socket left by a dead process is
 // replaced. Metrics may be nil.
 func ServeHealth(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
+	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
+		return fmt.Errorf("health: %w", err)
+	}
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -11,14 +12,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // TestAServerThatAnswersNothing: a server that accepts and closes is silent since its last
 // answer, on whichever connection that was.
 func TestAServerThatAnswersNothing(t *testing.T) {
 	g := NewWithT(t)
-	socket := wire.Socket(t.TempDir(), "dhcp")
+	socket := filepath.Join(t.TempDir(), "dhcp.sock")
 	l, err := net.Listen("unix", socket)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = l.Close() }()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -21,7 +22,7 @@ import (
 func TestHealth(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
-	socket := wire.Socket(dir, "dhcp")
+	socket := filepath.Join(dir, "dhcp.sock")
 	g.Expect(edge.Away(edge.Probe(t.Context(), socket))).To(BeTrue(), "no socket")
 	l, err := net.Listen("unix", socket)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -24,7 +23,8 @@ const cacheInterval = 2 * time.Second
 
 // ReadLeaseCache returns the leases in file, none if it is missing.
 func ReadLeaseCache(file string) ([]network.Lease, error) {
-	b, err := os.ReadFile(file)
+	shared := sharedFile{name: file}
+	b, err := shared.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

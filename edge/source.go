@@ -1,5 +1,5 @@
-// This file holds the view in force: from the file first, and from the ConfigMap once that
-// was read. A plan that cannot be served leaves the last known good plan in force. It
+// This file holds the view in force: from the file first, and from the ConfigMap once this
+// container or another one of the pod has read it. A plan that cannot be served leaves the last known good plan in force. It
 // never changes a plan.
 
 package edge
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// readInterval is how often the file is read. A mounted ConfigMap is a symbolic link
+	// readInterval is how often files are read. A mounted ConfigMap is a symbolic link
 	// that is swapped, which a watch of the file does not notice.
 	readInterval = time.Second
 )
@@ -37,6 +37,10 @@ type Source struct {
 	view      atomic.Pointer[View]
 	removed   atomic.Bool
 	signal    signal
+	// copied is the copy that another container stores, nil if there is none. Copy is the
+	// file to store one in, empty for none.
+	copied *sharedFile
+	copy   string
 
 	mu sync.Mutex
 	// watched: the ConfigMap was read, so the file is older from now on.
@@ -63,6 +67,17 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 	out := &Source{file: file, selection: s, kube: kube, log: log, last: string(data)}
 	out.view.Store(&v)
 	return out, nil
+}
+
+// CopyTo makes Run store the ConfigMap in file, as last read, for a Source with CopiedTo. An
+// empty file stores none. Call it before Run.
+func (s *Source) CopyTo(file string) { s.copy = file }
+
+// CopiedTo makes s follow the ConfigMap through a file of CopyTo, in place of the API server.
+// Until the file exists, s follows its own. Call it before Current and Run.
+func (s *Source) CopiedTo(file string) {
+	s.copied = &sharedFile{name: file}
+	s.readCopy()
 }
 
 // Log returns NewSource's logger with the keys cluster, network and edge.
@@ -94,14 +109,23 @@ func (s *Source) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if s.followsObject() {
+			if s.poll(); s.copied == nil && s.followsObject() {
 				tick.Stop()
-				continue
-			}
-			if data, err := os.ReadFile(s.file); err == nil {
-				s.observe(string(data), false)
 			}
 		}
+	}
+}
+
+// poll reads the files that may be newer than the plan in force.
+func (s *Source) poll() {
+	if s.copied != nil {
+		s.readCopy()
+	}
+	if s.followsObject() {
+		return
+	}
+	if data, err := os.ReadFile(s.file); err == nil {
+		s.observe(string(data), false)
 	}
 }
 
@@ -112,13 +136,32 @@ func (s *Source) followsObject() bool {
 	return s.watched
 }
 
+// readCopy takes in the ConfigMap that another container read.
+func (s *Source) readCopy() {
+	if data, err := s.copied.read(); err == nil && data != nil {
+		s.observe(string(data), true)
+	}
+}
+
+// store writes the copy for others.
+func (s *Source) store(data string) {
+	if s.copy == "" {
+		return
+	}
+	if err := ReplaceFile(s.copy, []byte(data)); err != nil {
+		s.log.Warn("plan not stored for the other containers of the edge", "file", s.copy, "err", err)
+	}
+}
+
 func (s *Source) observe(data string, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watched && !watched || data == s.last && watched == s.watched {
 		return
 	}
-	s.watched, s.last = watched, data
+	if s.watched, s.last = watched, data; watched {
+		s.store(data)
+	}
 	v, err := ReadView([]byte(data), s.selection)
 	var removed removedError
 	switch {

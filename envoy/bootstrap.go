@@ -45,15 +45,17 @@ const (
 // connections.
 const Workers = 2
 
-// XDSSocket is the socket of the Server for the Envoy that uses runDir.
-func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds.sock") }
+// XDSSocket is the socket of the Server for the Envoy that uses runDir. The Server writes its
+// directory.
+func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds", "xds.sock") }
 
-// AdminSocket is the socket of the admin interface of the Envoy that uses runDir.
-func AdminSocket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
+// AdminSocket is the socket of the admin interface of the Envoy that uses runDir. Envoy writes
+// its directory, which must exist.
+func AdminSocket(runDir string) string { return filepath.Join(runDir, "envoy", "admin.sock") }
 
 // ReachSocket is the socket that leads to the hosted API server through the Envoy that uses
-// runDir. See newReachListener.
-func ReachSocket(runDir string) string { return filepath.Join(runDir, "reach.sock") }
+// runDir, next to AdminSocket. See newReachListener.
+func ReachSocket(runDir string) string { return filepath.Join(runDir, "envoy", "reach.sock") }
 
 // Arguments is the command line of an Envoy named node that gets its resources
 // from the Server in runDir. Equal inputs give equal arguments.

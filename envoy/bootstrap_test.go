@@ -14,11 +14,11 @@ func TestEnvoyTalksToUsByUnixSocketsOnly(t *testing.T) {
 	b := &bootstrapv3.Bootstrap{}
 	g.Expect(protojson.Unmarshal(Bootstrap("/run/oooi", "edge-1"), b)).To(Succeed())
 	g.Expect(b.Node.Id).To(Equal("edge-1"))
-	g.Expect(b.Admin.Address.GetPipe().GetPath()).To(Equal("/run/oooi/admin.sock"))
+	g.Expect(b.Admin.Address.GetPipe().GetPath()).To(Equal("/run/oooi/envoy/admin.sock"))
 	g.Expect(b.StaticResources.Listeners).To(BeEmpty())
 	g.Expect(b.StaticResources.Clusters).To(HaveLen(1))
 	at := b.StaticResources.Clusters[0].LoadAssignment.Endpoints[0].LbEndpoints[0].GetEndpoint().Address
-	g.Expect(at.GetPipe().GetPath()).To(Equal("/run/oooi/xds.sock"))
+	g.Expect(at.GetPipe().GetPath()).To(Equal("/run/oooi/xds/xds.sock"))
 	g.Expect(Arguments("/run/oooi", "edge-1")).To(ContainElement(string(Bootstrap("/run/oooi", "edge-1"))))
 	g.Expect(string(Bootstrap("/run/oooi", "edge-1"))).NotTo(ContainSubstring(": "), "white space would change from build to build, and with it every pod")
 }

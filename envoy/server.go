@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -85,9 +86,12 @@ func (s *Server) Accepted() error {
 // Envoy that has ended is disconnected at once.
 func (s *Server) Changed() <-chan struct{} { return s.acks.changed() }
 
-// Run serves on a Unix socket until ctx ends. It replaces the socket of a dead
-// process. Every process that can enter the directory can connect.
+// Run serves on a Unix socket until ctx ends. It creates a missing directory, and replaces
+// the socket of a dead process. Every process that can enter the directory can connect.
 func (s *Server) Run(ctx context.Context, socket string) error {
+	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
+		return fmt.Errorf("xds: %w", err)
+	}
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,6 +89,9 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Mkdir(filepath.Dir(AdminSocket(dir)), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	w.dir, w.admin = dir, NewAdmin(dir)
 	w.startServer(t)
 	t.Cleanup(func() { w.stopServer() })

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -22,7 +21,7 @@ import (
 )
 
 func newDHCPCommand() *cobra.Command {
-	var f serverFlags
+	f := serverFlags{program: string(network.ServiceDHCP)}
 	var leaseDir string
 	c := &cobra.Command{
 		Use:   "dhcp --plan FILE",
@@ -32,7 +31,7 @@ the plan is read from the file and followed, and leases are stored in --lease-di
 It must run in a network namespace that has the service VIP on --interface.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runDHCP(c.Context(), f, leaseDir, f.log(c, string(network.ServiceDHCP)))
+			return runDHCP(c.Context(), f, leaseDir, f.log(c))
 		},
 	}
 	f.add(c)
@@ -77,6 +76,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
+	g.Go(func() error { f.report(ctx, kube, source.Current(), log); return nil })
 	if f.runDir != "" {
 		var peer agent.Peer
 		server.PeerServes, server.Yields = peer.Serves, peer.Yields
@@ -87,7 +87,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	// restarted edge as not serving.
 	ready := func() error { return cmp.Or(d.Status.Err(), server.Ready()) }
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceDHCP), ready, registry, d.Status.Question())
+		return f.health(ctx, ready, registry, d.Status.Question())
 	})
 	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()
@@ -104,7 +104,7 @@ func leases(ctx context.Context, f serverFlags, n network.Network, kube *edge.Ku
 	if f.runDir == "" {
 		return objects, vms, func(context.Context) {}, nil
 	}
-	file := filepath.Join(f.runDir, wire.LeaseCache)
+	file := wire.File(f.runDir, f.program, wire.LeaseCache)
 	if err := objects.LoadCache(file); err != nil {
 		log.Warn("starting without cached leases", "err", err)
 	}

@@ -16,12 +16,13 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
 
 func newDNSCommand() *cobra.Command {
-	var f serverFlags
+	f := serverFlags{program: string(network.ServiceDNS)}
 	var listen string
 	c := &cobra.Command{
 		Use:   "dns --plan FILE",
@@ -35,7 +36,7 @@ refused, or forwarded to the upstream servers of the plan.`,
 			if err != nil {
 				return err
 			}
-			return runDNS(c.Context(), f, at, f.log(c, string(network.ServiceDNS)))
+			return runDNS(c.Context(), f, at, f.log(c))
 		},
 	}
 	f.add(c)
@@ -68,9 +69,16 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	} else {
 		o.Resolver = dns.ParseResolver(string(b))
 	}
-	if kube != nil {
-		o.Dialer = *edge.Dialer(kube.Device())
+	device, err := f.managementDevice()
+	if err != nil {
+		return err
+	}
+	o.Dialer = *edge.Dialer(device)
+	switch {
+	case kube != nil:
 		o.VMs = kube.Leases(ctx, source.Current().Network.Name)
+	case f.watchedBy != "":
+		o.VMs = edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 	}
 	registry := prometheus.NewRegistry()
 	d := agent.DNS{
@@ -82,9 +90,10 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		return err
 	}
 	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { f.report(ctx, kube, source.Current(), log); return nil })
 	// CoreDNS registers its metrics in the default registry.
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceDNS), d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
+		return f.health(ctx, d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
 	})
 	g.Go(func() error { return d.Run(ctx) })
 	return g.Wait()

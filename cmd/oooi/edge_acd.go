@@ -19,13 +19,13 @@ import (
 )
 
 func newACDCommand() *cobra.Command {
-	var f serverFlags
+	f := serverFlags{program: wire.ACD}
 	c := &cobra.Command{
 		Use:   "acd --plan FILE",
 		Short: "Check a network's addresses for conflicts before the first edge runs (RFC 5227)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runACD(c.Context(), f, f.log(c, wire.ACD))
+			return runACD(c.Context(), f, f.log(c))
 		},
 	}
 	f.add(c)
@@ -55,7 +55,7 @@ func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	var status agent.Status
 	status.Set(acd.ErrChecking)
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { return f.health(ctx, wire.ACD, status.Err, prometheus.NewRegistry()) })
+	g.Go(func() error { return f.health(ctx, status.Err, prometheus.NewRegistry()) })
 	g.Go(func() error {
 		acd.Run(ctx, acd.Options{
 			Device: f.device, Addresses: on.Addresses,

@@ -20,7 +20,7 @@ import (
 )
 
 func newFailoverCommand() *cobra.Command {
-	var f serverFlags
+	f := serverFlags{program: wire.Failover}
 	var clusterDevice string
 	c := &cobra.Command{
 		Use:   "failover --plan FILE --run-dir DIRECTORY",
@@ -30,26 +30,28 @@ func newFailoverCommand() *cobra.Command {
 			if f.runDir == "" {
 				return errors.New("failover needs --run-dir: the directory of the servers' sockets")
 			}
-			return runFailover(c.Context(), f, clusterDevice, f.log(c, wire.Failover))
+			return runFailover(c.Context(), f, clusterDevice, f.log(c))
 		},
 	}
 	f.add(c)
 	c.Flags().StringVar(&clusterDevice, "cluster-interface", "",
-		"network `interface` of the second path to the peer (default: none; with --watch, the pod's default network)")
+		"network `interface` of the second path to the peer (default: none; in an edge pod, the pod's default network)")
 	return c
 }
 
 // runFailover runs until ctx ends and the peer has taken over. An empty clusterDevice is the
 // pod's.
 func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *slog.Logger) error {
-	source, kube, err := f.open(log)
+	source, _, err := f.open(log)
 	if err != nil {
 		return err
 	}
 	log = source.Log()
 	registry := prometheus.NewRegistry()
-	if clusterDevice == "" && kube != nil {
-		clusterDevice = kube.Device()
+	if clusterDevice == "" {
+		if clusterDevice, err = f.managementDevice(); err != nil {
+			return err
+		}
 	}
 	check := agent.ReachCheck{Socket: envoy.ReachSocket(f.runDir), Log: log}
 	a := &agent.Failover{
@@ -67,10 +69,8 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	ctx, drain := context.WithCancel(ctx)
 	defer drain()
 	context.AfterFunc(working, drain)
-	if kube != nil {
-		view := source.Current()
-		a.Reporter = kube.Reporter(wire.EdgeReport(view.Network, view.Edge))
-		g.Go(func() error { a.Reporter.Run(working); return nil })
+	if f.inPod() {
+		a.Report = edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log).Set
 	}
 	g.Go(func() error { return source.Run(working) })
 	g.Go(func() error {
@@ -78,7 +78,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 		return nil
 	})
 	g.Go(func() error {
-		return f.health(working, wire.Failover, a.Ready, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
+		return f.health(working, a.Ready, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
 	})
 	g.Go(func() error { a.CheckDegraded(working); return nil })
 	g.Go(func() error { defer done(); return a.Run(ctx) })

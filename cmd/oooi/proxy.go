@@ -9,19 +9,19 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
 
 func newProxyCommand() *cobra.Command {
-	var f serverFlags
+	f := serverFlags{program: string(network.ServiceProxy)}
 	var program string
 	var noEnvoy bool
 	c := &cobra.Command{
@@ -32,7 +32,7 @@ no cluster: the plan is read from the file and followed. It starts Envoy and con
 Connections go to Services of the control plane namespace or to allowed external hosts.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := f.log(c, string(network.ServiceProxy))
+			log := f.log(c)
 			if noEnvoy {
 				if f.runDir == "" {
 					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
@@ -77,17 +77,16 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	remembered := ""
 	if kube != nil {
 		p.Options.UpstreamDevice = kube.Device()
-		if f.runDir != "" {
-			remembered = filepath.Join(f.runDir, "backends.json")
-		}
+		remembered = wire.File(f.runDir, f.program, "backends.json")
 	}
 	if p.Backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
 		log.Warn("starting without cached endpoints", "err", err)
 	}
 	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { f.report(ctx, kube, source.Current(), log); return nil })
 	g.Go(func() error {
-		return f.health(ctx, string(network.ServiceProxy), p.Status.Err, metrics, p.Question())
+		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })

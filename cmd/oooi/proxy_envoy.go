@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -34,6 +35,9 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 		return nil, fmt.Errorf("Envoy not found: set --envoy or $ENVOY, or add envoy to PATH: %w", err)
 	}
 	return func(ctx context.Context, dir string) error {
+		if err := os.MkdirAll(filepath.Dir(envoy.AdminSocket(dir)), 0o700); err != nil {
+			return err
+		}
 		// Pdeathsig is sent when the thread that started the child ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

@@ -26,6 +26,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -174,9 +175,7 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
 	greeter(t, v.pod, "10.128.0.1:6443")
-	run, err := os.MkdirTemp("", "oooi-run-")
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	run := fakes.RunDir(t)
 	file := filepath.Join(run, "plan.json")
 	proxied(t, file, 6443)
 	probe := func() string {

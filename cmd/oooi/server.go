@@ -21,9 +21,12 @@ import (
 
 // serverFlags are the flags that every server has.
 type serverFlags struct {
+	// program is the server's name: a network.Service, or a name of package wire.
+	program   string
 	plan      string
 	selection edge.Selection
 	watch     bool
+	watchedBy string
 	device    string
 	runDir    string
 	podinfo   string
@@ -35,29 +38,48 @@ func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
 	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; needed if the network has several")
 	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to serve on; other interfaces are not served")
-	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the health sockets (default: a temporary one)")
+	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the servers' sockets and files (default: a temporary one)")
 	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
-	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (with --watch)")
+	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that has --watch: follow the plan through its files in --run-dir")
+	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
+	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
 	_ = c.MarkFlagRequired("plan")
 }
 
+// inPod reports whether the server runs in the pod of an edge.
+func (f *serverFlags) inPod() bool { return f.watch || f.watchedBy != "" }
+
 // log writes lines for people, and JSON in a pod.
-func (f *serverFlags) log(c *cobra.Command, server string) *slog.Logger {
+func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 	var h slog.Handler = slog.NewTextHandler(c.ErrOrStderr(), nil)
-	if f.watch {
+	if f.inPod() {
 		h = slog.NewJSONHandler(c.ErrOrStderr(), nil)
 	}
-	return slog.New(h).With("server", server)
+	return slog.New(h).With("server", f.program)
 }
 
 // on follows the interface that is served on, until ctx ends.
 func (f *serverFlags) on(ctx context.Context) (agent.Interface, error) {
 	w, err := device.Watch(ctx, f.device)
-	return agent.Interface{Name: f.device, InPod: f.watch, Watcher: w}, err
+	return agent.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
 }
 
-// open reads the plan. Kube is nil without --watch.
+// managementDevice returns the pod's device on the cluster network. Empty: outside of a pod,
+// any device.
+func (f *serverFlags) managementDevice() (string, error) {
+	if !f.inPod() {
+		return "", nil
+	}
+	return edge.Default("/", f.podinfo)
+}
+
+// open reads the plan, and creates this server's directory. Kube is nil without --watch.
 func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
+	if f.runDir != "" {
+		if err := os.MkdirAll(wire.Dir(f.runDir, f.program), 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
 	var kube *edge.Kube
 	if f.watch {
 		var err error
@@ -66,12 +88,35 @@ func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 		}
 	}
 	source, err := edge.NewSource(f.plan, f.selection, kube, log)
-	return source, kube, err
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case kube != nil:
+		source.CopyTo(wire.File(f.runDir, f.program, wire.PlanCopy))
+	case f.watchedBy != "":
+		source.CopiedTo(wire.File(f.runDir, f.watchedBy, wire.PlanCopy))
+	}
+	return source, kube, nil
+}
+
+// report writes the failover agent's report to the API server until ctx ends, if that is this
+// server's part. The agent itself has no token.
+func (f *serverFlags) report(ctx context.Context, kube *edge.Kube, v edge.View, log *slog.Logger) {
+	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
+		return
+	}
+	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
+	go reporter.Run(ctx)
+	edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), func(r network.Report) {
+		r.Edge = v.Edge.Number
+		reporter.Set(r)
+	}, log)
 }
 
 // health answers `oooi edge probe`, the failover agent and GET /metrics until ctx
 // ends; see edge.ServeHealth.
-func (f *serverFlags) health(ctx context.Context, name string, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
+func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
 	dir := f.runDir
 	if dir == "" {
 		var err error
@@ -80,7 +125,7 @@ func (f *serverFlags) health(ctx context.Context, name string, ready func() erro
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, wire.Socket(dir, name), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
+	return edge.ServeHealth(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
 }
 
 // resolvConf is the pod's, as the kubelet wrote it.

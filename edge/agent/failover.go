@@ -19,6 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -38,9 +39,9 @@ type Failover struct {
 	// Reach reports whether the hosted API server answers through this edge's Envoy. See
 	// ReachCheck.
 	Reach func(ctx context.Context, report func(began time.Time))
-	// Reporter writes the report to the operator. Nil outside of a cluster.
-	Reporter *edge.Reporter
-	Log      *slog.Logger
+	// Report passes the report on to the operator. Nil outside of a cluster.
+	Report func(network.Report)
+	Log    *slog.Logger
 
 	// serving and peer hold whether this edge and its peer serve.
 	serving, peer Status
@@ -83,7 +84,8 @@ func (f *Failover) Run(ctx context.Context) error {
 		next := make(chan assignment, 1)
 		go func() { next <- f.differs(run, a, replace) }()
 		err := failover.Run(run, failover.Options{
-			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, RunDir: f.RunDir, CIDR: f.Source.Current().Network.CIDR,
+			Dir: wire.Dir(f.RunDir, wire.Failover), LeaseCache: wire.File(f.RunDir, string(network.ServiceDHCP), wire.LeaseCache),
+			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, CIDR: f.Source.Current().Network.CIDR,
 			Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
 			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.planHash,
 			Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
@@ -211,8 +213,8 @@ func (f *Failover) PeerChanged() <-chan struct{} { return f.peer.Changed() }
 func (f *Failover) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.Reporter != nil && f.state.PeerState != "" && f.state.PeerState != failover.Unknown {
-		f.Reporter.Set(f.view.report)
+	if f.Report != nil && f.state.PeerState != "" && f.state.PeerState != failover.Unknown {
+		f.Report(f.view.report)
 	}
 }
 

@@ -46,9 +46,13 @@ func TestFailoverReports(t *testing.T) {
 	planned(t, file, blue())
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Reporter: kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})}
+	// The agent has no token: another container writes what it stores.
+	between := filepath.Join(t.TempDir(), wire.ReportFile)
+	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Report: edge.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
-	go k.Reporter.Run(t.Context())
+	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})
+	go reporter.Run(t.Context())
+	go edge.FollowReport(t.Context(), between, reporter.Set, log)
 
 	k.degraded(fmt.Errorf("checking: %w", &failover.IgnoredError{ARPAnnounce: 2, Source: netip.MustParseAddr("192.168.100.5")}))
 	k.changed(failover.State{PeerState: failover.Unknown})

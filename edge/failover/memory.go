@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 )
 
-// memoryFile is the memory's name in the run directory, which lasts as long as the pod.
+// memoryFile is the memory's name in Options.Dir, which lasts as long as the pod.
 const memoryFile = "failover.json"
 
 // A memory is what outlives a container, but not its pod.

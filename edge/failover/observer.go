@@ -6,12 +6,10 @@ package failover
 import (
 	"context"
 	"net/netip"
-	"path/filepath"
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // leasesInterval is how often the cached leases are read while the peer is silent.
@@ -22,7 +20,7 @@ const leasesInterval = 5 * time.Second
 // every 10 s.
 type observer struct {
 	*prober
-	device, runDir string
+	device, leases string
 	peer           netip.Addr
 	census         census
 	leasesRead     time.Time
@@ -37,7 +35,7 @@ func newObserver(ctx context.Context, o Options) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &observer{prober: p, device: o.Device, runDir: o.RunDir, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
+	return &observer{prober: p, device: o.Device, leases: o.LeaseCache, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
 }
 
 // observe returns what was seen until now. Errors concern single figures, which are then
@@ -106,10 +104,10 @@ func (o *observer) learn(now time.Time) error {
 	for _, p := range s.Addresses {
 		o.census.edges = append(o.census.edges, p.Addr())
 	}
-	if o.runDir == "" {
+	if o.leases == "" {
 		return nil
 	}
-	leases, err := edge.ReadLeaseCache(filepath.Join(o.runDir, wire.LeaseCache))
+	leases, err := edge.ReadLeaseCache(o.leases)
 	o.census.leased = nil
 	for _, l := range leases {
 		if l.MAC != "" && l.Held(now) {

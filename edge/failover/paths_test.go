@@ -101,7 +101,7 @@ func (p *duo) run(i int) {
 	ended := e.ended
 	go e.ns.Do(p.T, func() {
 		ended <- failover.Run(ctx, failover.Options{
-			Device: "net1", ClusterDevice: "eth0", RunDir: e.dir, CIDR: netip.MustParsePrefix("192.168.100.0/24"),
+			Device: "net1", ClusterDevice: "eth0", Dir: e.dir, LeaseCache: filepath.Join(e.dir, wire.LeaseCache), CIDR: netip.MustParsePrefix("192.168.100.0/24"),
 			Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(peer.own), NextHopVIP: netip.MustParseAddr(nextHop),
 			Serving: func() error { return nil }, Log: slog.New(slog.NewTextHandler(p.Output(), nil)).With("edge", i),
 			Changed:   func(s failover.State) { e.mu.Lock(); e.state = s; e.mu.Unlock() },

@@ -24,9 +24,10 @@ type Options struct {
 	// ClusterDevice is the pod's interface on the cluster network. Its first IPv4 address is
 	// this edge's on the second path. Empty: there is no second path.
 	ClusterDevice string
-	// RunDir is the directory of the pod's files. It holds what outlives this container, and
-	// the cached leases. Empty: nothing outlives it, and no lease is known.
-	RunDir string
+	// Dir holds what outlives this container. Empty: nothing does.
+	Dir string
+	// LeaseCache is the file of the cached leases. Empty: no lease is known.
+	LeaseCache string
 	// CIDR is the network's. VMs outside of it are unknown. Invalid: all are.
 	CIDR netip.Prefix
 	// Edge is this edge's number in the plan.
@@ -128,9 +129,9 @@ func newAgent(ctx context.Context, o Options) *agent {
 	g := &agent{Options: o, remembered: make(chan memory, 1), failing: map[string]string{}}
 	g.events = make(chan Event, receivedAtOnce)
 	var err error
-	g.memory, err = recall(o.RunDir, time.Now())
+	g.memory, err = recall(o.Dir, time.Now())
 	g.failed("recall", err)
-	g.failed("remember", g.memory.store(o.RunDir))
+	g.failed("remember", g.memory.store(o.Dir))
 	self := Self{Edge: o.Edge, Instance: rand.Text(), Generation: g.memory.Generation}
 	if o.ClusterDevice != "" {
 		self.Address, err = firstAddress(o.ClusterDevice)
@@ -165,7 +166,7 @@ func remember(ctx context.Context, o Options, memories <-chan memory) {
 		case <-ctx.Done():
 			return
 		case m := <-memories:
-			if err := m.store(o.RunDir); err != nil {
+			if err := m.store(o.Dir); err != nil {
 				warn(o.Log, "remember", err)
 			}
 		}

@@ -2,8 +2,6 @@
 
 package wire
 
-import "path/filepath"
-
 // The programs of a pod in addition to those of network.Service (dhcp, dns, proxy). Each
 // is a container, a socket and a subcommand.
 const (
@@ -21,7 +19,8 @@ const (
 	// VIPDevice is the interface without a link that holds the VIPs and the published
 	// addresses, where Device holds the edge address only.
 	VIPDevice = "vips"
-	// RunDir holds the sockets and the cache files, for as long as the pod runs.
+	// RunDir holds one directory for each program that writes sockets and files, for as long as
+	// the pod runs. See RunMounts.
 	RunDir = "/run/oooi"
 	// PlanFile is the mounted plan, in PlanDir.
 	PlanDir  = "/etc/oooi"
@@ -33,16 +32,9 @@ const (
 	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
-// LeaseCache is the file in RunDir in which the DHCP server caches leases. The failover agent
-// reads it.
-const LeaseCache = "leases.json"
-
 // HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
 // addresses on the network, and between the pods' addresses on the cluster network.
 const HeartbeatPort = 7788
-
-// Socket returns the path of the named program's health socket in runDir.
-func Socket(runDir, program string) string { return filepath.Join(runDir, program+".sock") }
 
 // ProbeCommand returns the command of the kubelet's readiness probe of the named program.
 func ProbeCommand(program string) []string {

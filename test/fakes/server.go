@@ -80,7 +80,8 @@ func (s *Server) why() error {
 	return s.err
 }
 
-// RunDir is a directory whose path is short enough for a socket.
+// RunDir is a run directory whose path is short enough for a socket. It has Envoy's own
+// directory, which Envoy does not create.
 func RunDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "oooi-run-")
@@ -88,5 +89,8 @@ func RunDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Mkdir(wire.Dir(dir, wire.Envoy), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/containers"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -33,6 +35,8 @@ type pod struct {
 	number int
 	ns     *netns.Namespace
 	dir    string
+	// containers are what each process holds.
+	containers containers.Pod
 	// processes by the name of their container.
 	processes map[string]int
 }
@@ -42,10 +46,10 @@ type pod struct {
 func (s *site) newPod(number, host int) *pod {
 	s.Helper()
 	p := &pod{site: s, number: number, ns: netns.New(s), dir: shared(s), processes: map[string]int{}}
-	s.g.Expect(os.Chown(p.dir, user, user)).To(Succeed())
+	p.containers = containers.NewPod(s, p.dir, s.build.oooi, user, newPlan().Networks[0].Services, s.secrets())
 	leases, err := json.Marshal(s.leases)
 	s.g.Expect(err).NotTo(HaveOccurred())
-	s.g.Expect(os.WriteFile(filepath.Join(p.dir, wire.LeaseCache), leases, 0o644)).To(Succeed())
+	s.g.Expect(os.WriteFile(wire.File(p.dir, string(network.ServiceDHCP), wire.LeaseCache), leases, 0o644)).To(Succeed())
 	p.attach(host)
 	p.run()
 	return p
@@ -77,28 +81,37 @@ func (p *pod) attach(host int) {
 // run starts all containers.
 func (p *pod) run() {
 	p.Helper()
-	flags := []string{"--plan", p.plan, "--edge", strconv.Itoa(p.number), "--interface", net1, "--run-dir", p.dir}
-	if p.macvlan {
-		flags = append(flags, "--watch") // Servers use the second interface in a pod only.
+	flags := []string{"--plan", p.plan, "--edge", strconv.Itoa(p.number), "--interface", net1, "--run-dir", wire.RunDir}
+	oooi := func(name string, inPod bool, args ...string) {
+		args = append(args, flags...)
+		if inPod {
+			args = append(args, p.containers.Watching(name)...)
+		}
+		p.start(name, p.build.oooi, args...)
 	}
-	p.start("dhcp", p.build.oooi, append([]string{"dhcp"}, flags...)...)
-	p.start("dns", p.build.oooi, append([]string{"dns"}, flags...)...)
-	p.start("proxy", p.build.oooi, append([]string{"proxy", "--no-envoy"}, flags...)...)
-	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(p.dir, "halfdead")...)
-	agent := append([]string{"edge", "failover"}, flags...)
-	if !p.onePath && !p.macvlan {
-		agent = append(agent, "--watch") // It finds the cluster network.
-	}
-	p.start(wire.Failover, p.build.oooi, agent...)
+	oooi("dhcp", p.macvlan, "dhcp") // Servers use the second interface in a pod only.
+	oooi("dns", p.macvlan, "dns")
+	oooi("proxy", p.macvlan, "proxy", "--no-envoy")
+	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(wire.RunDir, "halfdead")...)
+	oooi(wire.Failover, !p.onePath, "edge", "failover") // In a pod, it finds the cluster network.
 }
 
-// start runs a program as an unprivileged user without capabilities. Its /run holds the
-// files of a service account. The management cluster's API server does not answer.
+// secrets is the service account of all edges.
+func (s *site) secrets() string {
+	s.Helper()
+	dir := shared(s)
+	for name, text := range map[string]string{"token": "none", "namespace": "clusters-amber"} {
+		s.g.Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)).To(Succeed())
+	}
+	return dir
+}
+
+// start runs a program as an unprivileged user without capabilities, with what its container
+// holds. The management cluster's API server does not answer.
 func (p *pod) start(name, program string, args ...string) {
 	p.Helper()
-	const script = `mount -t tmpfs none /run && mkdir -p ` + wire.TokenDir + ` && cd ` + wire.TokenDir + ` &&
-echo none >token && echo clusters-amber >namespace &&
-exec setpriv --reuid "$0" --regid "$0" --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"`
+	const drop = ` && exec setpriv --reuid "$0" --regid "$0" --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"`
+	script := p.containers.Mounts(name) + drop
 	c := p.ns.Command(context.WithoutCancel(p.Context()), "sh", append([]string{"-c", script, strconv.Itoa(user), program}, args...)...)
 	c.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+router, "KUBERNETES_SERVICE_PORT=443")
 	log, err := os.Create(p.logOf(name))

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -28,7 +29,10 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/containers"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -37,18 +41,14 @@ const (
 	apiPort = "6443"
 )
 
-// serviceAccount is what a pod has below /var/run/secrets.
-const serviceAccount = "/run/secrets/kubernetes.io/serviceaccount"
-
-// envoyContainer is the name of Envoy's container.
-const envoyContainer = "envoy"
-
 // An edge is the processes of one edge's pod.
 type edge struct {
 	ns        *netns.Namespace
 	dir, oooi string
 	// processes by the name of their container.
 	processes map[string]int
+	// containers are what each process holds.
+	containers containers.Pod
 	// probes is the CPU time of the kubelet's probes so far.
 	probes time.Duration
 }
@@ -70,16 +70,21 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi,
 		e.ns.Sysctl(t, "net/ipv4/conf/"+device+"/forwarding", "0")
 	}
 	e.ns.Route(t, "0.0.0.0/0", apiHost)
-	flags := []string{"--plan", "testdata/plan.json", "--watch", "--network", "clusters.vlan100", "--edge", strconv.Itoa(number), "--interface", "net1", "--run-dir", dir}
-	agent := []string{"edge", "failover"}
-	if exec.Command(e.oooi, append(agent, "--help")...).Run() != nil {
-		agent = []string{"guard"} // A build from before it was renamed.
+	services := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	e.containers = containers.NewPod(t, dir, e.oooi, os.Getuid(), services, secrets)
+	flags := []string{"--plan", "testdata/plan.json", "--network", "clusters.vlan100", "--edge", strconv.Itoa(number), "--interface", "net1", "--run-dir", wire.RunDir}
+	run := func(name string, args ...string) {
+		e.start(t, name, e.oooi, slices.Concat(args, flags, e.containers.Watching(name))...)
 	}
-	e.start(t, secrets, "dhcp", e.oooi, append([]string{"dhcp"}, flags...)...)
-	e.start(t, secrets, "dns", e.oooi, append([]string{"dns"}, flags...)...)
-	e.start(t, secrets, "proxy", e.oooi, append([]string{"proxy", "--no-envoy"}, flags...)...)
-	e.start(t, secrets, envoyContainer, program, envoy.Arguments(dir, "oooi")...)
-	e.start(t, secrets, agent[len(agent)-1], e.oooi, append(agent, flags...)...)
+	run("dhcp", "dhcp")
+	run("dns", "dns")
+	run("proxy", "proxy", "--no-envoy")
+	e.start(t, wire.Envoy, program, envoy.Arguments(wire.RunDir, "oooi")...)
+	if agent := []string{"edge", "failover"}; exec.Command(e.oooi, append(agent, "--help")...).Run() == nil {
+		run(wire.Failover, agent...)
+	} else {
+		run("guard", "guard") // A build from before it was renamed.
+	}
 	return e
 }
 
@@ -92,11 +97,11 @@ func (e *edge) copy(t *testing.T, from, name string) string {
 	return to
 }
 
-// start runs a container's process; /run is its own and holds the service account.
-func (e *edge) start(t *testing.T, secrets, name, program string, args ...string) {
+// start runs a container's process with what its container holds.
+func (e *edge) start(t *testing.T, name, program string, args ...string) {
 	t.Helper()
-	const script = `mount -t tmpfs none /run && mkdir -p ` + serviceAccount + ` && cp "$1"/* ` + serviceAccount + ` && shift && exec "$@"`
-	c := e.ns.Command(context.WithoutCancel(t.Context()), "sh", append([]string{"-c", script, "-", secrets, program}, args...)...)
+	script := e.containers.Mounts(name) + ` && exec "$@"`
+	c := e.ns.Command(context.WithoutCancel(t.Context()), "sh", append([]string{"-c", script, "-", program}, args...)...)
 	c.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+apiHost, "KUBERNETES_SERVICE_PORT="+apiPort)
 	output, err := os.Create(filepath.Join(e.dir, name+".log"))
 	if err != nil {
@@ -119,7 +124,7 @@ func (e *edge) start(t *testing.T, secrets, name, program string, args ...string
 // probe asks all servers whether they are ready, as the kubelet does.
 func (e *edge) probe(ctx context.Context) error {
 	for name := range e.processes {
-		if name == envoyContainer {
+		if name == wire.Envoy {
 			continue // The probe of `oooi proxy` asks Envoy.
 		}
 		args := []string{"edge", "probe", name}

@@ -1,0 +1,113 @@
+package edge_test
+
+import (
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestPlanOfAnotherContainer: a server without a token follows the plan that another one read
+// from the API server, which is newer than the mounted one.
+func TestPlanOfAnotherContainer(t *testing.T) {
+	g := NewWithT(t)
+	dir, log := t.TempDir(), slog.New(slog.NewTextHandler(t.Output(), nil))
+	mounted, copied := filepath.Join(dir, "mounted"), filepath.Join(dir, wire.PlanCopy)
+	withMTU := func(mtu int) []byte {
+		p := plan("blue", 1, "vlan100")
+		p.Networks[0].DHCP.MTU = mtu
+		return p.JSON()
+	}
+	open := func() (s *edge.Source, mtu func() int) {
+		s, err := edge.NewSource(mounted, edge.Selection{}, nil, log)
+		g.Expect(err).NotTo(HaveOccurred())
+		s.CopiedTo(copied)
+		return s, func() int { return s.Current().Network.DHCP.MTU }
+	}
+	g.Expect(edge.ReplaceFile(mounted, withMTU(1300))).To(Succeed())
+	s, mtu := open()
+	g.Expect(mtu()).To(Equal(1300), "there is no copy yet")
+	go func() { _ = s.Run(t.Context()) }()
+	g.Expect(edge.ReplaceFile(mounted, withMTU(1301))).To(Succeed())
+	g.Eventually(mtu, "5s").Should(Equal(1301))
+	g.Expect(edge.ReplaceFile(copied, withMTU(1400))).To(Succeed())
+	g.Eventually(mtu, "5s").Should(Equal(1400))
+	g.Expect(edge.ReplaceFile(mounted, withMTU(1302))).To(Succeed())
+	g.Expect(edge.ReplaceFile(copied, []byte("half a pl"))).To(Succeed())
+	g.Consistently(mtu, "1500ms").Should(Equal(1400), "the mounted plan is older, and the copy is none")
+	g.Expect(edge.ReplaceFile(copied, withMTU(1401))).To(Succeed())
+	g.Eventually(mtu, "5s").Should(Equal(1401))
+	_, restarted := open()
+	g.Expect(restarted()).To(Equal(1401), "a restarted server does not begin with an older plan")
+}
+
+// TestNamesOfAnotherContainer: DNS knows a VM as soon as DHCP has stored its lease.
+func TestNamesOfAnotherContainer(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), wire.LeaseCache)
+	names, at := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil))), netip.MustParseAddr("192.168.100.10")
+	g.Expect(names.VMAt(at)).To(BeEmpty())
+	store := func(text string) { g.Expect(edge.ReplaceFile(file, []byte(text))).To(Succeed()) }
+	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
+	g.Expect(names.VMAt(at)).To(Equal("blue-1"))
+	store(`[{"addr`)
+	g.Expect(names.VMAt(at)).To(Equal("blue-1"), "the last known good names")
+	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
+	g.Expect(names.VMAt(at)).To(BeEmpty(), "expired")
+}
+
+// TestHostileReportFile: the failover agent's container gets nothing read that only the reader may
+// read, and cannot make the reader wait.
+func TestHostileReportFile(t *testing.T) {
+	report := network.Report{Edge: 1, Peer: network.PeerServing}
+	for name, plant := range map[string]func(file, secret string) error{
+		"a link to a report that only the reader has": func(file, secret string) error { return os.Symlink(secret, file) },
+		"a pipe":      func(file, _ string) error { return syscall.Mkfifo(file, 0o600) },
+		"a directory": func(file, _ string) error { return os.Mkdir(file, 0o700) },
+		"a file of 64 MiB": func(file, _ string) error {
+			if err := os.WriteFile(file, report.JSON(), 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(file, 64<<20)
+		},
+		"a report with an unknown number": func(file, _ string) error { return os.WriteFile(file, []byte(`{"edge":99}`), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "token")
+			file := filepath.Join(dir, wire.ReportFile)
+			g.Expect(os.WriteFile(secret, report.JSON(), 0o600)).To(Succeed())
+			g.Expect(plant(file, secret)).To(Succeed())
+			got, said := make(chan network.Report, 10), gbytes.NewBuffer()
+			go edge.FollowReport(t.Context(), file, func(r network.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
+			g.Eventually(said, "5s").Should(gbytes.Say("report of the failover agent not read"))
+			g.Expect(got).NotTo(Receive())
+			g.Expect(os.RemoveAll(file)).To(Succeed())
+			g.Expect(edge.ReplaceFile(file, report.JSON())).To(Succeed())
+			g.Eventually(got, "5s").Should(Receive(Equal(report)))
+		})
+	}
+}
+
+// TestReportFileIsWrittenOnce: an unchanged report costs nothing.
+func TestReportFileIsWrittenOnce(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), wire.ReportFile)
+	f := edge.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	f.Set(network.Report{Edge: 1})
+	before, err := os.Stat(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	f.Set(network.Report{Edge: 1})
+	after, err := os.Stat(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(os.SameFile(before, after)).To(BeTrue())
+}

@@ -1,0 +1,113 @@
+// This file decides what a container of an edge's pod holds: which one has the ServiceAccount's
+// token, and which directories of RunDir each one writes and reads.
+
+package wire
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// XDS is the directory of the socket through which the proxy configures Envoy. The proxy writes
+// it, so Envoy cannot replace the socket.
+const XDS = "xds"
+
+// Files that a container stores for others, in its own directory.
+const (
+	// PlanCopy is the plan as the watcher last read it from the API server.
+	PlanCopy = PlanKey
+	// LeaseCache holds the leases that the DHCP server knows.
+	LeaseCache = "leases.json"
+	// ReportFile holds the report that the watcher writes to the operator.
+	ReportFile = "report.json"
+)
+
+// Watcher returns the program that watches the plan for the programs without a token, and that
+// writes the failover agent's report to the API server. Empty: there are no services.
+func Watcher(services []network.Service) string {
+	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceProxy, network.ServiceDNS} {
+		if slices.Contains(services, s) {
+			return string(s)
+		}
+	}
+	return ""
+}
+
+// HoldsToken reports whether the named program gets the ServiceAccount's token, in a pod that
+// runs services. The DHCP server writes leases, and the proxy watches endpoints. Other programs
+// that parse what VMs send get none, unless there is no other watcher.
+func HoldsToken(services []network.Service, program string) bool {
+	switch program {
+	case string(network.ServiceDHCP), string(network.ServiceProxy), ACD:
+		return true
+	}
+	return program == Watcher(services)
+}
+
+// WatchArguments returns the flags that tell the named program how it follows the plan.
+func WatchArguments(services []network.Service, program string) []string {
+	if HoldsToken(services, program) {
+		return []string{"--watch"}
+	}
+	return []string{"--watched-by", Watcher(services)}
+}
+
+// A RunMount is one directory of RunDir, as a container sees it.
+type RunMount struct {
+	// Name of the directory: a program or XDS.
+	Name     string
+	ReadOnly bool
+}
+
+// RunMounts returns the directories that the named program has in a pod that runs services. Each
+// directory has one program that writes it.
+func RunMounts(services []network.Service, program string) []RunMount {
+	out := []RunMount{{Name: program}}
+	read := func(names ...string) {
+		for _, name := range names {
+			out = append(out, RunMount{Name: name, ReadOnly: true})
+		}
+	}
+	switch program {
+	case string(network.ServiceProxy):
+		out = append(out, RunMount{Name: XDS})
+		read(Envoy)
+	case Envoy:
+		read(XDS)
+	case Failover:
+		for _, s := range services {
+			read(string(s))
+		}
+		if slices.Contains(services, network.ServiceProxy) {
+			read(Envoy)
+		}
+	}
+	switch watcher := Watcher(services); {
+	case program == watcher:
+		read(Failover)
+	case program == string(network.ServiceDNS):
+		read(watcher)
+	}
+	return out
+}
+
+// Dir returns the directory that the named program writes. An empty runDir has none.
+func Dir(runDir, program string) string {
+	if runDir == "" {
+		return ""
+	}
+	return filepath.Join(runDir, program)
+}
+
+// File returns the path of a file that the named program stores. An empty runDir has none.
+func File(runDir, program, name string) string {
+	if runDir == "" {
+		return ""
+	}
+	return filepath.Join(runDir, program, name)
+}
+
+// Socket returns the path of the named program's health socket.
+func Socket(runDir, program string) string { return filepath.Join(runDir, program, program+".sock") }
