@@ -1,20 +1,28 @@
 package controllers
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -39,11 +47,19 @@ func testPodSecurity(t *testing.T, s *apiServer, _ *Reconciler) {
 	}
 }
 
-// TestEdgesKeepToTheirLeases: the rights of an edge are over every Lease where it
-// runs; the policy, made with the operator's own rights, leaves it its own.
-func TestEdgesKeepToTheirLeases(t *testing.T) {
-	g := NewWithT(t)
+// TestAdmissionPolicies as they are installed, on a real API server.
+func TestAdmissionPolicies(t *testing.T) {
 	s := newAPIServer(t)
+	t.Run("EdgesKeepToTheirLeases", func(t *testing.T) { testEdgesKeepToTheirLeases(t, s) })
+	t.Run("CoverAllWrites", func(t *testing.T) { testPolicyCoversAllWrites(t, s) })
+	t.Run("KeptByTheKeeper", func(t *testing.T) { testAdmissionKeeper(t, s) })
+	t.Run("Checked", func(t *testing.T) { testPolicyCheck(t, s) })
+}
+
+// testEdgesKeepToTheirLeases: the rights of an edge are over every Lease where it
+// runs; the policy leaves it its own.
+func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
+	g := NewWithT(t)
 	const ns = "clusters-blue"
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
 	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns), client.FieldOwner("test"))).To(Succeed())
@@ -52,14 +68,8 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
 	}
 	leader := lease("kube-controller-manager", nil)
-	g.Expect(edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll)).To(Succeed(), "RBAC allows it")
-	scheme := runtime.NewScheme()
-	g.Expect(AddToScheme(scheme)).To(Succeed())
-	operator := s.as(t, "oooi-system", "oooi", scheme)
-	keeper := &admission{client: operator, live: operator}
-	g.Expect(keeper.keep(t.Context())).To(Succeed())
 	g.Eventually(func() error { return edge.Create(t.Context(), leader.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).
-		Should(MatchError(ContainSubstring("begins with oooi.")), "the policy is in force")
+		Should(MatchError(ContainSubstring("begins with oooi.")), "RBAC allows it, the policy does not")
 
 	for _, name := range []string{"oooi.clusters.vlan100.192.168.100.10", "oooi-report.oooi-edge-clusters-vlan100-1"} {
 		l := lease(name, ownedLabels())
@@ -89,24 +99,171 @@ func TestEdgesKeepToTheirLeases(t *testing.T) {
 	} {
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "an edge %s: %v", what, err)
 	}
-
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: leasePolicy}}
-	g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(policy), policy)).To(Succeed())
-	g.Expect(policy.OwnerReferences).To(HaveLen(1), "it goes with the role")
-	version := policy.ResourceVersion
-	g.Expect(keeper.keep(t.Context())).To(Succeed())
-	g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(policy), policy)).To(Succeed())
-	g.Expect(policy.ResourceVersion).To(Equal(version), "what is as it should be is not written")
-	policy.Name, policy.ResourceVersion = "another", ""
-	g.Expect(apierrors.IsForbidden(operator.Create(t.Context(), policy))).To(BeTrue(), "the operator makes no other")
 }
 
-// as is a client with the rights of one ServiceAccount, that knows some kinds.
-func (s *apiServer) as(t *testing.T, ns, name string, scheme *runtime.Scheme) client.Client {
+// testPolicyCoversAllWrites: whatever the operator's roles let it write, its policy judges. Events
+// are the exception.
+func testPolicyCoversAllWrites(t *testing.T, s *apiServer) {
+	g := NewWithT(t)
+	var rules []rbacv1.PolicyRule
+	for _, name := range []string{"oooi", ControlPlaneRole, wire.ServiceAccount} {
+		role := &rbacv1.ClusterRole{}
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: name}, role)).To(Succeed())
+		rules = append(rules, role.Rules...)
+	}
+	role := &rbacv1.Role{}
+	g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "oooi-system", Name: "oooi-leader-election"}, role)).To(Succeed())
+	policies, err := admission.Policies()
+	g.Expect(err).NotTo(HaveOccurred())
+	covered := policies[0].Policy.Spec.MatchConstraints.ResourceRules
+	judged := 0
+	for _, r := range append(rules, role.Rules...) {
+		if !slices.ContainsFunc(r.Verbs, func(verb string) bool { return slices.Contains([]string{"create", "update", "patch", "delete"}, verb) }) {
+			continue
+		}
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				if resource == "events" {
+					continue
+				}
+				judged++
+				g.Expect(slices.ContainsFunc(covered, func(c admissionregistrationv1.NamedRuleWithOperations) bool {
+					return slices.Contains(c.APIGroups, group) && slices.Contains(c.Resources, resource) && len(c.Operations) == 3
+				})).To(BeTrue(), "%s of %q", resource, group)
+			}
+		}
+	}
+	g.Expect(judged).To(BeNumerically(">", 8))
+}
+
+// keeper is the AdmissionKeeper with the rights of the bundle, and a client with these rights.
+func (s *apiServer) keeper(t *testing.T) (*AdmissionKeeper, client.Client) {
 	t.Helper()
-	conf := rest.CopyConfig(s.operator)
-	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
-	c, err := client.New(conf, client.Options{Scheme: scheme})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return c
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join("..", "config", "olm", "admission.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, u := range objectsOf(t, text) {
+		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), u))).To(Succeed())
+	}
+	c := s.as(t, "oooi-system", "oooi-admission", s.admin.Scheme())
+	return &AdmissionKeeper{Client: c, Log: logr.Discard(), Interval: 100 * time.Millisecond}, c
+}
+
+// testAdmissionKeeper: it creates the policies, restores them, and has rights over no others. The
+// operator has rights over none.
+func testAdmissionKeeper(t *testing.T, s *apiServer) {
+	g := NewWithT(t)
+	k, account := s.keeper(t)
+	all, err := admission.Policies()
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, p := range all {
+		g.Expect(s.admin.Delete(t.Context(), &p.Policy)).To(Succeed())
+		g.Expect(s.admin.Delete(t.Context(), &p.Binding)).To(Succeed())
+	}
+	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	s.awaitPolicies(t)
+	version := map[string]string{}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+	for _, p := range all {
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: p.Policy.Name}, policy)).To(Succeed())
+		version[policy.Name] = policy.ResourceVersion
+		g.Expect(policy.OwnerReferences).To(HaveLen(1), "it goes with the role")
+	}
+	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	for _, p := range all {
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: p.Policy.Name}, policy)).To(Succeed())
+		g.Expect(policy.ResourceVersion).To(Equal(version[policy.Name]), "what is as it should be is not written")
+	}
+
+	other := policy.DeepCopy()
+	other.Name, other.ResourceVersion = "another", ""
+	g.Expect(s.admin.Create(t.Context(), other.DeepCopy())).To(Succeed())
+	webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "another"}}
+	g.Expect(s.admin.Create(t.Context(), webhook)).To(Succeed())
+	merge := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"y"}}}`))
+	another := other.DeepCopy()
+	another.Name = "a-third"
+	for what, err := range map[string]error{
+		"changes another policy":        account.Patch(t.Context(), other, merge),
+		"removes another":               account.Delete(t.Context(), other),
+		"creates another":               account.Create(t.Context(), another.DeepCopy()),
+		"changes a webhook":             account.Patch(t.Context(), webhook, merge),
+		"removes its own":               account.Delete(t.Context(), policy),
+		"changes the role that owns it": account.Patch(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount}}, merge),
+		"reads a Secret":                account.Get(t.Context(), client.ObjectKey{Namespace: "oooi-system", Name: "x"}, &corev1.Secret{}),
+	} {
+		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "the keeper %s: %v", what, err)
+	}
+	operator := s.asOperator(t)
+	for _, p := range all {
+		for what, err := range map[string]error{
+			"changes it":                operator.Patch(t.Context(), &p.Policy, merge),
+			"removes it":                operator.Delete(t.Context(), &p.Policy),
+			"changes its binding":       operator.Patch(t.Context(), &p.Binding, merge),
+			"removes its binding":       operator.Delete(t.Context(), &p.Binding),
+			"removes the role it needs": operator.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount}}),
+			"creates another":           operator.Create(t.Context(), another.DeepCopy()),
+		} {
+			g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "the operator %s: %v", what, err)
+		}
+	}
+}
+
+// testPolicyCheck: the operator reports a policy that is missing or changed, and one that does not
+// cover its account.
+func testPolicyCheck(t *testing.T, s *apiServer) {
+	g := NewWithT(t)
+	registry := prometheus.NewRegistry()
+	operator := s.asOperator(t)
+	c := &policyCheck{live: operator, metrics: NewMetrics(registry), log: logr.Discard(), account: testOptions.ServiceAccount}
+	all, err := admission.Policies()
+	g.Expect(err).NotTo(HaveOccurred())
+	k, _ := s.keeper(t)
+	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	for _, p := range all {
+		g.Expect(c.check(t.Context(), p)).To(Succeed(), "what is applied is what is shipped, with the API server's defaults")
+
+		binding := p.Binding.DeepCopy()
+		g.Expect(s.admin.Patch(t.Context(), binding, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"validationActions":["Audit"]}}`)))).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("Binding is not as shipped")))
+		g.Expect(k.apply(t.Context(), all)).To(Succeed())
+		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"failurePolicy":"Ignore"}}`)))).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
+	}
+	for _, p := range all {
+		g.Expect(s.admin.Delete(t.Context(), p.Binding.DeepCopy())).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not")))
+		g.Expect(s.admin.Delete(t.Context(), p.Policy.DeepCopy())).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not found")))
+	}
+	inForce := func() map[string]float64 {
+		families, err := registry.Gather()
+		g.Expect(err).NotTo(HaveOccurred())
+		out := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "oooi_admission_policy_in_force" {
+					out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+				}
+			}
+		}
+		return out
+	}
+	run := func(f func(context.Context) error) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			g.Expect(<-ended).To(Succeed())
+		})
+	}
+	run(c.Start)
+	g.Eventually(inForce).WithTimeout(patience).Should(Equal(map[string]float64{admission.Operator: 0, admission.EdgeLeases: 0}))
+	run(k.Run)
+	g.Eventually(inForce).WithTimeout(patience).Should(Equal(map[string]float64{admission.Operator: 1, admission.EdgeLeases: 1}))
+
+	renamed := *c
+	renamed.account.Name = "renamed"
+	g.Expect(renamed.check(t.Context(), all[0])).To(MatchError(ContainSubstring("runs as renamed")))
 }

@@ -14,7 +14,11 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,6 +32,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -69,6 +76,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:oooi-system", "system:authenticated"},
 	}
 	s.install(t)
+	s.awaitPolicies(t)
 	port := int32(6443)
 	g.Expect(admin.Create(t.Context(), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: apiServerSlice.Namespace, Name: apiServerSlice.Name},
@@ -86,6 +94,61 @@ func (s *apiServer) install(t *testing.T) {
 	text, err := exec.CommandContext(t.Context(), filepath.Join(s.env.BinaryAssetsDirectory, "kubectl"), "kustomize", filepath.Join("..", "config", "default")).Output()
 	g.Expect(err).NotTo(HaveOccurred())
 	s.apply(t, text)
+}
+
+// awaitPolicies waits until the API server enforces the policies of config/admission.
+func (s *apiServer) awaitPolicies(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	edge := s.as(t, "oooi-system", wire.ServiceAccount, s.admin.Scheme())
+	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, "oooi-system", wire.ServiceAccount, "oooi-system"), client.FieldOwner("test"))).To(Succeed())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "foreign"}}
+	for who, c := range map[string]client.Client{admission.Operator: s.asOperator(t), admission.EdgeLeases: edge} {
+		g.Eventually(func() error { return c.Create(t.Context(), lease.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).
+			Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy '" + who + "'")))
+	}
+	g.Expect(s.admin.Delete(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: wire.ServiceAccount}})).To(Succeed())
+}
+
+// as is a client with the rights of one ServiceAccount, that knows some kinds.
+func (s *apiServer) as(t *testing.T, ns, name string, scheme *runtime.Scheme) client.Client {
+	t.Helper()
+	conf := rest.CopyConfig(s.operator)
+	conf.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + ns + ":" + name,
+		Groups:   []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + ns},
+	}
+	c, err := client.New(conf, client.Options{Scheme: scheme})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// asOperator is a client with the operator's rights, that knows all kinds.
+func (s *apiServer) asOperator(t *testing.T) client.Client {
+	t.Helper()
+	return s.as(t, testOptions.ServiceAccount.Namespace, testOptions.ServiceAccount.Name, s.admin.Scheme())
+}
+
+// controlPlaneNamespace is one as HyperShift labels it.
+func controlPlaneNamespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"hypershift.openshift.io/hosted-control-plane": "true"}}}
+}
+
+// writerIn is the operator where it may write for w, in a namespace that Pod Security restricts.
+func (s *apiServer) writerIn(t *testing.T, w world) client.Client {
+	t.Helper()
+	g := NewWithT(t)
+	ns := controlPlaneNamespace(hcp.ControlPlaneNamespace(w.HostedCluster))
+	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
+	c := s.asOperator(t)
+	binding := client.ApplyConfigurationFromUnstructured(controlPlaneBinding(w, testOptions))
+	g.Expect(c.Apply(t.Context(), binding, client.FieldOwner(wire.Owner), client.ForceOwnership)).To(Succeed())
+	g.Eventually(func() error {
+		return c.List(t.Context(), &policyv1.PodDisruptionBudgetList{}, client.InNamespace(ns.Name))
+	}).
+		WithTimeout(patience).Should(Succeed())
+	return c
 }
 
 // apply creates every object of a manifest, whose namespaces exist.

@@ -37,8 +37,8 @@ func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]
 	t.Helper()
 	g := NewWithT(t)
 	h := hosted{s, types.NamespacedName{Namespace: "clusters", Name: name}, "clusters-" + name}
-	for _, ns := range []string{h.key.Namespace, h.ns} {
-		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))).To(Succeed())
+	for _, ns := range []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: h.key.Namespace}}, controlPlaneNamespace(h.ns)} {
+		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 	}
 	sample, err := os.ReadFile(filepath.Join("..", "config", "samples", "hostedcluster.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -41,7 +41,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := c.Watch(source.Channel(r.plans, handler.EnqueueRequestsFromMapFunc(r.neighborsOfHostedCluster))); err != nil {
 		return err
 	}
-	if err := mgr.Add(&admission{client: r.Client, live: r.Live, log: mgr.GetLogger().WithName("admission")}); err != nil {
+	check := &policyCheck{live: r.Live, metrics: r.Metrics, account: r.Options.ServiceAccount, log: mgr.GetLogger().WithName("admission")}
+	if err := mgr.Add(check); err != nil {
 		return err
 	}
 	return mgr.Add(&kinds{

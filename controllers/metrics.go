@@ -9,10 +9,11 @@ import (
 
 // Metrics of the controllers. VMs and their users choose the value of no label.
 type Metrics struct {
-	ready   *prometheus.GaugeVec
-	problem *prometheus.GaugeVec
-	writes  *prometheus.CounterVec
-	kinds   *prometheus.GaugeVec
+	ready    *prometheus.GaugeVec
+	problem  *prometheus.GaugeVec
+	writes   *prometheus.CounterVec
+	kinds    *prometheus.GaugeVec
+	policies *prometheus.GaugeVec
 }
 
 // NewMetrics registers all of them with r.
@@ -29,17 +30,27 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "oooi_object_writes_total", Help: "Objects that were created, or changed since they were not as desired."}, []string{"kind"}),
 		kinds: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_kind_watched", Help: "1 where a kind that networks are derived from exists and is watched, else 0."}, []string{"kind"}),
+		policies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_admission_policy_in_force",
+			Help: "1 if the API server has a ValidatingAdmissionPolicy of oooi and its binding as shipped, else 0."}, []string{"policy"}),
 	}
-	r.MustRegister(m.ready, m.problem, m.writes, m.kinds)
+	r.MustRegister(m.ready, m.problem, m.writes, m.kinds, m.policies)
 	return m
 }
 
 func (m *Metrics) wrote(kind string) { m.writes.WithLabelValues(kind).Inc() }
 
-func (m *Metrics) watched(kind string, yes bool) {
-	m.kinds.WithLabelValues(kind).Set(0)
+func (m *Metrics) watched(kind string, yes bool) { set(m.kinds.WithLabelValues(kind), yes) }
+
+func (m *Metrics) policyInForce(policy string, yes bool) {
+	set(m.policies.WithLabelValues(policy), yes)
+}
+
+// set sets g to 1 if yes is true, else to 0.
+func set(g prometheus.Gauge, yes bool) {
+	g.Set(0)
 	if yes {
-		m.kinds.WithLabelValues(kind).Set(1)
+		g.Set(1)
 	}
 }
 
@@ -53,11 +64,7 @@ func (m *Metrics) observe(w world, d decision, v verdict) {
 	for _, p := range v.problems {
 		m.problem.WithLabelValues(key.Namespace, key.Name, string(p.Reason), string(p.Level())).Inc()
 	}
-	ready := m.ready.WithLabelValues(key.Namespace, key.Name)
-	ready.Set(0)
-	if v.Ready {
-		ready.Set(1)
-	}
+	set(m.ready.WithLabelValues(key.Namespace, key.Name), v.Ready)
 }
 
 func (m *Metrics) forget(key types.NamespacedName) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,7 +21,7 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 	g := NewWithT(t)
 	s := newAPIServer(t)
 	s.installKinds(t)
-	stories, made, served := golden.Stories(t), map[string]bool{}, 0
+	stories, made, served := golden.Stories(t), map[string]client.Client{}, 0
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		w := worldOf(t, stories[r.IntN(len(stories))])
@@ -55,14 +54,13 @@ func TestAnyAnnotationsAreAccepted(t *testing.T) {
 		}
 		served++
 		ns := hcp.ControlPlaneNamespace(w.HostedCluster)
-		if !made[ns] {
-			g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
-			made[ns] = true
+		if made[ns] == nil {
+			made[ns] = s.writerIn(t, w)
 		}
 		asks := d.desired
 		w.edges = edgesOf(checked(t, w, d.plan)...)
 		for _, u := range slices.Concat(asks, decide(w, testOptions, testNow).desired) {
-			g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
+			g.Expect(made[ns].Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
 				To(Succeed(), "seed %d: %s %s", seed, u.GetKind(), u.GetName())
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // testStoriesAreAccepted: what each story ends with is what a real API server
-// takes, and what Pod Security restricted lets run.
+// takes from the operator's account, and what Pod Security restricted lets run.
 func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -26,22 +26,21 @@ func testStoriesAreAccepted(t *testing.T, s *apiServer, _ *Reconciler) {
 			if d.action != serve {
 				return
 			}
-			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hcp.ControlPlaneNamespace(w.HostedCluster), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-			g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
+			operator, ns := s.writerIn(t, w), hcp.ControlPlaneNamespace(w.HostedCluster)
 			asks := d.desired
 			w.edges = edgesOf(checked(t, w, d.plan)...)
 			d = decide(w, testOptions, testNow)
 			for _, u := range slices.Concat(asks, d.desired, []*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}) {
-				g.Expect(s.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
+				g.Expect(operator.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), client.FieldOwner(wire.Owner), client.DryRunAll)).
 					To(Succeed(), "%s %s", u.GetKind(), u.GetName())
 			}
 			for _, n := range d.plan.Networks {
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "try"}}
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "try"}}
 				for _, e := range n.Edges {
-					pod.Spec = podOf(t, w, edgeDeployment(w, n, e, testOptions, ns.Name))
+					pod.Spec = podOf(t, w, edgeDeployment(w, n, e, testOptions, ns))
 					g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.EdgeDeploymentName(n, e))
 				}
-				pod.Spec = podOf(t, w, acdDeployment(w, n, testOptions, ns.Name))
+				pod.Spec = podOf(t, w, acdDeployment(w, n, testOptions, ns))
 				g.Expect(s.admin.Create(t.Context(), pod.DeepCopy(), client.DryRunAll)).To(Succeed(), "the pod of %s", wire.ACDDeploymentName(n))
 			}
 		})

@@ -41,6 +41,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	c.AddCommand(
+		newAdmissionCommand(),
 		newDHCPCommand(),
 		newDNSCommand(),
 		newEdgeCommand(),

@@ -97,9 +97,8 @@ func findings(bundle *manifests.Bundle) []string {
 // TestRights hold for every role that is shipped.
 func TestRights(t *testing.T) {
 	g := NewWithT(t)
-	in, err := read(filepath.Join(root, "config", "default"))
-	g.Expect(err).NotTo(HaveOccurred())
-	rules := slices.Concat(in.clusterRules, in.rules)
+	in := installed(t)
+	rules := slices.Concat(in.clusterRules[operator], in.clusterRules[keeper], in.rules)
 	for _, role := range in.shipped {
 		rules = append(rules, role.Rules...)
 	}
@@ -108,10 +107,10 @@ func TestRights(t *testing.T) {
 		g.Expect(r.Verbs).NotTo(Or(ContainElement("*"), ContainElement("escalate"), ContainElement("impersonate"), ContainElement("deletecollection")))
 		g.Expect(r.APIGroups).NotTo(ContainElement("*"))
 		if slices.Contains(r.APIGroups, rbacv1.GroupName) {
-			g.Expect(r.ResourceNames).To(ConsistOf("oooi-edge", "oooi-controlplane"))
+			g.Expect(r.ResourceNames).To(Or(ConsistOf("oooi-edge", "oooi-controlplane"), ConsistOf("oooi-edge")))
 		}
 		if slices.Contains(r.APIGroups, "admissionregistration.k8s.io") {
-			g.Expect(r.ResourceNames).To(ConsistOf("oooi-edge-leases"))
+			g.Expect(r.ResourceNames).To(ConsistOf("oooi-operator", "oooi-edge-leases"))
 		}
 		if slices.Contains(r.APIGroups, "hypershift.openshift.io") && !slices.Equal(r.Resources, []string{"hostedclusters/status"}) {
 			g.Expect(r.Verbs).To(ConsistOf("get", "list", "watch"))
@@ -119,17 +118,48 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestEdgesRunTheOperatorsImage: changing the operator's image changes the edges' image
-// too.
-func TestEdgesRunTheOperatorsImage(t *testing.T) {
+// TestOnlyTheKeeperWritesPolicies: no other right of an installation is over the kinds that
+// limit the operator.
+func TestOnlyTheKeeperWritesPolicies(t *testing.T) {
 	g := NewWithT(t)
-	in, err := read(filepath.Join(root, "config", "default"))
-	g.Expect(err).NotTo(HaveOccurred())
-	manager := in.deployment.Spec.Template.Spec.Containers[0]
+	in := installed(t)
+	written := func(rules []rbacv1.PolicyRule) []string {
+		var out []string
+		for _, r := range rules {
+			if slices.Contains(r.APIGroups, "admissionregistration.k8s.io") {
+				out = append(out, r.Verbs...)
+			}
+		}
+		return out
+	}
+	g.Expect(written(in.clusterRules[operator])).To(ConsistOf("get"))
+	g.Expect(written(in.clusterRules[keeper])).To(ConsistOf("create", "patch"))
+	g.Expect(in.clusterRules[keeper]).To(HaveLen(2), "and reads the ClusterRole that owns them")
+	for _, role := range in.shipped {
+		g.Expect(written(role.Rules)).To(BeEmpty())
+	}
+}
+
+// TestProgramsRunOneImage: changing the operator's image changes the image of the edges and of
+// the keeper too.
+func TestProgramsRunOneImage(t *testing.T) {
+	g := NewWithT(t)
+	in := installed(t)
+	g.Expect(in.deployments).To(HaveLen(2))
+	manager, policies := in.deployments[0].Spec.Template.Spec, in.deployments[1].Spec.Template.Spec
 	images, err := relatedImages(in)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(images[0].Image).To(Equal(manager.Image))
+	g.Expect(images[0].Image).To(Equal(manager.Containers[0].Image))
 	g.Expect(images[1].Image).To(ContainSubstring("envoyproxy/envoy:distroless-"))
+	g.Expect(policies.Containers[0].Image).To(Equal(manager.Containers[0].Image))
+	g.Expect(policies.ServiceAccountName).NotTo(Equal(manager.ServiceAccountName))
+}
+
+func installed(t *testing.T) installation {
+	t.Helper()
+	in, err := read(filepath.Join(root, "config", "olm"))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return in
 }
 
 func TestSamplesBuild(t *testing.T) {

@@ -1,5 +1,5 @@
-// This file decides the ClusterServiceVersion: the operator's Deployment and
-// rights as config/ has them, and what a catalog shows.
+// This file decides the ClusterServiceVersion: the Deployments and rights of the
+// operator and of the keeper as config/ has them, and what a catalog shows.
 
 package main
 
@@ -66,26 +66,32 @@ func serviceVersion(in installation, iconPath string) (*v1alpha1.ClusterServiceV
 			},
 			InstallStrategy: v1alpha1.NamedInstallStrategy{
 				StrategyName: v1alpha1.InstallStrategyNameDeployment,
-				StrategySpec: v1alpha1.StrategyDetailsDeployment{
-					DeploymentSpecs:    []v1alpha1.StrategyDeploymentSpec{{Name: in.deployment.Name, Label: in.deployment.Labels, Spec: in.deployment.Spec}},
-					ClusterPermissions: []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: serviceAccount, Rules: in.clusterRules}},
-					Permissions:        []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: serviceAccount, Rules: in.rules}},
-				},
+				StrategySpec: strategy(in),
 			},
 		},
 	}
 	return csv, nil
 }
 
+// strategy is what the Operator Lifecycle Manager creates.
+func strategy(in installation) v1alpha1.StrategyDetailsDeployment {
+	out := v1alpha1.StrategyDetailsDeployment{
+		Permissions: []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: operator, Rules: in.rules}},
+	}
+	for _, d := range in.deployments {
+		out.DeploymentSpecs = append(out.DeploymentSpecs, v1alpha1.StrategyDeploymentSpec{Name: d.Name, Label: d.Labels, Spec: d.Spec})
+		out.ClusterPermissions = append(out.ClusterPermissions, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: d.Name, Rules: in.clusterRules[d.Name]})
+	}
+	return out
+}
+
 // relatedImages are what a mirror must hold: every RELATED_IMAGE_ of the
 // operator.
 func relatedImages(in installation) ([]v1alpha1.RelatedImage, error) {
 	var out []v1alpha1.RelatedImage
-	for _, c := range in.deployment.Spec.Template.Spec.Containers {
-		for _, e := range c.Env {
-			if name, ok := strings.CutPrefix(e.Name, "RELATED_IMAGE_"); ok {
-				out = append(out, v1alpha1.RelatedImage{Name: strings.ToLower(name), Image: e.Value})
-			}
+	for _, e := range in.deployments[0].Spec.Template.Spec.Containers[0].Env {
+		if name, ok := strings.CutPrefix(e.Name, "RELATED_IMAGE_"); ok {
+			out = append(out, v1alpha1.RelatedImage{Name: strings.ToLower(name), Image: e.Value})
 		}
 	}
 	if len(out) == 0 {

@@ -1,11 +1,12 @@
 // This file decides which files the bundle has, from what kustomize makes of
-// config/default. It never writes.
+// config/olm. It never writes.
 
 package main
 
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,23 +21,27 @@ const (
 	packageName = "oooi"
 	version     = "0.1.0"
 	channel     = "candidate"
-	// serviceAccount is the operator's; what is bound to it goes into the CSV.
-	serviceAccount = "oooi"
+	// operator and keeper are the programs in the CSV: the names of their Deployments and
+	// ServiceAccounts, and of the ClusterRoles that are bound to these.
+	operator = "oooi"
+	keeper   = "oooi-admission"
 )
 
-// An installation is config/default, by what the bundle does with it.
+// An installation is config/olm, by what the bundle does with it.
 type installation struct {
-	deployment appsv1.Deployment
-	// clusterRules and rules are what the operator itself may do, everywhere and
-	// in its own namespace.
-	clusterRules, rules []rbacv1.PolicyRule
+	// deployments are those of operator and keeper, in this order.
+	deployments []appsv1.Deployment
+	// clusterRules are what each ServiceAccount may do everywhere, by its name.
+	clusterRules map[string][]rbacv1.PolicyRule
+	// rules are what the operator may do in its own namespace.
+	rules []rbacv1.PolicyRule
 	// shipped are the ClusterRoles that the operator binds at run time.
 	shipped []rbacv1.ClusterRole
 }
 
 // generate is every file of the bundle, by its path below bundle/.
 func generate(root string) (map[string][]byte, error) {
-	in, err := read(filepath.Join(root, "config", "default"))
+	in, err := read(filepath.Join(root, "config", "olm"))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func generate(root string) (map[string][]byte, error) {
 // read builds dir and sorts what it holds. Something the bundle has no place
 // for is an error, so that it is not left out unseen.
 func read(dir string) (installation, error) {
-	var in installation
+	in := installation{clusterRules: map[string][]rbacv1.PolicyRule{}}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		return in, err
@@ -77,6 +82,7 @@ func read(dir string) (installation, error) {
 			return in, fmt.Errorf("%s %s: %w", r.GetKind(), r.GetName(), err)
 		}
 	}
+	slices.SortFunc(in.deployments, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
 	return in, nil
 }
 
@@ -85,8 +91,14 @@ func (in *installation) add(kind, name string, text []byte) error {
 	case "Namespace", "ServiceAccount", "ClusterRoleBinding", "RoleBinding":
 		// The Operator Lifecycle Manager makes these from the CSV.
 		return nil
+	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		// The keeper applies them.
+		return nil
 	case "Deployment":
-		return yaml.UnmarshalStrict(text, &in.deployment)
+		d := appsv1.Deployment{}
+		err := yaml.UnmarshalStrict(text, &d)
+		in.deployments = append(in.deployments, d)
+		return err
 	case "Role":
 		role := rbacv1.Role{}
 		err := yaml.UnmarshalStrict(text, &role)
@@ -97,8 +109,8 @@ func (in *installation) add(kind, name string, text []byte) error {
 		if err := yaml.UnmarshalStrict(text, &role); err != nil {
 			return err
 		}
-		if name == serviceAccount {
-			in.clusterRules = append(in.clusterRules, role.Rules...)
+		if name == operator || name == keeper {
+			in.clusterRules[name] = role.Rules
 		} else {
 			in.shipped = append(in.shipped, role)
 		}

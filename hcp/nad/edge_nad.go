@@ -4,8 +4,11 @@
 package nad
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 )
 
 // edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
@@ -13,22 +16,38 @@ import (
 // forwardByDefault is false, it sets only those that OpenShift allows: CRI-O already
 // disables forwarding, and OpenShift's allow-list for the plugin rejects the others.
 func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
-	first := maps.Clone(plugins[0])
-	// An edge needs an interface that has addresses and is not the node's gateway.
-	for _, k := range []string{"cniVersion", "name", "plugins", "disableContainerInterface", "isGateway", "isDefaultGateway", "ipMasq", "forceAddress"} {
-		delete(first, k)
-	}
+	first := needed(plugins[0])
 	first["ipam"] = map[string]any{"type": "static"}
 	first["capabilities"] = map[string]any{"ips": true}
 	chain := []any{first}
 	for _, p := range plugins[1:] {
-		chain = append(chain, p)
+		if slices.Contains(chainedTypes(), text(p["type"])) {
+			chain = append(chain, needed(p))
+		}
 	}
 	settings := []map[string]any{allowedSysctls()}
 	if forwardByDefault {
 		settings = append(settings, isolation(), announcements(announces(text(first["type"]))))
 	}
 	return encode(conf, "", append(chain, tuning(settings...)))
+}
+
+// chainedTypes are the CNI plugins of the VMs' NAD that edges keep, in addition to the first. The
+// others do nothing that an edge needs, and some change the node, such as portmap. The
+// admission policy of the operator allows no others.
+func chainedTypes() []string { return []string{typeTuning, "cnv-tuning", "bandwidth", "firewall"} }
+
+// needed returns what an edge needs of a plugin's configuration: an interface that has addresses
+// and is not the node's gateway. A plugin writes no files for an edge that the NAD names. CNI
+// plugins ignore the case of keys.
+func needed(plugin map[string]any) map[string]any {
+	unwanted := []string{
+		"cniversion", "name", "plugins", "disablecontainerinterface", "isgateway", "isdefaultgateway", "ipmasq", "forceaddress",
+		"datadir", "logfile", "loglevel", "runtimeconfig", "prevresult",
+	}
+	out := maps.Clone(plugin)
+	maps.DeleteFunc(out, func(key string, _ any) bool { return slices.Contains(unwanted, strings.ToLower(key)) })
+	return out
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
@@ -50,11 +69,14 @@ func encode(conf map[string]any, suffix string, chain []any) string {
 		version = "0.3.1"
 	}
 	name, _ := conf["name"].(string)
-	out, err := json.Marshal(map[string]any{"cniVersion": version, "name": name + suffix, "plugins": chain})
-	if err != nil {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	// The admission policy of the operator refuses escapes, which could hide a key.
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{"cniVersion": version, "name": name + suffix, "plugins": chain}); err != nil {
 		panic("nad: encode the edge NAD: " + err.Error())
 	}
-	return string(out)
+	return strings.TrimSpace(out.String())
 }
 
 // announces reports whether a CNI plugin announces the addresses of an interface when it

@@ -78,6 +78,25 @@ func TestSysctlsThatOpenShiftAllows(t *testing.T) {
 	g.Expect(a.VIPNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
+// TestEdgesTakeWhatTheyNeed: an edge NAD changes nothing on a node but the pod's interface,
+// whatever the VMs' NAD does, and however its keys are written.
+func TestEdgesTakeWhatTheyNeed(t *testing.T) {
+	g := NewWithT(t)
+	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: `{"name":"a&b","plugins":[
+		{"type":"bridge","bridge":"br1","isgateway":true,"IPMASQ":true,"logFile":"/etc/cron.d/x"},
+		{"type":"tuning","mtu":1400,"dataDir":"/etc"},
+		{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}},
+		{"type":"bandwidth","ingressRate":1000}]}`}, nad.Nodes{})
+	g.Expect(problem).To(BeNil())
+	for _, kept := range []string{`"name":"a&b"`, `"bridge":"br1"`, `"mtu":1400`, `"ingressRate":1000`} {
+		g.Expect(a.EdgeNADConfig).To(ContainSubstring(kept))
+	}
+	for _, dropped := range []string{"gateway", "MASQ", "logFile", "dataDir", "portmap", "runtimeConfig"} {
+		g.Expect(a.EdgeNADConfig).NotTo(ContainSubstring(dropped))
+	}
+	g.Expect(a.EdgeNADConfig).NotTo(ContainSubstring(`\`))
+}
+
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
 // message that says how to fix it.
 func TestAttachRefuses(t *testing.T) {

@@ -19,6 +19,9 @@ const (
 	typeOVN       = "ovn-k8s-cni-overlay" // secondary networks of OVN-Kubernetes
 )
 
+// typeTuning is the CNI plugin that sets sysctls.
+const typeTuning = "tuning"
+
 // unsupported returns the problem that prevents edges from joining the network of
 // o, or nil if they can join it.
 func unsupported(o Object, nodes Nodes, plugins []map[string]any) *network.Problem {

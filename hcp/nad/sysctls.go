@@ -15,7 +15,7 @@ func tuning(settings ...map[string]any) map[string]any {
 	for _, s := range settings {
 		maps.Copy(all, s)
 	}
-	return map[string]any{"type": "tuning", "sysctl": all}
+	return map[string]any{"type": typeTuning, "sysctl": all}
 }
 
 // allowedSysctls are those that OpenShift's allow-list for the tuning plugin has. The kernel

@@ -34,8 +34,9 @@ var mayImport = map[string][]string{
 	"hcp/settings":        {"network", "edge/wire"},
 	"hcp/nad":             {"network", "edge/wire"},
 	"hcp":                 {"network", "hcp/settings", "hcp/nad", "edge/wire"},
+	"config/admission":    {},
 	"controllers/rollout": {},
-	"controllers":         {"network", "network/explain", "hcp", "hcp/settings", "envoy", "controllers/rollout", "edge/wire"},
+	"controllers":         {"config/admission", "network", "network/explain", "hcp", "hcp/settings", "envoy", "controllers/rollout", "edge/wire"},
 	"cmd/oooi":            {"network", "network/dhcp", "network/dns", "network/explain", "edge", "edge/acd", "edge/agent", "edge/device", "edge/failover", "edge/wire", "envoy", "hcp", "hcp/settings", "controllers"},
 }
 

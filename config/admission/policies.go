@@ -1,0 +1,58 @@
+// Package admission holds the ValidatingAdmissionPolicies that limit what the ServiceAccounts of
+// oooi may write. kustomize installs the YAML files of this directory. The Operator Lifecycle
+// Manager installs no such kind, so there `oooi admission` applies the same files.
+package admission
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Names of the policies. Each binding has the name of its policy.
+const (
+	// Operator limits the operator.
+	Operator = "oooi-operator"
+	// EdgeLeases limits edges.
+	EdgeLeases = "oooi-edge-leases"
+)
+
+// OperatorAccount is the name of the ServiceAccounts that Operator covers, in any namespace.
+const OperatorAccount = "oooi"
+
+//go:embed operator.yaml edge_leases.yaml
+var files embed.FS
+
+// A Policy is a policy and its binding, with the fields that the API server would default.
+type Policy struct {
+	Policy  admissionregistrationv1.ValidatingAdmissionPolicy
+	Binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
+}
+
+// Policies returns all policies. An error means that this program was built from invalid files.
+func Policies() ([]Policy, error) {
+	var out []Policy
+	for _, name := range []string{"operator.yaml", "edge_leases.yaml"} {
+		p, err := read(name)
+		if err != nil {
+			return nil, fmt.Errorf("embedded admission policy %s: %w", name, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// read returns the policy in a file, and its binding, which follows it.
+func read(name string) (Policy, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return Policy{}, err
+	}
+	var p Policy
+	policy, binding, _ := bytes.Cut(text, []byte("\n---\n"))
+	return p, errors.Join(yaml.UnmarshalStrict(policy, &p.Policy), yaml.UnmarshalStrict(binding, &p.Binding))
+}

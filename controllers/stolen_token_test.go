@@ -1,0 +1,344 @@
+package controllers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// refusedByPolicy matches what RBAC allows and the operator's policy refuses.
+func refusedByPolicy() OmegaMatcher {
+	return MatchError(ContainSubstring("ValidatingAdmissionPolicy '" + admission.Operator + "'"))
+}
+
+// A thief has the operator's token, and tries without lasting effect.
+type thief struct {
+	*apiServer
+	c client.Client
+}
+
+// patch tries to change o, which exists, as the thief.
+func patch[T client.Object](t *testing.T, s thief, ns, name string, o T, change func(T)) error {
+	t.Helper()
+	g := NewWithT(t)
+	o.SetNamespace(ns)
+	o.SetName(name)
+	g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)).To(Succeed())
+	before, ok := o.DeepCopyObject().(T)
+	g.Expect(ok).To(BeTrue())
+	change(o)
+	return s.c.Patch(t.Context(), o, client.MergeFrom(before), client.DryRunAll)
+}
+
+// testStolenToken: with the operator's token and its real rights, nothing is written but what
+// the operator writes. Each attempt passes RBAC.
+func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "stolen")
+	attacker := thief{s, s.asOperator(t)}
+	// A binding from before the policies were there, or one that an administrator made.
+	g.Expect(s.admin.Apply(t.Context(), roleBinding(ControlPlaneRole, "kube-system", "oooi", "oooi-system"), client.FieldOwner("test"))).To(Succeed())
+	t.Cleanup(func() {
+		g.Expect(s.admin.Delete(context.WithoutCancel(t.Context()), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: ControlPlaneRole}})).To(Succeed())
+	})
+	g.Eventually(func() error {
+		return attacker.c.List(t.Context(), &policyv1.PodDisruptionBudgetList{}, client.InNamespace("kube-system"))
+	}).
+		WithTimeout(patience).Should(Succeed())
+	for name, test := range map[string]func(*testing.T, thief, hosted){
+		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "Pods": testThiefsPods, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
+		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "OwnNamespace": testThiefAtHome,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
+	}
+}
+
+// ours is the metadata of a new object with the labels of oooi.
+func ours(ns, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: ns, Name: name, Labels: ownedLabels()}
+}
+
+// copied is the edge of h as a new Deployment.
+func (s thief) copied(t *testing.T, h hosted, ns, name string) *appsv1.Deployment {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	NewWithT(t).Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: h.ns, Name: h.edge()}, d)).To(Succeed())
+	return &appsv1.Deployment{ObjectMeta: ours(ns, name), Spec: d.Spec}
+}
+
+func testThiefElsewhere(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	const ns = "kube-system"
+	g.Expect(s.c.Create(t.Context(), s.copied(t, h, ns, "oooi-edge-x"), client.DryRunAll)).To(refusedByPolicy())
+	g.Expect(s.c.Create(t.Context(), s.copied(t, h, h.ns, "oooi-edge-x"), client.DryRunAll)).To(Succeed(), "where the operator writes")
+	nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: `{"type":"bridge"}`}}
+	g.Expect(s.c.Create(t.Context(), nad, client.DryRunAll)).To(refusedByPolicy())
+	g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")})).To(Succeed())
+	g.Expect(s.c.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")}, client.DryRunAll)).To(refusedByPolicy())
+	bind := roleBinding(ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
+	g.Expect(s.c.Apply(t.Context(), bind, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "the first step to cluster-admin")
+}
+
+func testThiefBinds(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	apply := func(name, account, accountNS string) error {
+		return s.c.Apply(t.Context(), roleBinding(name, h.ns, account, accountNS).WithLabels(ownedLabels()), client.FieldOwner(wire.Owner), client.ForceOwnership, client.DryRunAll)
+	}
+	g.Expect(apply(ControlPlaneRole, "oooi", "oooi-system")).To(Succeed())
+	g.Expect(apply(wire.ServiceAccount, wire.ServiceAccount, h.ns)).To(Succeed())
+	g.Expect(apply(ControlPlaneRole, wire.ServiceAccount, h.ns)).To(refusedByPolicy(), "to the edges")
+	g.Expect(apply(ControlPlaneRole, "oooi", "default")).To(refusedByPolicy(), "to an account of its name")
+	g.Expect(apply(wire.ServiceAccount, wire.ServiceAccount, "clusters-other")).To(refusedByPolicy(), "to another cluster's edges")
+	g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.RoleBinding{}, func(b *rbacv1.RoleBinding) {
+		b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"})
+	})).To(refusedByPolicy(), "to everyone")
+}
+
+// testThiefsPods changes one thing of an edge's pod.
+func testThiefsPods(t *testing.T, s thief, h hosted) {
+	yes, no, root := true, false, int64(0)
+	volume := func(v corev1.VolumeSource) func(*corev1.PodSpec) {
+		return func(p *corev1.PodSpec) { p.Volumes = append(p.Volumes, corev1.Volume{Name: "x", VolumeSource: v}) }
+	}
+	projected := func(p corev1.VolumeProjection) func(*corev1.PodSpec) {
+		return volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{p}}})
+	}
+	env := func(e corev1.EnvVarSource) func(*corev1.PodSpec) {
+		return func(p *corev1.PodSpec) { p.Containers[0].Env = []corev1.EnvVar{{Name: "X", ValueFrom: &e}} }
+	}
+	named := corev1.LocalObjectReference{Name: "admin-kubeconfig"}
+	probe := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Host: "169.254.169.254", Port: intstr.FromInt32(80)}}
+	for what, change := range map[string]func(*corev1.PodSpec){
+		"the host's files":    volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}),
+		"a Secret":            volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "admin-kubeconfig"}}),
+		"another ConfigMap":   volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: named}}),
+		"etcd's disk":         volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-etcd-0"}}),
+		"a CSI volume":        volume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "secrets-store.csi.k8s.io"}}),
+		"a projected Secret":  projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: named}}),
+		"a token for a vault": projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t", Audience: "vault"}}),
+		"a Secret in env":     env(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named, Key: "kubeconfig"}}),
+		"a ConfigMap in env":  env(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: named, Key: "x"}}),
+		"all Secrets in env": func(p *corev1.PodSpec) {
+			p.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named}}}
+		},
+		"the host's network":   func(p *corev1.PodSpec) { p.HostNetwork, p.SecurityContext.Sysctls = true, nil },
+		"the host's processes": func(p *corev1.PodSpec) { p.HostPID = true },
+		"the host's IPC":       func(p *corev1.PodSpec) { p.HostIPC = true },
+		"a port of the host": func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 6443, HostPort: 6443}}
+		},
+		"a privileged one":    func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: &yes} },
+		"no security context": func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil },
+		"more privileges":     func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.AllowPrivilegeEscalation = nil },
+		"a capability": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_ADMIN"}
+		},
+		"all capabilities": func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.Capabilities.Drop = nil },
+		"root": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.RunAsUser, p.Containers[0].SecurityContext.RunAsNonRoot = &root, nil
+		},
+		"perhaps root": func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = &no },
+		"no seccomp": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		},
+		"another SELinux type": func(p *corev1.PodSpec) { p.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{Type: "spc_t"} },
+		"no AppArmor": func(p *corev1.PodSpec) {
+			p.SecurityContext.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+		},
+		"a sysctl": func(p *corev1.PodSpec) {
+			p.SecurityContext.Sysctls = append(p.SecurityContext.Sysctls, corev1.Sysctl{Name: "kernel.msgmax", Value: "1"})
+		},
+		"an init container": func(p *corev1.PodSpec) {
+			p.InitContainers = []corev1.Container{{Name: "x", Image: "x", SecurityContext: p.Containers[0].SecurityContext}}
+		},
+		"another account": func(p *corev1.PodSpec) {
+			p.ServiceAccountName, p.DeprecatedServiceAccount = "capi-provider", "capi-provider"
+		},
+		"the token everywhere":  func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
+		"a node of its choice":  func(p *corev1.PodSpec) { p.NodeName = "node1" },
+		"the highest priority":  func(p *corev1.PodSpec) { p.PriorityClassName = "system-node-critical" },
+		"another runtime":       func(p *corev1.PodSpec) { c := "unsafe"; p.RuntimeClassName = &c },
+		"another pull Secret":   func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{named} },
+		"the kubelet as client": func(p *corev1.PodSpec) { p.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: probe} },
+		"a hook as client": func(p *corev1.PodSpec) {
+			p.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{HTTPGet: probe.HTTPGet}}
+		},
+	} {
+		NewWithT(t).Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec) })).To(refusedByPolicy(), what)
+		d := s.copied(t, h, h.ns, "oooi-edge-new")
+		change(&d.Spec.Template.Spec)
+		NewWithT(t).Expect(s.c.Create(t.Context(), d, client.DryRunAll)).To(refusedByPolicy(), what)
+	}
+	two := int32(2)
+	NewWithT(t).Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Replicas = &two })).To(refusedByPolicy())
+}
+
+// testThiefTakesForeign changes and removes objects of the control plane next to it.
+func testThiefTakesForeign(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	etcd := s.copied(t, h, h.ns, "oooi-named-alike")
+	etcd.Labels = nil
+	g.Expect(s.admin.Create(t.Context(), etcd)).To(Succeed())
+	router := s.copied(t, h, h.ns, "router")
+	g.Expect(s.admin.Create(t.Context(), router)).To(Succeed())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.kube-scheduler"}}
+	g.Expect(s.admin.Create(t.Context(), lease)).To(Succeed())
+	for _, o := range []client.Object{etcd, router, lease, &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "vlan100"}}} {
+		g.Expect(s.c.Delete(t.Context(), o, client.DryRunAll)).To(refusedByPolicy(), o.GetName())
+	}
+	g.Expect(patch(t, s, h.ns, etcd.Name, &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = ownedLabels() })).To(refusedByPolicy(), "it becomes one of ours")
+	g.Expect(patch(t, s, h.ns, "vlan100", &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) { n.Labels = ownedLabels() })).To(refusedByPolicy())
+	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = nil })).To(refusedByPolicy(), "one of ours becomes nobody's")
+	g.Expect(s.c.Create(t.Context(), s.copied(t, h, h.ns, "kube-apiserver"), client.DryRunAll)).To(refusedByPolicy())
+	for _, d := range []*appsv1.Deployment{etcd, router} {
+		g.Expect(s.admin.Delete(t.Context(), d)).To(Succeed())
+	}
+}
+
+// testThiefLabels gives our objects a meaning for other controllers.
+func testThiefLabels(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	for what, err := range map[string]error{
+		"HyperShift makes a MachineConfig of the plan": patch(t, s, h.ns, wire.PlanConfigMap, &corev1.ConfigMap{}, func(c *corev1.ConfigMap) {
+			c.Labels["hypershift.openshift.io/core-ignition-config"] = "true"
+		}),
+		"a Service selects the pod": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Labels["app"] = "kube-apiserver" }),
+		"the pod may reach the management cluster's API server": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) {
+			d.Spec.Template.Labels["hypershift.openshift.io/need-management-kas-access"] = "true"
+		}),
+		"Multus replaces the pod's default network": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations["v1.multus-cni.io/default-network"] = "default/host"
+		}),
+		"another SCC": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations["openshift.io/required-scc"] = "privileged"
+		}),
+		"the account is a role of the cloud": patch(t, s, h.ns, wire.ServiceAccount, &corev1.ServiceAccount{}, func(a *corev1.ServiceAccount) {
+			a.Annotations = map[string]string{"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/x"}
+		}),
+		"the account has a Secret": patch(t, s, h.ns, wire.ServiceAccount, &corev1.ServiceAccount{}, func(a *corev1.ServiceAccount) {
+			a.Secrets = []corev1.ObjectReference{{Name: "admin-kubeconfig"}}
+		}),
+		"the namespace never ends": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/never"} }),
+		"the control plane never ends": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) {
+			yes := true
+			d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", BlockOwnerDeletion: &yes}}
+		}),
+	} {
+		g.Expect(err).To(Or(refusedByPolicy(), MatchError(ContainSubstring("cannot set blockOwnerDeletion"))), what)
+	}
+	// What another client wrote stays.
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: h.edge()}}
+	g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(d), d)).To(Succeed())
+	before := d.DeepCopy()
+	d.Labels["argocd.example.com/instance"], d.Annotations["example.com/note"] = "x", "y"
+	g.Expect(s.admin.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
+	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Annotations[wire.AnnotationTemplate] = "x" })).To(Succeed())
+}
+
+// testThiefSelects makes policies and budgets that concern etcd.
+func testThiefSelects(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	etcd := metav1.LabelSelector{MatchLabels: map[string]string{"app": "etcd"}}
+	for what, change := range map[string]func(*networkingv1.NetworkPolicy){
+		"all pods": func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = metav1.LabelSelector{} },
+		"etcd":     func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = etcd },
+		"edges, ingress": func(p *networkingv1.NetworkPolicy) {
+			p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress)
+		},
+	} {
+		g.Expect(patch(t, s, h.ns, edgePolicy, &networkingv1.NetworkPolicy{}, change)).To(refusedByPolicy(), what)
+	}
+	for what, selector := range map[string]*metav1.LabelSelector{"etcd": &etcd, "all": {}, "none": nil} {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: ours(h.ns, "oooi-edge-x"), Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &intstr.IntOrString{}, Selector: selector}}
+		g.Expect(s.c.Create(t.Context(), b, client.DryRunAll)).To(refusedByPolicy(), what)
+		b.Name = "etcd"
+		g.Expect(s.c.Create(t.Context(), b, client.DryRunAll)).To(refusedByPolicy(), what)
+	}
+}
+
+// testThiefsNADs has CNI plugins run on nodes as root.
+func testThiefsNADs(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	for config, allowed := range map[string]bool{
+		`{"name":"x","plugins":[{"type":"bridge","bridge":"br1","ipam":{"type":"static"}},{"type":"tuning","sysctl":{}}]}`: true,
+		`{"name":"x","type":"macvlan","master":"eth1","capabilities":{"ips":true}}`:                                        true,
+		`{"type":"host-device","device":"eth0"}`:                                                                           false,
+		`{"type": "host-device","device":"eth0"}`:                                                                          false,
+		`{"TYPE":"host-device","device":"eth0"}`:                                                                           false,
+		`{"type":"bridge","Type":"host-device"}`:                                                                           false,
+		`{"typ\u0065":"host-device","device":"eth0"}`:                                                                      false,
+		`{"type":"bridge","plugins":[{"type":"bridge"},{"type":"/usr/bin/nsenter"}]}`:                                      false,
+		`{"type":"bridge","ipam":{"type":"host-local","dataDir":"/etc"}}`:                                                  false,
+		`{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}}`:                                          false,
+		`{"type":"bridge","bridge":"br-ex","isGateway":true,"ipMasq":true}`:                                                false,
+		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                              false,
+		"{\"type\":\"bridge\",\"i\u017fGateway\":true}":                                                                    false,
+		`{"type":"tuning","dataDir":"/etc/kubernetes/manifests"}`:                                                          false,
+		`{"type":"sriov","logFile":"/etc/cron.d/x"}`:                                                                       false,
+		"{\"type\"\n:\"host-device\"}":                                                                                     false,
+	} {
+		nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(h.ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
+		err := s.c.Create(t.Context(), nad, client.DryRunAll)
+		if allowed {
+			g.Expect(err).NotTo(HaveOccurred(), config)
+			continue
+		}
+		g.Expect(err).To(refusedByPolicy(), config)
+	}
+	g.Expect(patch(t, s, h.ns, wire.EdgeNADName(h.network("vlan100")), &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) {
+		n.Spec.Config = strings.Replace(n.Spec.Config, `"type":"bridge"`, `"type":"ptp"`, 1)
+	})).To(refusedByPolicy())
+}
+
+// testThiefWritesStatus of HostedClusters, which HyperShift and administrators believe.
+func testThiefWritesStatus(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	h.status(t, func(st *hyperv1.HostedClusterStatus) {
+		st.Conditions = append(st.Conditions, metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: metav1.Now()})
+	})
+	write := func(change func(*hyperv1.HostedClusterStatus)) error {
+		hc := h.hostedCluster(t)
+		before := hc.DeepCopy()
+		change(&hc.Status)
+		return s.c.Status().Patch(t.Context(), hc, client.MergeFrom(before), &client.SubResourcePatchOptions{PatchOptions: client.PatchOptions{DryRun: []string{metav1.DryRunAll}}})
+	}
+	condition := func(of string) *func(*hyperv1.HostedClusterStatus) {
+		f := func(st *hyperv1.HostedClusterStatus) {
+			for i := range st.Conditions {
+				if st.Conditions[i].Type == of {
+					st.Conditions[i].Message += "x"
+				}
+			}
+		}
+		return &f
+	}
+	g.Expect(write(*condition(ConditionType))).To(Succeed())
+	g.Expect(write(*condition("Available"))).To(refusedByPolicy())
+	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.Conditions = nil })).To(refusedByPolicy())
+	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.ControlPlaneEndpoint.Host = "192.0.2.66" })).To(refusedByPolicy())
+	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.ControlPlaneEndpoint = hyperv1.APIEndpoint{} })).To(refusedByPolicy())
+	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.IgnitionEndpoint = "evil.example.net" })).To(refusedByPolicy())
+}
+
+// testThiefAtHome writes next to the operator.
+func testThiefAtHome(t *testing.T, s thief, _ hosted) {
+	g := NewWithT(t)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "another-operator"}}
+	g.Expect(s.c.Create(t.Context(), lease, client.DryRunAll)).To(refusedByPolicy())
+}
