@@ -19,7 +19,7 @@ build: ## the one binary, bin/oooi
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
 
 # Go modules beside the operator's own, whose go.mod lists only what the operator needs.
-MODULES := config/bundle test/testbed
+MODULES := config/bundle config/supply test/testbed
 
 .PHONY: vet
 vet: ## formatting, and go vet in every module
@@ -62,6 +62,7 @@ test: test-deps ## everything that CI runs: unit tests, real clients in namespac
 	@echo "== units, real protocols, a real API server"
 	ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./...
 	go -C config/bundle test ./...
+	go -C config/supply test ./...
 	go -C test/testbed/modules/shim test ./...
 	@echo "== the worst half-dead edges, with nothing else on the machine"
 	ENVOY=$$($(testbed) envoy) OOOI_HALFDEAD=worst go test -count=1 -v -timeout 15m -run TestHalfDead ./test/halfdead
@@ -112,3 +113,16 @@ demo-down: ## remove what make demo left running
 .PHONY: bundle
 bundle: ## generate bundle/ from config/
 	go -C config/bundle run .
+
+.PHONY: dependencies
+dependencies: ## write docs/dependencies.md: what is linked into the binary, and its licenses
+	go -C config/supply run . dependencies
+
+.PHONY: sbom
+sbom: build ## the SBOM of bin/oooi in SPDX 2.3: bin/oooi.spdx.json
+	go -C config/supply run . sbom $(CURDIR)/bin/oooi > bin/oooi.spdx.json
+
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what the binary links; VULNDB=URL asks another database (a copy: file:///path)
+	CGO_ENABLED=0 go build -trimpath -o bin/oooi-symbols ./cmd/oooi # bin/oooi has no symbols, so every part of a module would count
+	go -C config/supply tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/oooi-symbols
