@@ -12,9 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -25,13 +23,6 @@ import (
 
 // apiServerSlice is the EndpointSlice that API servers themselves keep.
 var apiServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
-
-// onlyAPIServer keeps of all EndpointSlices that one.
-func onlyAPIServer() cache.ByObject {
-	return cache.ByObject{Namespaces: map[string]cache.Config{
-		apiServerSlice.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, apiServerSlice.Name)},
-	}}
-}
 
 // everyCluster is reconciled: all share one API server.
 func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {

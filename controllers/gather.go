@@ -287,6 +287,9 @@ func (r *Reconciler) gatherEnvironment(ctx context.Context, w *world) error {
 		return err
 	}
 	w.Nodes, w.Management, w.Proxy, w.Permissions = nodes.Items, r.Options.Management, r.Options.Proxy, r.Options.Permissions
+	if err := r.gatherManagement(ctx, &w.Management); err != nil {
+		return fmt.Errorf("reading the networks of the management cluster: %w", err)
+	}
 	_, err := r.Client.RESTMapper().RESTMapping(networkOperatorKind)
 	w.MultusIsolates = err == nil
 	if err := present(err); err != nil {

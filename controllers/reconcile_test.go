@@ -95,7 +95,7 @@ func TestReconcile(t *testing.T) {
 		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
 		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "StolenToken": testStolenToken, "Events": testEvents,
 		"ConflictOnOneSegment": testConflictOnOneSegment, "TwoOnOneSegment": testTwoOnOneSegment, "Brownfield": testBrownfield, "SettingsOfServices": testSettingsOfServices,
-		"StoriesAreAccepted": testStoriesAreAccepted, "AsksFirst": testAddressCheck, "ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo, "UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy,
+		"StoriesAreAccepted": testStoriesAreAccepted, "AsksFirst": testAddressCheck, "ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo, "UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy, "ManagementIsNotDialed": testManagementIsNotDialed,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })
 	}

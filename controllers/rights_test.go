@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -70,10 +69,6 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make a PodDisruptionBudget elsewhere": func(ctx context.Context) error {
 			return c.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: in("default")})
 		},
-		"read another EndpointSlice": func(ctx context.Context) error {
-			return c.Get(ctx, types.NamespacedName{Namespace: "default", Name: "x"}, &discoveryv1.EndpointSlice{})
-		},
-		"list EndpointSlices": func(ctx context.Context) error { return c.List(ctx, &discoveryv1.EndpointSliceList{}) },
 		"change the definition of another one": func(ctx context.Context) error {
 			return c.Create(ctx, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in("default")})
 		},

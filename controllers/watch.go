@@ -48,7 +48,7 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // CacheOptions keep of each kind what is read: of Deployments our own only, of Leases the
-// reports of edges, of EndpointSlices the API server's, and no managed fields. They name no
+// reports of edges, of EndpointSlices the addresses of pods, and no managed fields. They name no
 // kind that a cluster may lack.
 func CacheOptions() cache.Options {
 	return cache.Options{
@@ -56,7 +56,7 @@ func CacheOptions() cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated()},
 			reportLease():                {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated()},
-			&discoveryv1.EndpointSlice{}: onlyAPIServer(),
+			&discoveryv1.EndpointSlice{}: {Transform: strippedSlice},
 		},
 	}
 }
@@ -133,7 +133,7 @@ func (r *Reconciler) watches() []watch {
 		{object: &kubevirtv1.VirtualMachineInstance{}, clusters: inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
 		{object: &appsv1.Deployment{}, clusters: inNamespace},
 		{object: reportLease(), clusters: inNamespace, predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
-		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster},
+		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster, predicates: []predicate.Predicate{ofAPIServer}},
 	}
 }
 
@@ -188,6 +188,10 @@ var comesMovesOrGoes = predicate.Funcs{
 		return comesOrGoes.Update(e) || ok && !reflect.DeepEqual(before.Status.Interfaces, after.Status.Interfaces)
 	},
 }
+
+// ofAPIServer passes the API server's own EndpointSlice. Pods come and go all the time: their
+// addresses are read at the next reconcile.
+var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == apiServerSlice })
 
 func ofOurs(o client.Object) bool {
 	hc, ok := o.(*hyperv1.HostedCluster)
