@@ -22,6 +22,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // A Dump collects the objects that matter to hosted clusters. The zero value is empty.
@@ -35,6 +37,8 @@ type Dump struct {
 	services     []corev1.Service
 	vms          []kubevirtv1.VirtualMachineInstance
 	nodes        []corev1.Node
+	// management are the networks of the management cluster.
+	management []network.ReservedDestination
 }
 
 // Add reads all documents of one file. It skips objects of other kinds and documents
@@ -106,8 +110,25 @@ func (d *Dump) addObject(kind string, object []byte) (err error) {
 		d.nodes, err = add(d.nodes, object)
 	case "kubevirt.io VirtualMachineInstance":
 		d.vms, err = add(d.vms, object)
+	default:
+		return d.addManagement(kind, object)
 	}
 	return err
+}
+
+// addManagement adds the networks of the management cluster that an object has.
+func (d *Dump) addManagement(kind string, object []byte) error {
+	for _, k := range ManagementKinds() {
+		if k.Group+" "+k.Kind != kind {
+			continue
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(object, &fields); err != nil {
+			return err
+		}
+		d.management = append(d.management, ManagementNetworks(k, fields)...)
+	}
+	return nil
 }
 
 // add appends the object in JSON to list.
@@ -137,6 +158,7 @@ func (d *Dump) Clusters() []Objects {
 			Services:                     filter(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
 			VMs:                          filter(d.vms, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
 			Nodes:                        d.nodes,
+			Management:                   Management{Networks: d.management},
 			Partial:                      true,
 		})
 	}

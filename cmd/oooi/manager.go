@@ -46,6 +46,7 @@ type managerOptions struct {
 
 func newManagerCommand() *cobra.Command {
 	o := managerOptions{controllers: environment()}
+	var permit permissionFlags
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the operator",
@@ -65,6 +66,9 @@ Environment variables:
 			if o.controllers.Management, err = surroundings(resolvConf); err != nil {
 				return err
 			}
+			if o.controllers.Permissions, err = permit.parse(); err != nil {
+				return err
+			}
 			log := managerLog(os.Stderr)
 			ctrl.SetLogger(log)
 			klog.SetLogger(log)
@@ -78,6 +82,7 @@ Environment variables:
 	c.Flags().StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 disables them")
 	c.Flags().StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	c.Flags().BoolVar(&o.leaderElect, "leader-elect", false, "run only one active operator, elected with a Lease in its namespace")
+	permit = addPermissionFlags(c)
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+envNamespace+")")
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+envServiceAccount+")")
 	return c

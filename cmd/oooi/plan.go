@@ -48,6 +48,7 @@ type planned struct {
 func newPlanCommand() *cobra.Command {
 	var files, set []string
 	var output string
+	var permit permissionFlags
 	c := &cobra.Command{
 		Use:   "plan -f FILE|DIR...",
 		Short: "Show what VMs get and reach, from YAML files alone",
@@ -70,21 +71,29 @@ Exit codes:
 			if output != "text" && output != "json" {
 				return exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", output))
 			}
-			return plan(c, append(files, args...), set, output)
+			permitted, err := permit.parse()
+			if err != nil {
+				return exit(exitUnreadable, err)
+			}
+			return plan(c, append(files, args...), set, permitted, output)
 		},
 	}
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
 	c.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, or json (one object a line)")
 	c.Flags().StringArrayVar(&set, "set", nil, "annotation `KEY=VALUE` to set before planning, without prefix; network is set only where it is missing; can be repeated")
+	permit = addPermissionFlags(c)
 	return c
 }
 
-func plan(c *cobra.Command, files, set []string, output string) error {
+func plan(c *cobra.Command, files, set []string, permitted network.Permissions, output string) error {
 	dump, err := readDump(c.InOrStdin(), files)
 	if err != nil {
 		return exit(exitUnreadable, err)
 	}
 	all := dump.Clusters()
+	for i := range all {
+		all[i].Permissions = permitted
+	}
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {

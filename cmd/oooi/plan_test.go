@@ -112,6 +112,34 @@ func TestPlanExitCodes(t *testing.T) {
 	}
 }
 
+// TestPlanPermissions: the flags and environment variables of the operator show in a plan what the
+// administrator does not permit. A wrong value is no plan.
+func TestPlanPermissions(t *testing.T) {
+	g := NewWithT(t)
+	const said = "git.example.com"
+	in := string(golden.Find(t, "registries").Read(t, "objects.yaml"))
+	out, _, _ := oooiPlan(t, in, "-f", "-")
+	g.Expect(out).To(And(ContainSubstring(said), Not(ContainSubstring("NotPermitted"))))
+	out, _, _ = oooiPlan(t, in, "-f", "-", "--permit-hosts", "*.quay.io,quay.io")
+	g.Expect(out).To(ContainSubstring("--permit-hosts does not permit: " + said))
+	t.Setenv("OOOI_PERMIT_HOSTS", "quay.io")
+	out, _, _ = oooiPlan(t, in, "-f", "-")
+	g.Expect(out).To(ContainSubstring("--permit-hosts does not permit: " + said))
+	t.Setenv("OOOI_PERMIT_HOSTS", "https://quay.io")
+	_, errs, code := oooiPlan(t, in, "-f", "-")
+	g.Expect(code).To(Equal(exitUnreadable))
+	g.Expect(errs).To(ContainSubstring("--permit-hosts"))
+}
+
+// TestPlanKnowsTheManagementCluster: its networks in the files are not dialed.
+func TestPlanKnowsTheManagementCluster(t *testing.T) {
+	g := NewWithT(t)
+	in := string(golden.Find(t, "registries").Read(t, "objects.yaml")) + "\n---\n{apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: {name: kubernetes}, spec: {cidrs: [10.96.0.0/12]}}\n"
+	out, _, _ := oooiPlan(t, in, "-f", "-", "--set", "dns-upstreams=10.96.0.10")
+	g.Expect(out).To(ContainSubstring("10.96.0.10:53"))
+	g.Expect(out).To(ContainSubstring("the management cluster's Services (10.96.0.0/12)"))
+}
+
 // TestPlanSetLeavesWhoHasSaid: several clusters are one object a line, and one
 // that named its network keeps it.
 func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
