@@ -93,7 +93,7 @@ func TestReconcile(t *testing.T) {
 		"OptIn": testOptIn, "SecondReconcileWritesNothing": testSecondReconcile, "OptOut": testOptOut, "WaitsForControlPlane": testWaits,
 		"WrongAnnotation": testWrongAnnotation, "LastGoodPlan": testLastGoodPlan, "Drift": testDrift, "ForeignConditions": testForeignConditions,
 		"Deletion": testDeletion, "Paused": testPaused, "NetworkRetired": testNetworkRetired, "Untouched": testUntouched,
-		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "StolenToken": testStolenToken, "Events": testEvents,
+		"Rights": testRights, "PodSecurity": testPodSecurity, "RightsOfAnEdge": testRightsOfAnEdge, "StolenToken": testStolenToken, "ForeignNamespace": testForeignNamespace, "Events": testEvents,
 		"ConflictOnOneSegment": testConflictOnOneSegment, "TwoOnOneSegment": testTwoOnOneSegment, "Brownfield": testBrownfield, "SettingsOfServices": testSettingsOfServices,
 		"StoriesAreAccepted": testStoriesAreAccepted, "AsksFirst": testAddressCheck, "ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo, "UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy, "ManagementIsNotDialed": testManagementIsNotDialed,
 	} {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,12 +15,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 )
 
 // refusedByPolicy matches what RBAC allows and the operator's policy refuses.
@@ -290,8 +293,11 @@ func testThiefsNADs(t *testing.T, s thief, h hosted) {
 		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                              false,
 		"{\"type\":\"bridge\",\"i\u017fGateway\":true}":                                                                    false,
 		`{"type":"tuning","dataDir":"/etc/kubernetes/manifests"}`:                                                          false,
-		`{"type":"sriov","logFile":"/etc/cron.d/x"}`:                                                                       false,
-		"{\"type\"\n:\"host-device\"}":                                                                                     false,
+		`{"type":"sriov","deviceID":"0000:01:00.0"}`:                                                                       false,
+		`{"name":"x"}`: false,
+		``:             false,
+		`{"type":"sriov","logFile":"/etc/cron.d/x"}`: false,
+		"{\"type\"\n:\"host-device\"}":               false,
 	} {
 		nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(h.ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
 		err := s.c.Create(t.Context(), nad, client.DryRunAll)
@@ -312,24 +318,25 @@ func testThiefWritesStatus(t *testing.T, s thief, h hosted) {
 	h.status(t, func(st *hyperv1.HostedClusterStatus) {
 		st.Conditions = append(st.Conditions, metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: metav1.Now()})
 	})
+	// Many and long ones cost the policy too little to matter.
+	h.status(t, func(st *hyperv1.HostedClusterStatus) {
+		for i := range 60 {
+			c := metav1.Condition{Type: fmt.Sprint("Long", i), Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: metav1.Now()}
+			c.Message = strings.Repeat("x", 4<<10)
+			st.Conditions = append(st.Conditions, c)
+		}
+	})
 	write := func(change func(*hyperv1.HostedClusterStatus)) error {
 		hc := h.hostedCluster(t)
 		before := hc.DeepCopy()
 		change(&hc.Status)
 		return s.c.Status().Patch(t.Context(), hc, client.MergeFrom(before), &client.SubResourcePatchOptions{PatchOptions: client.PatchOptions{DryRun: []string{metav1.DryRunAll}}})
 	}
-	condition := func(of string) *func(*hyperv1.HostedClusterStatus) {
-		f := func(st *hyperv1.HostedClusterStatus) {
-			for i := range st.Conditions {
-				if st.Conditions[i].Type == of {
-					st.Conditions[i].Message += "x"
-				}
-			}
-		}
-		return &f
+	condition := func(of string) func(*hyperv1.HostedClusterStatus) {
+		return func(st *hyperv1.HostedClusterStatus) { meta.FindStatusCondition(st.Conditions, of).Message += "x" }
 	}
-	g.Expect(write(*condition(ConditionType))).To(Succeed())
-	g.Expect(write(*condition("Available"))).To(refusedByPolicy())
+	g.Expect(write(condition(ConditionType))).To(Succeed())
+	g.Expect(write(condition("Available"))).To(refusedByPolicy())
 	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.Conditions = nil })).To(refusedByPolicy())
 	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.ControlPlaneEndpoint.Host = "192.0.2.66" })).To(refusedByPolicy())
 	g.Expect(write(func(st *hyperv1.HostedClusterStatus) { st.ControlPlaneEndpoint = hyperv1.APIEndpoint{} })).To(refusedByPolicy())
@@ -341,4 +348,18 @@ func testThiefAtHome(t *testing.T, s thief, _ hosted) {
 	g := NewWithT(t)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "another-operator"}}
 	g.Expect(s.c.Create(t.Context(), lease, client.DryRunAll)).To(refusedByPolicy())
+}
+
+// testForeignNamespace: in a namespace that HyperShift did not label, nothing is written, and the
+// condition says why.
+func testForeignNamespace(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-foreign"}})).To(Succeed())
+	h := s.newHosted(t, "foreign", nil)
+	h.publish(t)
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring("hypershift.openshift.io/hosted-control-plane=true")))
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+	g.Expect(s.admin.Patch(t.Context(), controlPlaneNamespace(h.ns), client.Merge)).To(Succeed())
+	h.edgeServes(t)
+	h.wellServed(t)
 }

@@ -38,12 +38,12 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 func chainedTypes() []string { return []string{typeTuning, "cnv-tuning", "bandwidth", "firewall"} }
 
 // needed returns what an edge needs of a plugin's configuration: an interface that has addresses
-// and is not the node's gateway. A plugin writes no files for an edge that the NAD names. CNI
-// plugins ignore the case of keys.
+// and is not the node's gateway. A plugin writes no files that the NAD names, and takes no device
+// but the one that the kubelet allocates. CNI plugins ignore the case of keys.
 func needed(plugin map[string]any) map[string]any {
 	unwanted := []string{
 		"cniversion", "name", "plugins", "disablecontainerinterface", "isgateway", "isdefaultgateway", "ipmasq", "forceaddress",
-		"datadir", "logfile", "loglevel", "runtimeconfig", "prevresult",
+		"datadir", "logfile", "loglevel", "deviceid", "pcibusid", "runtimeconfig", "prevresult", "delegates",
 	}
 	out := maps.Clone(plugin)
 	maps.DeleteFunc(out, func(key string, _ any) bool { return slices.Contains(unwanted, strings.ToLower(key)) })
