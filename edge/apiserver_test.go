@@ -306,12 +306,19 @@ func testPlan(t *testing.T, c cluster) {
 	g.Expect(os.WriteFile(file, plan("blue", 1, "vlan100").JSON(), 0o600)).To(Succeed())
 	s, err := edge.NewSource(file, edge.Selection{}, c.kube(t), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
+	copied := filepath.Join(t.TempDir(), "plan.json")
+	s.CopyTo(copied)
 	go func() { _ = s.Run(t.Context()) }()
+	without, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	g.Expect(err).NotTo(HaveOccurred())
+	without.CopiedTo(copied)
+	go func() { _ = without.Run(t.Context()) }()
 	newer := plan("blue", 1, "vlan100")
 	newer.Networks[0].DHCP.MTU = 1400
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-plan"}, Data: map[string]string{"plan.json": string(newer.JSON())}}
 	c.apply(t, object)
 	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "the watch is faster than the kubelet's mount")
+	g.Eventually(func() int { return without.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "a server without a token follows the one with it")
 	older := plan("blue", 1, "vlan100")
 	older.Networks[0].DHCP.MTU = 1300
 	g.Expect(os.WriteFile(file, older.JSON(), 0o600)).To(Succeed())

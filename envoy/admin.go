@@ -13,10 +13,17 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+)
+
+// The limits of one answer. A VM may have taken Envoy over.
+const (
+	answerTimeout = 5 * time.Second
+	maxAnswer     = 2 << 20 // Counters become about 30 times as much memory.
 )
 
 // An Admin is a client of the admin interface of one Envoy, on a Unix socket.
@@ -25,11 +32,8 @@ type Admin struct{ client *http.Client }
 // NewAdmin returns a client for the Envoy that uses runDir.
 func NewAdmin(runDir string) *Admin {
 	socket := AdminSocket(runDir)
-	return &Admin{client: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", socket)
-		},
+	return &Admin{client: &http.Client{Timeout: answerTimeout, Transport: &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, socket) },
 		DisableKeepAlives: true,
 	}}}
 }
@@ -122,5 +126,9 @@ func (a *Admin) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("Envoy does not answer: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(b) > maxAnswer {
+		err = fmt.Errorf("Envoy's answer is longer than %d bytes", maxAnswer)
+	}
+	return b, err
 }

@@ -85,7 +85,7 @@ func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news cha
 	var open []*net.UnixConn
 	for range envoy.Workers {
 		var conn *net.UnixConn
-		if conn, n.err = net.DialUnix("unix", nil, &net.UnixAddr{Name: c.Socket, Net: "unix"}); n.err != nil {
+		if conn, n.err = envoy.Dial(ctx, c.Socket); n.err != nil {
 			break
 		}
 		open = append(open, conn)
@@ -135,12 +135,16 @@ func ask(conn *net.UnixConn, hello []byte) error {
 	return nil
 }
 
+// maxReachAnswer is the longest answer to a ClientHello that is read, in bytes. A VM may have
+// taken Envoy over.
+const maxReachAnswer = 1 << 20
+
 // hangUp makes the API server read the end of its input, not a reset, and waits until Envoy
 // has closed the connection.
 func hangUp(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, conn)
+	_, err := io.Copy(io.Discard, io.LimitReader(conn, maxReachAnswer))
 	return err
 }
