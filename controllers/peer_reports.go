@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -57,6 +58,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 	var ps network.Problems
 	for i, n := range p.Networks {
 		current := current(all[i])
+		ps = append(ps, n.RogueDHCPServers(w.dhcpServers(n), func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) })...)
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
@@ -69,6 +71,17 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		ps = append(ps, w.partitioned(n, all[i].Decision)...)
 	}
 	return ps
+}
+
+// dhcpServers are those of others, as the edges of n that run report them.
+func (w world) dhcpServers(n network.Network) []network.UsedAddress {
+	var out []network.UsedAddress
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available {
+			out = append(out, of.DHCPServers...)
+		}
+	}
+	return out
 }
 
 // partitioned are the problems of edges of n that do not hear each other.

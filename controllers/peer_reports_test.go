@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -137,6 +139,7 @@ func TestReportedByEdges(t *testing.T) {
 	two := func(r network.Report) network.Report { r.Edge = 2; return r }
 	reaches, serves := network.Report{Level: network.LevelReaches}, network.Report{Level: network.LevelServes}
 	differ := network.Report{PlansDiffer: true}
+	rogue := network.Report{Level: network.LevelReaches, DHCPServers: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:0a"}}}
 	for name, c := range map[string]struct {
 		reports []network.Report
 		change  func(*world)
@@ -149,11 +152,20 @@ func TestReportedByEdges(t *testing.T) {
 		"one is cut and says nothing": {[]network.Report{one(network.Report{Peer: network.PeerImpaired, Level: network.LevelReaches}), two(reaches)}, nil, []string{"Edge 2 of network clusters/vlan100 cannot connect"}},
 		"its peer is gone since": {[]network.Report{one(network.Report{Peer: network.PeerImpaired}), two(reaches)},
 			func(w *world) { w.set(first, stopped) }, nil},
-		"one is deaf":            {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
-		"an old word of a twin":  {[]network.Report{one(reaches), two(network.Report{Yields: true, PeerSilent: true})}, nil, nil},
-		"both tell of a twin":    {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
-		"plans differ":           {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
-		"the second tells":       {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"one is deaf":           {[]network.Report{one(network.Report{Deaf: true, Level: network.LevelNothing}), two(reaches)}, nil, []string{"EdgeImpaired: Edge 1 of network clusters/vlan100 receives nothing from the VLAN"}},
+		"an old word of a twin": {[]network.Report{one(reaches), two(network.Report{Yields: true, PeerSilent: true})}, nil, nil},
+		"both tell of a twin":   {[]network.Report{one(network.Report{PeerDuplicated: true}), two(network.Report{Yields: true, Level: network.LevelNothing})}, nil, []string{"Warning EdgeDuplicated: Two pods run as edge 2 of"}},
+		"plans differ":          {[]network.Report{one(differ), two(differ)}, nil, []string{"Warning EdgesServeDifferentPlans: The edges of network clusters/vlan100 serve different plans, as edge 1 reports"}},
+		"the second tells":      {[]network.Report{two(differ)}, nil, []string{"as edge 2 reports"}},
+		"a VM runs a DHCP server": {[]network.Report{one(rogue), two(rogue)},
+			func(w *world) {
+				m := kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "blue-worker-9"}}
+				m.Spec.Networks = []kubevirtv1.Network{{Name: "default"}}
+				m.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "default", MAC: "02:00:00:00:00:0A"}}
+				kept, err := stripped(&m) // As the operator's cache has it.
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+				w.VMs = append(w.VMs, *kept.(*kubevirtv1.VirtualMachineInstance))
+			}, []string{"Warning RogueDHCPServer: VMs on network clusters/vlan100 chose another DHCP server at 192.168.100.66, which VM blue-worker-9 (MAC 02:00:00:00:00:0a) has"}},
 		"a loose kernel":         {[]network.Report{one(network.Report{Level: network.LevelReaches, SourcesUnverified: true}), two(reaches)}, nil, []string{"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
@@ -169,7 +181,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}

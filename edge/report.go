@@ -38,8 +38,13 @@ type Reporter struct {
 	log       *slog.Logger
 	signal    signal
 
-	mu     sync.Mutex
-	report string
+	mu sync.Mutex
+	// failover is the failover agent's report, once known, and servers what the DHCP server
+	// adds to it.
+	failover network.Report
+	known    bool
+	servers  []network.UsedAddress
+	report   string
 }
 
 // Reporter returns a Reporter that writes to lease.
@@ -47,12 +52,30 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log}
 }
 
-// Set replaces the report. It returns at once.
+// Set replaces the report, except for its DHCP servers. It returns at once.
 func (r *Reporter) Set(x network.Report) {
-	text := string(x.JSON())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.report != text {
+	r.failover, r.known = x, true
+	r.compose()
+}
+
+// SetDHCPServers replaces the DHCP servers of the report. It returns at once.
+func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.servers = all
+	r.compose()
+}
+
+// compose makes the report of its parts. The caller holds the lock.
+func (r *Reporter) compose() {
+	if !r.known {
+		return
+	}
+	x := r.failover
+	x.DHCPServers = r.servers
+	if text := string(x.JSON()); r.report != text {
 		r.report = text
 		r.signal.notify()
 	}

@@ -80,13 +80,19 @@ func testReports(t *testing.T, c cluster) {
 	g.Eventually(stored, "20s").Should(Equal(string(second.JSON())))
 	g.Expect(writes.Load()).To(BeEquivalentTo(2))
 
+	second.DHCPServers = []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:bb"}}
+	r.SetDHCPServers(second.DHCPServers)
+	g.Eventually(stored, "20s").Should(Equal(string(second.JSON())), "the failover agent's part stays")
+	g.Expect(writes.Load()).To(BeEquivalentTo(3))
+
 	// The next pod of the same edge.
 	was := tries.Load()
 	next := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
 	go next.Run(t.Context())
+	next.SetDHCPServers(second.DHCPServers)
 	next.Set(second)
 	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
-	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(2), "the stored report is equal")
+	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(3), "the stored report is equal")
 	g.Eventually(leases.Ready, "10s").Should(Succeed())
 	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
 }

@@ -40,7 +40,7 @@ func vmAddresses(o Objects) []network.VMAddress {
 		for _, i := range m.Status.Interfaces {
 			name, known := on[i.Name]
 			for _, a := range append([]string{i.IP}, i.IPs...) {
-				h := network.VMAddress{VM: m.Name, Network: name, Address: parsed(a)}
+				h := network.VMAddress{VM: m.Name, Network: name, Address: parsed(a), MAC: strings.ToLower(i.MAC)}
 				if known && h.Address.Is4() && !slices.Contains(out, h) {
 					out = append(out, h)
 				}
@@ -51,4 +51,21 @@ func vmAddresses(o Objects) []network.VMAddress {
 		return cmp.Or(strings.Compare(a.VM, b.VM), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
 	})
 	return out
+}
+
+// VMWithMAC returns the name of the VM of o that has an interface with this MAC, as KubeVirt
+// reports it. Empty: none has.
+func VMWithMAC(o Objects, mac string) string {
+	for _, m := range o.VMs {
+		on := map[string]bool{}
+		for _, n := range m.Spec.Networks {
+			on[n.Name] = true
+		}
+		for _, i := range m.Status.Interfaces {
+			if on[i.Name] && mac != "" && strings.EqualFold(i.MAC, mac) {
+				return m.Name
+			}
+		}
+	}
+	return ""
 }

@@ -48,6 +48,8 @@ type VMAddress struct {
 	// Network is the Name of the network.
 	Network string     `json:"network"`
 	Address netip.Addr `json:"address"`
+	// MAC of that interface in lower case with colons. Empty: unknown.
+	MAC string `json:"mac,omitempty"`
 }
 
 // A Match selects the connections to a port that an endpoint receives.

@@ -1,28 +1,23 @@
 // This file decides what happens if a VM already has an address that an edge would
-// get: the VM keeps it. A VM that reports an address which an edge already holds is
-// ignored, since guests are not trusted.
+// get: the VM keeps it. If an edge already holds the address, the edge keeps it, since guests
+// are not trusted, and a Warning names the VM.
 
 package network
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
 
 // withoutInUse is p without the networks of which a VM has an edge's address. Addresses
-// that edges already hold in last, the plan in force, are not compared. A primary
+// that edges already hold in last, the plan in force, stay with the edges. A primary
 // network stays in the plan with an Error.
 func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
-	return p.checked(func(n Network) Problems {
-		var held []netip.Addr
-		for _, x := range last.Networks {
-			if x.Name == n.Name {
-				held = x.heldAddresses()
-			}
-		}
+	out, problems := p.checked(func(n Network) Problems {
 		var ps Problems
-		for _, h := range seen {
-			if h.Network != n.Name || !slices.Contains(n.heldAddresses(), h.Address) || slices.Contains(held, h.Address) {
+		for _, h := range n.sharedWith(seen) {
+			if last.holds(n.Name, h.Address) {
 				continue
 			}
 			args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String()}
@@ -30,6 +25,26 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 		}
 		return ps
 	})
+	for _, n := range out.Networks {
+		for _, h := range n.sharedWith(seen) {
+			if last.holds(n.Name, h.Address) {
+				args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String(), "mac": cmp.Or(h.MAC, "unknown")}
+				problems = append(problems, n.problem(AddressUsedByVM, args))
+			}
+		}
+	}
+	return out, problems
+}
+
+// sharedWith are those of seen that are an address of n's edges.
+func (n Network) sharedWith(seen []VMAddress) []VMAddress {
+	held := n.heldAddresses()
+	return slices.DeleteFunc(slices.Clone(seen), func(h VMAddress) bool { return h.Network != n.Name || !slices.Contains(held, h.Address) })
+}
+
+// holds reports whether a is an address of the edges of p's network with this name.
+func (p Plan) holds(name string, a netip.Addr) bool {
+	return slices.ContainsFunc(p.Networks, func(n Network) bool { return n.Name == name && slices.Contains(n.heldAddresses(), a) })
 }
 
 // heldAddresses are the addresses that n's edges hold in its CIDR, the reserved ones

@@ -9,25 +9,26 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestVMsKeepAddressesInUse: a VM keeps an address until an edge holds it. Then the VM's
-// report is ignored.
+// TestVMsKeepAddressesInUse: a VM keeps an address until an edge holds it. Then the edge keeps
+// it, and a Warning names the VM.
 func TestVMsKeepAddressesInUse(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	name := plan.Networks[0].Name
 	has := func(address, on string) []network.VMAddress {
-		return []network.VMAddress{{VM: "blue-worker-1", Network: on, Address: netip.MustParseAddr(address)}}
+		return []network.VMAddress{{VM: "blue-worker-1", Network: on, Address: netip.MustParseAddr(address), MAC: "02:00:00:00:00:09"}}
 	}
 	for what, c := range map[string]struct {
 		seen   []network.VMAddress
 		last   network.Plan
 		blocks bool
+		warns  bool
 	}{
 		"no VM address":                    {},
 		"one of the range":                 {seen: has("192.168.100.10", name)},
 		"the next hop":                     {seen: has("192.168.100.2", name), blocks: true},
 		"the address kept for an edge":     {seen: has("192.168.100.5", name), blocks: true},
 		"on another network":               {seen: has("192.168.100.2", "clusters.vlan200")},
-		"it is ours already":               {seen: has("192.168.100.2", name), last: plan},
+		"it is ours already":               {seen: has("192.168.100.2", name), last: plan, warns: true},
 		"we move to one in use":            {seen: has("192.168.100.5", name), last: tenant(102, 110, 199), blocks: true},
 		"ours already, on another network": {seen: has("192.168.100.2", name), last: network.Plan{Networks: []network.Network{{Name: "clusters.vlan200", NextHopVIP: netip.MustParseAddr("192.168.100.2")}}}, blocks: true},
 	} {
@@ -36,6 +37,12 @@ func TestVMsKeepAddressesInUse(t *testing.T) {
 			out, problems := plan.WithoutInUse(c.seen, c.last)
 			g.Expect(out).To(Equal(plan))
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
+			if c.warns {
+				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressInUse),
+					WithTransform(message, ContainSubstring("VM blue-worker-1 (MAC 02:00:00:00:00:09) reports the next-hop VIP 192.168.100.2")))))
+			} else if !c.blocks {
+				g.Expect(problems).To(BeEmpty())
+			}
 			if c.blocks {
 				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Keys", ContainElement("edge-addresses")),
 					WithTransform(message, And(ContainSubstring("blue-worker-1"), ContainSubstring(c.seen[0].Address.String()))))))

@@ -29,6 +29,7 @@ const (
 	RangeTooSmall            Reason = "RangeTooSmall"
 	AddressConflict          Reason = "AddressConflict"
 	AddressInUse             Reason = "AddressInUse"
+	RogueDHCPServer          Reason = "RogueDHCPServer"
 	EdgesPartitioned         Reason = "EdgesPartitioned"
 	EdgesServeDifferentPlans Reason = "EdgesServeDifferentPlans"
 	EdgeDuplicated           Reason = "EdgeDuplicated"

@@ -45,6 +45,9 @@ type Report struct {
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
+	// DHCPServers are the addresses of other DHCP servers that VMs of the cluster chose of
+	// late. The MAC is empty if it is unknown, as for an address outside of the network.
+	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 }
 
 // formerReport holds the fields of reports before version 1 of the plan. An edge of an
@@ -113,6 +116,11 @@ func ReadReport(b []byte) (Report, error) {
 			return Report{}, errors.New("not a report: addressesInUse has an invalid IPv4 address or MAC")
 		}
 	}
+	for _, t := range r.DHCPServers {
+		if !t.Address.Is4() || t.MAC != "" && !isMAC(t.MAC) {
+			return Report{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
+		}
+	}
 	return r.normalized(), nil
 }
 
@@ -122,7 +130,8 @@ func (r Report) normalized() Report {
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
 	}
-	r.AddressesInUse = sortedInUse(r.AddressesInUse)
+	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
+	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
 	return r
 }
 

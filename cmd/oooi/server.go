@@ -100,13 +100,20 @@ func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 	return source, kube, nil
 }
 
-// report writes the failover agent's report to the API server until ctx ends, if that is this
-// server's part. The agent itself has no token.
-func (f *serverFlags) report(ctx context.Context, kube *edge.Kube, v edge.View, log *slog.Logger) {
+// reporter returns what writes the report of this edge, nil if that is not this server's part.
+func (f *serverFlags) reporter(kube *edge.Kube, v edge.View) *edge.Reporter {
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
+		return nil
+	}
+	return kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
+}
+
+// report writes the failover agent's report to the API server until ctx ends. The
+// agent itself has no token. A nil reporter writes nothing.
+func (f *serverFlags) report(ctx context.Context, reporter *edge.Reporter, v edge.View, log *slog.Logger) {
+	if reporter == nil {
 		return
 	}
-	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
 	go reporter.Run(ctx)
 	edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), func(r network.Report) {
 		r.Edge = v.Edge.Number

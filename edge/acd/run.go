@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
@@ -38,7 +37,7 @@ func Run(ctx context.Context, o Options) {
 		look := o.look(n)
 		var do Actions
 		s, do = Next(s, n, look, time.Now())
-		if err := o.probe(do.Probe); err != nil {
+		if err := edge.Solicit(o.Device, do.Probe...); err != nil {
 			s, do = Next(s, n, Look{Err: err}, time.Now())
 		}
 		if do.Verdict != nil {
@@ -95,22 +94,4 @@ func neighbours(device string) (map[netip.Addr]Neighbour, error) {
 		out[a] = entry
 	}
 	return out, nil
-}
-
-// probe makes the kernel broadcast ARP requests for addresses.
-func (o Options) probe(addresses []netip.Addr) error {
-	const discard = 9
-	d := net.Dialer{Control: edge.Control(o.Device, unix.SO_DONTROUTE)}
-	for _, a := range addresses {
-		c, err := d.Dial("udp4", netip.AddrPortFrom(a, discard).String())
-		if err != nil {
-			return fmt.Errorf("probing %s: %w", a, err)
-		}
-		_, err = c.Write([]byte{0})
-		_ = c.Close()
-		if err != nil {
-			return fmt.Errorf("probing %s: %w", a, err)
-		}
-	}
-	return nil
 }

@@ -24,6 +24,8 @@ type Meter struct {
 // A Neighbor is one entry of the kernel's neighbor table.
 type Neighbor struct {
 	Address netip.Addr
+	// MAC in lower case with colons.
+	MAC string
 	// Confirmed is how long ago the neighbor last proved that this host receives its unicast
 	// packets: by an ARP reply or a TCP acknowledgment. Its unit is 10 ms.
 	Confirmed time.Duration
@@ -74,7 +76,7 @@ func (m *Meter) Neighbors() ([]Neighbor, error) {
 	var out []Neighbor
 	for _, n := range all {
 		if a, ok := addressOf(n.IP); ok && n.State&known != 0 {
-			out = append(out, Neighbor{Address: a, Confirmed: time.Duration(n.Confirmed) * time.Second / userHZ})
+			out = append(out, Neighbor{Address: a, MAC: n.HardwareAddr.String(), Confirmed: time.Duration(n.Confirmed) * time.Second / userHZ})
 		}
 	}
 	return out, nil

@@ -68,6 +68,25 @@ func (s station) hears(within time.Duration) (*dhcpv4.DHCPv4, netip.AddrPort) {
 
 const everybody = "255.255.255.255:67"
 
+// TestAnotherServerThatAVMChose: a VM names the server that it chose in its broadcast. Choices
+// of unknown clients are none of ours: another hosted cluster may serve them.
+func TestAnotherServerThatAVMChose(t *testing.T) {
+	g := NewWithT(t)
+	files, err := dhcp.OpenFiles("")
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = files.Close() })
+	chosen := make(chan netip.Addr, 8)
+	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.OtherServer = func(a netip.Addr) { chosen <- a } })
+	station := s.station("192.168.100.50/24")
+	station.send(message(request, mac2, server("192.168.100.66"), asks("20")), everybody)
+	station.send(message(request, mac1, server(us), asks("20")), everybody)
+	answered, _ := station.hears(10 * time.Second)
+	g.Expect(answered).NotTo(BeNil())
+	station.send(message(request, mac1, server("192.168.100.67"), asks("20")), everybody)
+	g.Eventually(chosen, "10s").Should(Receive(Equal(netip.MustParseAddr("192.168.100.67"))))
+	g.Expect(chosen).To(BeEmpty())
+}
+
 // TestNextHopVIPDoesNotAnswer: messages to the next-hop VIP or the edge address are
 // dropped. Broadcasts and messages to the service VIP are answered from the service VIP.
 func TestNextHopVIPDoesNotAnswer(t *testing.T) {

@@ -101,7 +101,8 @@ func (s Status) unapplied(ps network.Problems) network.Problems {
 func aboutEdges(r network.Reason) bool {
 	switch r {
 	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
-		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified:
+		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified,
+		network.RogueDHCPServer:
 		return true
 	}
 	return false
@@ -127,7 +128,7 @@ func rank(r network.Reason) int {
 	case network.NTPMissing, network.IPv6NotServed:
 		return 3
 	case network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans, network.EdgeDuplicated, network.EdgeImpaired,
-		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable:
+		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.RogueDHCPServer:
 		return 1
 	}
 	return 2

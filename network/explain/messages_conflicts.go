@@ -87,6 +87,26 @@ func conflictsMessages() map[network.Cause]Message {
 
 func conflictsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.AddressUsedByVM: {
+			What:   "VM {vm} (MAC {mac}) reports the {role} {address} of network {network} as its own address.",
+			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
+			Fix:    "Remove the address from the VM, or delete the VM.",
+		},
+		network.DHCPServerOfVM: {
+			What:   "VMs on network {network} chose another DHCP server at {address}, which VM {vm} (MAC {mac}) has.",
+			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			Fix:    "Stop that DHCP server, or delete the VM.",
+		},
+		network.DHCPServerOfHost: {
+			What:   "VMs on network {network} chose another DHCP server at {address} (MAC {mac}), which is no VM of the cluster.",
+			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
+		},
+		network.DHCPServerElsewhere: {
+			What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
+			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
+		},
 		network.NADDuplicatesRunning: {
 			What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 			Effect: "It is served as {other} until no NodePool and no VM uses that one.",

@@ -1,0 +1,31 @@
+// This file makes the kernel ask who has an address on a network. It needs no raw socket.
+
+package edge
+
+import (
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a
+// port at which no process listens. The answers are in the kernel's neighbor table.
+func Solicit(device string, addresses ...netip.Addr) error {
+	const discard = 9
+	d := Dialer(device)
+	// Datagrams stay on the link, whatever the routes are.
+	d.Control = Control(device, unix.SO_DONTROUTE)
+	for _, a := range addresses {
+		c, err := d.Dial("udp4", netip.AddrPortFrom(a, discard).String())
+		if err != nil {
+			return fmt.Errorf("probing %s: %w", a, err)
+		}
+		_, err = c.Write([]byte{0})
+		_ = c.Close()
+		if err != nil {
+			return fmt.Errorf("probing %s: %w", a, err)
+		}
+	}
+	return nil
+}

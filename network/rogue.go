@@ -1,0 +1,35 @@
+// This file decides the problems that other DHCP servers on a network are. It never decides
+// what an edge does, since VMs are not trusted in what they say.
+
+package network
+
+// MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
+const MaxDHCPServers = 4
+
+// RogueDHCPServers returns a problem for each DHCP server, other than the edges, that VMs on
+// n chose. nameOf returns the VM that has a MAC, empty if none has. They are Warnings: edges
+// serve everything.
+func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) string) Problems {
+	known := map[UsedAddress]bool{}
+	for _, s := range all {
+		known[UsedAddress{Address: s.Address}] = known[UsedAddress{Address: s.Address}] || s.MAC != ""
+	}
+	var ps Problems
+	for _, s := range sortedInUse(all) {
+		vm := nameOf(s.MAC)
+		args := Args{"address": s.Address.String()}
+		switch {
+		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s]:
+			// The plan has changed since, or the other edge knows more.
+		case s.MAC == "":
+			ps = append(ps, n.problem(DHCPServerElsewhere, args))
+		case vm == "":
+			args["mac"] = s.MAC
+			ps = append(ps, n.problem(DHCPServerOfHost, args))
+		default:
+			args["mac"], args["vm"] = s.MAC, vm
+			ps = append(ps, n.problem(DHCPServerOfVM, args))
+		}
+	}
+	return ps
+}
