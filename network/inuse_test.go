@@ -39,7 +39,7 @@ func TestVMsKeepAddressesInUse(t *testing.T) {
 			g.Expect(problems.Blocking()).To(Equal(c.blocks))
 			if c.warns {
 				g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressInUse),
-					WithTransform(message, ContainSubstring("VM blue-worker-1 (MAC 02:00:00:00:00:09) reports the next-hop VIP 192.168.100.2")))))
+					WithTransform(message, ContainSubstring("VM blue-worker-1 (MAC 02:00:00:00:00:09) reports that it has the next-hop VIP 192.168.100.2")))))
 			} else if !c.blocks {
 				g.Expect(problems).To(BeEmpty())
 			}

@@ -88,7 +88,7 @@ func conflictsMessages() map[network.Cause]Message {
 func conflictsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
 		network.AddressUsedByVM: {
-			What:   "VM {vm} (MAC {mac}) reports the {role} {address} of network {network} as its own address.",
+			What:   "VM {vm} (MAC {mac}) reports that it has the {role} {address} of network {network}.",
 			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 			Fix:    "Remove the address from the VM, or delete the VM.",
 		},
