@@ -9,11 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
 )
 
 // gatherManagement reads the management cluster's networks, and which addresses are in use.
@@ -30,6 +32,11 @@ func (r *Reconciler) gatherManagement(ctx context.Context, m *hcp.Management) er
 			m.Networks = append(m.Networks, hcp.ManagementNetworks(kind, o.Object)...)
 		}
 	}
+	if !m.KnowsServices() {
+		if known, ok := r.serviceRange(ctx); ok {
+			m.Networks = append(m.Networks, known)
+		}
+	}
 	services, slicesOf := &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
 	for _, list := range []client.ObjectList{services, slicesOf} {
 		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -38,6 +45,20 @@ func (r *Reconciler) gatherManagement(ctx context.Context, m *hcp.Management) er
 	}
 	m.Observed = append(hcp.ServiceAddresses(services.Items), hcp.PodAddresses(slicesOf.Items)...)
 	return nil
+}
+
+// serviceRange is what the API server says of the network of Services when it refuses one. None
+// is created: the request is a dry run. Without an answer, the Services that exist are known.
+func (r *Reconciler) serviceRange(ctx context.Context) (network.ReservedDestination, bool) {
+	refused := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Options.ServiceAccount.Namespace, Name: "oooi-service-range"},
+		Spec:       corev1.ServiceSpec{ClusterIP: hcp.ImpossibleClusterIP, Ports: []corev1.ServicePort{{Port: 1}}},
+	}
+	err := r.Client.Create(ctx, refused, client.DryRunAll)
+	if !apierrors.IsInvalid(err) {
+		return network.ReservedDestination{}, false
+	}
+	return hcp.ServiceRange(err.Error())
 }
 
 // strippedSlice keeps of an EndpointSlice the addresses of pods, and the API server's own one

@@ -49,6 +49,12 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	h := s.newHosted(t, "hostile", map[string]string{"allowed-hosts": "auto,evil.example.net,evil.example.net:30443", "dns-upstreams": "10.0.0.10,192.0.2.53"})
 	h.publish(t)
 	h.edgeServes(t)
+	known, ok := r.serviceRange(t.Context())
+	g.Expect(ok).To(BeTrue(), "an older API server has no ServiceCIDR")
+	g.Expect(known.Prefix.String()).To(Equal("10.0.0.0/24"))
+	stored := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "x"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}, Ports: []corev1.ServicePort{{Port: 443}}}}
+	g.Expect(s.asOperator(t).Create(t.Context(), stored)).To(refusedByPolicy(), "the right is for dry runs")
+
 	current := func() network.Network {
 		plan, err := network.ReadPlan([]byte(h.plan(t)))
 		if err != nil || len(plan.Networks) == 0 {

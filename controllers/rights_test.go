@@ -69,6 +69,9 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make a PodDisruptionBudget elsewhere": func(ctx context.Context) error {
 			return c.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: in("default")})
 		},
+		"make a Service elsewhere, as a dry run": func(ctx context.Context) error {
+			return c.Create(ctx, &corev1.Service{ObjectMeta: in("default"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}, client.DryRunAll)
+		},
 		"change the definition of another one": func(ctx context.Context) error {
 			return c.Create(ctx, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in("default")})
 		},

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -33,6 +34,9 @@ type Management struct {
 	Observed []netip.Addr
 }
 
+// ofServices describes the Service network, for messages.
+const ofServices = "the management cluster's Services"
+
 // A networkField is a field with addresses or CIDRs in the objects of a kind.
 type networkField struct {
 	kind schema.GroupVersionKind
@@ -46,7 +50,7 @@ func networkFields() []networkField {
 	services := schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR"}
 	calico := schema.GroupVersionKind{Group: "crd.projectcalico.org", Version: "v1", Kind: "IPPool"}
 	networks, infrastructure := openshift.WithKind("Network"), openshift.WithKind("Infrastructure")
-	const ofServices, ofPods, virtual = "the management cluster's Services", "the management cluster's pods", "a virtual IP of the management cluster"
+	const ofPods, virtual = "the management cluster's pods", "a virtual IP of the management cluster"
 	out := []networkField{{services, ofServices, []string{"spec", "cidrs"}}, {calico, ofPods, []string{"spec", "cidr"}}}
 	// Status is what is in use, spec what a migration leads to.
 	for _, part := range []string{"status", "spec"} {
@@ -143,6 +147,23 @@ func ServiceAddresses(services []corev1.Service) []netip.Addr {
 		}
 	}
 	return sortedIPv4(out)
+}
+
+// KnowsServices reports whether Networks has the network of Services.
+func (m Management) KnowsServices() bool {
+	return slices.ContainsFunc(m.Networks, func(r network.ReservedDestination) bool { return r.What == ofServices })
+}
+
+// ImpossibleClusterIP is an address that no API server assigns to a Service.
+const ImpossibleClusterIP = "0.0.0.1"
+
+// ServiceRange returns the network of Services that an API server names when it refuses a
+// Service with ImpossibleClusterIP. It is for clusters without objects of ManagementKinds. ok
+// is false if the message names none.
+func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
+	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
+	p, err := netip.ParsePrefix(strings.TrimSpace(text))
+	return network.ReservedDestination{What: ofServices, Prefix: p, NotNeeded: true}, err == nil
 }
 
 func sortedIPv4(all []netip.Addr) []netip.Addr {

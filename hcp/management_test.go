@@ -84,3 +84,18 @@ func TestObservedAddresses(t *testing.T) {
 	g.Expect(len(reserved(many...))).To(BeNumerically("<", 20))
 	g.Expect(reserved(many...)).To(ContainElement("172.31.7.0/24"))
 }
+
+// TestServiceRange reads the message of an API server.
+func TestServiceRange(t *testing.T) {
+	g := NewWithT(t)
+	got, ok := hcp.ServiceRange(`Service "x" is invalid: spec.clusterIPs: Invalid value: ["0.0.0.1"]: failed to allocate IP 0.0.0.1: ` +
+		"the provided IP (0.0.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12")
+	g.Expect(ok).To(BeTrue())
+	g.Expect(got.Prefix.String()).To(Equal("10.96.0.0/12"))
+	g.Expect(hcp.Management{Networks: []network.ReservedDestination{got}}.KnowsServices()).To(BeTrue())
+	g.Expect(hcp.Management{}.KnowsServices()).To(BeFalse())
+	for _, text := range []string{"", "services is forbidden", "The range of valid IPs is unknown"} {
+		_, ok := hcp.ServiceRange(text)
+		g.Expect(ok).To(BeFalse(), text)
+	}
+}

@@ -22,6 +22,10 @@ import (
 // {"default":["10.128.0.0/23"]}. Older versions use a string instead of the list.
 const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
 
+// hostCIDRsAnnotation holds all addresses of a node's interfaces in OVN-Kubernetes:
+// ["192.0.2.11/24"]. Node ports are reached at each of them.
+const hostCIDRsAnnotation = "k8s.ovn.org/host-cidrs"
+
 // reservedDestinations returns all destinations in the management cluster, among them those
 // that the edges need for endpoints. They are sorted by prefix and have no duplicates. A
 // prefix that has two names keeps the first.
@@ -56,7 +60,7 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 			add("the pods of node "+n.Name, p, false)
 		}
 	}
-	for _, r := range o.Management.Networks {
+	for _, r := range slices.Concat(o.Management.Networks, hostAddresses(o.Nodes)) {
 		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
 			seen[r.Prefix] = r
 		}
@@ -67,6 +71,23 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
 	})
+}
+
+// hostAddresses returns the addresses of further interfaces of nodes. Edges need none.
+func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
+	var out []network.ReservedDestination
+	for _, n := range nodes {
+		var cidrs []string
+		if json.Unmarshal([]byte(n.Annotations[hostCIDRsAnnotation]), &cidrs) != nil {
+			continue
+		}
+		for _, text := range cidrs {
+			if p, err := netip.ParsePrefix(text); err == nil {
+				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: single(p.Addr()), Node: true, NotNeeded: true})
+			}
+		}
+	}
+	return out
 }
 
 // podNetworks returns the subnets of n's pods.
@@ -86,10 +107,16 @@ func podNetworks(n corev1.Node) []netip.Prefix {
 
 // NodeAnnotations returns the annotations of n that Translate reads.
 func NodeAnnotations(n *corev1.Node) map[string]string {
-	if v, ok := n.Annotations[nodeSubnetsAnnotation]; ok {
-		return map[string]string{nodeSubnetsAnnotation: v}
+	var out map[string]string
+	for _, key := range []string{nodeSubnetsAnnotation, hostCIDRsAnnotation} {
+		if v, ok := n.Annotations[key]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = v
+		}
 	}
-	return nil
+	return out
 }
 
 // ovnSubnets returns the subnets of the default network. An invalid annotation has

@@ -33,6 +33,7 @@ func TestReservedDestinations(t *testing.T) {
 		node("b", "10.0.0.2", `{"default":["10.129.0.0/23","fd01:0:0:2::/64"],"blue":["192.168.7.0/24"]}`),
 		node("a", "10.0.0.1", "", "10.244.0.0/24", "fd02::/64"),
 	}
+	o.Nodes[1].Annotations["k8s.ovn.org/host-cidrs"] = `["10.0.0.3/24","198.51.100.3/28","fd00::3/64","x"]`
 	o.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd00::a")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
 	reserved := func() []string {
 		in, _ := translated(o)
@@ -47,7 +48,7 @@ func TestReservedDestinations(t *testing.T) {
 	}
 	first := reserved()
 	g.Expect(first).To(ContainElements(
-		"node a 10.0.0.1/32", "node b 10.0.0.2/32", "node c 10.0.0.3/32",
+		"node a 10.0.0.1/32", "node b 10.0.0.2/32", "node c 10.0.0.3/32", "node c 198.51.100.3/32",
 		"the pods of node a 10.244.0.0/24", "the pods of node b 10.129.0.0/23", "the pods of node c 10.130.0.0/23",
 		"the management cluster's resolver 172.30.0.10/32", "the management cluster's API server 172.30.0.1/32",
 		"Service kube-apiserver 10.96.124.130/32"))
