@@ -354,8 +354,8 @@ func testThiefAtHome(t *testing.T, s thief, _ hosted) {
 // condition says why.
 func testForeignNamespace(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
-	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-foreign"}})).To(Succeed())
-	h := s.newHosted(t, "foreign", nil)
+	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters-unlabelled"}})).To(Succeed())
+	h := s.newHosted(t, "unlabelled", nil)
 	h.publish(t)
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring("hypershift.openshift.io/hosted-control-plane=true")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
