@@ -54,7 +54,7 @@ test-deps: ## install missing Debian packages that the tests need (root)
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
 .PHONY: test
-test: test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
+test: build test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
 	@echo "== formatting and vet"
 	$(MAKE) vet
 	@echo "== the test cluster's parts (12 minutes of compiling on two cores, once a machine)"
@@ -66,6 +66,8 @@ test: test-deps ## everything that CI runs: unit tests, real clients in namespac
 	go -C test/testbed/modules/shim test ./...
 	@echo "== the worst half-dead edges, with nothing else on the machine"
 	ENVOY=$$($(testbed) envoy) OOOI_HALFDEAD=worst go test -count=1 -v -timeout 15m -run TestHalfDead ./test/halfdead
+	@echo "== the memory of a full edge"
+	$(full_edge)
 	@echo "== fuzzing, for seconds"
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
@@ -94,6 +96,14 @@ bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses;
 	rm -f bin/idle.md
 	OOOI_IDLE=60s OOOI_IDLE_TABLE=$(CURDIR)/bin/idle.md OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_BINARY_BEFORE=$(abspath $(BEFORE)) go test -count=1 -v -run TestIdle ./test/idle
 	cat bin/idle.md
+
+full_edge = OOOI_FULL=8000 OOOI_FULL_TABLE=$(CURDIR)/bin/full.md OOOI_BINARY=$(CURDIR)/bin/oooi ENVOY=$$($(testbed) envoy) \
+	KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -count=1 -v -run TestFull ./test/idle
+
+.PHONY: bench-full
+bench-full: build test-deps ## memory of an edge with 3,000 leases and 8,000 connections, against its requests and limits (root)
+	$(full_edge)
+	cat bin/full.md
 
 .PHONY: soak
 soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, every failover fault with 2,500 seeds, ten minutes without an API server

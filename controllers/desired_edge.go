@@ -204,7 +204,7 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 		// Probed often until it serves, then seldom: each probe is a process.
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
-		WithResources(resources("10m", "64Mi", "256Mi")).
+		WithResources(resourcesOf(name)).
 		WithVolumeMounts(mounts(n.Services, name)...)
 }
 
@@ -213,7 +213,7 @@ func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.Cont
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(o.EnvoyImage).
 		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e))...).
-		WithResources(resources("50m", "64Mi", "512Mi")).
+		WithResources(resourcesOf(wire.Envoy)).
 		WithVolumeMounts(mounts(n.Services, wire.Envoy)...)
 }
 
@@ -231,7 +231,17 @@ func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApply
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
 
-func resources(cpu, memory, memoryLimit string) *corev1ac.ResourceRequirementsApplyConfiguration {
+// resourcesOf are those of the named program's container. Requests of memory are at or above what
+// an idle edge has, so that it is not evicted first. Limits are above what a full one has: 3,000
+// leases, 500 VMs and 20,000 connections. See docs/performance.md for both.
+func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguration {
+	cpu, memory, memoryLimit := "10m", "64Mi", "256Mi"
+	switch program {
+	case string(network.ServiceDHCP):
+		memory = "96Mi" // Of a full pool.
+	case wire.Envoy:
+		cpu, memory, memoryLimit = "50m", "128Mi", "768Mi" // The request is for 3,500 connections.
+	}
 	return corev1ac.ResourceRequirements().
 		WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}).
 		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)})

@@ -55,7 +55,7 @@ type edge struct {
 
 // newEdge starts an edge of its own copies of the programs, so that it shares no
 // pages with another edge.
-func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi, program string) *edge {
+func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi, program, plan string) *edge {
 	t.Helper()
 	g := NewWithT(t)
 	dir, err := os.MkdirTemp("", "oooi-idle-")
@@ -72,7 +72,7 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi,
 	e.ns.Route(t, "0.0.0.0/0", apiHost)
 	services := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
 	e.containers = containers.NewPod(t, dir, e.oooi, os.Getuid(), services, secrets)
-	flags := []string{"--plan", "testdata/plan.json", "--network", "clusters.vlan100", "--edge", strconv.Itoa(number), "--interface", "net1", "--run-dir", wire.RunDir}
+	flags := []string{"--plan", plan, "--network", "clusters.vlan100", "--edge", strconv.Itoa(number), "--interface", "net1", "--run-dir", wire.RunDir}
 	run := func(name string, args ...string) {
 		e.start(t, name, e.oooi, slices.Concat(args, flags, e.containers.Watching(name))...)
 	}
@@ -90,7 +90,7 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, oooi,
 
 func (e *edge) copy(t *testing.T, from, name string) string {
 	t.Helper()
-	to := filepath.Join(e.dir, name)
+	to := filepath.Join(t.TempDir(), name)
 	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
 		t.Fatalf("copy %s: %v: %s", from, err, out)
 	}

@@ -37,6 +37,9 @@ const (
 	machinesThere = 10
 )
 
+// planFile is the plan of idle edges.
+const planFile = "testdata/plan.json"
+
 // probeEvery is the period of the pods' readiness probes.
 const probeEvery = 10 * time.Second
 
@@ -50,13 +53,13 @@ func TestIdle(t *testing.T) {
 	}
 	netns.Require(t, "mount")
 	g := NewWithT(t)
-	envoy, config := programs.RequireEnvoy(t), newAPIServer(t)
+	envoy, config := programs.RequireEnvoy(t), newAPIServer(t, there(t, planFile))
 	var measured []*build
 	for _, b := range []*build{{title: "before", oooi: os.Getenv("OOOI_BINARY_BEFORE")}, {title: "now", oooi: os.Getenv("OOOI_BINARY")}} {
 		if b.oooi == "" {
 			continue
 		}
-		b.edges(t, config, envoy)
+		b.edges(t, config, envoy, planFile)
 		measured = append(measured, b)
 	}
 	for _, b := range measured {
@@ -86,14 +89,15 @@ type row struct {
 	memory int64         // bytes
 }
 
-func (b *build) edges(t *testing.T, config *rest.Config, envoy string) {
+func (b *build) edges(t *testing.T, config *rest.Config, envoy, plan string) *netns.Segment {
 	t.Helper()
 	vlan, pods, api := netns.NewSegment(t), netns.NewSegment(t), netns.New(t)
 	pods.Attach(t, api, "eth0", "", apiHost+"/24")
 	secrets := serveAPI(t, api, config, namespace)
 	for number := 1; number <= 2; number++ {
-		b.both = append(b.both, newEdge(t, vlan, pods, number, secrets, b.oooi, envoy))
+		b.both = append(b.both, newEdge(t, vlan, pods, number, secrets, b.oooi, envoy, plan))
 	}
+	return vlan
 }
 
 // measure lets time pass as it does in a pod, and sets what it cost.
@@ -194,7 +198,7 @@ func renamed(container string) string {
 
 // newAPIServer is a real one that holds what a control plane namespace does, as an
 // edge's service account sees it.
-func newAPIServer(t *testing.T) *rest.Config {
+func newAPIServer(t *testing.T, objects []client.Object) *rest.Config {
 	t.Helper()
 	g := NewWithT(t)
 	definition := filepath.Join(t.TempDir(), "vmi.yaml")
@@ -202,10 +206,11 @@ func newAPIServer(t *testing.T) *rest.Config {
 	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
 	config, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())
+	config.QPS = -1
 	t.Cleanup(func() { _ = env.Stop() })
 	admin, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, o := range there(t) {
+	for _, o := range objects {
 		g.Expect(admin.Create(t.Context(), o)).To(Succeed())
 	}
 	out := rest.CopyConfig(config)
@@ -214,14 +219,14 @@ func newAPIServer(t *testing.T) *rest.Config {
 }
 
 // there is what the namespace holds.
-func there(t *testing.T) []client.Object {
+func there(t *testing.T, planFile string) []client.Object {
 	t.Helper()
 	g := NewWithT(t)
 	var role rbacv1.ClusterRole
 	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "edge.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
-	plan, err := os.ReadFile(filepath.Join("testdata", "plan.json"))
+	plan, err := os.ReadFile(planFile)
 	g.Expect(err).NotTo(HaveOccurred())
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	out := []client.Object{
@@ -261,12 +266,14 @@ func slice(meta metav1.ObjectMeta, i int) client.Object {
 	}
 }
 
+func machineMAC(i int) string { return fmt.Sprintf("02:00:00:00:%02x:%02x", i>>8, i&0xff) }
+
 func machine(name string, i int) client.Object {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
 		"metadata": map[string]any{"namespace": namespace, "name": name},
 		"spec": map[string]any{"domain": map[string]any{"devices": map[string]any{"interfaces": []any{
-			map[string]any{"name": "vlan", "macAddress": fmt.Sprintf("02:00:00:00:00:%02x", i)},
+			map[string]any{"name": "vlan", "macAddress": machineMAC(i)},
 		}}}},
 	}}
 }
