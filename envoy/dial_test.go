@@ -28,7 +28,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) (dir string) {
 	return dir
 }
 
-// TestHostileEnvoyLeadsNowhere: a link in place of Envoy's socket makes nobody talk to another one.
+// TestHostileEnvoyLeadsNowhere: a link in place of Envoy's socket makes the proxy talk to no other one.
 func TestHostileEnvoyLeadsNowhere(t *testing.T) {
 	g := NewWithT(t)
 	asked := make(chan string, 10)
