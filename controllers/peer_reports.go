@@ -58,7 +58,9 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 	var ps network.Problems
 	for i, n := range p.Networks {
 		current := current(all[i])
-		ps = append(ps, n.RogueDHCPServers(w.dhcpServers(n), func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) })...)
+		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
+		servers, forged := w.reportedHosts(n)
+		ps = slices.Concat(ps, n.RogueDHCPServers(servers, nameOf), n.ForgedPeers(forged, nameOf))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
@@ -73,15 +75,15 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 	return ps
 }
 
-// dhcpServers are those of others, as the edges of n that run report them.
-func (w world) dhcpServers(n network.Network) []network.UsedAddress {
-	var out []network.UsedAddress
+// reportedHosts are the other DHCP servers, and the hosts that answer for edge addresses, as the
+// edges of n that run report them.
+func (w world) reportedHosts(n network.Network) (servers, forged []network.UsedAddress) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
-			out = append(out, of.DHCPServers...)
+			servers, forged = append(servers, of.DHCPServers...), append(forged, of.AddressesInUse...)
 		}
 	}
-	return out
+	return servers, forged
 }
 
 // partitioned are the problems of edges of n that do not hear each other.

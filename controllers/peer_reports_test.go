@@ -166,6 +166,9 @@ func TestReportedByEdges(t *testing.T) {
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				w.VMs = append(w.VMs, *kept.(*kubevirtv1.VirtualMachineInstance))
 			}, []string{"Warning RogueDHCPServer: VMs on network clusters/vlan100 chose another DHCP server at 192.168.100.66, which VM blue-worker-9 (MAC 02:00:00:00:00:0a) has"}},
+		"a host answers for the peer": {[]network.Report{one(network.Report{Level: network.LevelReaches, AddressesInUse: []network.UsedAddress{
+			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}}), two(reaches)},
+			nil, []string{"Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
 		"a loose kernel":         {[]network.Report{one(network.Report{Level: network.LevelReaches, SourcesUnverified: true}), two(reaches)}, nil, []string{"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
@@ -181,7 +184,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer, network.AddressInUse}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}

@@ -107,6 +107,8 @@ func conflictsCauses() []CauseInfo {
 		{AddressUsedByOther, AddressInUse, SeverityError, "network role address mac"},
 		{ProxyARP, AddressInUse, SeverityWarning, "network mac"},
 		{AddressUsedByVM, AddressInUse, SeverityWarning, "network vm role address mac"},
+		{PeerAddressOfVM, AddressInUse, SeverityWarning, "network address mac vm"},
+		{PeerAddressOfHost, AddressInUse, SeverityWarning, "network address mac"},
 		{DHCPServerOfVM, RogueDHCPServer, SeverityWarning, "network address mac vm"},
 		{DHCPServerOfHost, RogueDHCPServer, SeverityWarning, "network address mac"},
 		{DHCPServerElsewhere, RogueDHCPServer, SeverityWarning, "network address"},

@@ -46,6 +46,8 @@ const (
 	AddressUsedByOther     Cause = "AddressUsedByOther"
 	ProxyARP               Cause = "ProxyARP"
 	AddressUsedByVM        Cause = "AddressUsedByVM"
+	PeerAddressOfVM        Cause = "PeerAddressOfVM"
+	PeerAddressOfHost      Cause = "PeerAddressOfHost"
 	DHCPServerOfVM         Cause = "DHCPServerOfVM"
 	DHCPServerOfHost       Cause = "DHCPServerOfHost"
 	DHCPServerElsewhere    Cause = "DHCPServerElsewhere"

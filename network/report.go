@@ -43,7 +43,8 @@ type Report struct {
 	// through the interface that this address belongs to (rp_filter is not 1).
 	SourcesUnverified bool `json:"sourcesUnverified,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
-	// address conflict detection.
+	// address conflict detection. An edge reports which other hosts answer for its peer's
+	// edge address.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 	// DHCPServers are the addresses of other DHCP servers that VMs of the cluster chose of
 	// late. The MAC is empty if it is unknown, as for an address outside of the network.

@@ -1,7 +1,10 @@
-// This file decides the problems that other DHCP servers on a network are. It never decides
+// This file decides the problems that hosts are which take the part of an edge: with another DHCP
+// server, or with the address of an edge. It never decides
 // what an edge does, since VMs are not trusted in what they say.
 
 package network
+
+import "slices"
 
 // MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
 const MaxDHCPServers = 4
@@ -30,6 +33,23 @@ func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) str
 			args["mac"], args["vm"] = s.MAC, vm
 			ps = append(ps, n.problem(DHCPServerOfVM, args))
 		}
+	}
+	return ps
+}
+
+// ForgedPeers returns a problem for each host that answers for an edge address of n, as the
+// other edge reports. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+func (n Network) ForgedPeers(all []UsedAddress, nameOf func(mac string) string) Problems {
+	var ps Problems
+	for _, u := range sortedInUse(all) {
+		if !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Address == u.Address }) {
+			continue
+		}
+		cause, args := PeerAddressOfHost, Args{"address": u.Address.String(), "mac": u.MAC}
+		if vm := nameOf(u.MAC); vm != "" {
+			cause, args["vm"] = PeerAddressOfVM, vm
+		}
+		ps = append(ps, n.problem(cause, args))
 	}
 	return ps
 }

@@ -30,6 +30,8 @@ type view struct {
 	changed time.Time
 	// differ is since when both edges serve different plans. Zero: they do not.
 	differ time.Time
+	// peerAddress is which hosts answer for the peer's edge address.
+	peerAddress peerAddress
 }
 
 // A sight is what is reported once it lasts.

@@ -6,6 +6,7 @@ package agent
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
@@ -80,6 +81,20 @@ func (i Interface) answers(address netip.Addr) error {
 func (i Interface) VerifiesSources() bool {
 	s, err := i.snapshot()
 	return err != nil || !i.InPod || s.VerifiesSources
+}
+
+// MACOf returns the MAC that the kernel has for another host on the network. Empty: none.
+func (i Interface) MACOf(a netip.Addr) string {
+	m, err := device.OpenMeter(i.Name)
+	if err != nil {
+		return ""
+	}
+	defer m.Close()
+	all, _ := m.Neighbors()
+	if at := slices.IndexFunc(all, func(n device.Neighbor) bool { return n.Address == a }); at >= 0 {
+		return all[at].MAC
+	}
+	return ""
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.

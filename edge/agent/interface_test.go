@@ -4,10 +4,12 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -63,7 +65,11 @@ func TestVIPThatTheKernelAnswersFor(t *testing.T) {
 func TestSourcesUnverified(t *testing.T) {
 	g := NewWithT(t)
 	e := newEdge(t)
-	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Log: slog.New(slog.DiscardHandler)}
+	file := filepath.Join(t.TempDir(), "plan.json")
+	planned(t, file, blue())
+	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
+	g.Expect(err).NotTo(HaveOccurred())
+	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.DiscardHandler)}
 	for _, x := range []struct {
 		rpFilter string
 		reported bool

@@ -75,6 +75,8 @@ type Message struct {
 	Stalls uint64 `json:"stalls,omitempty"`
 	// Address is the sender's address on the cluster network. Zero: it has no second path.
 	Address netip.Addr `json:"address,omitzero"`
+	// MAC is the sender's on the VLAN, in lower case with colons. Empty: unknown.
+	MAC string `json:"mac,omitempty"`
 }
 
 const (
@@ -103,8 +105,8 @@ func readMessage(b []byte) (Message, error) {
 	switch {
 	case m.Phase != Starting && m.Phase != Serving && m.Phase != Draining:
 		return Message{}, fmt.Errorf("phase %q is unknown", m.Phase)
-	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText:
-		return Message{}, fmt.Errorf("instance, peer or plan is too long or missing")
+	case m.Instance == "" || len(m.Instance) > maxText || len(m.Peer) > maxText || len(m.Plan) > maxText || len(m.MAC) > maxText:
+		return Message{}, fmt.Errorf("instance, peer, plan or MAC is too long or missing")
 	case m.Number == 0 || m.Announcements < 0 || m.Generation < 0 || m.PeerGeneration < 0:
 		return Message{}, fmt.Errorf("a count is out of its range")
 	}

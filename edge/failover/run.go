@@ -137,6 +137,9 @@ func newAgent(ctx context.Context, o Options) *agent {
 		self.Address, err = firstAddress(o.ClusterDevice)
 		g.failed("find the address on the cluster network", err)
 	}
+	if i, err := net.InterfaceByName(o.Device); err == nil {
+		self.MAC = i.HardwareAddr.String()
+	}
 	g.state = NewState(self, !o.PeerAddress.IsValid())
 	g.state.Removed = o.Removed
 	go watch(ctx, o, g.events)

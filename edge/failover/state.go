@@ -68,6 +68,8 @@ type Self struct {
 	Generation int64
 	// Address is its address on the cluster network. Zero: it has no second path.
 	Address netip.Addr
+	// MAC is its own on the VLAN. Empty: unknown.
+	MAC string
 }
 
 // A State is what one edge knows. It is an immutable value: Next returns the next one.
@@ -127,7 +129,7 @@ type path struct {
 // NewState returns the state of an edge that starts. Alone: the plan has no peer.
 func NewState(self Self, alone bool) State {
 	s := State{
-		Self:      Message{Phase: Starting, Edge: self.Edge, Instance: self.Instance, Generation: self.Generation, Address: self.Address, Level: LevelNothing},
+		Self:      Message{Phase: Starting, Edge: self.Edge, Instance: self.Instance, Generation: self.Generation, Address: self.Address, MAC: self.MAC, Level: LevelNothing},
 		PeerState: Unknown, refused: unbounded, elder: unbounded, paths: [2]path{{}, {silent: unbounded}},
 	}
 	if alone {

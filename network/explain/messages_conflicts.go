@@ -92,6 +92,16 @@ func conflictsMessagesMore() map[network.Cause]Message {
 			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 			Fix:    "Remove the address from the VM, or delete the VM.",
 		},
+		network.PeerAddressOfVM: {
+			What:   "VM {vm} (MAC {mac}) answers for edge address {address} of network {network}.",
+			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
+			Fix:    "Delete the VM. Filter forged MACs and addresses on the network.",
+		},
+		network.PeerAddressOfHost: {
+			What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
+			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
+			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
+		},
 		network.DHCPServerOfVM: {
 			What:   "VMs on network {network} chose another DHCP server at {address}, which VM {vm} (MAC {mac}) has.",
 			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
