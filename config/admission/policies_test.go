@@ -36,7 +36,7 @@ func TestPoliciesKnowTheNames(t *testing.T) {
 	for file, names := range map[string][]string{
 		"operator.yaml": {
 			":" + admission.OperatorAccount + "'", wire.LabelName, wire.LabelPartOf, wire.LabelManagedBy, wire.LabelNetwork, wire.LabelEdge,
-			wire.PlanConfigMap, wire.ServiceAccount, wire.NameReport[len(wire.Owner):], wire.AnnotationNetworks, wire.AnnotationResourceName, settings.Prefix + "NetworkReady",
+			wire.PlanConfigMap, wire.ServiceAccount, wire.NameACD, wire.NameReport[len(wire.Owner):], wire.AnnotationNetworks, wire.AnnotationResourceName, settings.Prefix + "NetworkReady",
 		},
 		"edge_leases.yaml": {":" + wire.ServiceAccount + "'", wire.LabelPartOf, wire.LabelManagedBy, wire.NameReport[len(wire.Owner):]},
 	} {

@@ -1,0 +1,133 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// testThiefsPods changes one thing of an edge's pod.
+func testThiefsPods(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	yes, no, root := true, false, int64(0)
+	volume := func(v corev1.VolumeSource) func(*corev1.PodSpec) {
+		return func(p *corev1.PodSpec) { p.Volumes = append(p.Volumes, corev1.Volume{Name: "x", VolumeSource: v}) }
+	}
+	projected := func(p corev1.VolumeProjection) func(*corev1.PodSpec) {
+		return volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{p}}})
+	}
+	env := func(e corev1.EnvVarSource) func(*corev1.PodSpec) {
+		return func(p *corev1.PodSpec) { p.Containers[0].Env = []corev1.EnvVar{{Name: "X", ValueFrom: &e}} }
+	}
+	named := corev1.LocalObjectReference{Name: "admin-kubeconfig"}
+	probe := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Host: "169.254.169.254", Port: intstr.FromInt32(80)}}
+	for what, change := range map[string]func(*corev1.PodSpec){
+		"the host's files":    volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}),
+		"a Secret":            volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "admin-kubeconfig"}}),
+		"another ConfigMap":   volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: named}}),
+		"etcd's disk":         volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-etcd-0"}}),
+		"a CSI volume":        volume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "secrets-store.csi.k8s.io"}}),
+		"a projected Secret":  projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: named}}),
+		"a token for a vault": projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t", Audience: "vault"}}),
+		"a Secret in env":     env(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named, Key: "kubeconfig"}}),
+		"a ConfigMap in env":  env(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: named, Key: "x"}}),
+		"all Secrets in env": func(p *corev1.PodSpec) {
+			p.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named}}}
+		},
+		"the host's network":   func(p *corev1.PodSpec) { p.HostNetwork, p.SecurityContext.Sysctls = true, nil },
+		"the host's processes": func(p *corev1.PodSpec) { p.HostPID = true },
+		"the host's IPC":       func(p *corev1.PodSpec) { p.HostIPC = true },
+		"a port of the host": func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 6443, HostPort: 6443}}
+		},
+		"a privileged one":    func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: &yes} },
+		"no security context": func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil },
+		"more privileges":     func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.AllowPrivilegeEscalation = nil },
+		"a capability": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_ADMIN"}
+		},
+		"all capabilities": func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.Capabilities.Drop = nil },
+		"root": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.RunAsUser, p.Containers[0].SecurityContext.RunAsNonRoot = &root, nil
+		},
+		"perhaps root": func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = &no },
+		"no seccomp": func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		},
+		"another SELinux type": func(p *corev1.PodSpec) { p.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{Type: "spc_t"} },
+		"no AppArmor": func(p *corev1.PodSpec) {
+			p.SecurityContext.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+		},
+		"a sysctl": func(p *corev1.PodSpec) {
+			p.SecurityContext.Sysctls = append(p.SecurityContext.Sysctls, corev1.Sysctl{Name: "kernel.msgmax", Value: "1"})
+		},
+		"an init container": func(p *corev1.PodSpec) {
+			p.InitContainers = []corev1.Container{{Name: "x", Image: "x", SecurityContext: p.Containers[0].SecurityContext}}
+		},
+		"another account": func(p *corev1.PodSpec) {
+			p.ServiceAccountName, p.DeprecatedServiceAccount = "capi-provider", "capi-provider"
+		},
+		"the token everywhere":  func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
+		"a node of its choice":  func(p *corev1.PodSpec) { p.NodeName = "node1" },
+		"the highest priority":  func(p *corev1.PodSpec) { p.PriorityClassName = "system-node-critical" },
+		"another runtime":       func(p *corev1.PodSpec) { c := "unsafe"; p.RuntimeClassName = &c },
+		"another pull Secret":   func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{named} },
+		"the kubelet as client": func(p *corev1.PodSpec) { p.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: probe} },
+		"a hook as client": func(p *corev1.PodSpec) {
+			p.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{HTTPGet: probe.HTTPGet}}
+		},
+	} {
+		err := patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec) })
+		g.Expect(err).To(refusedByPolicy(), what)
+		d := s.copied(t, h, h.ns, "oooi-edge-new")
+		change(&d.Spec.Template.Spec)
+		g.Expect(s.c.Create(t.Context(), d, client.DryRunAll)).To(refusedByPolicy(), what)
+	}
+	two := int32(2)
+	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Replicas = &two })).To(refusedByPolicy())
+}
+
+// testThiefsNADs has CNI plugins run on nodes as root.
+func testThiefsNADs(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	for config, allowed := range map[string]bool{
+		`{"name":"x","plugins":[{"type":"bridge","bridge":"br1","ipam":{"type":"static"}},{"type":"tuning","sysctl":{}}]}`: true,
+		`{"name":"x","type":"macvlan","master":"eth1","capabilities":{"ips":true}}`:                                        true,
+		`{"type":"host-device","device":"eth0"}`:                                                                           false,
+		`{"type": "host-device","device":"eth0"}`:                                                                          false,
+		`{"TYPE":"host-device","device":"eth0"}`:                                                                           false,
+		`{"type":"bridge","Type":"host-device"}`:                                                                           false,
+		`{"typ\u0065":"host-device","device":"eth0"}`:                                                                      false,
+		`{"type":"bridge","plugins":[{"type":"bridge"},{"type":"/usr/bin/nsenter"}]}`:                                      false,
+		`{"type":"bridge","ipam":{"type":"host-local","dataDir":"/etc"}}`:                                                  false,
+		`{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}}`:                                          false,
+		`{"type":"bridge","bridge":"br-ex","isGateway":true,"ipMasq":true}`:                                                false,
+		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                              false,
+		"{\"type\":\"bridge\",\"i\u017fGateway\":true}":                                                                    false,
+		`{"type":"tuning","dataDir":"/etc/kubernetes/manifests"}`:                                                          false,
+		`{"type":"sriov","deviceID":"0000:01:00.0"}`:                                                                       false,
+		`{"name":"x"}`: false,
+		``:             false,
+		`{"type":"sriov","logFile":"/etc/cron.d/x"}`: false,
+		"{\"type\"\n:\"host-device\"}":               false,
+	} {
+		nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(h.ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
+		err := s.c.Create(t.Context(), nad, client.DryRunAll)
+		if allowed {
+			g.Expect(err).NotTo(HaveOccurred(), config)
+			continue
+		}
+		g.Expect(err).To(refusedByPolicy(), config)
+	}
+	g.Expect(patch(t, s, h.ns, wire.EdgeNADName(h.network("vlan100")), &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) {
+		n.Spec.Config = strings.Replace(n.Spec.Config, `"type":"bridge"`, `"type":"ptp"`, 1)
+	})).To(refusedByPolicy())
+}
