@@ -60,7 +60,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		current := current(all[i])
 		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
 		servers, forged := w.reportedHosts(n)
-		ps = slices.Concat(ps, n.RogueDHCPServers(servers, nameOf), n.ForgedPeers(forged, nameOf))
+		ps = slices.Concat(ps, n.RogueDHCPServers(servers, nameOf), n.ForgedPeers(forged, nameOf), n.RefusedHosts(w.refusedHosts(n)))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
@@ -84,6 +84,17 @@ func (w world) reportedHosts(n network.Network) (servers, forged []network.UsedA
 		}
 	}
 	return servers, forged
+}
+
+// refusedHosts are the external hosts with addresses that edges of n do not dial.
+func (w world) refusedHosts(n network.Network) []string {
+	var out []string
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available {
+			out = append(out, of.RefusedHosts...)
+		}
+	}
+	return out
 }
 
 // partitioned are the problems of edges of n that do not hear each other.

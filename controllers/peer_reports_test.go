@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -169,6 +170,10 @@ func TestReportedByEdges(t *testing.T) {
 		"a host answers for the peer": {[]network.Report{one(network.Report{Level: network.LevelReaches, AddressesInUse: []network.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
+		"a host that leads to the management cluster": {[]network.Report{one(network.Report{Level: network.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
+			func(w *world) {
+				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
+			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
 		"a loose kernel":         {[]network.Report{one(network.Report{Level: network.LevelReaches, SourcesUnverified: true}), two(reaches)}, nil, []string{"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
@@ -184,7 +189,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer, network.AddressInUse}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}

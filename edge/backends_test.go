@@ -345,9 +345,15 @@ func TestManagementClusterIsNotDialed(t *testing.T) {
 		b.Follow(t.Context(), n)
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.12:443", "198.51.100.1:443")))
 		g.Expect(b.Endpoints(nodePort)).To(Equal(addrPorts("10.0.0.12:30443", "198.51.100.1:30443")))
+		g.Expect(b.RefusedHosts()).To(Equal([]string{"images.example.com:443", "node port"}), "for the condition")
 
 		n.PermittedDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}
 		b.Follow(t.Context(), n)
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "198.51.100.1:443")), "a mirror on the ingress of that cluster")
+
+		r.set(imagesName, addrs("10.0.0.11", "169.254.169.254")...)
+		<-time.After(31 * time.Second)
+		synctest.Wait()
+		g.Expect(b.RefusedHosts()).To(BeEmpty(), "the administrator can't permit metadata")
 	})
 }

@@ -141,6 +141,9 @@ func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	return x.addresses, x.tried
 }
 
+// insideManagement is the refusal reason that the cluster's administrator can change.
+const insideManagement = "it is inside the management cluster"
+
 // refusalReason returns why an address must not be dialed for x, an external host,
 // whatever DNS answers. Empty: it may be dialed. It refuses addresses of the edge, of the
 // network and inside the management cluster, and those that no host has. Own are the
@@ -157,7 +160,7 @@ func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a net
 	case x.HTTPProxy != "":
 		return ""
 	case !n.MayDial(a), isService(n, a):
-		return "it is inside the management cluster"
+		return insideManagement
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,11 @@ type ReportFile struct {
 	name string
 	log  *slog.Logger
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// report is the writer's own, once known, and refused what the proxy adds to it.
+	report  network.Report
+	known   bool
+	refused []string
 	written string
 }
 
@@ -28,11 +33,31 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log}
 }
 
-// Set replaces the report. A failed write is retried at the next call.
+// Set replaces the report, except for its refused hosts if SetRefusedHosts was called. A failed
+// write is retried at the next call.
 func (f *ReportFile) Set(r network.Report) {
-	text := string(r.JSON())
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.report, f.known = r, true
+	f.write()
+}
+
+// SetRefusedHosts replaces the refused hosts of the report.
+func (f *ReportFile) SetRefusedHosts(hosts []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = hosts
+	f.write()
+}
+
+// write stores the report of its parts. The caller holds the lock.
+func (f *ReportFile) write() {
+	if !f.known {
+		return
+	}
+	r := f.report
+	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.refused)
+	text := string(r.JSON())
 	if text == f.written {
 		return
 	}
@@ -59,7 +84,7 @@ func FollowReport(ctx context.Context, name string, set func(network.Report), lo
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && failed != err.Error() {
 			failed = err.Error()
-			log.Warn("report of the failover agent not read", "file", name, "err", err)
+			log.Warn("report not read", "file", name, "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -89,7 +89,7 @@ func TestHostileReportFile(t *testing.T) {
 			g.Expect(plant(file, secret)).To(Succeed())
 			got, said := make(chan network.Report, 10), gbytes.NewBuffer()
 			go edge.FollowReport(t.Context(), file, func(r network.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
-			g.Eventually(said, "5s").Should(gbytes.Say("report of the failover agent not read"))
+			g.Eventually(said, "5s").Should(gbytes.Say("report not read"))
 			g.Expect(got).NotTo(Receive())
 			g.Expect(os.RemoveAll(file)).To(Succeed())
 			g.Expect(edge.ReplaceFile(file, report.JSON())).To(Succeed())
@@ -110,4 +110,25 @@ func TestReportFileIsWrittenOnce(t *testing.T) {
 	after, err := os.Stat(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.SameFile(before, after)).To(BeTrue())
+}
+
+// TestReportOfTwoContainers: the failover agent's report has what the proxy found, whichever comes
+// first.
+func TestReportOfTwoContainers(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), wire.ReportFile)
+	f := edge.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	stored := func() network.Report {
+		text, err := os.ReadFile(file)
+		g.Expect(err).NotTo(HaveOccurred())
+		r, err := network.ReadReport(text)
+		g.Expect(err).NotTo(HaveOccurred())
+		return r
+	}
+	f.SetRefusedHosts([]string{"b:443", "a:443", "b:443"})
+	g.Expect(file).NotTo(BeAnExistingFile(), "nothing is known of the edge")
+	f.Set(network.Report{Edge: 1, Deaf: true})
+	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
+	f.SetRefusedHosts(nil)
+	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true}))
 }

@@ -247,6 +247,7 @@ func permissionsCauses() []CauseInfo {
 	return []CauseInfo{
 		{HostNotPermitted, NotPermitted, SeverityWarning, "hosts"},
 		{HostPortNotPermitted, NotPermitted, SeverityWarning, "hosts"},
+		{HostInsideManagement, NotPermitted, SeverityWarning, "network hosts"},
 		{UpstreamPortRefused, NotPermitted, SeverityWarning, "network server"},
 		{UpstreamIsSpecial, NotPermitted, SeverityWarning, "network server other"},
 		{UpstreamInManagement, NotPermitted, SeverityWarning, "network server other"},

@@ -181,6 +181,7 @@ const (
 const (
 	HostNotPermitted           Cause = "HostNotPermitted"
 	HostPortNotPermitted       Cause = "HostPortNotPermitted"
+	HostInsideManagement       Cause = "HostInsideManagement"
 	UpstreamPortRefused        Cause = "UpstreamPortRefused"
 	UpstreamIsSpecial          Cause = "UpstreamIsSpecial"
 	UpstreamInManagement       Cause = "UpstreamInManagement"

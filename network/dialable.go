@@ -8,10 +8,14 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // portDNSOverTLS is, with portDNS, the other port of DNS servers (RFC 7858).
 const portDNSOverTLS = 853
+
+// keyAllowedHosts is the annotation key that problems of this file name.
+const keyAllowedHosts = "allowed-hosts"
 
 // NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
 // has these addresses, the edge's own pod or node has them, or the cloud answers there. 168.63.129.16
@@ -42,6 +46,21 @@ func (n Network) UpstreamServers() []netip.AddrPort {
 }
 
 func isDNSPort(port uint16) bool { return port == portDNS || port == portDNSOverTLS }
+
+// RefusedHosts returns a problem if external hosts of n have addresses that edges do not dial,
+// as the edges report. Names that n does not have are ignored.
+func (n Network) RefusedHosts(names []string) Problems {
+	var known []string
+	for _, b := range n.Backends {
+		if b.Kind == BackendExternal && slices.Contains(names, b.Name) {
+			known = append(known, b.Name)
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return Problems{n.problem(HostInsideManagement, Args{"hosts": strings.Join(known, ", ")}, keyAllowedHosts)}
+}
 
 // reserving is p with what each network never dials, and what it may dial all the same. Retained
 // networks get the present state, too.

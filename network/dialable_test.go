@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -100,6 +101,25 @@ func TestNotNeeded(t *testing.T) {
 	plan, problems := derived(in)
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(plan.Networks[0].MayDial(netip.MustParseAddr("192.168.7.7"))).To(BeFalse())
+}
+
+// TestRefusedHosts: the condition names external hosts of the network, and nothing else that a
+// report may have.
+func TestRefusedHosts(t *testing.T) {
+	g := NewWithT(t)
+	n := network.Network{Backends: []network.Backend{
+		{Kind: network.BackendExternal, Name: "a.example.com:443"}, {Kind: network.BackendExternal, Name: "b.example.com:443"}, {Name: "kube-apiserver:6443"}}}
+	g.Expect(n.RefusedHosts([]string{"x", "b.example.com:443", "kube-apiserver:6443"})).To(HaveExactElements(And(
+		HaveField("Reason", network.NotPermitted), HaveField("Severity", network.SeverityWarning),
+		WithTransform(message, And(ContainSubstring("management cluster: b.example.com:443."), ContainSubstring("--permit-destinations"))))))
+	g.Expect(n.RefusedHosts([]string{"x"})).To(BeEmpty())
+	long := network.Report{}
+	for i := range 100 {
+		long.RefusedHosts = append(long.RefusedHosts, fmt.Sprint(i))
+	}
+	r, err := network.ReadReport(long.JSON())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(r.RefusedHosts).To(HaveLen(8))
 }
 
 func TestPermissions(t *testing.T) {

@@ -49,6 +49,9 @@ type Report struct {
 	// DHCPServers are the addresses of other DHCP servers that VMs of the cluster chose of
 	// late. The MAC is empty if it is unknown, as for an address outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
+	// RefusedHosts are Names of external backends of which an address is inside the
+	// management cluster. Edges do not dial it.
+	RefusedHosts []string `json:"refusedHosts,omitempty"`
 }
 
 // formerReport holds the fields of reports before version 1 of the plan. An edge of an
@@ -83,6 +86,7 @@ type UsedAddress struct {
 const (
 	maxReportBytes = 8 << 10
 	maxInUse       = 16
+	maxRefused     = 8
 	maxTextRunes   = 400
 )
 
@@ -133,6 +137,8 @@ func (r Report) normalized() Report {
 	}
 	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
+	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
+	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]
 	return r
 }
 

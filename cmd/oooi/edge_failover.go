@@ -70,7 +70,13 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 	defer drain()
 	context.AfterFunc(working, drain)
 	if f.inPod() {
-		a.Report = edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log).Set
+		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		a.Report = report.Set
+		g.Go(func() error {
+			ofProxy := wire.File(f.runDir, string(network.ServiceProxy), wire.ReportFile)
+			edge.FollowReport(working, ofProxy, func(r network.Report) { report.SetRefusedHosts(r.RefusedHosts) }, log)
+			return nil
+		})
 	}
 	g.Go(func() error { return source.Run(working) })
 	g.Go(func() error {

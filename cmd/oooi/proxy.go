@@ -88,6 +88,13 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	g.Go(func() error {
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
+	if kube != nil {
+		refused := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		g.Go(func() error {
+			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { refused.Set(network.Report{RefusedHosts: hosts}) })
+			return nil
+		})
+	}
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })
 	if run != nil {

@@ -20,7 +20,8 @@ const (
 	PlanCopy = PlanKey
 	// LeaseCache holds the leases that the DHCP server knows.
 	LeaseCache = "leases.json"
-	// ReportFile holds the report that the watcher writes to the operator.
+	// ReportFile holds the report that the watcher writes to the operator. The proxy's has what
+	// the failover agent adds to it.
 	ReportFile = "report.json"
 )
 

@@ -17,6 +17,12 @@ func permissionsMessages() map[network.Cause]Message {
 			Effect: "VMs cannot reach them. All other hosts are served.",
 			Fix:    "Use another port, or ask the administrator of the management cluster to permit the port.",
 		},
+		network.HostInsideManagement: {
+			What:   "External hosts of network {network} have addresses inside the management cluster: {hosts}.",
+			Effect: "Edges do not dial these addresses for VMs.",
+			Fix: "Use a host outside of the management cluster. Its administrator can permit the addresses with the operator's flag " +
+				"--permit-destinations.",
+		},
 		network.UpstreamPortRefused: {
 			What:   "Annotation {key} names {server} (network {network}), but DNS servers are only reached at ports 53 and 853.",
 			Effect: "Edges do not ask this server.",
