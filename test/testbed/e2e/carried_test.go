@@ -147,6 +147,32 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 }
 
+// Names of external hosts that a tenant asks for. They lead to the API server's Service and to a
+// node of the management cluster.
+const (
+	evilService = "service.evil.example.net"
+	evilNode    = "node.evil.example.net"
+)
+
+// testManagementCluster expects that a machine reaches nothing inside the management cluster by
+// the name of an external host, and that the condition says so.
+func testManagementCluster(t *testing.T, h Hosted, w *worker.Worker) {
+	g := NewWithT(t)
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	service := networkOf(t, plan, w).ServiceVIP
+	g.Eventually(func() (string, error) {
+		c, err := h.Condition(t.Context())
+		return c.Message, err
+	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(And(ContainSubstring("NotPermitted"), ContainSubstring(evilService+":443"), ContainSubstring(evilNode+":443")))
+	for _, name := range []string{evilService, evilNode} {
+		out, err := w.Machine.Output(t.Context(), "getent", "ahostsv4", name)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(out)).To(ContainSubstring(service.String()))
+		refused(t, w.Machine, service, name)
+	}
+}
+
 // refused expects that a connection to the service address for name is closed before
 // TLS stands.
 func refused(t *testing.T, m *worker.Machine, service netip.Addr, name string) {

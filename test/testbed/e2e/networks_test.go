@@ -61,6 +61,7 @@ func testNetworks(t *testing.T, b bed) {
 	t.Run("apps", func(t *testing.T) { testApps(t, b, elder, workers) })
 	t.Run("publish", func(t *testing.T) { testPublish(t, b, elder, workers) })
 	t.Run("mirror", func(t *testing.T) { testMirror(t, b, elder, workers[0]) })
+	t.Run("management cluster", func(t *testing.T) { testManagementCluster(t, elder, workers[0]) })
 
 	t.Run("steady", func(t *testing.T) { testSteady(t, younger) })
 	b.destroy(elder)
@@ -82,7 +83,7 @@ func createElder(t *testing.T, b bed) Hosted {
 	g.Expect(err).NotTo(HaveOccurred())
 	h, isNew := b.create(t, hypershift.HostedClusterOptions{
 		Name: "elder", Networks: []string{shared}, MachineCIDR: sharedCIDR(), Replicas: 1, Flags: []string{"--image-content-sources", mirrors},
-		Annotations: map[string]string{Annotation: "auto", Prefix + "cidr.elder-further": "192.168.111.0/24"},
+		Annotations: map[string]string{Annotation: "auto", Prefix + "cidr.elder-further": "192.168.111.0/24", Prefix + "allowed-hosts": "auto," + evilService + "," + evilNode},
 	})
 	if isNew {
 		g.Expect(b.hypershift.CreateNodePool(t.Context(), "elder", "elder-further", further, 1)).To(Succeed())
