@@ -11,7 +11,7 @@ import (
 )
 
 // RefusedHosts returns the Names of the external backends of which an address is inside the
-// management cluster, sorted. Whoever answers for the names decides when it changes.
+// management cluster, sorted. The DNS servers of these names decide when it changes.
 func (b *Backends) RefusedHosts() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

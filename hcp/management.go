@@ -138,12 +138,16 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 // OfPod reports whether e is a pod's.
 func OfPod(e discoveryv1.Endpoint) bool { return e.TargetRef != nil && e.TargetRef.Kind == "Pod" }
 
-// ServiceAddresses returns the cluster IPs of these Services, sorted.
+// ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external
+// IPs, and those of load balancers, which the cluster's nodes answer themselves.
 func ServiceAddresses(services []corev1.Service) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range services {
-		for _, text := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
+		for _, text := range slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs) {
 			out = append(out, parsed(text))
+		}
+		for _, at := range s.Status.LoadBalancer.Ingress {
+			out = append(out, parsed(at.IP))
 		}
 	}
 	return sortedIPv4(out)

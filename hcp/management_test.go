@@ -64,7 +64,8 @@ func TestObservedAddresses(t *testing.T) {
 	reserved := func(pods ...string) []string {
 		o.Management.Observed = append(hcp.ServiceAddresses([]corev1.Service{
 			{Spec: corev1.ServiceSpec{ClusterIP: "None"}}, {Spec: corev1.ServiceSpec{ClusterIP: "10.97.1.1", ClusterIPs: []string{"10.97.1.1", "fd00::1"}}},
-			{Spec: corev1.ServiceSpec{ClusterIP: "172.31.7.7"}},
+			{Spec: corev1.ServiceSpec{ClusterIP: "172.31.7.7", ExternalIPs: []string{"203.0.113.60"}},
+				Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "203.0.113.50"}, {Hostname: "lb.example.com"}}}}},
 		}), hcp.PodAddresses(behindSlices(pods...))...)
 		in, _ := translated(o)
 		var out []string
@@ -76,7 +77,7 @@ func TestObservedAddresses(t *testing.T) {
 		}
 		return out
 	}
-	g.Expect(reserved("10.128.1.7", "192.168.77.4", "192.168.77.5", "fd00::7", "x")).To(Equal([]string{"172.31.7.7/32", "192.168.77.4/31"}))
+	g.Expect(reserved("10.128.1.7", "192.168.77.4", "192.168.77.5", "fd00::7", "x")).To(Equal([]string{"172.31.7.7/32", "192.168.77.4/31", "203.0.113.50/32", "203.0.113.60/32"}))
 	var many []string
 	for i := range 300 {
 		many = append(many, fmt.Sprintf("10.%d.%d.%d", 200+i/128, i%128, 2*(i%100)+1))
