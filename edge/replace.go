@@ -34,6 +34,9 @@ type sharedFile struct {
 // read returns the content if the file differs from the last one that read returned. Nil: it
 // does not.
 func (f *sharedFile) read() ([]byte, error) {
+	if info, err := os.Lstat(f.name); err != nil || f.has(info) {
+		return nil, err
+	}
 	o, err := os.OpenFile(f.name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -46,12 +49,14 @@ func (f *sharedFile) read() ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxSharedFile {
 		return nil, fmt.Errorf("%s is no file of at most %d bytes", f.name, maxSharedFile)
 	}
-	if f.last != nil && os.SameFile(f.last, info) && f.last.ModTime().Equal(info.ModTime()) && f.last.Size() == info.Size() {
-		return nil, nil
-	}
 	b, err := io.ReadAll(io.LimitReader(o, maxSharedFile))
 	if err == nil {
 		f.last = info
 	}
 	return b, err
+}
+
+// has reports whether info is of the content that read returned last.
+func (f *sharedFile) has(info os.FileInfo) bool {
+	return f.last != nil && os.SameFile(f.last, info) && f.last.ModTime().Equal(info.ModTime()) && f.last.Size() == info.Size()
 }
