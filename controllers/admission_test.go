@@ -63,7 +63,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	const ns = "clusters-blue"
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
 	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns), client.FieldOwner("test"))).To(Succeed())
-	edge := s.as(t, ns, wire.ServiceAccount, s.admin.Scheme())
+	edge := s.as(t, ns, wire.ServiceAccount)
 	lease := func(name string, labels map[string]string) *coordinationv1.Lease {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
 	}
@@ -145,7 +145,7 @@ func (s *apiServer) keeper(t *testing.T) (*AdmissionKeeper, client.Client) {
 	for _, u := range objectsOf(t, text) {
 		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), u))).To(Succeed())
 	}
-	c := s.as(t, "oooi-system", "oooi-admission", s.admin.Scheme())
+	c := s.as(t, "oooi-system", "oooi-admission")
 	return &AdmissionKeeper{Client: c, Log: logr.Discard(), Interval: 100 * time.Millisecond}, c
 }
 
@@ -236,19 +236,7 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 		g.Expect(s.admin.Delete(t.Context(), p.Policy.DeepCopy())).To(Succeed())
 		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not found")))
 	}
-	inForce := func() map[string]float64 {
-		families, err := registry.Gather()
-		g.Expect(err).NotTo(HaveOccurred())
-		out := map[string]float64{}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "oooi_admission_policy_in_force" {
-					out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
-				}
-			}
-		}
-		return out
-	}
+	inForce := func() map[string]float64 { return gauges(t, registry, "oooi_admission_policy_in_force") }
 	run := func(f func(context.Context) error) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

@@ -70,11 +70,8 @@ func newAPIServer(t *testing.T) *apiServer {
 	conf.QPS = -1
 	admin, err := client.New(conf, client.Options{Scheme: scheme})
 	g.Expect(err).NotTo(HaveOccurred())
-	s := &apiServer{admin: admin, operator: rest.CopyConfig(conf), env: env}
-	s.operator.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:oooi-system:oooi",
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:oooi-system", "system:authenticated"},
-	}
+	account := testOptions.ServiceAccount
+	s := &apiServer{admin: admin, operator: impersonating(conf, account.Namespace, account.Name), env: env}
 	s.install(t)
 	s.awaitPolicies(t)
 	port := int32(6443)
@@ -100,7 +97,7 @@ func (s *apiServer) install(t *testing.T) {
 func (s *apiServer) awaitPolicies(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
-	edge := s.as(t, "oooi-system", wire.ServiceAccount, s.admin.Scheme())
+	edge := s.as(t, "oooi-system", wire.ServiceAccount)
 	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, "oooi-system", wire.ServiceAccount, "oooi-system"), client.FieldOwner("test"))).To(Succeed())
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "foreign"}}
 	for who, c := range map[string]client.Client{admission.Operator: s.asOperator(t), admission.EdgeLeases: edge} {
@@ -110,23 +107,28 @@ func (s *apiServer) awaitPolicies(t *testing.T) {
 	g.Expect(s.admin.Delete(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: wire.ServiceAccount}})).To(Succeed())
 }
 
-// as is a client with the rights of one ServiceAccount, that knows some kinds.
-func (s *apiServer) as(t *testing.T, ns, name string, scheme *runtime.Scheme) client.Client {
+// as is a client with the rights of one ServiceAccount, that knows all kinds.
+func (s *apiServer) as(t *testing.T, ns, name string) client.Client {
 	t.Helper()
-	conf := rest.CopyConfig(s.operator)
-	conf.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:" + ns + ":" + name,
-		Groups:   []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + ns},
-	}
-	c, err := client.New(conf, client.Options{Scheme: scheme})
+	c, err := client.New(impersonating(s.operator, ns, name), client.Options{Scheme: s.admin.Scheme()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return c
 }
 
-// asOperator is a client with the operator's rights, that knows all kinds.
+// impersonating is conf with the name and the groups of a ServiceAccount.
+func impersonating(conf *rest.Config, ns, name string) *rest.Config {
+	out := rest.CopyConfig(conf)
+	out.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + ns + ":" + name,
+		Groups:   []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + ns},
+	}
+	return out
+}
+
+// asOperator is a client with the operator's rights.
 func (s *apiServer) asOperator(t *testing.T) client.Client {
 	t.Helper()
-	return s.as(t, testOptions.ServiceAccount.Namespace, testOptions.ServiceAccount.Name, s.admin.Scheme())
+	return s.as(t, testOptions.ServiceAccount.Namespace, testOptions.ServiceAccount.Name)
 }
 
 // controlPlaneNamespace is one as HyperShift labels it.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -13,23 +14,27 @@ func TestBeginsWhenHyperShiftAppears(t *testing.T) {
 	g := NewWithT(t)
 	s := newAPIServer(t)
 	_, registry := s.run(t)
-	watched := func() map[string]float64 {
-		out := map[string]float64{}
-		families, err := registry.Gather()
-		g.Expect(err).NotTo(HaveOccurred())
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "oooi_kind_watched" {
-					out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
-				}
-			}
-		}
-		return out
-	}
+	watched := func() map[string]float64 { return gauges(t, registry, "oooi_kind_watched") }
 	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 0.), HaveKeyWithValue("Route", 0.), HaveKeyWithValue("Service", 1.)))
 	s.installKinds(t)
 	g.Eventually(watched).WithTimeout(patience).Should(And(HaveKeyWithValue("HostedCluster", 1.), HaveKeyWithValue("VirtualMachineInstance", 1.)))
 	h := s.newHosted(t, "late", nil)
 	h.publish(t)
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
+}
+
+// gauges are the values of a metric by its one label.
+func gauges(t *testing.T, registry *prometheus.Registry, metric string) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == metric {
+				out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return out
 }

@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
@@ -26,8 +25,7 @@ import (
 func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "rights")
-	c, err := client.New(s.operator, client.Options{Scheme: s.admin.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
+	c := s.asOperator(t)
 	hc := h.hostedCluster(t)
 	binding := func(name, role string) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
@@ -84,10 +82,7 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 func testRightsOfAnEdge(t *testing.T, s *apiServer, _ *Reconciler) {
 	g := NewWithT(t)
 	h := s.served(t, "edge")
-	conf := rest.CopyConfig(s.operator)
-	conf.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + h.ns + ":" + wire.ServiceAccount, Groups: []string{"system:authenticated", "system:serviceaccounts"}}
-	c, err := client.New(conf, client.Options{Scheme: s.admin.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
+	c := s.as(t, h.ns, wire.ServiceAccount)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "oooi.test", Labels: ownedLabels()}}
 	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Update(t.Context(), lease)).To(Succeed())
