@@ -124,7 +124,7 @@ func Keys() []Key {
 			Meaning: "NTP servers (DHCP option 42).",
 			set:     func(s *Values, v string) (err error) { s.NTPServers, err = list(v, ipv4); return err }},
 		{Name: "dhcp-relays", On: both, Default: "none", Example: "192.168.100.1",
-			Meaning: "Addresses (`giaddr`) of the DHCP relays that edges answer. Packets from other relays are dropped.",
+			Meaning: "Addresses (`giaddr`) of the DHCP relays that edges answer, in the network's CIDR. Packets from other relays are dropped.",
 			set:     func(s *Values, v string) (err error) { s.DHCPRelays, err = list(v, ipv4); return err }},
 		{Name: "search-domains", On: both, Default: "the domain of the hosted cluster", Example: "blue.example.com",
 			Meaning: "DNS search domains (DHCP option 119).",
