@@ -46,8 +46,8 @@ type Report struct {
 	// address conflict detection. An edge reports which other hosts answer for its peer's
 	// edge address.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
-	// DHCPServers are the addresses of other DHCP servers that VMs of the cluster chose of
-	// late. The MAC is empty if it is unknown, as for an address outside of the network.
+	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
+	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// RefusedHosts are Names of external backends of which an address is inside the
 	// management cluster. Edges do not dial it.

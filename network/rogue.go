@@ -9,9 +9,8 @@ import "slices"
 // MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
 const MaxDHCPServers = 4
 
-// RogueDHCPServers returns a problem for each DHCP server, other than the edges, that VMs on
-// n chose. nameOf returns the VM that has a MAC, empty if none has. They are Warnings: edges
-// serve everything.
+// RogueDHCPServers returns a problem for each DHCP server on n other than the edges. nameOf
+// returns the VM that has a MAC, empty if none has. They are Warnings: edges serve everything.
 func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) string) Problems {
 	known := map[UsedAddress]bool{}
 	for _, s := range all {

@@ -77,9 +77,10 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
 	if reporter := f.reporter(kube, source.Current()); reporter != nil {
-		others := agent.NewDHCPServers(d.Interface.Name, server.Network, reporter.SetDHCPServers, log)
+		others := agent.NewDHCPServers(d.Interface.Name, source.Current, reporter.SetDHCPServers, log)
 		server.OtherServer = others.Chose
 		g.Go(func() error { others.Run(ctx); return nil })
+		g.Go(func() error { others.Probe(ctx); return nil })
 		g.Go(func() error { f.report(ctx, reporter, source.Current(), log); return nil })
 	}
 	if f.runDir != "" {

@@ -1,5 +1,6 @@
-// This file follows which other DHCP servers VMs choose, and finds out their MACs. A VM can
-// make up such choices, so what is kept and sent is limited. It decides nothing about VMs.
+// This file finds other DHCP servers on a network: those that answer a probe, and those that
+// VMs choose. It finds out their MACs. A VM can make up both, so what is kept and sent is
+// limited. It decides nothing about VMs.
 
 package agent
 
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	// serverKept is how long a server is reported after a VM chose it last.
+	// serverKept is how long a server is reported after it was last chosen, or answered.
 	serverKept = time.Hour
 	// serverChecked is how often the MACs of servers are looked up.
 	serverChecked = 10 * time.Second
@@ -24,12 +25,12 @@ const (
 	serverAnswers = time.Second
 )
 
-// DHCPServers are the other DHCP servers that VMs chose. Make one with NewDHCPServers.
+// DHCPServers are the other DHCP servers of a network. Make one with NewDHCPServers.
 type DHCPServers struct {
 	// Device is the interface on the network.
 	Device string
-	// Network returns the plan's.
-	Network func() network.Network
+	// View returns the plan's network and this edge.
+	View func() edge.View
 	// Report gets the servers at each change.
 	Report func([]network.UsedAddress)
 	Log    *slog.Logger
@@ -46,14 +47,14 @@ type sighting struct {
 }
 
 // NewDHCPServers returns DHCPServers that saw none.
-func NewDHCPServers(device string, current func() network.Network, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
+func NewDHCPServers(device string, view func() edge.View, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
 	return &DHCPServers{
-		Device: device, Network: current, Report: report, Log: log,
+		Device: device, View: view, Report: report, Log: log,
 		chosen: make(chan netip.Addr, network.MaxDHCPServers), seen: map[netip.Addr]sighting{},
 	}
 }
 
-// Chose notes that a VM chose the server at a. It returns at once. While many VMs choose,
+// Chose notes that a VM chose the server at a, or that the server answered a probe. It returns at once. While many VMs choose,
 // it forgets some.
 func (d *DHCPServers) Chose(a netip.Addr) {
 	select {
@@ -73,7 +74,7 @@ func (d *DHCPServers) Run(ctx context.Context) {
 			return
 		case a := <-d.chosen:
 			if d.saw(a, time.Now()) {
-				d.Log.Warn("a VM chose another DHCP server", "address", a)
+				d.Log.Warn("another DHCP server found", "address", a)
 				d.solicit()
 				check.Reset(serverAnswers)
 			}
@@ -101,7 +102,7 @@ func (d *DHCPServers) saw(a netip.Addr, now time.Time) (isNew bool) {
 	return !known
 }
 
-// forget removes the servers that no VM chose for long.
+// forget removes the servers that were not seen for long.
 func (d *DHCPServers) forget(now time.Time) {
 	for a, s := range d.seen {
 		if now.Sub(s.last) > serverKept {
@@ -113,7 +114,7 @@ func (d *DHCPServers) forget(now time.Time) {
 // solicit asks for the MACs that are unknown. Another host of the network has the address,
 // or it is on no link.
 func (d *DHCPServers) solicit() {
-	n := d.Network()
+	n := d.View().Network
 	for a, s := range d.seen {
 		if s.mac != "" || !n.CIDR.Contains(a) {
 			continue

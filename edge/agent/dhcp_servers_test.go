@@ -3,15 +3,61 @@ package agent
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"slices"
 	"testing"
 
+	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
+
+// blueView is edge 1 of blue.
+func blueView() edge.View { return edge.View{Network: blue(), Edge: blue().Edges[0]} }
+
+// TestProbeForDHCPServers: a server that no VM has chosen yet answers the probe. So it is found
+// also where it names itself with the service VIP.
+func TestProbeForDHCPServers(t *testing.T) {
+	g := NewWithT(t)
+	segment, e, rogue := netns.NewSegment(t), netns.New(t), netns.New(t)
+	own := blueView().Edge.Address
+	segment.Attach(t, e, "net1", "", own.String()+"/24")
+	segment.Attach(t, rogue, "eth0", "", "192.168.100.66/24")
+	e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "1")
+	var conn *net.UDPConn
+	rogue.Do(t, func() {
+		var err error
+		conn, err = edge.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:67"))
+		g.Expect(err).NotTo(HaveOccurred())
+	})
+	defer func() { _ = conn.Close() }()
+	asked := make(chan netip.AddrPort, 1)
+	go func() {
+		b := make([]byte, 1500)
+		n, from, err := conn.ReadFromUDPAddrPort(b)
+		if err != nil {
+			return
+		}
+		asked <- from
+		m, _ := dhcpv4.FromBytes(b[:n])
+		other, _ := dhcpv4.NewReplyFromRequest(m, dhcpv4.WithTransactionID(dhcpv4.TransactionID{1}))
+		offer, _ := dhcpv4.NewReplyFromRequest(m, dhcpv4.WithMessageType(dhcpv4.MessageTypeOffer), dhcpv4.WithServerIP(blue().ServiceVIP.AsSlice()))
+		for _, answer := range []*dhcpv4.DHCPv4{other, offer} {
+			_, _ = conn.WriteToUDPAddrPort(answer.ToBytes(), netip.MustParseAddrPort("255.255.255.255:68"))
+		}
+	}()
+	d := NewDHCPServers("net1", blueView, nil, slog.New(slog.DiscardHandler))
+	var err error
+	e.Do(t, func() { err = d.probe(t.Context()) })
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(asked).To(Receive(Equal(netip.AddrPortFrom(own, 68))), "not from a VIP, which would move VMs")
+	g.Expect(d.chosen).To(Receive(Equal(netip.MustParseAddr("192.168.100.66"))))
+	g.Expect(d.chosen).To(BeEmpty(), "answers to others are none to the probe")
+}
 
 // TestDHCPServersOfOthers: what VMs choose is reported with its MAC, found out without a
 // privilege. A VM that makes up servers adds a few, and no more.
@@ -21,7 +67,7 @@ func TestDHCPServersOfOthers(t *testing.T) {
 	segment.Attach(t, e, "net1", "", "192.168.100.4/24")
 	segment.Attach(t, rogue, "eth0", "", "192.168.100.66/24")
 	reports := make(chan []network.UsedAddress, 100)
-	d := NewDHCPServers("net1", blue, func(all []network.UsedAddress) { reports <- all }, slog.New(slog.DiscardHandler))
+	d := NewDHCPServers("net1", blueView, func(all []network.UsedAddress) { reports <- all }, slog.New(slog.DiscardHandler))
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Do(t, func() { d.Run(t.Context()) }) }()
 	t.Cleanup(func() { <-ended })

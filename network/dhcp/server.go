@@ -4,6 +4,7 @@
 package dhcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -122,6 +123,10 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 	request, err := dhcpv4.FromBytes(packet)
 	if err != nil {
 		s.Metrics.dropped.WithLabelValues("malformed").Inc()
+		return
+	}
+	if bytes.Equal(request.ClientHWAddr, probeMAC()) {
+		s.Metrics.dropped.WithLabelValues("probe").Inc()
 		return
 	}
 	mac := request.ClientHWAddr.String()

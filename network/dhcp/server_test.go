@@ -87,6 +87,24 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	g.Expect(chosen).To(BeEmpty())
 }
 
+// TestProbeIsNotAnswered: edges ask for the DHCP servers of others, so none of ours answers.
+func TestProbeIsNotAnswered(t *testing.T) {
+	g := NewWithT(t)
+	s := serve(t, blue(), "")
+	station := s.station("192.168.100.50/24")
+	probe, err := dhcp.Probe(dhcpv4.TransactionID{1, 2, 3, 4})
+	g.Expect(err).NotTo(HaveOccurred())
+	m, err := dhcpv4.FromBytes(probe)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(m.IsBroadcast()).To(BeTrue())
+	station.send(m, everybody)
+	station.send(message(discover, mac1), everybody)
+	answered, _ := station.hears(10 * time.Second)
+	g.Expect(answered).NotTo(BeNil())
+	g.Expect(answered.ClientHWAddr.String()).To(Equal(mac1))
+	g.Expect(dhcp.AnswersProbe(answered.ToBytes(), answered.TransactionID)).To(BeFalse())
+}
+
 // TestNextHopVIPDoesNotAnswer: messages to the next-hop VIP or the edge address are
 // dropped. Broadcasts and messages to the service VIP are answered from the service VIP.
 func TestNextHopVIPDoesNotAnswer(t *testing.T) {

@@ -103,18 +103,18 @@ func conflictsMessagesMore() map[network.Cause]Message {
 			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
 		},
 		network.DHCPServerOfVM: {
-			What:   "VMs on network {network} chose another DHCP server at {address}, which VM {vm} (MAC {mac}) has.",
-			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			What:   "Another DHCP server is active on network {network} at {address}, which VM {vm} (MAC {mac}) has.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Stop that DHCP server, or delete the VM.",
 		},
 		network.DHCPServerOfHost: {
-			What:   "VMs on network {network} chose another DHCP server at {address} (MAC {mac}), which is no VM of the cluster.",
-			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			What:   "Another DHCP server is active on network {network} at {address} (MAC {mac}), which is no VM of the cluster.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
 		},
 		network.DHCPServerElsewhere: {
 			What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
-			Effect: "They may get a wrong router or DNS server, and send their traffic to it.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
 		},
 		network.NADDuplicatesRunning: {

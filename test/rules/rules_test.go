@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"network/dns":         {"network"},
 	"edge":                {"network", "edge/device", "edge/wire"},
 	"edge/acd":            {"network", "edge", "edge/device"},
-	"edge/agent":          {"network", "network/dns", "edge", "edge/device", "edge/failover", "edge/wire", "envoy"},
+	"edge/agent":          {"network", "network/dhcp", "network/dns", "edge", "edge/device", "edge/failover", "edge/wire", "envoy"},
 	"edge/device":         {"edge/wire"},
 	"edge/failover":       {"network", "edge", "edge/device", "edge/wire"},
 	"edge/wire":           {"network"},
