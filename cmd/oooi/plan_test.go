@@ -144,7 +144,8 @@ func TestPlanKnowsTheManagementCluster(t *testing.T) {
 // that named its network keeps it.
 func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
 	g := NewWithT(t)
-	both := strings.ReplaceAll(read(t, objects(t, "lb-ip")), "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: clusters/other") +
+	both := strings.NewReplacer("hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: clusters/other",
+		"allowed-namespaces: clusters-blue", `allowed-namespaces: "clusters-blue,clusters-rt"`).Replace(read(t, objects(t, "lb-ip"))) +
 		"---\n" + strings.NewReplacer("blue", "rt", "hostedcluster.densityops.com/network: auto", "hostedcluster.densityops.com/network: none").Replace(read(t, objects(t, "route")))
 	stdout, _, code := oooiPlan(t, both, "-f", "-", "-o", "json", "--set", "network=auto")
 	g.Expect(code).To(Equal(2))
