@@ -37,8 +37,21 @@ func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, e
 		return r.serve(ctx, w, d)
 	case remove:
 		return r.remove(ctx, w)
+	case leave:
+		return outcome{edges: w.edges, again: d.again}, r.restrict(ctx, w, d)
 	}
 	return outcome{edges: w.edges, again: d.again}, nil
+}
+
+// restrict writes what restricts the edges of the plan in force.
+func (r *Reconciler) restrict(ctx context.Context, w world, d decision) error {
+	for _, want := range d.desired {
+		if _, err := r.write(ctx, w, want.DeepCopy()); err != nil {
+			return err
+		}
+		logr.FromContextOrDiscard(ctx).Info("plan in force restricted", "kind", want.GetKind(), "name", want.GetName())
+	}
+	return nil
 }
 
 // serve first binds the operator's own rights in the namespace; until they hold,

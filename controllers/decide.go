@@ -21,7 +21,8 @@ type action int
 const (
 	// ignore: nothing is written (the cluster is paused or being deleted).
 	ignore action = iota
-	// leave: existing objects stay as they are. The condition has the reason.
+	// leave: existing objects stay as they are. The condition has the reason. Only what edges
+	// may dial for VMs is restricted as always.
 	leave
 	// serve: the desired objects are applied, all others of ours removed.
 	serve
@@ -38,7 +39,8 @@ type decision struct {
 	problems network.Problems
 	// others are the hosted clusters on the same networks.
 	others []network.OtherCluster
-	// desired is applied in this order. Empty unless the action is serve.
+	// desired is applied in this order. With the action leave, it has what restricts the edges
+	// that run. Empty with any other action but serve.
 	desired []*unstructured.Unstructured
 	// rollouts say what happens to the edges of each network.
 	rollouts []rolled
@@ -83,6 +85,7 @@ func decide(w world, o Options, now time.Time) decision {
 		if w.hasControlPlane() {
 			// Edges keep serving the plan in force.
 			d.problems = slices.Concat(d.problems, w.reportedByEdges(w.last, w.roll(w.last, o, now)))
+			d.desired = w.restricted(facts.Reserved, o.Permissions)
 		}
 		return d
 	}
@@ -97,6 +100,16 @@ func decide(w world, o Options, now time.Time) decision {
 	d.disruptions = disruptions(w, d)
 	d.again = w.resync(d, now)
 	return d
+}
+
+// restricted are the plan in force and its NetworkPolicy, if the administrator permits less by now
+// or more destinations are reserved. None: nothing changes.
+func (w world) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
+	plan := w.last.Restricted(reserved, permitted)
+	if w.binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.last.JSON()) {
+		return nil
+	}
+	return slices.DeleteFunc([]*unstructured.Unstructured{planObject(w, plan), policyObject(w, plan)}, func(u *unstructured.Unstructured) bool { return u == nil })
 }
 
 // maxPlan in bytes keeps room below what a ConfigMap may have (1 MiB).

@@ -29,12 +29,10 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 			WithLabels(wire.NamedLabels(wire.NameEdge)).
 			WithAutomountServiceAccountToken(false)),
 		object(w, roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
-		object(w, corev1ac.ConfigMap(wire.PlanConfigMap, ns).
-			WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
-			WithData(map[string]string{wire.PlanKey: string(plan.JSON())})),
+		planObject(w, plan),
 	}
-	if policy := networkPolicy(w, plan); policy != nil {
-		out = append(out, object(w, policy))
+	if policy := policyObject(w, plan); policy != nil {
+		out = append(out, policy)
 	}
 	for i, n := range plan.Networks {
 		if n.Attachment.EdgeNADConfig != "" {
@@ -46,6 +44,22 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
 	return out
+}
+
+// planObject is the ConfigMap that edges follow.
+func planObject(w world, plan network.Plan) *unstructured.Unstructured {
+	return object(w, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
+		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
+		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
+}
+
+// policyObject is nil where networkPolicy is.
+func policyObject(w world, plan network.Plan) *unstructured.Unstructured {
+	policy := networkPolicy(w, plan)
+	if policy == nil {
+		return nil
+	}
+	return object(w, policy)
 }
 
 // controlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.

@@ -72,4 +72,15 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(n.UpstreamServers()).To(HaveExactElements(netip.MustParseAddrPort("192.0.2.53:53")))
 	g.Eventually(func() string { return h.condition(t).Message }).WithTimeout(patience).Should(And(
 		ContainSubstring("evil.example.net:30443"), ContainSubstring("10.0.0.10:53"), ContainSubstring("NotPermitted")))
+
+	h.annotate(t, "cidr", "x")
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}
+	g.Expect(s.admin.Update(t.Context(), pods)).To(Succeed())
+	dialed := func() bool {
+		again(t, r, h)
+		return current().MayDial(netip.MustParseAddr("192.168.222.8"))
+	}
+	g.Expect(current().MayDial(netip.MustParseAddr("192.168.222.8"))).To(BeTrue(), "until then")
+	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial")
 }

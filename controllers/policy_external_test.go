@@ -91,3 +91,31 @@ func TestEgressByHTTPProxy(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorKeepsNoDestination: an author who keeps the annotations invalid keeps neither a host
+// that is no longer permitted, nor an address that became a Service's.
+func TestErrorKeepsNoDestination(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := storyThere(t, "registries", func(w *world) {
+		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,evil.example.net:5000")
+	})
+	w.last, w.binding = plan, &metav1.PartialObjectMetadata{}
+	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x"
+	d := decide(w, testOptions, testNow)
+	g.Expect(d.action).To(Equal(leave))
+	g.Expect(d.desired).To(BeEmpty(), "nothing changed but the annotation")
+
+	strict := testOptions
+	strict.Permissions.Ports = []network.PortRange{{First: 443, Last: 443}}
+	w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16"), NotNeeded: true}}
+	d = decide(w, strict, testNow)
+	g.Expect(d.action).To(Equal(leave))
+	g.Expect(kindsOf(d.desired)).To(HaveExactElements("ConfigMap", "NetworkPolicy"))
+	got, err := network.ReadPlan([]byte(planOf(t, d.desired)))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got).To(Equal(plan.Restricted(w.Management.Networks, strict.Permissions)))
+	g.Expect(got.Networks[0].Backends).NotTo(ContainElement(HaveField("Host", "evil.example.net")))
+	g.Expect(got.Networks[0].MayDial(netip.MustParseAddr("172.30.44.5"))).To(BeFalse())
+	w.last = got
+	g.Expect(decide(w, strict, testNow).desired).To(BeEmpty(), "once")
+}
