@@ -129,7 +129,8 @@ func servedOn(t *testing.T, h Hosted) []network.Network {
 	plan, err := h.Plan(t.Context())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for i := range plan.Networks {
-		plan.Networks[i].DHCP.IgnoreUnknownClients = false // unknown clients depend on it, VMs do not
+		// unknown clients depend on them, VMs do not
+		plan.Networks[i].DHCP.IgnoreUnknownClients, plan.Networks[i].DHCP.ReservedForVMs = false, 0
 		// what HyperShift publishes later follows
 		plan.Networks[i].Listeners, plan.Networks[i].Backends, plan.Networks[i].DNS.Views = nil, nil, nil
 	}
