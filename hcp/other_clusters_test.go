@@ -2,7 +2,9 @@ package hcp_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +62,24 @@ func TestOtherCluster(t *testing.T) {
 	g.Expect(ok).To(BeTrue(), "a deleted cluster still uses its network")
 	g.Expect(n.Wants.Networks).To(BeEmpty())
 	g.Expect(n.Serves.Networks).To(HaveLen(1))
+}
+
+// TestManyAddressesOfAVM checks that a guest agent which reports very many addresses costs
+// little time, and that the first ones count.
+func TestManyAddressesOfAVM(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	i := slices.IndexFunc(o.VMs[0].Status.Interfaces, func(i kubevirtv1.VirtualMachineInstanceNetworkInterface) bool { return i.Name != "" })
+	hostile := &o.VMs[0].Status.Interfaces[i]
+	few, _ := translated(o)
+	for i := range 100_000 {
+		hostile.IPs = append(hostile.IPs, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}).String())
+	}
+	began := time.Now()
+	many, _ := translated(o)
+	g.Expect(time.Since(began)).To(BeNumerically("<", 5*time.Second), "each address compared with all took half a minute")
+	g.Expect(many.VMAddresses).To(ContainElements(few.VMAddresses))
+	g.Expect(len(many.VMAddresses)).To(And(BeNumerically(">", len(few.VMAddresses)), BeNumerically("<=", len(few.VMAddresses)+64)))
 }
 
 // TestVMAddresses checks that interfaces which only the guest agent reports are ignored.

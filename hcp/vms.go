@@ -5,6 +5,7 @@ package hcp
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,11 +26,15 @@ func vmAttachments(o Objects) []network.Attachment {
 	return out
 }
 
+// addressesOfInterface is how many addresses of one interface count. The guest agent of a VM
+// reports as many as it likes.
+const addressesOfInterface = 64
+
 // vmAddresses returns the IPv4 addresses of o's VMs on networks, as KubeVirt reports
-// them. Interfaces that only the guest agent reports are ignored, because they
-// belong to no network of the VM.
+// them, at most addressesOfInterface for each interface. Interfaces that only the guest
+// agent reports are ignored, because they belong to no network of the VM.
 func vmAddresses(o Objects) []network.VMAddress {
-	var out []network.VMAddress
+	seen := map[network.VMAddress]bool{}
 	for _, m := range o.VMs {
 		on := map[string]string{}
 		for _, n := range m.Spec.Networks {
@@ -39,18 +44,19 @@ func vmAddresses(o Objects) []network.VMAddress {
 		}
 		for _, i := range m.Status.Interfaces {
 			name, known := on[i.Name]
-			for _, a := range append([]string{i.IP}, i.IPs...) {
-				h := network.VMAddress{VM: m.Name, Network: name, Address: parsed(a), MAC: strings.ToLower(i.MAC)}
-				if known && h.Address.Is4() && !slices.Contains(out, h) {
-					out = append(out, h)
+			if !known {
+				continue
+			}
+			for _, a := range append([]string{i.IP}, i.IPs[:min(len(i.IPs), addressesOfInterface)]...) {
+				if a := parsed(a); a.Is4() {
+					seen[network.VMAddress{VM: m.Name, Network: name, Address: a, MAC: strings.ToLower(i.MAC)}] = true
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b network.VMAddress) int {
-		return cmp.Or(strings.Compare(a.VM, b.VM), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
+	return slices.SortedFunc(maps.Keys(seen), func(a, b network.VMAddress) int {
+		return cmp.Or(strings.Compare(a.VM, b.VM), strings.Compare(a.Network, b.Network), a.Address.Compare(b.Address), strings.Compare(a.MAC, b.MAC))
 	})
-	return out
 }
 
 // VMWithMAC returns the name of the VM of o that has an interface with this MAC, as KubeVirt
