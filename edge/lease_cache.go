@@ -23,7 +23,7 @@ const cacheInterval = 2 * time.Second
 
 // ReadLeaseCache returns the leases in file, none if it is missing.
 func ReadLeaseCache(file string) ([]network.Lease, error) {
-	shared := sharedFile{name: file}
+	shared := sharedFile{name: file, limit: maxLeaseFile}
 	b, err := shared.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -15,8 +15,6 @@ import (
 
 // LeaseNames are the names of the VMs in a cache of leases.
 type LeaseNames struct {
-	log *slog.Logger
-
 	mu     sync.Mutex
 	file   sharedFile
 	byAddr map[netip.Addr]network.Lease
@@ -24,7 +22,7 @@ type LeaseNames struct {
 
 // NewLeaseNames returns the names in the file of Leases.KeepCache. It need not exist yet.
 func NewLeaseNames(file string, log *slog.Logger) *LeaseNames {
-	return &LeaseNames{log: log, file: sharedFile{name: file}}
+	return &LeaseNames{file: sharedFile{name: file, limit: maxLeaseFile, log: log, unread: "cached leases not read"}}
 }
 
 // VMAt returns the name of the VM that holds an unexpired lease on a. Empty: none.
@@ -38,19 +36,18 @@ func (n *LeaseNames) VMAt(a netip.Addr) string {
 	return ""
 }
 
-// refresh reads the file if it has changed. The caller holds the lock.
+// refresh reads the file if it has changed, and else keeps the last known good names. The caller
+// holds the lock.
 func (n *LeaseNames) refresh() {
-	b, err := n.file.read()
-	if err != nil || b == nil {
-		return // A missing file has no names yet.
-	}
-	var all []network.Lease
-	if err := json.Unmarshal(b, &all); err != nil {
-		n.log.Warn("cached leases not read", "err", err)
-		return
-	}
-	n.byAddr = make(map[netip.Addr]network.Lease, len(all))
-	for _, l := range all {
-		n.byAddr[l.Address] = l
-	}
+	n.file.follow(func(b []byte) error {
+		var all []network.Lease
+		if err := json.Unmarshal(b, &all); err != nil {
+			return err
+		}
+		n.byAddr = make(map[netip.Addr]network.Lease, len(all))
+		for _, l := range all {
+			n.byAddr[l.Address] = l
+		}
+		return nil
+	})
 }

@@ -5,8 +5,6 @@ package edge
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -71,21 +69,17 @@ func (f *ReportFile) write() {
 // FollowReport passes each report in the named file to set until ctx ends. A file that holds no
 // report changes nothing.
 func FollowReport(ctx context.Context, name string, set func(network.Report), log *slog.Logger) {
-	file, tick, failed := sharedFile{name: name}, time.NewTicker(readInterval), ""
+	file := sharedFile{name: name, limit: maxReportFile, log: log, unread: "report not read"}
+	tick := time.NewTicker(readInterval)
 	defer tick.Stop()
 	for {
-		b, err := file.read()
-		if err == nil && b != nil {
-			var r network.Report
-			if r, err = network.ReadReport(b); err == nil {
+		file.follow(func(b []byte) error {
+			r, err := network.ReadReport(b)
+			if err == nil {
 				set(r)
-				failed = ""
 			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && failed != err.Error() {
-			failed = err.Error()
-			log.Warn("report not read", "file", name, "err", err)
-		}
+			return err
+		})
 		select {
 		case <-ctx.Done():
 			return

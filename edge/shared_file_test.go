@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -54,13 +55,19 @@ func TestPlanOfAnotherContainer(t *testing.T) {
 func TestNamesOfAnotherContainer(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.LeaseCache)
-	names, at := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil))), netip.MustParseAddr("192.168.100.10")
+	said := gbytes.NewBuffer()
+	names, at := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(said, nil))), netip.MustParseAddr("192.168.100.10")
 	g.Expect(names.VMAt(at)).To(BeEmpty())
 	store := func(text string) { g.Expect(edge.ReplaceFile(file, []byte(text))).To(Succeed()) }
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
 	g.Expect(names.VMAt(at)).To(Equal("blue-1"))
 	store(`[{"addr`)
 	g.Expect(names.VMAt(at)).To(Equal("blue-1"), "the last known good names")
+	g.Expect(said).To(gbytes.Say("cached leases not read"))
+	g.Expect(os.Truncate(file, 64<<20)).To(Succeed())
+	g.Expect([]string{names.VMAt(at), names.VMAt(at)}).To(HaveEach("blue-1"))
+	g.Expect(said).To(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
+	g.Expect(said).NotTo(gbytes.Say("cached leases not read"), "one error is logged once")
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
 	g.Expect(names.VMAt(at)).To(BeEmpty(), "expired")
 }
@@ -96,6 +103,21 @@ func TestHostileReportFile(t *testing.T) {
 			g.Eventually(got, "5s").Should(Receive(Equal(report)))
 		})
 	}
+}
+
+// TestHostileReportFileCostsNoMemory: a report that the failover agent's container makes as long as
+// other files may be is not read. It would be read again at each change of its time.
+func TestHostileReportFileCostsNoMemory(t *testing.T) {
+	g := NewWithT(t)
+	file, said := filepath.Join(t.TempDir(), wire.ReportFile), gbytes.NewBuffer()
+	g.Expect(os.WriteFile(file, nil, 0o600)).To(Succeed())
+	g.Expect(os.Truncate(file, 32<<20)).To(Succeed())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	go edge.FollowReport(t.Context(), file, func(network.Report) {}, slog.New(slog.NewTextHandler(said, nil)))
+	g.Eventually(said, "5s").Should(gbytes.Say("report not read"))
+	runtime.ReadMemStats(&after)
+	g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 8<<20), "bytes")
 }
 
 // TestReportFileIsWrittenOnce: an unchanged report costs nothing.

@@ -76,7 +76,7 @@ func (s *Source) CopyTo(file string) { s.copy = file }
 // CopiedTo makes s follow the ConfigMap through a file of CopyTo, in place of the API server.
 // Until the file exists, s follows its own. Call it before Current and Run.
 func (s *Source) CopiedTo(file string) {
-	s.copied = &sharedFile{name: file}
+	s.copied = &sharedFile{name: file, limit: maxPlanFile}
 	s.readCopy()
 }
 

@@ -84,10 +84,12 @@ type UsedAddress struct {
 // The limits of a report. It is stored in an annotation and shown in a condition, and
 // VMs influence its content.
 const (
-	maxReportBytes = 8 << 10
-	maxInUse       = 16
-	maxRefused     = 8
-	maxTextRunes   = 400
+	// MaxReportBytes is the most that ReadReport reads.
+	MaxReportBytes = 8 << 10
+
+	maxInUse     = 16
+	maxRefused   = 8
+	maxTextRunes = 400
 )
 
 // JSON returns the report as it is stored. It is equal for equal reports.
@@ -102,8 +104,8 @@ func (r Report) JSON() []byte {
 // ReadReport reads the output of Report.JSON, also of earlier versions. It ignores
 // unknown fields. A value that no edge could report is an error.
 func ReadReport(b []byte) (Report, error) {
-	if len(b) > maxReportBytes {
-		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", maxReportBytes)
+	if len(b) > MaxReportBytes {
+		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxReportBytes)
 	}
 	var r Report
 	var old formerReport
