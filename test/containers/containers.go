@@ -46,6 +46,9 @@ func NewPod(t testing.TB, dir, oooi string, user int, services []network.Service
 	}
 	if p.flat {
 		p.link(t)
+		if err := os.Chown(dir, user, user); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return p
 }
