@@ -1,6 +1,6 @@
 // This file reads which further Services of the control plane namespace VMs can reach:
-// those with the annotation publish. Package network resolves conflicts of names
-// and ports.
+// those with the annotation publish that are not copies from the hosted cluster. Package
+// network resolves conflicts of names and ports.
 
 package hcp
 
@@ -20,6 +20,14 @@ import (
 // maxPublications limits the names and ports of all Services of one cluster.
 const maxPublications = 256
 
+// The KubeVirt cloud provider copies each Service of type LoadBalancer of the hosted cluster
+// to the control plane namespace, with its annotations and these labels. A user of the hosted
+// cluster chose the annotations, so those of copies are not read.
+const (
+	guestServiceLabel   = "cluster.x-k8s.io/tenant-service-name"
+	guestNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
+)
+
 // publications returns the endpoints of Services with the annotation publish. Older
 // Services have precedence if there are more than maxPublications.
 func publications(o Objects) reachable {
@@ -30,6 +38,13 @@ func publications(o Objects) reachable {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	}
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
+		if _, copied := svc.Labels[guestServiceLabel]; copied {
+			if _, publishes := svc.Annotations[settings.Prefix+settings.KeyPublish]; publishes {
+				r.problems = append(r.problems, network.NewProblem(network.PublishedByGuest, onService(svc.Name),
+					network.Args{"service": svc.Name, "guestService": svc.Labels[guestNamespaceLabel] + "/" + svc.Labels[guestServiceLabel]}))
+			}
+			continue
+		}
 		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {
 			if p.Blocks() {

@@ -139,3 +139,24 @@ func TestPublishLimit(t *testing.T) {
 	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "a"), HaveField("Blocks()", false))))
 	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "too-many"), WithTransform(message, ContainSubstring("Set at most 64")), HaveField("Blocks()", false))))
 }
+
+// TestGuestServicesAreNotPublished: a user of the hosted cluster creates a Service of type
+// LoadBalancer with the annotation publish, which the cloud provider copies with its
+// annotations. Nodes connect where they did before.
+func TestGuestServicesAreNotPublished(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	before, _ := plan(o)
+	withService(&o, "a0b1c2", "quay.io:443, console.apps.blue.example.com:443", corev1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.96.3.4", Ports: []corev1.ServicePort{{Port: 443}}})
+	o.Services[len(o.Services)-1].Labels = map[string]string{
+		"cluster.x-k8s.io/tenant-service-name": "trap", "cluster.x-k8s.io/tenant-service-namespace": "dev", "cluster.x-k8s.io/cluster-name": "blue"}
+
+	after, problems := plan(o)
+	g.Expect(after).To(Equal(before))
+	g.Expect(problems).To(ContainElement(And(HaveField("Subject.Name", "a0b1c2"), HaveField("Severity", network.SeverityWarning),
+		WithTransform(message, ContainSubstring("dev/trap")))))
+	delete(o.Services[len(o.Services)-1].Annotations, settings.Prefix+"publish")
+	_, problems = plan(o)
+	g.Expect(problems).NotTo(ContainElement(HaveField("Subject.Name", "a0b1c2")), "load balancers of the hosted cluster are no problem")
+}

@@ -215,6 +215,7 @@ func endpointsCauses() []CauseInfo {
 		{RouteHostIsAddress, PublishingUnsupported, SeverityWarning, "route address"},
 		{TooManyPublished, PublishingUnsupported, SeverityWarning, "service count most"},
 		{PublishedIsIngress, PublishingUnsupported, SeverityWarning, "service at"},
+		{PublishedByGuest, PublishingUnsupported, SeverityWarning, "service guestService"},
 		{PublishedHasNoPort, PublishingUnsupported, SeverityWarning, "service at"},
 		{StrategyUnsupported, PublishingUnsupported, SeverityError, "field service strategy strategies"},
 		{NodePortAddressMissing, PublishingUnsupported, SeverityError, "field service"},

@@ -150,6 +150,7 @@ const (
 	RouteHostIsAddress         Cause = "RouteHostIsAddress"
 	TooManyPublished           Cause = "TooManyPublished"
 	PublishedIsIngress         Cause = "PublishedIsIngress"
+	PublishedByGuest           Cause = "PublishedByGuest"
 	PublishedHasNoPort         Cause = "PublishedHasNoPort"
 	StrategyUnsupported        Cause = "StrategyUnsupported"
 	NodePortAddressMissing     Cause = "NodePortAddressMissing"

@@ -154,7 +154,7 @@ func Keys() []Key {
 			Meaning: "The control plane namespaces of the hosted clusters whose edges can join this network.",
 			set:     func(s *Values, v string) (err error) { s.Namespaces, err = list(v, namespace); return err }},
 		{Name: KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
-			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service.",
+			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service. It has no effect on copies of the hosted cluster's own Services.",
 			set:     func(s *Values, v string) (err error) { s.Publish, err = limitedList(v, publishedAt); return err }},
 	}
 }

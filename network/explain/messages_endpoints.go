@@ -82,6 +82,11 @@ func endpointsMessagesMore() map[network.Cause]Message {
 				"served as *.apps.",
 			Fix: "Remove annotation publish from it.",
 		},
+		network.PublishedByGuest: {
+			What:   "Service {service} is not published, because it is a copy of Service {guestService} of the hosted cluster.",
+			Effect: "Users of the hosted cluster cannot change where its nodes connect to.",
+			Fix:    "Remove annotation publish from both Services. Publish another Service of the control plane namespace.",
+		},
 		network.PublishedHasNoPort: {
 			What:   "Service {service} is not published at {at}.",
 			Effect: "It has no TCP port, or it is of type ExternalName.",
