@@ -24,6 +24,7 @@ const (
 	keyDHCPRange     = "dhcp-range"
 	keyDHCPExclude   = "dhcp-exclude"
 	keyReservations  = "reservations"
+	keyCIDR          = "cidr"
 	keyGateway       = "gateway"
 	keyAppsAddress   = "apps-address"
 )

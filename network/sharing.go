@@ -184,21 +184,32 @@ func (n Network) assigned() []usedRange {
 	return out
 }
 
-// reached are the published addresses and the gateway. VMs of both clusters may connect
-// to them, but neither cluster may assign them.
-func (n Network) reached() []usedRange {
+// published are the published addresses. Edges of both clusters may answer for one.
+func (n Network) published() []usedRange {
 	var out []usedRange
 	for _, a := range n.PublishedAddresses {
 		out = append(out, usedRange{Range{a, a}, "spec.services"})
 	}
-	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
-		out = append(out, usedRange{Range{r, r}, keyGateway})
-	}
 	return out
 }
 
-// conflict returns the addresses that n and other both assign, and the keys that set them
-// on n. It is empty unless both are the same layer-2 network.
+// router is the gateway, unless edges are. Both clusters may use one, and neither may assign it.
+func (n Network) router() []usedRange {
+	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
+		return []usedRange{{Range{r, r}, keyGateway}}
+	}
+	return nil
+}
+
+// hosts are all addresses of n's CIDR: the router, other hosts, and those that n assigns.
+// Another cluster must not publish there, because its edges would answer for these hosts.
+func (n Network) hosts() []usedRange {
+	return []usedRange{{Range{n.CIDR.Addr(), HostAddress(n.CIDR, -1).Next()}, keyCIDR}}
+}
+
+// conflict returns the addresses that n and other both assign, or that one publishes in the
+// CIDR of the other, and the keys that set them on n. It is empty unless both are the same
+// layer-2 network.
 func (n Network) conflict(other Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil
@@ -215,8 +226,10 @@ func (n Network) conflict(other Network) (keys, ranges []string) {
 		}
 	}
 	compare(n.assigned(), other.assigned())
-	compare(n.assigned(), other.reached())
-	compare(n.reached(), other.assigned())
+	compare(n.assigned(), other.router())
+	compare(n.router(), other.assigned())
+	compare(n.hosts(), other.published())
+	compare(n.published(), other.hosts())
 	slices.Sort(keys)
 	for _, r := range merged(met) {
 		if r.First == r.Last {

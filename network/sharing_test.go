@@ -97,7 +97,7 @@ func TestPublishedInsideTheOthers(t *testing.T) {
 	_, problems := publisher.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: giver}}, network.Plan{})
 	g.Expect(problems).To(ConsistOf(HaveField("Keys", ContainElement("spec.services"))))
 	_, problems = giver.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: publisher}}, network.Plan{})
-	g.Expect(problems).To(ConsistOf(HaveField("Keys", ContainElement("dhcp-range"))))
+	g.Expect(problems).To(ConsistOf(HaveField("Keys", ContainElement("cidr"))))
 }
 
 // TestWhoIsServedKeepsWhatItHas: two that want the same are never both served,
@@ -271,5 +271,29 @@ func TestWaitsForConsent(t *testing.T) {
 		u.Serves = network.Plan{}
 		_, problems = ours.Yielding([]network.OtherCluster{u}, network.Plan{})
 		g.Expect(problems).To(BeEmpty(), "neither runs")
+	}
+}
+
+// TestPublishedAddressOfTheOthersHost: spec.services[].nodePort.address is the author's choice.
+// Edges answer for it, so it must not be the router of another cluster on the network, nor
+// any other host in its CIDR. The cluster that is served goes on.
+func TestPublishedAddressOfTheOthersHost(t *testing.T) {
+	victim := tenant(2, 10, 99, segment(func(s *network.NetworkRequest) { s.Gateway = netip.MustParseAddr("192.168.100.1") }))
+	for name, address := range map[string]string{"the router": "192.168.100.1", "a host that no DHCP server knows": "192.168.100.200"} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			attacker := tenant(2, 10, 99, func(in *given) {
+				in.Networks[0].CIDR, in.Networks[0].Settings = netip.MustParsePrefix("192.168.200.0/24"), network.Settings{}
+				published(address)(in)
+			})
+			_, problems := attacker.Yielding([]network.OtherCluster{{Name: "a/b", Older: true, Wants: victim}}, network.Plan{})
+			g.Expect(problems).To(ConsistOf(And(WithTransform(keysOf, Equal("spec.services")), HaveField("Blocks()", true), WithTransform(message, ContainSubstring(address)))))
+			_, problems = victim.Yielding([]network.OtherCluster{{Name: "c/d", Wants: attacker}}, network.Plan{})
+			g.Expect(problems).To(BeEmpty())
+			_, problems = victim.Yielding([]network.OtherCluster{{Name: "c/d", Wants: attacker, Serves: attacker}}, victim)
+			g.Expect(problems).To(BeEmpty())
+			_, problems = victim.Yielding([]network.OtherCluster{{Name: "c/d", Serves: attacker}}, network.Plan{})
+			g.Expect(problems).To(ConsistOf(WithTransform(keysOf, ContainSubstring("cidr"))), "its edges have the address")
+		})
 	}
 }
