@@ -44,22 +44,40 @@ type unreachable struct {
 	cause    network.Cause
 }
 
-// wantedHosts returns the registries of the release images, their mirrors, the hosts
-// to which these redirect, and the hosts that the user allows. Both results are sorted
-// and have no duplicates.
-func wantedHosts(o Objects, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
+// maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
+const maxRegistries = 256
+
+// imageRegistries returns the registries of the release images, then their mirrors, without
+// duplicates. Left is how many exceed maxRegistries.
+func imageRegistries(o Objects) (registries []string, left int) {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
 	}
+	slices.Sort(images)
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
 		images = append(images, source.Mirrors...)
 	}
+	seen := map[string]bool{"": true}
 	for _, image := range images {
 		registry := registryOf(image)
+		if seen[registry] {
+			continue
+		}
+		seen[registry] = true
+		registries = append(registries, registry)
+	}
+	most := min(len(registries), maxRegistries)
+	return registries[:most], len(registries) - most
+}
+
+// wantedHosts returns the hosts of registries, the hosts to which these redirect, and the
+// hosts that the user allows. Both results are sorted and have no duplicates.
+func wantedHosts(registries []string, in network.Request, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
+	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
-		case registry == "" || onNetwork(in, registry):
+		case onNetwork(in, registry):
 		case cause != "":
 			cannot = append(cannot, unreachable{strings.TrimPrefix(registry, plainHTTP), cause})
 		default:
@@ -136,7 +154,8 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
 		return r
 	}
-	hosts, cannot := wantedHosts(o, in, s)
+	registries, left := imageRegistries(o)
+	hosts, cannot := wantedHosts(registries, in, s)
 	hosts, refused, problems := permittedHosts(o, s, hosts)
 	cannot = append(cannot, refused...)
 	if off {
@@ -155,6 +174,10 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	}
 	if isolated {
 		r.problems = imagesUnreachable(in, off, r.endpoints, cannot)
+	}
+	if isolated && !off && left > 0 {
+		r.problems = append(r.problems, network.NewProblem(network.TooManyRegistries, network.Subject{},
+			network.Args{"count": strconv.Itoa(left), "most": strconv.Itoa(maxRegistries)}, "spec.imageContentSources"))
 	}
 	r.problems = append(r.problems, problems...)
 	return r

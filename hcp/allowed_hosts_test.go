@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -221,4 +222,23 @@ func TestManagementProxy(t *testing.T) {
 			g.Expect(strings.Contains(detail, "hunter2")).To(BeFalse(), "the message contains the password")
 		})
 	}
+}
+
+// TestManyMirrors: HyperShift's API allows 65,025 mirrors in one HostedCluster. The operator is
+// shared, so a cluster that has them all must not take its time. The registry of the release
+// image and the hosts of the annotation are served all the same.
+func TestManyMirrors(t *testing.T) {
+	g := NewWithT(t)
+	o := pulling(t, privateRelease)
+	o.HostedCluster.Annotations[settings.Prefix+"allowed-hosts"] = "auto,zz.example.com"
+	for i := range 255 {
+		var mirrors []string
+		for j := range 255 {
+			mirrors = append(mirrors, fmt.Sprintf("m%d-%d.example.com/ocp", i, j))
+		}
+		o.HostedCluster.Spec.ImageContentSources = append(o.HostedCluster.Spec.ImageContentSources, hyperv1.ImageContentSource{Source: "quay.io/x", Mirrors: mirrors})
+	}
+	hosts, problems := externalHosts(o)
+	g.Expect(hosts).To(And(HaveLen(257), ContainElements("registry.example.com:8443", "m0-0.example.com:443", "zz.example.com:443")))
+	g.Expect(problems).To(ContainElement(And(HaveField("Severity", network.SeverityWarning), WithTransform(message, ContainSubstring("cannot reach 64770 of the mirrors")))))
 }

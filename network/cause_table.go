@@ -236,6 +236,7 @@ func reachCauses() []CauseInfo {
 		{RegistryIsPlainHTTP, ImagesUnreachable, SeverityWarning, "hosts"},
 		{RegistryInManagementCluster, ImagesUnreachable, SeverityWarning, "hosts"},
 		{RegistryNameInvalid, ImagesUnreachable, SeverityWarning, "hosts"},
+		{TooManyRegistries, ImagesUnreachable, SeverityWarning, "count most"},
 		{ManagementProxyUnreadable, ImagesUnreachable, SeverityWarning, "hosts"},
 		{ManagementProxyNeedsPassword, ImagesUnreachable, SeverityWarning, "hosts"},
 		{ManagementProxyNotHTTP, ImagesUnreachable, SeverityWarning, "hosts"},

@@ -170,6 +170,7 @@ const (
 	RegistryIsPlainHTTP          Cause = "RegistryIsPlainHTTP"
 	RegistryInManagementCluster  Cause = "RegistryInManagementCluster"
 	RegistryNameInvalid          Cause = "RegistryNameInvalid"
+	TooManyRegistries            Cause = "TooManyRegistries"
 	ManagementProxyUnreadable    Cause = "ManagementProxyUnreadable"
 	ManagementProxyNeedsPassword Cause = "ManagementProxyNeedsPassword"
 	ManagementProxyNotHTTP       Cause = "ManagementProxyNotHTTP"

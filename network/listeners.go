@@ -54,7 +54,7 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 			key := netip.AddrPortFrom(at, e.Port).String()
 			l := listeners[key]
 			if l == nil {
-				l = &builder{Listener: Listener{Address: at, Port: e.Port}, names: map[string]string{}}
+				l = &builder{Listener: Listener{Address: at, Port: e.Port}, names: map[string]string{}, forwards: map[string]int{}}
 				listeners[key] = l
 			}
 			p, bad := l.refused(e, BackendNameInUse, Args{"by": e.Backend.Name})
@@ -131,6 +131,8 @@ type builder struct {
 	Listener
 	// names maps each server name to its backend, the names of the default included.
 	names map[string]string
+	// forwards maps each backend to its index in Forwards.
+	forwards map[string]int
 	// ignoresNames is true if HyperShift published the default on a port of its own,
 	// where server names are not read.
 	ignoresNames bool
@@ -189,8 +191,9 @@ func (l *builder) assign(e Endpoint) (Problem, bool) {
 
 // forward sends connections with one of names to backend.
 func (l *builder) forward(names []string, backend string) {
-	i := slices.IndexFunc(l.Forwards, func(f Forward) bool { return f.Backend == backend })
-	if i < 0 {
+	i, has := l.forwards[backend]
+	if !has {
+		l.forwards[backend] = len(l.Forwards)
 		l.Forwards = append(l.Forwards, Forward{ServerNames: names, Backend: backend})
 		return
 	}
@@ -206,8 +209,11 @@ func (l *builder) exceptFromWildcards() {
 	for _, f := range l.Forwards {
 		for _, wildcard := range f.ServerNames {
 			suffix, is := strings.CutPrefix(wildcard, "*")
+			if !is {
+				continue
+			}
 			for name, by := range l.names {
-				if is && by == l.Default && strings.HasSuffix(name, suffix) {
+				if by == l.Default && strings.HasSuffix(name, suffix) {
 					except = append(except, name)
 				}
 			}

@@ -52,6 +52,11 @@ func reachMessages() map[network.Cause]Message {
 			Effect: "Nodes cannot pull these images.",
 			Fix:    "Give the registry a DNS name, or set annotation gateway.",
 		},
+		network.TooManyRegistries: {
+			What:   "Images are pulled from more than {most} registries.",
+			Effect: "Nodes cannot reach {count} of the mirrors.",
+			Fix:    "Remove mirrors from spec.imageContentSources, or set annotation gateway.",
+		},
 		network.ManagementProxyUnreadable: {
 			What:   "The operator's HTTPS_PROXY is not a valid URL.",
 			Effect: "Nodes cannot pull images from {hosts}.",
