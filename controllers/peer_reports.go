@@ -153,8 +153,8 @@ func (o observation) causes(peer observation, current bool) []network.Cause {
 	if o.available && o.PlansDiffer && current && (o.Edge == 1 || !peer.PlansDiffer) {
 		out = append(out, network.PlansDiffer)
 	}
-	if o.available && o.SourcesUnverified {
-		out = append(out, network.EdgeAnswersForgedSources)
+	if o.available {
+		out = append(out, o.Believes...)
 	}
 	switch {
 	case !o.available || o.Yields:

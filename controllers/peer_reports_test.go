@@ -174,7 +174,11 @@ func TestReportedByEdges(t *testing.T) {
 			func(w *world) {
 				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
 			}, []string{"Warning NotPermitted: External hosts of network clusters/vlan100 have addresses inside the management cluster: mirror.example.com:443"}},
-		"a loose kernel":         {[]network.Report{one(network.Report{Level: network.LevelReaches, SourcesUnverified: true}), two(reaches)}, nil, []string{"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses"}},
+		"a loose kernel": {[]network.Report{one(network.Report{Level: network.LevelReaches, Believes: network.KernelCauses()}), two(reaches)}, nil, []string{
+			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
+			"Warning SourcesUnverified: Edge 1 takes IPv6 packets from network clusters/vlan100",
+			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
+			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +193,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueRouter, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}

@@ -145,6 +145,9 @@ func servicesCauses() []CauseInfo {
 		{EdgeHearsNothing, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeAnswersForgedSources, SourcesUnverified, SeverityWarning, "network edge"},
+		{EdgeAnswersForgedIPv6Sources, SourcesUnverified, SeverityWarning, "network edge"},
+		{EdgeTakesForgedRedirects, SourcesUnverified, SeverityWarning, "network edge"},
+		{EdgeHasAdvertisedRoute, RogueRouter, SeverityWarning, "network edge"},
 	}
 }
 

@@ -48,10 +48,15 @@ func (n Network) EdgesHeld(edge, minutes int, subject Subject) Problem {
 }
 
 // EdgeReported returns the problem of cause c, one of PlansDiffer, EdgeHasTwoPods,
-// EdgeHearsNothing, EdgeReachesLess and EdgeAnswersForgedSources, of this edge of n, which
-// subject names. It is never an Error, since VMs are served.
+// EdgeHearsNothing, EdgeReachesLess and KernelCauses, of this edge of n, which subject names. It is never an Error, since VMs are served.
 func (n Network) EdgeReported(c Cause, edge int, subject Subject) Problem {
 	return n.problem(c, Args{"edge": strconv.Itoa(edge)}).of(subject)
+}
+
+// KernelCauses returns the causes of problems that follow from what the kernel of an edge
+// believes VMs. A VM brings some of them about, so none of them ends service.
+func KernelCauses() []Cause {
+	return []Cause{EdgeAnswersForgedSources, EdgeAnswersForgedIPv6Sources, EdgeTakesForgedRedirects, EdgeHasAdvertisedRoute}
 }
 
 // maxControls is the number of control addresses. Other hosts have few addresses, and

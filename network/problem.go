@@ -30,6 +30,7 @@ const (
 	AddressConflict          Reason = "AddressConflict"
 	AddressInUse             Reason = "AddressInUse"
 	RogueDHCPServer          Reason = "RogueDHCPServer"
+	RogueRouter              Reason = "RogueRouter"
 	EdgesPartitioned         Reason = "EdgesPartitioned"
 	EdgesServeDifferentPlans Reason = "EdgesServeDifferentPlans"
 	EdgeDuplicated           Reason = "EdgeDuplicated"

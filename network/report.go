@@ -39,9 +39,9 @@ type Report struct {
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
-	// SourcesUnverified: the kernel of the edge answers packets with a forged source address
-	// through the interface that this address belongs to (rp_filter is not 1).
-	SourcesUnverified bool `json:"sourcesUnverified,omitempty"`
+	// Believes is what the kernel of the edge believes VMs, as the causes of problems. See
+	// KernelCauses.
+	Believes []Cause `json:"believes,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection. An edge reports which other hosts answer for its peer's
 	// edge address.
@@ -136,6 +136,10 @@ func (r Report) normalized() Report {
 	r.Peer, r.Degraded = oneLine(r.Peer), r.Degraded.normalized()
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
+	}
+	r.Believes = slices.DeleteFunc(KernelCauses(), func(c Cause) bool { return !slices.Contains(r.Believes, c) })
+	if len(r.Believes) == 0 {
+		r.Believes = nil
 	}
 	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]

@@ -236,16 +236,16 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 // look reports what follows from the time that has passed, from the kernel's settings, and from
 // its neighbor table.
 func (f *Failover) look() {
-	unverified, peer := !f.Interface.VerifiesSources(), assignmentOf(f.Source.Current(), false).peer
+	believes, peer := f.Interface.Believes(), assignmentOf(f.Source.Current(), false).peer
 	mac := f.Interface.MACOf(peer)
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.Peer.MAC, mac, time.Now())
-	changed := unverified != f.view.report.SourcesUnverified
-	f.view.report.SourcesUnverified, f.view.report.AddressesInUse = unverified, f.view.peerAddress.hosts()
+	changed := !slices.Equal(believes, f.view.report.Believes)
+	f.view.report.Believes, f.view.report.AddressesInUse = believes, f.view.peerAddress.hosts()
 	f.mu.Unlock()
-	if changed && unverified {
-		f.Log.Warn("the kernel does not verify source addresses, so VMs can forge replies into the pod network", "interface", f.Interface.Name, "sysctl", "rp_filter")
+	if changed {
+		f.Log.Warn("the kernel believes VMs more or less than before", "interface", f.Interface.Name, "believes", believes)
 	}
 	f.tell()
 }

@@ -66,7 +66,7 @@ func (i Interface) Admissible(address netip.Addr) error {
 // answers returns nil if the kernel answers ARP requests on the interface for address, which
 // another interface has.
 func (i Interface) answers(address netip.Addr) error {
-	level, err := device.ARPSetting("/", i.Name, "arp_ignore")
+	level, err := device.IPv4Setting("/", i.Name, "arp_ignore")
 	if err != nil {
 		return fmt.Errorf("checking whether %s answers for %s: %w", i.Name, address, err)
 	}
@@ -76,11 +76,29 @@ func (i Interface) answers(address netip.Addr) error {
 	return nil
 }
 
-// VerifiesSources reports whether the kernel drops packets of VMs with forged source addresses
-// of the pod network. It is true where nothing is known, and outside of a pod.
-func (i Interface) VerifiesSources() bool {
+// Believes returns what the kernel believes VMs, as the causes of problems: forged source
+// addresses of the pod network, redirects and routers. It is empty where nothing is known, and
+// outside of a pod.
+func (i Interface) Believes() []network.Cause {
 	s, err := i.snapshot()
-	return err != nil || !i.InPod || s.VerifiesSources
+	if err != nil || !i.InPod {
+		return nil
+	}
+	var out []network.Cause
+	if !s.VerifiesSources {
+		out = append(out, network.EdgeAnswersForgedSources)
+		// A redirect counts if it comes from the router of the pod network.
+		if level, err := device.IPv4Setting("/", i.Name, "accept_redirects"); err == nil && level > 0 {
+			out = append(out, network.EdgeTakesForgedRedirects)
+		}
+	}
+	if !s.VerifiesIPv6Sources {
+		out = append(out, network.EdgeAnswersForgedIPv6Sources)
+	}
+	if len(s.IPv6Routes) > 0 {
+		out = append(out, network.EdgeHasAdvertisedRoute)
+	}
+	return out
 }
 
 // MACOf returns the MAC that the kernel has for another host on the network. Empty: none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -60,9 +61,8 @@ func TestVIPThatTheKernelAnswersFor(t *testing.T) {
 	}
 }
 
-// TestSourcesUnverified: an edge reports a kernel that answers forged source addresses, as long
-// as it does.
-func TestSourcesUnverified(t *testing.T) {
+// TestWhatTheKernelBelieves: an edge reports it as long as it is so, and serves.
+func TestWhatTheKernelBelieves(t *testing.T) {
 	g := NewWithT(t)
 	e := newEdge(t)
 	file := filepath.Join(t.TempDir(), "plan.json")
@@ -70,15 +70,29 @@ func TestSourcesUnverified(t *testing.T) {
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.DiscardHandler)}
+	const forged, redirects = network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
 	for _, x := range []struct {
-		rpFilter string
-		reported bool
-	}{{"0", true}, {"1", false}, {"2", true}} {
+		rpFilter, all, own string
+		believes           []network.Cause
+	}{
+		{"0", "0", "0", []network.Cause{forged}}, {"1", "1", "1", nil}, {"2", "0", "0", []network.Cause{forged}},
+		{"2", "1", "0", []network.Cause{forged, redirects}}, {"2", "0", "1", []network.Cause{forged, redirects}},
+	} {
 		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", x.rpFilter)
+		e.Sysctl(t, "net/ipv4/conf/all/accept_redirects", x.all)
+		e.Sysctl(t, "net/ipv4/conf/net1/accept_redirects", x.own)
 		e.Do(t, f.look)
-		g.Expect(f.view.report.SourcesUnverified).To(Equal(x.reported), "rp_filter=%s", x.rpFilter)
+		g.Expect(f.view.report.Believes).To(Equal(x.believes), "%+v", x)
 	}
+	e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "1")
+	e.Run(t, "ip", "-6", "route", "add", "2001:db8::/64", "dev", "net1")
+	e.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad")
+	e.Do(t, func() {
+		f.look()
+		g.Expect(f.Interface.Admissible(netip.IPv4Unspecified())).To(Succeed(), "a VM can't end service")
+	})
+	g.Expect(f.view.report.Believes).To(Equal([]network.Cause{network.EdgeAnswersForgedIPv6Sources, network.EdgeHasAdvertisedRoute}))
 	f.Interface.InPod = false
 	e.Do(t, f.look)
-	g.Expect(f.view.report.SourcesUnverified).To(BeFalse(), "a host's settings are not ours")
+	g.Expect(f.view.report.Believes).To(BeEmpty(), "a host's settings are not ours")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -114,7 +115,12 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	c, err := k.settings()
+	if err != nil {
+		return Snapshot{}, err
+	}
 	s.Forwarding, s.VerifiesSources = c.forwarding(own.Index, up), c.verifiesSources(own.Index)
+	elsewhere, err := k.hasIPv6Besides(own.Index)
+	s.VerifiesIPv6Sources = !elsewhere || !c.takesIPv6(own.Index)
 	return s, err
 }
 
@@ -163,6 +169,18 @@ func (k kernel) ipv6Routes(index int) ([]netip.Prefix, error) {
 		}
 	}
 	return out, nil
+}
+
+// hasIPv6Besides reports whether an interface other than the one with this index has an IPv6
+// address that packets from elsewhere may name.
+func (k kernel) hasIPv6Besides(index int) (bool, error) {
+	all, err := k.AddrList(nil, netlink.FAMILY_V6)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(all, func(a netlink.Addr) bool {
+		return a.LinkIndex != index && a.IP.To4() == nil && a.IP.IsGlobalUnicast()
+	}), nil
 }
 
 func prefixOf(n *net.IPNet) (netip.Prefix, bool) {

@@ -1,4 +1,4 @@
-// This file reads the kernel's ARP settings. Unlike a snapshot, they are those of the
+// This file reads settings of the kernel of which netlink has no attribute. Unlike a snapshot, they are those of the
 // network namespace of the calling thread.
 
 package device
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// ARPSetting returns the sysctl "arp_announce" or "arp_ignore" in force on the named
-// interface: the larger of its own and of "all". It reads <root>/proc/sys; root is "/"
-// outside of tests.
-func ARPSetting(root, name, setting string) (level int, err error) {
+// IPv4Setting returns the sysctl "arp_announce", "arp_ignore" or "accept_redirects" in force on
+// the named interface, which does not forward: the larger of its own and of "all". It reads
+// <root>/proc/sys; root is "/" outside of tests.
+func IPv4Setting(root, name, setting string) (level int, err error) {
 	for _, i := range []string{"all", name} {
 		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, setting))
 		if err != nil {

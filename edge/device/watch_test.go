@@ -89,7 +89,8 @@ func TestEveryRouterIsSeen(t *testing.T) {
 		func(s Snapshot) bool { return s.Isolates() == nil })
 }
 
-// TestRouterAdvertisement: one of a VM gives the kernel a route through that VM.
+// TestRouterAdvertisement: one of a VM gives the kernel a route through that VM. It is seen, and
+// ends no service.
 func TestRouterAdvertisement(t *testing.T) {
 	g := NewWithT(t)
 	segment, _, w := watched(t, "192.168.100.4/24")
@@ -107,9 +108,22 @@ func TestRouterAdvertisement(t *testing.T) {
 	advertisement := hostile.Advertisement(netip.MustParseAddr("fe80::1"), port.MAC(), netip.MustParsePrefix("2001:db8::/64"))
 	pushed(t, w, func() {
 		g.Expect(port.Send(port.MAC(), net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1}, hostile.IPv6, advertisement)).To(Succeed())
-	}, func(s Snapshot) bool { return s.Isolates() != nil })
+	}, func(s Snapshot) bool { return len(s.IPv6Routes) > 0 })
 	s, _ = w.Current()
-	g.Expect(s.Isolates()).To(MatchError(ContainSubstring("net.ipv6.conf.net1.accept_ra=0")))
+	g.Expect(s.Isolates()).To(Succeed())
+}
+
+// TestIPv6SourcesAreNeverVerified: they matter where packets can leave through another interface.
+func TestIPv6SourcesAreNeverVerified(t *testing.T) {
+	g := NewWithT(t)
+	segment, edge, w := watched(t, "192.168.100.4/24")
+	netns.NewSegment(t).Attach(t, edge, "eth0", "", "10.128.0.2/24")
+	s, _ := w.Current()
+	g.Expect(s.VerifiesIPv6Sources).To(BeTrue(), "link-local addresses lead nowhere")
+	pushed(t, w, func() { edge.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad") },
+		func(s Snapshot) bool { return !s.VerifiesIPv6Sources })
+	pushed(t, w, func() { edge.Sysctl(t, "net/ipv6/conf/net1/disable_ipv6", "1"); segment.Pull(t, edge, "net1") },
+		func(s Snapshot) bool { return s.VerifiesIPv6Sources })
 }
 
 // TestSourcesThatAreVerified: only strict rp_filter verifies them, and "all" may be larger.

@@ -99,7 +99,7 @@ func Degraded(root, name string, addresses ...netip.Addr) error {
 	if _, err := target(0, known); err != nil {
 		return fmt.Errorf("failover is degraded: %w", err)
 	}
-	level, err := device.ARPSetting(root, name, "arp_announce")
+	level, err := device.IPv4Setting(root, name, "arp_announce")
 	if err != nil {
 		return fmt.Errorf("checking announcements of %s: %w", network.AddressList(addresses), err)
 	}

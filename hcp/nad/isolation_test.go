@@ -23,6 +23,8 @@ var (
 	vip, vm, stranger  = netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("192.168.100.9"), netip.MustParseAddr("192.0.2.77")
 	edgeIP, pod        = netip.MustParseAddr("10.128.0.2"), netip.MustParseAddr("10.128.0.1")
 	pod6, stranger6    = netip.MustParseAddr("fd00:1::1"), netip.MustParseAddr("2001:db8::9")
+	eth06              = netip.MustParseAddr("fd00:1::2")
+	apiServer, other   = netip.MustParseAddr("172.30.0.1"), netip.MustParseAddr("10.128.0.77")
 	secret             = "the payload of a VM"
 	acknowledged       = uint32(0x5ec4e75e)
 	acknowledgedOnWire = []byte{0x5e, 0xc4, 0xe7, 0x5e}
@@ -48,12 +50,16 @@ func besiege(t *testing.T, sysctls map[string]string, order []string) siege {
 	for path, value := range map[string]string{"all/forwarding": "1", "all/rp_filter": "2", "default/rp_filter": "2"} {
 		s.edge.Sysctl(t, "net/ipv4/conf/"+path, value)
 	}
+	for _, i := range []string{"all", "default"} { // Forwarding has reset it.
+		s.edge.Sysctl(t, "net/ipv4/conf/"+i+"/accept_redirects", "1")
+	}
 	pods.Attach(t, s.edge, "eth0", "", edgeIP.String()+"/24")
 	pods.Attach(t, neighbor, "eth0", "", pod.String()+"/24")
 	s.edge.Route(t, "0.0.0.0/0", pod.String())
-	s.edge.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad")
+	s.edge.Run(t, "ip", "address", "add", eth06.String()+"/64", "dev", "eth0", "nodad")
 	neighbor.Run(t, "ip", "address", "add", pod6.String()+"/64", "dev", "eth0", "nodad")
 	s.edge.Run(t, "ip", "neighbor", "replace", pod6.String(), "lladdr", neighbor.MAC(t, "eth0"), "dev", "eth0")
+	s.edge.Run(t, "ip", "-6", "route", "replace", "default", "via", pod6.String(), "dev", "eth0")
 	vlan.Attach(t, s.edge, "net1", "", "192.168.100.4/24", vip.String()+"/32")
 	vlan.Attach(t, guest, "eth0", "", vm.String()+"/24")
 	for _, key := range order {
@@ -111,6 +117,11 @@ func (s siege) answered() [][]byte {
 	return out
 }
 
+// toAPIServer returns the kernel's route to the API server for sockets on the pod network.
+func (s siege) toAPIServer() string {
+	return s.edge.Run(s.T, "ip", "route", "get", apiServer.String(), "oif", "eth0")
+}
+
 func has(all [][]byte, part []byte) bool {
 	return slices.ContainsFunc(all, func(p []byte) bool { return bytes.Contains(p, part) })
 }
@@ -125,6 +136,23 @@ func attacks() map[string]func(s siege) bool {
 		"a reset to a forged source comes from the published address, with the sequence number of a VM": func(s siege) bool {
 			s.fromVM(hostile.IPv4, hostile.SYN(netip.AddrPortFrom(stranger, 443), netip.AddrPortFrom(vip, 6443), acknowledged))
 			return has(s.atPod(), acknowledgedOnWire)
+		},
+		"an IPv6 echo reply to a forged source carries a payload into the pod network": func(s siege) bool {
+			s.fromVM(hostile.IPv6, hostile.Echo(stranger6, eth06, secret))
+			return has(s.atPod(), []byte(secret))
+		},
+		"a redirect leads packets for the API server through another pod": func(s siege) bool {
+			s.edge.Run(s.T, "ip", "neighbor", "replace", other.String(), "lladdr", s.pod.MAC().String(), "dev", "eth0", "nud", "reachable")
+			for range 3 { // The kernel takes one in a while.
+				s.fromVM(hostile.IPv4, hostile.Redirect(pod, vip, apiServer, other))
+				s.answered()
+			}
+			return strings.Contains(s.toAPIServer(), "via "+other.String())
+		},
+		"an ICMP error of a VM lowers the path MTU to the API server": func(s siege) bool {
+			s.fromVM(hostile.IPv4, hostile.TooBig(vm, vip, apiServer, 68))
+			s.answered()
+			return strings.Contains(s.toAPIServer(), " mtu ")
 		},
 		"a packet of a VM is forwarded to a pod": func(s siege) bool {
 			s.fromVM(hostile.IPv4, hostile.Datagram(netip.AddrPortFrom(vm, 1), netip.AddrPortFrom(pod, 80), []byte(secret)))
@@ -190,6 +218,7 @@ func TestHostileVM(t *testing.T) {
 					g.Expect(err).NotTo(HaveOccurred())
 					g.Expect(seen.Isolates()).To(Succeed())
 					g.Expect(seen.VerifiesSources).To(BeTrue())
+					g.Expect(seen.VerifiesIPv6Sources).To(BeTrue())
 				})
 			}
 		})

@@ -19,8 +19,8 @@ func tuning(settings ...map[string]any) map[string]any {
 }
 
 // allowedSysctls are those that OpenShift's allow-list for the tuning plugin has. The kernel
-// learns no route from what VMs send: by redirects, by source routes, or by IPv6 router
-// advertisements.
+// takes no source routes and no IPv6 router advertisements. They do not remove a route that an
+// advertisement set before. Redirects count unless "all" refuses them, too; see isolation.
 func allowedSysctls() map[string]any {
 	return map[string]any{
 		"net.ipv4.conf.IFNAME.accept_redirects":    "0",
@@ -40,7 +40,8 @@ func noForwarding() map[string]any {
 // isolation returns what separates the network from the pod network in an edge. No packet is
 // forwarded in either direction. A packet with a source address that belongs to the other
 // side is dropped (rp_filter), so no reply leaves through the other interface. IPv6 is off,
-// as edges serve IPv4 only. A new network namespace has the node's values for "all". Of
+// as edges serve IPv4 only. ICMP errors change the path MTU only if a TCP connection sent what
+// they are about (ip_no_pmtu_disc=3). A new network namespace has the node's values for "all". Of
 // rp_filter, accept_redirects and route_localnet the larger of "all" and the interface
 // counts; Ubuntu sets rp_filter to 2 (loose), and kube-proxy sets route_localnet to 1.
 func isolation() map[string]any {
@@ -57,6 +58,7 @@ func isolation() map[string]any {
 		out["net.ipv4.conf."+sysctl] = value
 	}
 	out["net.ipv6.conf.IFNAME.disable_ipv6"] = "1"
+	out["net.ipv4.ip_no_pmtu_disc"] = "3"
 	return out
 }
 

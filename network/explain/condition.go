@@ -102,7 +102,7 @@ func aboutEdges(r network.Reason) bool {
 	switch r {
 	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
 		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified,
-		network.RogueDHCPServer:
+		network.RogueDHCPServer, network.RogueRouter:
 		return true
 	}
 	return false

@@ -92,31 +92,6 @@ func conflictsMessagesMore() map[network.Cause]Message {
 			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 			Fix:    "Remove the address from the VM, or delete the VM.",
 		},
-		network.PeerAddressOfVM: {
-			What:   "VM {vm} (MAC {mac}) answers for edge address {address} of network {network}.",
-			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-			Fix:    "Delete the VM. Filter forged MACs and addresses on the network.",
-		},
-		network.PeerAddressOfHost: {
-			What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
-			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
-		},
-		network.DHCPServerOfVM: {
-			What:   "Another DHCP server is active on network {network} at {address}, which VM {vm} (MAC {mac}) has.",
-			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-			Fix:    "Stop that DHCP server, or delete the VM.",
-		},
-		network.DHCPServerOfHost: {
-			What:   "Another DHCP server is active on network {network} at {address} (MAC {mac}), which is no VM of the cluster.",
-			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
-		},
-		network.DHCPServerElsewhere: {
-			What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
-			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
-		},
 		network.NADDuplicatesRunning: {
 			What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 			Effect: "It is served as {other} until no NodePool and no VM uses that one.",

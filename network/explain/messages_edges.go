@@ -127,11 +127,5 @@ func failoverMessages() map[network.Cause]Message {
 			Effect: "Its peer serves the VMs. If the peer also fails, they cannot reach the API server.",
 			Fix:    "Check the cluster network of its node, and container envoy of its pod.",
 		},
-		network.EdgeAnswersForgedSources: {
-			What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
-			Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",
-			Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
-				"to 0 or 1. Then restart the edge's pod.",
-		},
 	}
 }

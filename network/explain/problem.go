@@ -93,6 +93,7 @@ func messages() map[network.Cause]Message {
 		permissionsMessages(),
 		edgesMessages(),
 		failoverMessages(),
+		hostileMessages(),
 	} {
 		maps.Copy(all, some)
 	}

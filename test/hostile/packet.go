@@ -71,6 +71,24 @@ func Advertisement(from netip.Addr, mac net.HardwareAddr, prefix netip.Prefix) [
 	return ip(icmp6, from, netip.MustParseAddr("ff02::1"), body, 2)
 }
 
+// Redirect returns an ICMP redirect: router says that hosts reach target through next.
+func Redirect(router, to, target, next netip.Addr) []byte {
+	body := append([]byte{5, 1, 0, 0}, next.AsSlice()...)
+	return ip(icmp4, router, to, append(body, echoReply(to, target)...), 2)
+}
+
+// TooBig returns an ICMP error that says that packets to target may have at most mtu bytes.
+func TooBig(from, to, target netip.Addr, mtu uint16) []byte {
+	body := binary.BigEndian.AppendUint16([]byte{3, 4, 0, 0, 0, 0}, mtu)
+	return ip(icmp4, from, to, append(body, echoReply(to, target)...), 2)
+}
+
+// echoReply returns the packet that an ICMP error is about: no socket sent it, so no socket can
+// know that it is forged.
+func echoReply(from, to netip.Addr) []byte {
+	return ip(icmp4, from, to, []byte{0, 0, 0, 0, 0, 0, 0, 0}, 2)
+}
+
 // ARPReply returns an ARP packet in which mac says that it has an address.
 func ARPReply(mac net.HardwareAddr, address netip.Addr, to net.HardwareAddr, asks netip.Addr) []byte {
 	out := append([]byte{0, 1, 8, 0, 6, 4, 0, 2}, mac...)

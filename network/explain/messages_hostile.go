@@ -1,0 +1,58 @@
+// This file has the messages: what hosts on a network do to edges and to VMs.
+
+package explain
+
+import "github.com/cldmnky/oooi/network"
+
+func hostileMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.PeerAddressOfVM: {
+			What:   "VM {vm} (MAC {mac}) answers for edge address {address} of network {network}.",
+			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
+			Fix:    "Delete the VM. Filter forged MACs and addresses on the network.",
+		},
+		network.PeerAddressOfHost: {
+			What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
+			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
+			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
+		},
+		network.DHCPServerOfVM: {
+			What:   "Another DHCP server is active on network {network} at {address}, which VM {vm} (MAC {mac}) has.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
+			Fix:    "Stop that DHCP server, or delete the VM.",
+		},
+		network.DHCPServerOfHost: {
+			What:   "Another DHCP server is active on network {network} at {address} (MAC {mac}), which is no VM of the cluster.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
+			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
+		},
+		network.DHCPServerElsewhere: {
+			What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
+			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
+			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
+		},
+		network.EdgeAnswersForgedSources: {
+			What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
+			Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",
+			Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
+				"to 0 or 1. Then restart the edge's pod.",
+		},
+		network.EdgeAnswersForgedIPv6Sources: {
+			What: "Edge {edge} takes IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify " +
+				"IPv6 source addresses.",
+			Effect: "A VM that forges addresses can make the edge send ICMPv6 replies and TCP resets into the pod network.",
+			Fix:    "On the management nodes, filter IPv6 on the bridge or the virtual functions of the VLAN.",
+		},
+		network.EdgeTakesForgedRedirects: {
+			What:   "The kernel of edge {edge} of network {network} takes ICMP redirects with forged source addresses.",
+			Effect: "A VM can make the edge send packets for the API server through another host of the pod network, for five minutes each.",
+			Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
+				"to 0 or 1. Then restart the edge's pod.",
+		},
+		network.EdgeHasAdvertisedRoute: {
+			What:   "A host on network {network} acts as an IPv6 router, and the kernel of edge {edge} has a route to it.",
+			Effect: "Edges do not use the route, since they send IPv4 only. VMs may send their IPv6 traffic to that host.",
+			Fix:    "Find the host that sends router advertisements on the VLAN. Filter them there. Then restart the edge's pod.",
+		},
+	}
+}
