@@ -8,18 +8,46 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The limits for an Envoy that a VM took over. The server ends a stream above them. An Envoy
+// connects again and keeps what it has.
+const (
+	// maxNames is what the names on one stream may cost, in bytes: some 20,000 resources.
+	maxNames = 4 << 20
+	// nameCost is what each name costs besides its characters and its version, in bytes.
+	nameCost = 64
+	// maxReason is the limit for the text of a rejection, in bytes.
+	maxReason = 1 << 10
+)
+
+var (
+	errType  = status.Error(codes.InvalidArgument, "resources of this type are not served")
+	errNames = status.Error(codes.ResourceExhausted, "the names of resources on this stream are too long")
+	errWorld = status.Error(codes.Unimplemented, "only incremental xDS is served")
 )
 
 // acks is what the connected Envoys have acknowledged. There is one stream, or two
 // for a moment if Envoy reconnects before its old stream has ended.
 type acks struct {
 	mu      sync.Mutex
-	streams map[int64]map[string]*collection
+	streams map[int64]*known
 	change  chan struct{}
+}
+
+// A known is what one stream knows.
+type known struct {
+	byType map[string]*collection
+	// names that its Envoy ever mentioned, of all types. Counted is their cost in bytes.
+	names   map[string]struct{}
+	counted int
 }
 
 // A collection is what one stream was sent of one type.
@@ -33,7 +61,7 @@ type collection struct {
 }
 
 func newAcks() *acks {
-	return &acks{streams: map[int64]map[string]*collection{}, change: make(chan struct{})}
+	return &acks{streams: map[int64]*known{}, change: make(chan struct{})}
 }
 
 // changed returns a channel that is closed at the next change.
@@ -52,34 +80,73 @@ func (a *acks) edit(f func()) {
 }
 
 func (a *acks) opened(stream int64) {
-	a.edit(func() { a.streams[stream] = map[string]*collection{} })
+	a.edit(func() { a.streams[stream] = &known{byType: map[string]*collection{}, names: map[string]struct{}{}} })
 }
 
 func (a *acks) closed(stream int64) { a.edit(func() { delete(a.streams, stream) }) }
 
-// requested records a request, which may acknowledge or reject a response.
-func (a *acks) requested(stream int64, r *discoveryv3.DeltaDiscoveryRequest) {
+// requested records a request, which may acknowledge or reject a response. It returns an error
+// for what only an Envoy that a VM took over sends.
+func (a *acks) requested(stream int64, r *discoveryv3.DeltaDiscoveryRequest) error {
+	if !slices.Contains(served(), r.GetTypeUrl()) {
+		return errType
+	}
+	var err error
 	a.edit(func() {
-		c := a.streams[stream][r.GetTypeUrl()]
+		k := a.streams[stream]
+		if err = k.mention(r); err != nil {
+			return
+		}
+		c := k.byType[r.GetTypeUrl()]
 		if c == nil {
 			c = &collection{versions: map[string]string{}, pending: map[string]bool{}}
 			maps.Copy(c.versions, r.GetInitialResourceVersions())
-			a.streams[stream][r.GetTypeUrl()] = c
+			k.byType[r.GetTypeUrl()] = c
 		}
 		for _, name := range r.GetResourceNamesUnsubscribe() {
 			delete(c.versions, name)
 		}
 		if r.GetResponseNonce() != "" {
 			delete(c.pending, r.GetResponseNonce())
-			c.refused = strings.TrimSpace(r.GetErrorDetail().GetMessage())
+			c.refused = reason(r)
 		}
 	})
+	return err
+}
+
+// mention counts the names of r that are new to the stream.
+func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
+	add := func(name, version string) {
+		if _, ok := k.names[name]; !ok {
+			k.names[name] = struct{}{}
+			k.counted += len(name) + len(version) + nameCost
+		}
+	}
+	for name, version := range r.GetInitialResourceVersions() {
+		add(name, version)
+	}
+	for _, name := range slices.Concat(r.GetResourceNamesSubscribe(), r.GetResourceNamesUnsubscribe()) {
+		add(name, "")
+	}
+	if k.counted > maxNames {
+		return errNames
+	}
+	return nil
+}
+
+// reason returns why Envoy rejected resources, at most maxReason bytes. Empty: it accepted them.
+func reason(r *discoveryv3.DeltaDiscoveryRequest) string {
+	s := strings.TrimSpace(r.GetErrorDetail().GetMessage())
+	if len(s) > maxReason {
+		return strings.ToValidUTF8(s[:maxReason], "") + "..."
+	}
+	return s
 }
 
 // sent records a response that is about to be sent.
 func (a *acks) sent(stream int64, r *discoveryv3.DeltaDiscoveryResponse) {
 	a.edit(func() {
-		c := a.streams[stream][r.GetTypeUrl()]
+		c := a.streams[stream].byType[r.GetTypeUrl()]
 		if c == nil {
 			return
 		}
@@ -99,7 +166,7 @@ func (a *acks) answered(want versions) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.streams {
-		if !whole(s, want) {
+		if !whole(s.byType, want) {
 			return false
 		}
 	}
@@ -135,11 +202,11 @@ func (a *acks) accepted(want versions) error {
 	var errs []error
 	for _, s := range a.streams {
 		for _, t := range served() {
-			if c := s[t]; c != nil && c.refused != "" {
+			if c := s.byType[t]; c != nil && c.refused != "" {
 				errs = append(errs, fmt.Errorf("Envoy rejected %s: %s", plural(t), c.refused))
 			}
 		}
-		if !whole(s, want) {
+		if !whole(s.byType, want) {
 			errs = append(errs, errNotYet)
 		}
 	}

@@ -29,7 +29,7 @@ func answer(h *acks, typeURL, nonce, refused string) {
 	if refused != "" {
 		r.ErrorDetail = status.New(codes.Internal, refused).Proto()
 	}
-	h.requested(1, r)
+	_ = h.requested(1, r)
 }
 
 func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
@@ -41,13 +41,13 @@ func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 
 	h.opened(1)
 	g.Expect(h.answered(want)).To(BeFalse())
-	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds})
+	g.Expect(h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds})).To(Succeed())
 	told(h, cds, "1", map[string]string{"api": "1"})
 	answer(h, cds, "1", "")
-	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{"api"}})
+	g.Expect(h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesSubscribe: []string{"api"}})).To(Succeed())
 	told(h, eds, "2", map[string]string{"api": "e1"})
 	answer(h, eds, "2", "")
-	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds})
+	g.Expect(h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds})).To(Succeed())
 	told(h, lds, "3", map[string]string{"443": "l1"})
 	g.Expect(h.answered(want)).To(BeFalse(), "sent, and not answered")
 	g.Expect(h.accepted(want)).To(MatchError(errNotYet))
@@ -67,7 +67,7 @@ func TestWhatEnvoyHoldsIsWhatItAnsweredFor(t *testing.T) {
 
 	told(h, cds, "6", nil, "api")
 	answer(h, cds, "6", "")
-	h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesUnsubscribe: []string{"api"}})
+	g.Expect(h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds, ResourceNamesUnsubscribe: []string{"api"}})).To(Succeed())
 	g.Expect(h.accepted(versions{cds: {}, eds: {}, lds: {}})).To(Succeed())
 
 	h.closed(1)
@@ -81,7 +81,7 @@ func TestAnEnvoyThatComesAgainSaysWhatItHas(t *testing.T) {
 	h := newAcks()
 	h.opened(1)
 	for typeURL, v := range want {
-		h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, InitialResourceVersions: v})
+		g.Expect(h.requested(1, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, InitialResourceVersions: v})).To(Succeed())
 	}
 	g.Expect(h.accepted(want)).To(Succeed())
 	g.Expect(h.accepted(versions{cds: {"api": "2"}, eds: {"api": "e1"}, lds: {"443": "l1"}})).To(MatchError(errNotYet))

@@ -20,12 +20,24 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	serverv3 "github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 )
 
 // stepTimeout bounds how long a step waits for Envoy's answer to the previous one.
 const stepTimeout = 5 * time.Second
+
+// The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
+// while it connects again.
+const (
+	maxPeers   = 2
+	maxStreams = 2
+	// maxRequest in bytes is enough for the names and versions of 15,000 resources.
+	maxRequest = 2 << 20
+	// maxHeaders in bytes.
+	maxHeaders = 16 << 10
+)
 
 // A Server sends resources to the Envoy that connects. Before the first call of
 // Serve it sends nothing, so a running Envoy keeps its configuration.
@@ -104,11 +116,11 @@ func (s *Server) Run(ctx context.Context, socket string) error {
 		return fmt.Errorf("xds: %w", err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams))
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, serverv3.NewServer(ctx, s.cache, s.callbacks()))
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
-	g.Go(func() error { return server.Serve(l) })
+	g.Go(func() error { return server.Serve(netutil.LimitListener(l, maxPeers)) })
 	g.Go(func() error { return s.walk(ctx) })
 	if err := g.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("xds: %w", err)
@@ -118,6 +130,7 @@ func (s *Server) Run(ctx context.Context, socket string) error {
 
 func (s *Server) callbacks() serverv3.Callbacks {
 	return serverv3.CallbackFuncs{
+		StreamOpenFunc: func(context.Context, int64, string) error { return errWorld },
 		DeltaStreamOpenFunc: func(_ context.Context, id int64, _ string) error {
 			s.log.Info("Envoy connected", "stream", id)
 			s.acks.opened(id)
@@ -128,11 +141,14 @@ func (s *Server) callbacks() serverv3.Callbacks {
 			s.acks.closed(id)
 		},
 		StreamDeltaRequestFunc: func(id int64, r *discoveryv3.DeltaDiscoveryRequest) error {
-			if e := r.GetErrorDetail(); e != nil {
-				s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", e.GetMessage())
+			if r.GetErrorDetail() != nil {
+				s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", reason(r))
 			}
-			s.acks.requested(id, r)
-			return nil
+			err := s.acks.requested(id, r)
+			if err != nil {
+				s.log.Error("Envoy's stream ended", "stream", id, "err", err)
+			}
+			return err
 		},
 		StreamDeltaResponseFunc: func(id int64, _ *discoveryv3.DeltaDiscoveryRequest, r *discoveryv3.DeltaDiscoveryResponse) {
 			s.log.Debug("resources sent", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())

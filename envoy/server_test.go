@@ -23,6 +23,8 @@ type stream struct {
 	send func(*discoveryv3.DeltaDiscoveryRequest) error
 	// got is what was received, in its order.
 	got chan *discoveryv3.DeltaDiscoveryResponse
+	// ended is why the server ended the stream.
+	ended chan error
 }
 
 func connect(t *testing.T, socket string) *stream {
@@ -36,11 +38,12 @@ func connect(t *testing.T, socket string) *stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &stream{t: t, send: s.Send, got: make(chan *discoveryv3.DeltaDiscoveryResponse, 100)}
+	out := &stream{t: t, send: s.Send, got: make(chan *discoveryv3.DeltaDiscoveryResponse, 100), ended: make(chan error, 1)}
 	go func() {
 		for {
 			r, err := s.Recv()
 			if err != nil {
+				out.ended <- err
 				return
 			}
 			out.got <- r
