@@ -307,11 +307,11 @@ func testPlan(t *testing.T, c cluster) {
 	s, err := edge.NewSource(file, edge.Selection{}, c.kube(t), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
 	copied := filepath.Join(t.TempDir(), "plan.json")
-	s.CopyTo(copied)
+	s.Publish(copied)
 	go func() { _ = s.Run(t.Context()) }()
 	without, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
-	without.CopiedTo(copied)
+	without.Follow(copied, func() bool { return false })
 	go func() { _ = without.Run(t.Context()) }()
 	newer := plan("blue", 1, "vlan100")
 	newer.Networks[0].DHCP.MTU = 1400

@@ -17,40 +17,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestPlanOfAnotherContainer: a server without a token follows the plan that another one read
-// from the API server, which is newer than the mounted one.
-func TestPlanOfAnotherContainer(t *testing.T) {
-	g := NewWithT(t)
-	dir, log := t.TempDir(), slog.New(slog.NewTextHandler(t.Output(), nil))
-	mounted, copied := filepath.Join(dir, "mounted"), filepath.Join(dir, wire.PlanCopy)
-	withMTU := func(mtu int) []byte {
-		p := plan("blue", 1, "vlan100")
-		p.Networks[0].DHCP.MTU = mtu
-		return p.JSON()
-	}
-	open := func() (s *edge.Source, mtu func() int) {
-		s, err := edge.NewSource(mounted, edge.Selection{}, nil, log)
-		g.Expect(err).NotTo(HaveOccurred())
-		s.CopiedTo(copied)
-		return s, func() int { return s.Current().Network.DHCP.MTU }
-	}
-	g.Expect(edge.ReplaceFile(mounted, withMTU(1300))).To(Succeed())
-	s, mtu := open()
-	g.Expect(mtu()).To(Equal(1300), "there is no copy yet")
-	go func() { _ = s.Run(t.Context()) }()
-	g.Expect(edge.ReplaceFile(mounted, withMTU(1301))).To(Succeed())
-	g.Eventually(mtu, "5s").Should(Equal(1301))
-	g.Expect(edge.ReplaceFile(copied, withMTU(1400))).To(Succeed())
-	g.Eventually(mtu, "5s").Should(Equal(1400))
-	g.Expect(edge.ReplaceFile(mounted, withMTU(1302))).To(Succeed())
-	g.Expect(edge.ReplaceFile(copied, []byte("half a pl"))).To(Succeed())
-	g.Consistently(mtu, "1500ms").Should(Equal(1400), "the mounted plan is older, and the copy is none")
-	g.Expect(edge.ReplaceFile(copied, withMTU(1401))).To(Succeed())
-	g.Eventually(mtu, "5s").Should(Equal(1401))
-	_, restarted := open()
-	g.Expect(restarted()).To(Equal(1401), "a restarted server does not begin with an older plan")
-}
-
 // TestNamesOfAnotherContainer: DNS knows a VM as soon as DHCP has stored its lease.
 func TestNamesOfAnotherContainer(t *testing.T) {
 	g := NewWithT(t)

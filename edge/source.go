@@ -1,6 +1,6 @@
-// This file holds the view in force: from the file first, and from the ConfigMap once this
-// container or another one of the pod has read it. A plan that cannot be served leaves the last known good plan in force. It
-// never changes a plan.
+// This file holds the view in force: from the files first, and from the ConfigMap once this
+// container has read it. A plan that cannot be served leaves the last known good plan in force. It
+// never changes a plan. Which file is newer is in plan_files.go.
 
 package edge
 
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -30,20 +29,16 @@ const (
 
 // A Source holds the View in force and replaces it as a whole.
 type Source struct {
-	file      string
 	selection Selection
 	kube      *Kube
 	log       *slog.Logger
 	view      atomic.Pointer[View]
 	removed   atomic.Bool
 	signal    signal
-	// copied is the copy that another container stores, nil if there is none. Copy is the
-	// file to store one in, empty for none.
-	copied *sharedFile
-	copy   string
+	files     planFiles
 
 	mu sync.Mutex
-	// watched: the ConfigMap was read, so the file is older from now on.
+	// watched: the ConfigMap was read, so the files are older from now on.
 	watched bool
 	last    string
 }
@@ -51,11 +46,11 @@ type Source struct {
 // NewSource reads the plan in file. With kube it also watches the ConfigMap. It returns an
 // error if the file holds no plan that can be served.
 func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
+	files := planFiles{mounted: mountedFile{name: file}}
+	if err := files.mounted.read(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	v, err := ReadView(data, s)
+	v, err := ReadView([]byte(files.mounted.text), s)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -64,20 +59,30 @@ func NewSource(file string, s Selection, kube *Kube, log *slog.Logger) (*Source,
 	if log != nil {
 		log = log.With("cluster", s.Cluster, "network", s.Network, "edge", s.Edge)
 	}
-	out := &Source{file: file, selection: s, kube: kube, log: log, last: string(data)}
+	out := &Source{files: files, selection: s, kube: kube, log: log, last: files.mounted.text}
 	out.view.Store(&v)
 	return out, nil
 }
 
-// CopyTo makes Run store the ConfigMap in file, as last read, for a Source with CopiedTo. An
-// empty file stores none. Call it before Run.
-func (s *Source) CopyTo(file string) { s.copy = file }
+// Publish makes Run store each plan in file, for a Source with Follow. If the file is newer than
+// the mounted one, as after a restart without the API server, its plan is in force at once. An empty
+// file stores none. Call it before Current and Run.
+func (s *Source) Publish(file string) {
+	if file == "" {
+		return
+	}
+	s.files.publish(file, s.log)
+	if s.poll(); s.files.mountedIsNewer() {
+		s.publish(s.files.mounted.text)
+	}
+}
 
-// CopiedTo makes s follow the ConfigMap through a file of CopyTo, in place of the API server.
-// Until the file exists, s follows its own. Call it before Current and Run.
-func (s *Source) CopiedTo(file string) {
-	s.copied = &sharedFile{name: file, limit: maxPlanFile}
-	s.readCopy()
+// Follow makes s follow the plan that the watcher, another container, stores in file with Publish.
+// Until the file exists, s follows its own. Away reports whether the watcher has stopped: a minute
+// later, s follows its own file if that is newer. Call it before Current and Run.
+func (s *Source) Follow(file string, away func() bool) {
+	s.files.follow(file, away, s.log)
+	s.poll()
 }
 
 // Log returns NewSource's logger with the keys cluster, network and edge.
@@ -109,24 +114,23 @@ func (s *Source) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if s.poll(); s.copied == nil && s.followsObject() {
+			if s.followsObject() {
 				tick.Stop()
+				continue
 			}
+			s.poll()
 		}
 	}
 }
 
-// poll reads the files that may be newer than the plan in force.
-func (s *Source) poll() {
-	if s.copied != nil {
-		s.readCopy()
-	}
-	if s.followsObject() {
-		return
-	}
-	if data, err := os.ReadFile(s.file); err == nil {
-		s.observe(string(data), false)
-	}
+// poll takes in the files.
+func (s *Source) poll() { s.files.poll(s.inForce, func(data string) { s.observe(data, false) }) }
+
+// inForce returns the plan that was taken in last.
+func (s *Source) inForce() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 // followsObject reports whether the ConfigMap was read: the file is older from now on.
@@ -136,32 +140,25 @@ func (s *Source) followsObject() bool {
 	return s.watched
 }
 
-// readCopy takes in the ConfigMap that another container read.
-func (s *Source) readCopy() {
-	if data, err := s.copied.read(); err == nil && data != nil {
-		s.observe(string(data), true)
-	}
-}
-
-// store writes the copy for others.
-func (s *Source) store(data string) {
-	if s.copy == "" {
+// publish stores the plan for the other containers, if this container is the watcher.
+func (s *Source) publish(data string) {
+	if !s.files.published {
 		return
 	}
-	if err := ReplaceFile(s.copy, []byte(data)); err != nil {
-		s.log.Warn("plan not stored for the other containers of the edge", "file", s.copy, "err", err)
+	if err := ReplaceFile(s.files.copy.name, []byte(data)); err != nil {
+		s.log.Warn("plan not stored for the other containers of the edge", "file", s.files.copy.name, "err", err)
 	}
 }
 
+// observe takes in a plan: of the ConfigMap if watched, else of a file.
 func (s *Source) observe(data string, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watched && !watched || data == s.last && watched == s.watched {
 		return
 	}
-	if s.watched, s.last = watched, data; watched {
-		s.store(data)
-	}
+	s.watched, s.last = watched, data
+	s.publish(data)
 	v, err := ReadView([]byte(data), s.selection)
 	var removed removedError
 	switch {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -93,11 +94,18 @@ func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 	}
 	switch {
 	case kube != nil:
-		source.CopyTo(wire.File(f.runDir, f.program, wire.PlanCopy))
+		source.Publish(wire.File(f.runDir, f.program, wire.PlanCopy))
 	case f.watchedBy != "":
-		source.CopiedTo(wire.File(f.runDir, f.watchedBy, wire.PlanCopy))
+		source.Follow(wire.File(f.runDir, f.watchedBy, wire.PlanCopy), f.watcherAway)
 	}
 	return source, kube, nil
+}
+
+// watcherAway reports whether the server that --watched-by names has stopped.
+func (f *serverFlags) watcherAway() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return edge.Away(edge.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
 // reporter returns what writes the report of this edge, nil if that is not this server's part.
