@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	cni "github.com/cldmnky/oooi/hcp/nad"
 )
 
 // testThiefsPods changes one thing of an edge's pod.
@@ -108,6 +109,23 @@ func testThiefsNADs(t *testing.T, s thief, h hosted) {
 		`{"typ\u0065":"host-device","device":"eth0"}`:                                                                      false,
 		`{"type":"bridge","plugins":[{"type":"bridge"},{"type":"/usr/bin/nsenter"}]}`:                                      false,
 		`{"type":"bridge","ipam":{"type":"host-local","dataDir":"/etc"}}`:                                                  false,
+		`{"type":"macvlan","master":"eth0","mode":"passthru"}`:                                                             false,
+		`{"type":"macvlan","master":"eth0","mode": "passthru"}`:                                                            false,
+		`{"type":"bridge","bridge":"br1","mac":"02:00:00:00:00:01"}`:                                                       false,
+		`{"type":"bridge","bridge":"br1","args":{"cni":{"mac":"02:00:00:00:00:01"}}}`:                                      false,
+		`{"type":"bridge","bridge":"br1","promiscMode":true}`:                                                              false,
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":1,"maxID":4094}]}`:                                          false,
+		`{"type":"tuning","promisc":true}`:                                                                                 false,
+		`{"type":"tuning","allmulti":true}`:                                                                                false,
+		`{"type":"tuning","sysctl":{"net.ipv4.conf.all.forwarding":"1"}}`:                                                  false,
+		`{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.forwarding":"1"}}`:                                               false,
+		`{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.forwarding" : "1"}}`:                                             false,
+		`{"type":"tuning","sysctl":{"kernel.core_pattern":"|/x"}}`:                                                         false,
+		`{"type":"firewall","iptablesAdminChainName":"INPUT"}`:                                                             false,
+		`{"type":"bridge","ipam":{"type":"static","addresses":[{"address":"10.0.0.1/8"}]}}`:                                false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.0.0.0/8"}]}}`:                                       false,
+		`{"type":"bridge","bridge":" :","isGateway":true}`:                                                                 false,
+		`{"type":"bridge",":":1,"isGateway":true}`:                                                                         false,
 		`{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}}`:                                          false,
 		`{"type":"bridge","bridge":"br-ex","isGateway":true,"ipMasq":true}`:                                                false,
 		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                              false,
@@ -119,15 +137,45 @@ func testThiefsNADs(t *testing.T, s thief, h hosted) {
 		`{"type":"sriov","logFile":"/etc/cron.d/x"}`: false,
 		"{\"type\"\n:\"host-device\"}":               false,
 	} {
-		nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(h.ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
-		err := s.c.Create(t.Context(), nad, client.DryRunAll)
+		err := s.c.Create(t.Context(), attachment(h, config), client.DryRunAll)
 		if allowed {
 			g.Expect(err).NotTo(HaveOccurred(), config)
 			continue
 		}
 		g.Expect(err).To(refusedByPolicy(), config)
 	}
+	for _, config := range valid(t) {
+		g.Expect(s.c.Create(t.Context(), attachment(h, config), client.DryRunAll)).To(Succeed(), config)
+	}
 	g.Expect(patch(t, s, h.ns, wire.EdgeNADName(h.network("vlan100")), &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) {
 		n.Spec.Config = strings.Replace(n.Spec.Config, `"type":"bridge"`, `"type":"ptp"`, 1)
 	})).To(refusedByPolicy())
+}
+
+// attachment is a new NAD of oooi.
+func attachment(h hosted, config string) *nadv1.NetworkAttachmentDefinition {
+	return &nadv1.NetworkAttachmentDefinition{ObjectMeta: ours(h.ns, "oooi-x"), Spec: nadv1.NetworkAttachmentDefinitionSpec{Config: config}}
+}
+
+// valid are the edge NADs for NADs of users, which have more than edges need.
+func valid(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, config := range []string{
+		`{"name":"net.100","type":"bridge","bridge":"br1","vlan":7,"description":"VLAN für die VMs"}`,
+		`{"name":"x","type":"bridge","bridge":"br1","comment":"a \"b\" c","macspoofchk":true,"preserveDefaultVlan":false}`,
+		`{"name":"x","type":"cnv-bridge","bridge":"br1","args":{"cni":{"logFile":"/var/log/x","mac":"02:00:00:00:00:01"}}}`,
+		`{"name":"x","plugins":[{"type":"macvlan","master":"eth1.7","mode":"bridge","owner":{"type":"team"}},{"type":"tuning","mtu":1400,"promisc":true,"sysctl":{"net.core.somaxconn":"512"}},{"type":"firewall"}]}`,
+		`{"name":"x","plugins":[{"type":"sriov","vlan":7,"vlanQoS":1,"spoofchk":"off","trust":"on","link_state":"auto","max_tx_rate":1000,"logLevel":"debug"},{"type":"bandwidth","ingressRate":1000000,"ingressBurst":1000000}]}`,
+	} {
+		for _, forward := range []bool{false, true} {
+			a, problem := cni.Attach(cni.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "example.com/vf"}, cni.Nodes{ForwardByDefault: forward})
+			NewWithT(t).Expect(problem).To(BeNil(), config)
+			out = append(out, a.EdgeNADConfig)
+			if a.VIPNADConfig != "" {
+				out = append(out, a.VIPNADConfig)
+			}
+		}
+	}
+	return out
 }

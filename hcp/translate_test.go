@@ -152,7 +152,7 @@ func TestAttachments(t *testing.T) {
 		"bridge":             {config: `{"cniVersion":"0.3.1","name":"n","type":"bridge","bridge":"br1","vlan":7}`, vlan: 7, edgeNAD: `"type":"static"`},
 		"cnv-bridge":         {config: `{"cniVersion":"0.3.1","name":"n","type":"cnv-bridge","bridge":"br1","vlan":8,"ipam":{}}`, vlan: 8, edgeNAD: `"capabilities":{"ips":true}`},
 		"macvlan":            {config: `{"type":"macvlan","master":"bond0.9"}`, vlan: 9, edgeNAD: `"master":"bond0.9"`},
-		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"firewall"}]}`, edgeNAD: `"type":"firewall"`},
+		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth"}]}`, edgeNAD: `"type":"bandwidth"`},
 		"OVN localnet":       {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10}`, vlan: 10},
 		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: network.NetworkUnsupported},
 		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: network.NetworkUnsupported},

@@ -185,6 +185,7 @@ func nadsCauses() []CauseInfo {
 		{NADNotGiven, WaitingForNetwork, SeverityWaiting, "nad"},
 		{NADConfigInvalid, NetworkUnsupported, SeverityError, "nad error"},
 		{NADTypeUnsupported, NetworkUnsupported, SeverityError, "nad type types"},
+		{NADValueUnsupported, NetworkUnsupported, SeverityError, "nad setting value values"},
 		{NADHasIPAM, NetworkUnsupported, SeverityError, "nad ipam"},
 		{OVNPrimaryNetwork, NetworkUnsupported, SeverityError, "nad"},
 		{OVNHasSubnets, NetworkUnsupported, SeverityError, "nad subnets"},

@@ -121,6 +121,7 @@ const (
 	NADNotGiven            Cause = "NADNotGiven"
 	NADConfigInvalid       Cause = "NADConfigInvalid"
 	NADTypeUnsupported     Cause = "NADTypeUnsupported"
+	NADValueUnsupported    Cause = "NADValueUnsupported"
 	NADHasIPAM             Cause = "NADHasIPAM"
 	OVNPrimaryNetwork      Cause = "OVNPrimaryNetwork"
 	OVNHasSubnets          Cause = "OVNHasSubnets"

@@ -6,7 +6,6 @@ package nad
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -21,7 +20,7 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	first["capabilities"] = map[string]any{"ips": true}
 	chain := []any{first}
 	for _, p := range plugins[1:] {
-		if slices.Contains(chainedTypes(), text(p["type"])) {
+		if chained(text(p["type"])) {
 			chain = append(chain, needed(p))
 		}
 	}
@@ -32,22 +31,10 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	return encode(conf, "", append(chain, tuning(settings...)))
 }
 
-// chainedTypes are the CNI plugins of the VMs' NAD that edges keep, in addition to the first. The
-// others do nothing that an edge needs, and some change the node, such as portmap. The
-// admission policy of the operator allows no others.
-func chainedTypes() []string { return []string{typeTuning, "cnv-tuning", "bandwidth", "firewall"} }
-
-// needed returns what an edge needs of a plugin's configuration: an interface that has addresses
-// and is not the node's gateway. A plugin writes no files that the NAD names, and takes no device
-// but the one that the kubelet allocates. CNI plugins ignore the case of keys.
-func needed(plugin map[string]any) map[string]any {
-	unwanted := []string{
-		"cniversion", "name", "plugins", "disablecontainerinterface", "isgateway", "isdefaultgateway", "ipmasq", "forceaddress",
-		"datadir", "logfile", "loglevel", "deviceid", "pcibusid", "runtimeconfig", "prevresult", "delegates",
-	}
-	out := maps.Clone(plugin)
-	maps.DeleteFunc(out, func(key string, _ any) bool { return slices.Contains(unwanted, strings.ToLower(key)) })
-	return out
+// chained reports whether edges keep a CNI plugin that follows the first one. The others do nothing
+// that an edge needs. Some change the node, such as portmap and firewall.
+func chained(kind string) bool {
+	return slices.Contains([]string{typeTuning, typeCNVTuning, typeBandwidth}, kind)
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the
@@ -62,19 +49,28 @@ func vipConfig(conf map[string]any, forwardByDefault bool) string {
 	return encode(conf, "-vips", chain)
 }
 
-// encode returns a CNI configuration with the version and the name of conf.
+// encode returns a CNI configuration with the version and the name of conf. Multus sets a name
+// that is empty.
 func encode(conf map[string]any, suffix string, chain []any) string {
 	version, _ := conf["cniVersion"].(string)
 	if version == "" {
 		version = "0.3.1"
 	}
 	name, _ := conf["name"].(string)
+	if name != "" {
+		name += suffix
+	}
+	return encoded(map[string]any{"cniVersion": version, "name": name, "plugins": chain})
+}
+
+// encoded returns v, which was JSON, as JSON.
+func encoded(v any) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	// The admission policy of the operator refuses escapes, which could hide a key.
 	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{"cniVersion": version, "name": name + suffix, "plugins": chain}); err != nil {
-		panic("nad: encode the edge NAD: " + err.Error())
+	if err := e.Encode(v); err != nil {
+		panic("nad: encode JSON: " + err.Error())
 	}
 	return strings.TrimSpace(out.String())
 }

@@ -47,7 +47,7 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	if err != nil {
 		return network.Attachment{}, o.problem(network.NADConfigInvalid, network.Args{"error": err.Error()})
 	}
-	if p := unsupported(o, nodes, plugins); p != nil {
+	if p := unsupported(o, nodes, conf, plugins); p != nil {
 		return network.Attachment{}, p
 	}
 	first := plugins[0]

@@ -78,23 +78,11 @@ func TestSysctlsThatOpenShiftAllows(t *testing.T) {
 	g.Expect(a.VIPNADConfig).NotTo(ContainSubstring("tuning"))
 }
 
-// TestEdgesTakeWhatTheyNeed: an edge NAD changes nothing on a node but the pod's interface,
-// whatever the VMs' NAD does, and however its keys are written.
-func TestEdgesTakeWhatTheyNeed(t *testing.T) {
-	g := NewWithT(t)
-	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: `{"name":"a&b","plugins":[
-		{"type":"bridge","bridge":"br1","isgateway":true,"IPMASQ":true,"logFile":"/etc/cron.d/x"},
-		{"type":"tuning","mtu":1400,"dataDir":"/etc"},
-		{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}},
-		{"type":"bandwidth","ingressRate":1000}]}`}, nad.Nodes{})
-	g.Expect(problem).To(BeNil())
-	for _, kept := range []string{`"name":"a&b"`, `"bridge":"br1"`, `"mtu":1400`, `"ingressRate":1000`} {
-		g.Expect(a.EdgeNADConfig).To(ContainSubstring(kept))
-	}
-	for _, dropped := range []string{"gateway", "MASQ", "logFile", "dataDir", "portmap", "runtimeConfig"} {
-		g.Expect(a.EdgeNADConfig).NotTo(ContainSubstring(dropped))
-	}
-	g.Expect(a.EdgeNADConfig).NotTo(ContainSubstring(`\`))
+// TestVIPsWithoutAName: Multus names a network that has no name, and CNI plugins refuse "-vips".
+func TestVIPsWithoutAName(t *testing.T) {
+	a, problem := nad.Attach(nad.Object{Config: `{"type":"macvlan","master":"eth1"}`}, nad.Nodes{})
+	NewWithT(t).Expect(problem).To(BeNil())
+	NewWithT(t).Expect(a.VIPNADConfig).To(ContainSubstring(`"name":""`))
 }
 
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
@@ -106,14 +94,20 @@ func TestAttachRefuses(t *testing.T) {
 		owner  nad.Owner
 		want   string
 	}{
-		"subnets":              {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
-		"subnets of a CUDN":    {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
-		"a primary UDN":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
-		"IPAM":                 {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
-		"IPAM in a list":       {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
-		"IPAM of unknown form": {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
-		"SR-IOV, no resource":  {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
-		"unreadable":           {config: `{"type":`, want: "not a CNI configuration"},
+		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
+		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
+		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
+		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
+		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
+		"IPAM of unknown form":  {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
+		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
+		"a link for one pod":    {config: `{"type":"macvlan","master":"eth1","Mode":"passthru"}`, want: `has "mode": "passthru", which edges cannot use. Change it in spec.config. Allowed: bridge, private or vepa.`},
+		"a name with a quote":   {config: `{"name":"a\"b","type":"bridge","bridge":"br1"}`, want: `"name": "a\"b"`},
+		"a text with an escape": {config: `{"type":"bridge","bridge":"a\\b"}`, want: `"bridge": "a\\b"`},
+		"a text beyond ASCII":   {config: `{"type":"bridge","bridge":"brücke"}`, want: `"bridge": "brücke"`},
+		"a number as text":      {config: `{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"tuning","mtu":"1400"}]}`, want: `"mtu": "1400"`},
+		"a version of objects":  {config: `{"cniVersion":"1.0}","type":"bridge","bridge":"br1"}`, want: `"cniVersion": "1.0}"`},
+		"unreadable":            {config: `{"type":`, want: "not a CNI configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

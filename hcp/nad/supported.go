@@ -19,12 +19,16 @@ const (
 	typeOVN       = "ovn-k8s-cni-overlay" // secondary networks of OVN-Kubernetes
 )
 
-// typeTuning is the CNI plugin that sets sysctls.
-const typeTuning = "tuning"
+// CNI plugins that follow the first one. The tuning plugin sets sysctls.
+const (
+	typeTuning    = "tuning"
+	typeCNVTuning = "cnv-tuning" // the tuning plugin of OpenShift Virtualization
+	typeBandwidth = "bandwidth"
+)
 
 // unsupported returns the problem that prevents edges from joining the network of
 // o, or nil if they can join it.
-func unsupported(o Object, nodes Nodes, plugins []map[string]any) *network.Problem {
+func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *network.Problem {
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
@@ -42,7 +46,7 @@ func unsupported(o Object, nodes Nodes, plugins []map[string]any) *network.Probl
 			return o.problem(network.NADHasIPAM, network.Args{"ipam": kind})
 		}
 	}
-	return nil
+	return unusable(o, conf, plugins)
 }
 
 // ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM.

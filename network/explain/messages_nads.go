@@ -51,6 +51,10 @@ func nadsMessages() map[network.Cause]Message {
 			What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 			Fix:  "Use one of: {types}.",
 		},
+		network.NADValueUnsupported: {
+			What: "NetworkAttachmentDefinition {nad} has \"{setting}\": {value}, which edges cannot use.",
+			Fix:  "Change it in spec.config. Allowed: {values}.",
+		},
 		network.NADHasIPAM: {
 			What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
 			Effect: "KubeVirt would answer the DHCP requests of VMs.",

@@ -1,0 +1,112 @@
+package nad_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/hcp/nad"
+)
+
+// TestEdgesTakeWhatTheyNeed: an edge NAD changes nothing on a node but the pod's interface,
+// whatever the VMs' NAD does, and however its keys are written.
+func TestEdgesTakeWhatTheyNeed(t *testing.T) {
+	g := NewWithT(t)
+	a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan9", Config: `{"name":"net.9","description":"VLAN für \"VMs\"","plugins":[
+		{"type":"bridge","Bridge":"a&b","isgateway":true,"IPMASQ":true,"logFile":"/etc/cron.d/x","args":{"cni":{"logFile":"/x"}},"vlanTrunk":[{"id":7}]},
+		{"type":"tuning","mtu":1400,"dataDir":"/etc","mac":"02:00:00:00:00:01","promisc":true,"sysctl":{"kernel.x":"1"}},
+		{"type":"firewall","iptablesAdminChainName":"x"},
+		{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}},
+		{"type":"bandwidth","ingressRate":1000,"owner":{"type":"team"}}]}`}, nad.Nodes{})
+	g.Expect(problem).To(BeNil())
+	var conf struct {
+		Name    string
+		Plugins []map[string]any
+	}
+	g.Expect(json.Unmarshal([]byte(a.EdgeNADConfig), &conf)).To(Succeed())
+	g.Expect(conf.Name).To(Equal("net.9"))
+	g.Expect(conf.Plugins[:3]).To(Equal([]map[string]any{
+		{"type": "bridge", "bridge": "a&b", "ipam": map[string]any{"type": "static"}, "capabilities": map[string]any{"ips": true}},
+		{"type": "tuning", "mtu": 1400.0},
+		{"type": "bandwidth", "ingressRate": 1000.0},
+	}))
+	g.Expect(conf.Plugins).To(HaveLen(4), "and the sysctls of edges")
+	g.Expect(a.EdgeNADConfig).NotTo(Or(ContainSubstring(`\`), ContainSubstring("kernel")))
+}
+
+// TestPolicyAllowsWhatEdgesTake, no less and no more: the admission policy of the operator repeats
+// the plugins, the keys and the sysctls of edge NADs.
+func TestPolicyAllowsWhatEdgesTake(t *testing.T) {
+	g := NewWithT(t)
+	types, keys, sysctls := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, config := range everyConfig(t) {
+		for _, m := range regexp.MustCompile(`"([^"]+)":("[^"]*")?`).FindAllStringSubmatch(config, -1) {
+			switch {
+			case strings.HasPrefix(m[1], "net."):
+				sysctls[m[0]] = true
+				continue
+			case m[1] == "type":
+				types[strings.Trim(m[2], `"`)] = true
+			}
+			keys[m[1]] = true
+		}
+	}
+	policies, err := admission.Policies()
+	g.Expect(err).NotTo(HaveOccurred())
+	var rules string
+	for _, v := range policies[0].Policy.Spec.Validations {
+		rules += v.Expression + "\n"
+	}
+	quoted := func(expression string) (out []string) {
+		for _, m := range regexp.MustCompile(expression).FindAllStringSubmatch(rules, -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	g.Expect(slices.Collect(maps.Keys(types))).To(ConsistOf(strings.Split(quoted(`\^"type":"\(([^)]*)\)`)[0], "|")))
+	g.Expect(slices.Collect(maps.Keys(keys))).To(ConsistOf(quoted(`'"(\w+)":'`)))
+	g.Expect(slices.Collect(maps.Keys(sysctls))).To(ConsistOf(quoted(`'("net[^']+":"[^']*)'`)))
+}
+
+// everyConfig returns the edge NADs for VMs' NADs of each kind that have every key of CNI plugins.
+func everyConfig(t *testing.T) []string {
+	t.Helper()
+	plugin := map[string]any{"mode": "vepa", "args": map[string]any{"cni": map[string]any{"mac": "x"}}, "sysctl": map[string]any{"net.core.x": "1"}}
+	for _, key := range strings.Fields("bridge master vlanProto spoofchk trust link_state mac dataDir logFile deviceID pciBusID ipMasqBackend iptablesAdminChainName") {
+		plugin[key] = "x"
+	}
+	for _, key := range strings.Fields("vlan mtu vlanQoS min_tx_rate max_tx_rate ingressRate ingressBurst egressRate egressBurst txQLen bcqueuelen") {
+		plugin[key] = 7
+	}
+	for _, key := range strings.Fields("macspoofchk preserveDefaultVlan isGateway isDefaultGateway ipMasq forceAddress hairpinMode promiscMode promisc allmulti " +
+		"enabledad disableContainerInterface portIsolation linkInContainer") {
+		plugin[key] = true
+	}
+	of := func(kind string) map[string]any {
+		p := maps.Clone(plugin)
+		p["type"] = kind
+		return p
+	}
+	var out []string
+	for _, kind := range []string{"bridge", "cnv-bridge", "macvlan", "sriov"} {
+		chain := []any{of(kind)}
+		for _, more := range []string{"tuning", "cnv-tuning", "bandwidth", "firewall", "portmap", "sbr", "vrf"} {
+			chain = append(chain, of(more))
+		}
+		config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": "n", "disableCheck": true, "plugins": chain})
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for _, forward := range []bool{false, true} {
+			a, problem := nad.Attach(nad.Object{Config: string(config), ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
+			NewWithT(t).Expect(problem).To(BeNil(), fmt.Sprint(kind, problem))
+			out = append(out, a.EdgeNADConfig, a.VIPNADConfig)
+		}
+	}
+	return out
+}

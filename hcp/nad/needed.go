@@ -1,0 +1,120 @@
+// This file decides what edges take of the VMs' CNI configuration: the keys that an edge needs,
+// with the values that they may have. The admission policy oooi-operator allows no others.
+
+package nad
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// A form is what the value of a key may be.
+type form struct {
+	// allowed describes it in messages.
+	allowed string
+	matches func(any) bool
+}
+
+func aNumber() form {
+	return form{"a number", func(v any) bool { _, ok := v.(float64); return ok }}
+}
+
+func aSwitch() form {
+	return form{"true or false", func(v any) bool { _, ok := v.(bool); return ok }}
+}
+
+// aText needs no escape in JSON, so that the policy reads it as the plugin does.
+func aText() form {
+	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
+}
+
+func pattern(allowed, expression string) form {
+	re := regexp.MustCompile(expression)
+	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
+}
+
+// forms are the keys of a plugin of this type that edges need. A plugin writes no files that the
+// NAD names. It takes no device but the one that the kubelet allocates, and is not the node's
+// gateway. A plugin of another type changes nothing that an edge needs.
+func forms(kind string) map[string]form {
+	switch kind {
+	case typeBridge, typeCNVBridge:
+		return map[string]form{"bridge": aText(), "vlan": aNumber(), "mtu": aNumber(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
+	case typeMacvlan:
+		// With mode passthru, the link would belong to the edge alone.
+		return map[string]form{"master": aText(), "mode": pattern("bridge, private or vepa", "^(bridge|private|vepa)$"), "mtu": aNumber()}
+	case typeSRIOV:
+		return map[string]form{
+			"vlan": aNumber(), "vlanQoS": aNumber(), "vlanProto": aText(), "spoofchk": aText(), "trust": aText(), "link_state": aText(),
+			"min_tx_rate": aNumber(), "max_tx_rate": aNumber(),
+		}
+	case typeTuning, typeCNVTuning:
+		return map[string]form{"mtu": aNumber()}
+	case typeBandwidth:
+		return map[string]form{"ingressRate": aNumber(), "ingressBurst": aNumber(), "egressRate": aNumber(), "egressBurst": aNumber()}
+	}
+	return nil
+}
+
+// headForms are the keys of a CNI configuration other than its plugins. A network's name is what the
+// CNI specification has for it, or empty.
+func headForms() map[string]form {
+	return map[string]form{
+		"cniVersion": pattern("a version", "^[0-9.]*$"),
+		"name":       pattern("letters, digits, dots, dashes and underscores", "^([a-zA-Z0-9][a-zA-Z0-9_.-]*)?$"),
+	}
+}
+
+// needed returns what an edge needs of a plugin's configuration.
+func needed(plugin map[string]any) map[string]any {
+	kind := text(plugin["type"])
+	out := map[string]any{"type": kind}
+	for key := range forms(kind) {
+		if v := valueOf(plugin, key); v != nil {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// valueOf returns the value of a key, or nil. CNI plugins ignore the case of keys.
+func valueOf(plugin map[string]any, key string) any {
+	if v, ok := plugin[key]; ok {
+		return v
+	}
+	for _, k := range slices.Sorted(maps.Keys(plugin)) {
+		if strings.EqualFold(k, key) {
+			return plugin[k]
+		}
+	}
+	return nil
+}
+
+// unusable returns a problem if a value that edges need has another form, or nil.
+func unusable(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+	if p := malformed(o, conf, headForms()); p != nil {
+		return p
+	}
+	for i, plugin := range plugins {
+		if kind := text(plugin["type"]); i == 0 || chained(kind) {
+			if p := malformed(o, plugin, forms(kind)); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// malformed is unusable for one set of keys.
+func malformed(o Object, values map[string]any, allowed map[string]form) *network.Problem {
+	for _, key := range slices.Sorted(maps.Keys(allowed)) {
+		if v := valueOf(values, key); v != nil && !allowed[key].matches(v) {
+			return o.problem(network.NADValueUnsupported, network.Args{"setting": key, "value": encoded(v), "values": allowed[key].allowed})
+		}
+	}
+	return nil
+}
