@@ -54,7 +54,7 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity requires the node labels of p. It prefers nodes that run VMs, and nodes other than
+// affinity requires the node labels of p, and none of those that p excludes. It prefers nodes that run VMs, and nodes other than
 // away, which have an address that the edge holds. An edge cannot receive packets from such
 // a node while it runs there, but it may run there if no other node is available.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
@@ -74,6 +74,14 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	var terms []*corev1ac.NodeSelectorTermApplyConfiguration
 	for _, labels := range p.NodeSelectors {
 		terms = append(terms, term(labels))
+	}
+	if len(p.WithoutLabels) > 0 && len(terms) == 0 {
+		terms = append(terms, corev1ac.NodeSelectorTerm())
+	}
+	for _, t := range terms {
+		for _, key := range p.WithoutLabels {
+			t.WithMatchExpressions(corev1ac.NodeSelectorRequirement().WithKey(key).WithOperator(corev1.NodeSelectorOpDoesNotExist))
+		}
 	}
 	if len(terms) > 0 {
 		node.WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().WithNodeSelectorTerms(terms...))

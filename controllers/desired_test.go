@@ -244,18 +244,6 @@ func TestEdgesAreApart(t *testing.T) {
 	}
 }
 
-// TestWhereTheUserSays: instead of where machines run.
-func TestWhereTheUserSays(t *testing.T) {
-	g := NewWithT(t)
-	w, _ := served(t, "lb-ip")
-	w.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"rack": "a"}
-	w.HostedCluster.Annotations = annotated(w, "edge-node-selector", "vlan100=yes,node-role.kubernetes.io/infra=")
-	terms := edge(t, w, decide(w, testOptions, testNow).plan).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	g.Expect(terms).To(Equal([]corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: "node-role.kubernetes.io/infra", Operator: corev1.NodeSelectorOpIn, Values: []string{""}},
-		{Key: "vlan100", Operator: corev1.NodeSelectorOpIn, Values: []string{"yes"}}}}}))
-}
-
 // TestAwayFromThePublishedNode: an edge there hears nothing of that node.
 func TestAwayFromThePublishedNode(t *testing.T) {
 	g := NewWithT(t)

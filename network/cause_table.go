@@ -94,6 +94,7 @@ func addressesCauses() []CauseInfo {
 func conflictsCauses() []CauseInfo {
 	return []CauseInfo{
 		{PublishedInCIDR, AddressConflict, SeverityError, "network cidr address"},
+		{CIDRIsSpecial, AddressConflict, SeverityError, "network cidr other where"},
 		{CIDROverlapsManagement, AddressConflict, SeverityError, "network cidr other where"},
 		{PublishedInManagement, AddressConflict, SeverityError, "address other"},
 		{CIDROverlapsGuest, AddressConflict, SeverityError, "network cidr other where"},

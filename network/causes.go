@@ -33,6 +33,7 @@ const (
 // Conflicts with other networks, with addresses in use, and with other hosted clusters.
 const (
 	PublishedInCIDR        Cause = "PublishedInCIDR"
+	CIDRIsSpecial          Cause = "CIDRIsSpecial"
 	CIDROverlapsManagement Cause = "CIDROverlapsManagement"
 	PublishedInManagement  Cause = "PublishedInManagement"
 	CIDROverlapsGuest      Cause = "CIDROverlapsGuest"

@@ -62,7 +62,10 @@ func (p Permissions) Upstream(a netip.Addr) bool {
 func (p Permissions) NodeLabel(key string) bool {
 	patterns := p.NodeLabels
 	if patterns == nil {
-		patterns = []string{"*", "!node-role.kubernetes.io/master", "!node-role.kubernetes.io/control-plane"}
+		patterns = []string{"*"}
+		for _, role := range controlPlaneRoles() {
+			patterns = append(patterns, "!"+role)
+		}
 	}
 	permitted := false
 	for _, pattern := range patterns {

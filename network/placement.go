@@ -29,6 +29,8 @@ type Placement struct {
 	// NodeSelectors are alternatives: a node must have all labels of one of them.
 	// Empty: every node.
 	NodeSelectors []map[string]string `json:"nodeSelectors,omitempty"`
+	// WithoutLabels are keys of labels that a node must not have.
+	WithoutLabels []string `json:"withoutLabels,omitempty"`
 	// Tolerations of the edges' pods.
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 	// PriorityClass of the edges' pods. Empty: the management cluster's default.
@@ -46,15 +48,32 @@ type Toleration struct {
 	Seconds *int64 `json:"seconds,omitempty"`
 }
 
-// placed is p with a Placement by r on each network.
-func (p Plan) placed(r PlacementRequest) Plan {
+// controlPlaneRoles are the labels of control plane nodes, and the keys of their taints.
+func controlPlaneRoles() []string {
+	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+}
+
+// placed is p with a Placement by r on each network, as far as permitted. The author of a
+// HostedCluster can set tolerations and name a node by any label, such as its host name. So
+// edges that tolerate the taints of control plane nodes stay away from them by their labels.
+func (p Plan) placed(r PlacementRequest, permitted Permissions) Plan {
+	var without []string
+	if slices.ContainsFunc(r.Tolerations, Toleration.ofControlPlane) && !slices.ContainsFunc(controlPlaneRoles(), permitted.NodeLabel) {
+		without = controlPlaneRoles()
+	}
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i, n := range out.Networks {
 		selectors := r.nodeSelectors(n.NodePools)
-		out.Networks[i].Placement = Placement{NodeSelectors: selectors, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
+		out.Networks[i].Placement = Placement{
+			NodeSelectors: selectors, WithoutLabels: without, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
 	}
 	return out
+}
+
+// ofControlPlane reports whether pods with t may run on nodes with a taint of the control plane.
+func (t Toleration) ofControlPlane() bool {
+	return t.Key == "" || slices.Contains(controlPlaneRoles(), t.Key)
 }
 
 // nodeSelectors are the user's, or else the distinct selectors of pools, ordered by

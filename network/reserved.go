@@ -47,9 +47,14 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 
 // checkReserved compares n's CIDR and the published addresses that its edges hold with
 // the destinations that edges reach through the pod network. The address of a
-// management node may be published (node port).
+// management node may be published (node port). The CIDR must not overlap special-purpose
+// blocks: edges and nodes have addresses of these, such as 127.0.0.1.
 func checkReserved(n Network, s NetworkRequest, held []netip.Addr, reserved []ReservedDestination) Problems {
 	var ps Problems
+	if i := slices.IndexFunc(NoDestinations(), n.CIDR.Overlaps); i >= 0 {
+		args := Args{"cidr": n.CIDR.String(), "other": NoDestinations()[i].String(), "where": s.CIDRField}
+		ps = append(ps, n.problem(CIDRIsSpecial, args, s.CIDRKeys...))
+	}
 	if what, bad := overlaps(n.CIDR, reserved); bad {
 		ps = append(ps, n.problem(CIDROverlapsManagement, Args{"cidr": n.CIDR.String(), "other": what, "where": s.CIDRField}, s.CIDRKeys...))
 	}

@@ -67,3 +67,15 @@ func TestSecondaryOverlap(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(plan.Networks).To(HaveLen(1))
 }
+
+// TestSpecialCIDR: loopback, multicast and link-local addresses are no network of VMs.
+func TestSpecialCIDR(t *testing.T) {
+	for _, cidr := range []string{"127.0.0.0/16", "224.0.0.0/24", "169.254.0.0/24", "0.0.0.0/8", "240.0.0.0/24", "168.63.0.0/16"} {
+		t.Run(cidr, func(t *testing.T) {
+			g := NewWithT(t)
+			_, problems := derived(asking(1, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true,
+				CIDR: netip.MustParsePrefix(cidr), CIDRField: "annotation cidr", CIDRKeys: []string{"cidr"}}))
+			g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.CIDRIsSpecial), HaveField("Keys", ContainElement("cidr")), HaveField("Blocks()", true))))
+		})
+	}
+}

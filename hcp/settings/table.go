@@ -100,7 +100,7 @@ func Keys() []Key {
 			Meaning: "The number of edges of each network: `1` or `2`. With two edges, one keeps serving when the other fails. Changing the value does not change any address.",
 			set:     func(s *Values, v string) (err error) { s.Edges, err = edges(v); return err }},
 		{Name: KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
-			Meaning: "The labels of management cluster nodes that can run edges. A node needs all the labels, and access to the network. Overrides the node selectors of the NodePools. The operator's flag `--permit-edge-node-labels` limits the keys.",
+			Meaning: "The labels of management cluster nodes that can run edges. A node needs all the labels, and access to the network. Overrides the node selectors of the NodePools. The operator's flag `--permit-edge-node-labels` limits the keys. Edges of a cluster whose `spec.tolerations` tolerate control plane nodes avoid these nodes, unless the flag permits their labels.",
 			set:     func(s *Values, v string) (err error) { s.EdgeNodes, err = nodeLabels(v); return err }},
 		{Name: "edge-addresses", On: both, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
 			Meaning: "Four addresses for oooi, in this order: next-hop VIP, service VIP, and the two edge addresses.",

@@ -83,6 +83,11 @@ func addressesMessages() map[network.Cause]Message {
 
 func addressesMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.CIDRIsSpecial: {
+			What:   "CIDR {cidr} of network {network} overlaps the special-purpose block {other}.",
+			Effect: "Hosts on the network cannot have these addresses.",
+			Fix:    "Set another CIDR for the network ({where}).",
+		},
 		network.EdgeAddressExcluded: {
 			What:   "Annotation dhcp-exclude ({range}) contains the {role} {address} of network {network}.",
 			Effect: "Excluded addresses belong to other hosts.",
