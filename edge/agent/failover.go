@@ -240,7 +240,7 @@ func (f *Failover) look() {
 	mac := f.Interface.MACOf(peer)
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now())
-	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.Peer.MAC, mac, time.Now())
+	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.AddressesInUse = believes, f.view.peerAddress.hosts()
 	f.mu.Unlock()

@@ -73,6 +73,32 @@ func TestForgedNumber(t *testing.T) {
 	g.Expect(d.announced).To(Equal(before))
 }
 
+// TestForgedMAC: a VM that has read both instances forges messages. It can neither name another
+// MAC of the peer, nor make the peer's messages over the cluster network old.
+func TestForgedMAC(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.peer.MAC, d.peer.Generation = "02:00:00:00:00:02", 5
+	d.pass(1, failover.VLAN)
+	g.Expect(d.state.PeerMAC()).To(BeEmpty(), "a VM may have named it")
+	d.pass(10, failover.VLAN, failover.ClusterNetwork)
+	g.Expect(d.state.PeerMAC()).To(Equal("02:00:00:00:00:02"))
+	forged := d.peer
+	forged.Phase, forged.Number, forged.Generation, forged.MAC = failover.Starting, 1<<40, 1<<40, "02:00:00:00:66:66"
+	for range 100 {
+		forged.Number++
+		d.next(failover.Event{Kind: failover.Heard, Message: forged})
+		d.pass(1, failover.ClusterNetwork)
+		g.Expect(d.state.PeerMAC()).To(Equal("02:00:00:00:00:02"))
+		g.Expect(d.state.Peer).To(Equal(failover.Message{
+			Phase: failover.Serving, Edge: 2, Instance: "b", Peer: "a", Sees: true, Level: failover.LevelServes,
+			Address: d.peer.Address, Number: d.number, Generation: 5, MAC: "02:00:00:00:00:02",
+		}))
+	}
+	d.pass(5, failover.VLAN)
+	g.Expect(d.state.PeerMAC()).To(BeEmpty(), "the cluster network carries nothing")
+}
+
 // TestSecondPathThatCarriesNothing: where the cluster network drops heartbeats, an edge
 // that receives no frame is deaf, as without a second path, and takes no VMs.
 func TestSecondPathThatCarriesNothing(t *testing.T) {

@@ -25,6 +25,15 @@ func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].s
 // two seconds.
 func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
+// PeerMAC returns the peer's MAC on the VLAN as it names it over the cluster network, where no VM
+// can forge it. Empty: it does not now.
+func (s State) PeerMAC() string {
+	if !s.Heard(ClusterNetwork) {
+		return ""
+	}
+	return s.peerMAC
+}
+
 // Duplicated reports whether two pods have the peer's edge number: a former pod was heard
 // within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
@@ -60,8 +69,11 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	s.paths[p], s.heardAt = path{number: m.Number}, now
 	if p == VLAN {
 		s.refused, s.seen.missed = unbounded, 0
+	} else {
+		s.peerMAC = m.MAC
 	}
-	if m.Number <= s.Peer.Number {
+	// VMs forge no message on the cluster network, so none on the VLAN makes one there old.
+	if p == VLAN && m.Number <= s.Peer.Number || m == s.Peer {
 		return s, Answer{} // It came over the other path before.
 	}
 	s.advantage = s.advantage.heard(s.Peer.Level, m.Level, now)
@@ -91,7 +103,7 @@ func (s State) follow(m Message, p Path) State {
 // pod is heard.
 func (s State) isElder(m Message) bool {
 	silent := min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent)
-	return m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed
+	return m.Instance != s.Peer.Instance && m.Generation > 0 && m.Generation < s.Peer.Generation && silent <= followed
 }
 
 // hasSecondPath reports whether the cluster network carried the peer's messages as long as

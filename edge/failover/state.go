@@ -92,6 +92,7 @@ type State struct {
 	// seen is what arrived over the VLAN, paths what came of the peer over each network.
 	seen    reception
 	paths   [2]path
+	peerMAC string    // as named over the cluster network
 	heardAt time.Time // when a message of the peer arrived last
 	// refused, elder and sighted count Intervals: since a refusal, since a message of a former
 	// pod of the peer, and of a peer that is heard over the cluster network only and sees this
