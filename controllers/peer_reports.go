@@ -80,7 +80,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 func (w world) reportedHosts(n network.Network) (servers, forged []network.UsedAddress) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
-			servers, forged = append(servers, of.DHCPServers...), append(forged, of.AddressesInUse...)
+			servers, forged = append(servers, of.DHCPServers...), append(forged, of.PeerHosts...)
 		}
 	}
 	return servers, forged

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,8 @@ const (
 	reportDelay = time.Second
 	// reportRetry is when a failed write is retried.
 	reportRetry = 5 * time.Second
+	// reportEvery is how often a report may change after reportBurst changes. A VM can cause them.
+	reportEvery, reportBurst = 10 * time.Second, 10
 	// reportRecheck is how often the stored report is compared: a pod that lost its
 	// connection and returned may have overwritten it.
 	reportRecheck = 10 * time.Minute
@@ -37,6 +40,7 @@ type Reporter struct {
 	lease     wire.ReportLease
 	log       *slog.Logger
 	signal    signal
+	limit     *rate.Limiter
 
 	mu sync.Mutex
 	// failover is the failover agent's report, once known, and servers what the DHCP server
@@ -49,7 +53,7 @@ type Reporter struct {
 
 // Reporter returns a Reporter that writes to lease.
 func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
-	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log}
+	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
 // Set replaces the report, except for its DHCP servers. It returns at once.
@@ -110,7 +114,7 @@ func (r *Reporter) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-changed:
-			timer.Reset(reportDelay)
+			timer.Reset(max(reportDelay, r.limit.Reserve().Delay()))
 			select {
 			case <-ctx.Done():
 			case <-timer.C:

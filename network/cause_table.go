@@ -112,7 +112,7 @@ func conflictsCauses() []CauseInfo {
 		{PeerAddressOfHost, AddressInUse, SeverityWarning, "network address mac"},
 		{DHCPServerOfVM, RogueDHCPServer, SeverityWarning, "network address mac vm"},
 		{DHCPServerOfHost, RogueDHCPServer, SeverityWarning, "network address mac"},
-		{DHCPServerElsewhere, RogueDHCPServer, SeverityWarning, "network address"},
+		{DHCPServerUnlocated, RogueDHCPServer, SeverityWarning, "network address"},
 		{SharedAddresses, NetworkShared, SeverityError, "network hostedCluster addresses"},
 		{SharedNetworkPending, NetworkShared, SeverityError, "network hostedCluster"},
 		{NADDuplicatesRunning, NetworkShared, SeverityWarning, "network other"},

@@ -51,7 +51,7 @@ const (
 	PeerAddressOfHost      Cause = "PeerAddressOfHost"
 	DHCPServerOfVM         Cause = "DHCPServerOfVM"
 	DHCPServerOfHost       Cause = "DHCPServerOfHost"
-	DHCPServerElsewhere    Cause = "DHCPServerElsewhere"
+	DHCPServerUnlocated    Cause = "DHCPServerUnlocated"
 	SharedAddresses        Cause = "SharedAddresses"
 	SharedNetworkPending   Cause = "SharedNetworkPending"
 	NADDuplicatesRunning   Cause = "NADDuplicatesRunning"

@@ -16,7 +16,7 @@ import (
 func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 	out, problems := p.checked(func(n Network) Problems {
 		var ps Problems
-		for _, h := range n.sharedWith(seen) {
+		for _, h := range n.claimsOf(seen) {
 			if last.holds(n.Name, h.Address) {
 				continue
 			}
@@ -26,7 +26,7 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 		return ps
 	})
 	for _, n := range out.Networks {
-		for _, h := range n.sharedWith(seen) {
+		for _, h := range n.claimsOf(seen) {
 			if last.holds(n.Name, h.Address) {
 				args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String(), "mac": cmp.Or(h.MAC, "unknown")}
 				problems = append(problems, n.problem(AddressUsedByVM, args))
@@ -36,8 +36,8 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 	return out, problems
 }
 
-// sharedWith are those of seen that are an address of n's edges.
-func (n Network) sharedWith(seen []VMAddress) []VMAddress {
+// claimsOf are those of seen that are an address of n's edges.
+func (n Network) claimsOf(seen []VMAddress) []VMAddress {
 	held := n.heldAddresses()
 	return slices.DeleteFunc(slices.Clone(seen), func(h VMAddress) bool { return h.Network != n.Name || !slices.Contains(held, h.Address) })
 }

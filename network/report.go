@@ -43,9 +43,10 @@ type Report struct {
 	// KernelCauses.
 	Believes []Cause `json:"believes,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
-	// address conflict detection. An edge reports which other hosts answer for its peer's
-	// edge address.
+	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
+	// PeerHosts are the other hosts that answer for the edge address of the peer.
+	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`
 	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
 	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
@@ -118,9 +119,9 @@ func ReadReport(b []byte) (Report, error) {
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
-	for _, t := range r.AddressesInUse {
+	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts) {
 		if !t.Address.Is4() || !isMAC(t.MAC) {
-			return Report{}, errors.New("not a report: addressesInUse has an invalid IPv4 address or MAC")
+			return Report{}, errors.New("not a report: addressesInUse or peerHosts has an invalid IPv4 address or MAC")
 		}
 	}
 	for _, t := range r.DHCPServers {
@@ -142,6 +143,7 @@ func (r Report) normalized() Report {
 		r.Believes = nil
 	}
 	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
+	r.PeerHosts = sortedInUse(r.PeerHosts)
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
 	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
 	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]

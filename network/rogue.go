@@ -4,7 +4,10 @@
 
 package network
 
-import "slices"
+import (
+	"net/netip"
+	"slices"
+)
 
 // MaxDHCPServers is how many other DHCP servers a report has. A VM can make them up.
 const MaxDHCPServers = 4
@@ -12,19 +15,19 @@ const MaxDHCPServers = 4
 // RogueDHCPServers returns a problem for each DHCP server on n other than the edges. nameOf
 // returns the VM that has a MAC, empty if none has. They are Warnings: edges serve everything.
 func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) string) Problems {
-	known := map[UsedAddress]bool{}
+	known := map[netip.Addr]bool{}
 	for _, s := range all {
-		known[UsedAddress{Address: s.Address}] = known[UsedAddress{Address: s.Address}] || s.MAC != ""
+		known[s.Address] = known[s.Address] || s.MAC != ""
 	}
 	var ps Problems
 	for _, s := range sortedInUse(all) {
 		vm := nameOf(s.MAC)
 		args := Args{"address": s.Address.String()}
 		switch {
-		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s]:
+		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s.Address]:
 			// The plan has changed since, or the other edge knows more.
 		case s.MAC == "":
-			ps = append(ps, n.problem(DHCPServerElsewhere, args))
+			ps = append(ps, n.problem(DHCPServerUnlocated, args))
 		case vm == "":
 			args["mac"] = s.MAC
 			ps = append(ps, n.problem(DHCPServerOfHost, args))

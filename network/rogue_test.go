@@ -22,7 +22,7 @@ func TestRogueDHCPServers(t *testing.T) {
 		reported []network.UsedAddress
 		says     []string
 	}{
-		"a VM":                    {[]network.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66, which VM blue-worker-9 (MAC " + ofVM + ") has"}},
+		"a VM":                    {[]network.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66. VM blue-worker-9 (MAC " + ofVM + ") is named as its host"}},
 		"another host":            {[]network.UsedAddress{at("192.168.100.66", ofHost)}, []string{"(MAC " + ofHost + "), which is no VM"}},
 		"elsewhere":               {[]network.UsedAddress{at("10.9.9.9", "")}, []string{"names itself 10.9.9.9. Its MAC is unknown"}},
 		"one edge knows its MAC":  {[]network.UsedAddress{at("192.168.100.66", ""), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},

@@ -1,4 +1,4 @@
-// This file decides whether addresses are free or in use, from the kernel's neighbour
+// This file decides whether addresses are free or in use, from the kernel's neighbor
 // table and the time. It is pure.
 
 package acd
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -34,18 +35,10 @@ const (
 // ErrChecking is the status while a first check runs.
 var ErrChecking = errors.New("checking for address conflicts")
 
-// A Neighbour is what the kernel knows of one address.
-type Neighbour struct {
-	// MAC of the host that answers, lower case with colons. Empty: none.
-	MAC string
-	// Failed: the kernel sent all its requests, and no host answered.
-	Failed bool
-}
-
-// A Look is one look at the kernel's neighbour table.
+// A Look is one look at the kernel's neighbor table.
 type Look struct {
 	// Table holds the addresses that the kernel has an entry for.
-	Table map[netip.Addr]Neighbour
+	Table map[netip.Addr]device.Neighbor
 	// Err is why nothing can be probed: no carrier, or no address yet.
 	Err error
 }

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -36,14 +37,14 @@ func newKernel(answers func(netip.Addr, time.Time) string) *kernel {
 }
 
 func (k *kernel) look(now time.Time) Look {
-	table := map[netip.Addr]Neighbour{}
+	table := map[netip.Addr]device.Neighbor{}
 	for a, at := range k.asked {
 		for i := range k.requests {
 			if sent := at.Add(time.Duration(i) * time.Second); k.found[a] == "" && !sent.After(now) {
 				k.found[a] = k.answers(a, sent)
 			}
 		}
-		table[a] = Neighbour{MAC: k.found[a], Failed: k.found[a] == "" && now.Sub(at) >= time.Duration(k.requests)*time.Second}
+		table[a] = device.Neighbor{MAC: k.found[a], Failed: k.found[a] == "" && now.Sub(at) >= time.Duration(k.requests)*time.Second}
 	}
 	return Look{Table: table}
 }

@@ -5,7 +5,7 @@
 //
 // RFC 5227 probes with raw ARP, which needs a capability. Here the kernel probes: a
 // datagram to an address makes it broadcast ARP requests, by default three, a second
-// apart (mcast_solicit, retrans_time_ms). Its neighbour entry is INCOMPLETE meanwhile.
+// apart (mcast_solicit, retrans_time_ms). Its neighbor entry is INCOMPLETE meanwhile.
 // It gets a MAC with the first answer, and FAILED a second after the last request. All
 // addresses are probed at once. The requests carry the pod's own address, which the
 // network's plan reserves for it, so they change no host's ARP table.

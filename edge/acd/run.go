@@ -1,4 +1,4 @@
-// This file runs the check: it reads the kernel's neighbour table, sends datagrams that
+// This file runs the check: it reads the kernel's neighbor table, sends datagrams that
 // make the kernel probe, and passes verdicts on. It decides nothing.
 
 package acd
@@ -6,14 +6,12 @@ package acd
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"time"
 
-	"github.com/vishvananda/netlink"
-
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -66,32 +64,10 @@ func (o Options) look(n network.Network) Look {
 			return Look{Err: fmt.Errorf("interface %s has %s already, so other hosts that have it cannot be found", o.Device, a)}
 		}
 	}
-	table, err := neighbours(o.Device)
+	all, err := device.Neighbors(o.Device)
+	table := map[netip.Addr]device.Neighbor{}
+	for _, entry := range all {
+		table[entry.Address] = entry
+	}
 	return Look{Table: table, Err: err}
-}
-
-// neighbours are the kernel's entries of a device.
-func neighbours(device string) (map[netip.Addr]Neighbour, error) {
-	link, err := net.InterfaceByName(device)
-	if err != nil {
-		return nil, fmt.Errorf("interface %s: %w", device, err)
-	}
-	all, err := netlink.NeighList(link.Index, netlink.FAMILY_V4)
-	if err != nil {
-		return nil, fmt.Errorf("neighbours of %s: %w", device, err)
-	}
-	const answered = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
-	out := map[netip.Addr]Neighbour{}
-	for _, e := range all {
-		a, ok := netip.AddrFromSlice(e.IP.To4())
-		if !ok {
-			continue
-		}
-		entry := Neighbour{Failed: e.State&netlink.NUD_FAILED != 0}
-		if e.State&answered != 0 {
-			entry.MAC = e.HardwareAddr.String()
-		}
-		out[a] = entry
-	}
-	return out, nil
 }

@@ -76,7 +76,7 @@ func (d *DHCPServers) probe(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("probe for DHCP servers: %w", err)
 		case dhcp.AnswersProbe(packet[:size], id):
-			d.Chose(server.Addr().Unmap())
+			d.Chose("", server.Addr().Unmap())
 		}
 	}
 	return nil

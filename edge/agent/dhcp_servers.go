@@ -11,14 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 )
 
 const (
-	// serverKept is how long a server is reported after it was last chosen, or answered.
-	serverKept = time.Hour
 	// serverChecked is how often the MACs of servers are looked up.
 	serverChecked = 10 * time.Second
 	// serverAnswers is how soon a server's kernel answers an ARP request.
@@ -35,30 +35,31 @@ type DHCPServers struct {
 	Report func([]network.UsedAddress)
 	Log    *slog.Logger
 
-	chosen chan netip.Addr
-	seen   map[netip.Addr]sighting
+	chosen chan choice
+	seen   sightings
+	// found limits what a new server causes: a VM can make them up.
+	found rate.Sometimes
 }
 
-// A sighting is one server.
-type sighting struct {
-	last time.Time
-	// mac is empty until the kernel knows it.
-	mac string
+// A choice is a server that a VM named. Empty VM: it answered the edge itself.
+type choice struct {
+	server netip.Addr
+	vm     string
 }
 
 // NewDHCPServers returns DHCPServers that saw none.
 func NewDHCPServers(device string, view func() edge.View, report func([]network.UsedAddress), log *slog.Logger) *DHCPServers {
 	return &DHCPServers{
 		Device: device, View: view, Report: report, Log: log,
-		chosen: make(chan netip.Addr, network.MaxDHCPServers), seen: map[netip.Addr]sighting{},
+		chosen: make(chan choice, maxSightings), found: rate.Sometimes{First: maxReported, Interval: serverChecked},
 	}
 }
 
-// Chose notes that a VM chose the server at a, or that the server answered a probe. It returns at once. While many VMs choose,
-// it forgets some.
-func (d *DHCPServers) Chose(a netip.Addr) {
+// Chose notes that a VM chose a server. An empty name means that the server answered a probe. It
+// returns at once. While many VMs choose, it ignores some.
+func (d *DHCPServers) Chose(vm string, server netip.Addr) {
 	select {
-	case d.chosen <- a:
+	case d.chosen <- choice{server, vm}:
 	default:
 	}
 }
@@ -72,84 +73,59 @@ func (d *DHCPServers) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case a := <-d.chosen:
-			if d.saw(a, time.Now()) {
-				d.Log.Warn("another DHCP server found", "address", a)
-				d.solicit()
-				check.Reset(serverAnswers)
-			}
+		case c := <-d.chosen:
+			d.saw(c, check)
 		case <-check.C:
-			d.forget(time.Now())
-			d.learn()
-			d.solicit()
+			d.look(time.Now())
 			check.Reset(serverChecked)
 		}
-		if now := d.list(); !slices.Equal(now, reported) {
+		if now := d.seen.list(); !slices.Equal(now, reported) {
 			reported = now
 			d.Report(now)
 		}
 	}
 }
 
-// saw notes a server. It reports whether that is new, and kept.
-func (d *DHCPServers) saw(a netip.Addr, now time.Time) (isNew bool) {
-	s, known := d.seen[a]
-	if !a.Is4() || !known && len(d.seen) >= network.MaxDHCPServers {
-		return false
+// saw takes in a choice. A new server's MAC is looked up soon.
+func (d *DHCPServers) saw(c choice, check *time.Timer) {
+	if !c.server.Is4() {
+		return
 	}
-	s.last = now
-	d.seen[a] = s
-	return !known
-}
-
-// forget removes the servers that were not seen for long.
-func (d *DHCPServers) forget(now time.Time) {
-	for a, s := range d.seen {
-		if now.Sub(s.last) > serverKept {
-			delete(d.seen, a)
-		}
+	var isNew bool
+	if d.seen, isNew = d.seen.note(network.UsedAddress{Address: c.server}, c.vm, time.Now()); isNew {
+		d.found.Do(func() {
+			d.Log.Warn("another DHCP server found", "address", c.server, "vm", c.vm)
+			d.solicit(c.server)
+			check.Reset(serverAnswers)
+		})
 	}
 }
 
-// solicit asks for the MACs that are unknown. Another host of the network has the address,
-// or it is on no link.
-func (d *DHCPServers) solicit() {
-	n := d.View().Network
-	for a, s := range d.seen {
-		if s.mac != "" || !n.CIDR.Contains(a) {
-			continue
-		}
-		if err := edge.Solicit(d.Device, a); err != nil {
-			d.Log.Debug("MAC of a DHCP server not found", "address", a, "err", err)
-		}
-	}
-}
-
-// learn takes the MACs that the kernel knows.
-func (d *DHCPServers) learn() {
+// look forgets old servers, and finds out the MACs of the others. Another host of the network has
+// the address, or it is on no link.
+func (d *DHCPServers) look(now time.Time) {
+	d.seen = d.seen.forget(now)
 	if len(d.seen) == 0 {
 		return
 	}
-	m, err := device.OpenMeter(d.Device)
+	table, err := device.Neighbors(d.Device)
 	if err != nil {
-		return
+		d.Log.Debug("MACs of DHCP servers not found", "err", err)
 	}
-	defer m.Close()
-	all, _ := m.Neighbors()
-	for _, n := range all {
-		if s, ok := d.seen[n.Address]; ok {
-			s.mac = n.MAC
-			d.seen[n.Address] = s
+	d.seen = d.seen.learn(table)
+	for _, s := range d.seen {
+		if s.MAC == "" {
+			d.solicit(s.Address)
 		}
 	}
 }
 
-// list returns the servers, sorted by their addresses.
-func (d *DHCPServers) list() []network.UsedAddress {
-	var out []network.UsedAddress
-	for a, s := range d.seen {
-		out = append(out, network.UsedAddress{Address: a, MAC: s.mac})
+// solicit makes the kernel find out the MAC of a server in the network's CIDR.
+func (d *DHCPServers) solicit(a netip.Addr) {
+	if !d.View().Network.CIDR.Contains(a) {
+		return
 	}
-	slices.SortFunc(out, func(a, b network.UsedAddress) int { return a.Address.Compare(b.Address) })
-	return out
+	if err := edge.Solicit(d.Device, a); err != nil {
+		d.Log.Debug("MAC of a DHCP server not found", "address", a, "err", err)
+	}
 }

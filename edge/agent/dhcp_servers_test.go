@@ -55,7 +55,7 @@ func TestProbeForDHCPServers(t *testing.T) {
 	e.Do(t, func() { err = d.probe(t.Context()) })
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(asked).To(Receive(Equal(netip.AddrPortFrom(own, 68))), "not from a VIP, which would move VMs")
-	g.Expect(d.chosen).To(Receive(Equal(netip.MustParseAddr("192.168.100.66"))))
+	g.Expect(d.chosen).To(Receive(Equal(choice{server: netip.MustParseAddr("192.168.100.66")})))
 	g.Expect(d.chosen).To(BeEmpty(), "answers to others are none to the probe")
 }
 
@@ -73,13 +73,13 @@ func TestDHCPServersOfOthers(t *testing.T) {
 	t.Cleanup(func() { <-ended })
 
 	at, far := netip.MustParseAddr("192.168.100.66"), netip.MustParseAddr("10.9.9.9")
-	d.Chose(at)
+	d.Chose("blue-1", at)
 	g.Eventually(reports, "10s").Should(Receive(Equal([]network.UsedAddress{{Address: at}})), "at once")
 	g.Eventually(reports, "10s").Should(Receive(Equal([]network.UsedAddress{{Address: at, MAC: rogue.MAC(t, "eth0")}})))
-	d.Chose(far)
+	d.Chose("blue-1", far)
 	g.Eventually(reports, "10s").Should(Receive(ContainElement(network.UsedAddress{Address: far})))
 	for i := range 1000 {
-		d.Chose(netip.MustParseAddr(fmt.Sprintf("10.9.%d.%d", i/250, i%250)))
+		d.Chose("evil", netip.MustParseAddr(fmt.Sprintf("10.9.%d.%d", i/250, i%250)))
 	}
 	var last []network.UsedAddress
 	g.Eventually(func() []network.UsedAddress {
@@ -88,5 +88,5 @@ func TestDHCPServersOfOthers(t *testing.T) {
 		}
 		return last
 	}, "10s").Should(HaveLen(network.MaxDHCPServers))
-	g.Expect(slices.ContainsFunc(last, func(u network.UsedAddress) bool { return u.Address == at && u.MAC != "" })).To(BeTrue(), "the first ones stay")
+	g.Expect(slices.ContainsFunc(last, func(u network.UsedAddress) bool { return u.Address == at && u.MAC != "" })).To(BeTrue(), "one with a MAC stays")
 }

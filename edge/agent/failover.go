@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -237,12 +238,15 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 // its neighbor table.
 func (f *Failover) look() {
 	believes, peer := f.Interface.Believes(), assignmentOf(f.Source.Current(), false).peer
-	mac := f.Interface.MACOf(peer)
+	mac, err := device.MACOf(f.Interface.Name, peer)
+	if err != nil {
+		f.Log.Debug("MAC of the peer not found", "err", err)
+	}
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
-	f.view.report.Believes, f.view.report.AddressesInUse = believes, f.view.peerAddress.hosts()
+	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.list()
 	f.mu.Unlock()
 	if changed {
 		f.Log.Warn("the kernel believes VMs more or less than before", "interface", f.Interface.Name, "believes", believes)

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/netns"
@@ -22,9 +23,10 @@ func TestForgedPeer(t *testing.T) {
 	segment.Attach(t, peer, "net1", "", "192.168.100.5/24")
 	segment.Attach(t, vm, "eth0", "", "192.168.100.9/24")
 	own, other := netip.MustParseAddr("192.168.100.4"), netip.MustParseAddr("192.168.100.5")
-	on := Interface{Name: "net1", InPod: true}
 	used := func() (mac string) {
-		e.Do(t, func() { mac = on.MACOf(other) })
+		var err error
+		e.Do(t, func() { mac, err = device.MACOf("net1", other) })
+		g.Expect(err).NotTo(HaveOccurred())
 		return mac
 	}
 	var port *hostile.Port
@@ -40,7 +42,7 @@ func TestForgedPeer(t *testing.T) {
 	e.SetNeighbour(t, "net1", other.String(), named, false)
 	p = p.next(other, named, used(), now)
 	p = p.next(other, named, used(), now.Add(time.Minute))
-	g.Expect(p.hosts()).To(BeEmpty(), "the peer itself answers")
+	g.Expect(p.found.list()).To(BeEmpty(), "the peer itself answers")
 
 	to, err := net.ParseMAC(e.MAC(t, "net1"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -50,13 +52,13 @@ func TestForgedPeer(t *testing.T) {
 		return used()
 	}, "10s", "100ms").Should(Equal(port.MAC().String()))
 	p = p.next(other, named, used(), now.Add(2*time.Minute))
-	g.Expect(p.hosts()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
+	g.Expect(p.found.list()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
 	p = p.next(other, named, used(), now.Add(2*time.Minute+lasting))
-	g.Expect(p.hosts()).To(Equal([]network.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
-	p = p.next(other, named, named, now.Add(2*time.Minute+forgedKept))
-	g.Expect(p.hosts()).To(HaveLen(1), "it may come again")
-	p = p.next(other, named, named, now.Add(3*time.Minute+forgedKept))
-	g.Expect(p.hosts()).To(BeEmpty())
+	g.Expect(p.found.list()).To(Equal([]network.UsedAddress{{Address: other, MAC: port.MAC().String()}}))
+	p = p.next(other, named, named, now.Add(2*time.Minute+sightingKept))
+	g.Expect(p.found.list()).To(HaveLen(1), "it may come again")
+	p = p.next(other, named, named, now.Add(3*time.Minute+sightingKept))
+	g.Expect(p.found.list()).To(BeEmpty())
 }
 
 // TestForgedPeersAreFew: one VM can use any number of MACs.
@@ -70,9 +72,10 @@ func TestForgedPeersAreFew(t *testing.T) {
 		now = now.Add(lasting)
 		p = p.next(other, "02:00:00:00:00:05", mac, now)
 	}
-	g.Expect(p.hosts()).To(HaveLen(maxForged))
-	p = p.next(other, "02:00:00:00:01:00", "02:00:00:00:01:00", now)
-	g.Expect(p.hosts()).To(HaveLen(maxForged-1), "a MAC that the peer names is its own after all")
+	g.Expect(p.found.list()).To(HaveLen(maxReported))
+	own := p.found.list()[0].MAC
+	p = p.next(other, own, own, now)
+	g.Expect(p.found.list()).NotTo(ContainElement(network.UsedAddress{Address: other, MAC: own}), "a MAC that the peer names is its own after all")
 }
 
 // TestNewPodOfThePeer: its MAC is in the neighbor table before it names it, and then is its own.
@@ -85,6 +88,19 @@ func TestNewPodOfThePeer(t *testing.T) {
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:06", now.Add(2*time.Second))
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:05", now.Add(3*time.Second))
 	p = p.next(other, "02:00:00:00:00:06", "02:00:00:00:00:05", now.Add(time.Minute))
-	g.Expect(p.hosts()).To(BeEmpty(), "its former pod is no forger")
-	g.Expect(peerAddress{}.next(other, "", "02:00:00:00:00:05", now).next(other, "", "02:00:00:00:00:05", now.Add(time.Minute)).hosts()).To(BeEmpty(), "an earlier version names none")
+	g.Expect(p.found.list()).To(BeEmpty(), "its former pod is no forger")
+	g.Expect(peerAddress{}.next(other, "", "02:00:00:00:00:05", now).next(other, "", "02:00:00:00:00:05", now.Add(time.Minute)).found.list()).To(BeEmpty(), "an earlier version names none")
+}
+
+// TestPeerThatIsNotAccused: while the peer names no MAC, as on a cluster network that carries
+// nothing, its new pod has an unknown one.
+func TestPeerThatIsNotAccused(t *testing.T) {
+	var p peerAddress
+	other, now := netip.MustParseAddr("192.168.100.5"), time.Unix(1000, 0)
+	p = p.next(other, "02:00:00:00:00:05", "02:00:00:00:00:05", now)
+	for range 10 {
+		now = now.Add(lasting)
+		p = p.next(other, "", "02:00:00:00:00:06", now)
+	}
+	NewWithT(t).Expect(p.found.list()).To(BeEmpty())
 }

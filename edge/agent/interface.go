@@ -6,7 +6,6 @@ package agent
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
@@ -99,20 +98,6 @@ func (i Interface) Believes() []network.Cause {
 		out = append(out, network.EdgeHasAdvertisedRoute)
 	}
 	return out
-}
-
-// MACOf returns the MAC that the kernel has for another host on the network. Empty: none.
-func (i Interface) MACOf(a netip.Addr) string {
-	m, err := device.OpenMeter(i.Name)
-	if err != nil {
-		return ""
-	}
-	defer m.Close()
-	all, _ := m.Neighbors()
-	if at := slices.IndexFunc(all, func(n device.Neighbor) bool { return n.Address == a }); at >= 0 {
-		return all[at].MAC
-	}
-	return ""
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.

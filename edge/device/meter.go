@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -24,8 +25,10 @@ type Meter struct {
 // A Neighbor is one entry of the kernel's neighbor table.
 type Neighbor struct {
 	Address netip.Addr
-	// MAC in lower case with colons.
+	// MAC in lower case with colons. Empty: unknown.
 	MAC string
+	// Failed: the kernel sent all its requests, and no host answered.
+	Failed bool
 	// Confirmed is how long ago the neighbor last proved that this host receives its unicast
 	// packets: by an ARP reply or a TCP acknowledgment. Its unit is 10 ms.
 	Confirmed time.Duration
@@ -62,7 +65,7 @@ func (m *Meter) Frames() (uint64, error) {
 	return received.RxPackets, nil
 }
 
-// Neighbors returns the neighbors on the interface whose MAC is known.
+// Neighbors returns the entries of the interface, also those without a MAC.
 func (m *Meter) Neighbors() ([]Neighbor, error) {
 	var all []netlink.Neigh
 	l, err := m.kernel.LinkByName(m.name)
@@ -75,11 +78,37 @@ func (m *Meter) Neighbors() ([]Neighbor, error) {
 	const known = netlink.NUD_PERMANENT | netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE
 	var out []Neighbor
 	for _, n := range all {
-		if a, ok := addressOf(n.IP); ok && n.State&known != 0 {
-			out = append(out, Neighbor{Address: a, MAC: n.HardwareAddr.String(), Confirmed: time.Duration(n.Confirmed) * time.Second / userHZ})
+		a, ok := addressOf(n.IP)
+		if !ok {
+			continue
 		}
+		entry := Neighbor{Address: a, Failed: n.State&netlink.NUD_FAILED != 0, Confirmed: time.Duration(n.Confirmed) * time.Second / userHZ}
+		if n.State&known != 0 {
+			entry.MAC = n.HardwareAddr.String()
+		}
+		out = append(out, entry)
 	}
 	return out, nil
+}
+
+// Neighbors returns the entries of the named interface, in the network namespace of the calling
+// thread.
+func Neighbors(name string) ([]Neighbor, error) {
+	m, err := OpenMeter(name)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	return m.Neighbors()
+}
+
+// MACOf returns the MAC that the kernel has for an address on the named interface. Empty: none.
+func MACOf(name string, address netip.Addr) (string, error) {
+	all, err := Neighbors(name)
+	if at := slices.IndexFunc(all, func(n Neighbor) bool { return n.Address == address }); at >= 0 {
+		return all[at].MAC, nil
+	}
+	return "", err
 }
 
 func addressOf(ip net.IP) (netip.Addr, bool) {

@@ -159,6 +159,9 @@ func (p *prober) neighbors(c census, now time.Time) ([]netip.Addr, error) {
 	}
 	var out []netip.Addr
 	for _, n := range all {
+		if n.MAC == "" {
+			continue
+		}
 		out = append(out, n.Address)
 		if n.Confirmed < since && len(c.vms([]netip.Addr{n.Address}, nil)) > 0 {
 			p.answers++

@@ -55,9 +55,9 @@ type Server struct {
 	// Yields reports whether a younger pod has this edge's number. It is called for each
 	// message. Nil: none has.
 	Yields func() bool
-	// OtherServer gets the address of another DHCP server that a VM of the cluster chose, for
+	// OtherServer gets the name of a VM of the cluster, and the DHCP server that it chose, for
 	// each message. It must return at once. Nil: such messages are only counted.
-	OtherServer func(server netip.Addr)
+	OtherServer func(vm string, server netip.Addr)
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
@@ -145,7 +145,7 @@ func (s *Server) receive(ctx context.Context, packet []byte, cm *ipv4.ControlMes
 		v = Verdict{Outcome: LeftToPeer, MAC: v.MAC, VM: v.VM, Address: v.Address}
 	}
 	if v.Outcome == OtherServer && v.VM != "" && s.OtherServer != nil {
-		s.OtherServer(addr(request.ServerIdentifier()))
+		s.OtherServer(v.VM, addr(request.ServerIdentifier()))
 	}
 	writes := v.Next.Address.IsValid() || v.Remove.Address.IsValid()
 	if writes && v.VM == "" && s.UnknownClients != nil && !s.UnknownClients.AllowN(s.Now(), 1) {

@@ -76,7 +76,7 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = files.Close() })
 	chosen := make(chan netip.Addr, 8)
-	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.OtherServer = func(a netip.Addr) { chosen <- a } })
+	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.OtherServer = func(_ string, a netip.Addr) { chosen <- a } })
 	station := s.station("192.168.100.50/24")
 	station.send(message(request, mac2, server("192.168.100.66"), asks("20")), everybody)
 	station.send(message(request, mac1, server(us), asks("20")), everybody)

@@ -7,9 +7,9 @@ import "github.com/cldmnky/oooi/network"
 func hostileMessages() map[network.Cause]Message {
 	return map[network.Cause]Message{
 		network.PeerAddressOfVM: {
-			What:   "VM {vm} (MAC {mac}) answers for edge address {address} of network {network}.",
+			What:   "A host answers for edge address {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
 			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-			Fix:    "Delete the VM. Filter forged MACs and addresses on the network.",
+			Fix:    "Check VM {vm} first: another VM can forge this. Then delete it. Filter forged MACs and addresses on the network.",
 		},
 		network.PeerAddressOfHost: {
 			What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
@@ -17,16 +17,16 @@ func hostileMessages() map[network.Cause]Message {
 			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
 		},
 		network.DHCPServerOfVM: {
-			What:   "Another DHCP server is active on network {network} at {address}, which VM {vm} (MAC {mac}) has.",
+			What:   "Another DHCP server is active on network {network} at {address}. VM {vm} (MAC {mac}) is named as its host.",
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-			Fix:    "Stop that DHCP server, or delete the VM.",
+			Fix:    "Check VM {vm} first: another VM can forge this. Then stop its DHCP server, or delete it.",
 		},
 		network.DHCPServerOfHost: {
 			What:   "Another DHCP server is active on network {network} at {address} (MAC {mac}), which is no VM of the cluster.",
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
 		},
-		network.DHCPServerElsewhere: {
+		network.DHCPServerUnlocated: {
 			What:   "VMs on network {network} chose another DHCP server that names itself {address}. Its MAC is unknown.",
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
