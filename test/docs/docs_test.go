@@ -193,3 +193,46 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestSecurityNamesTests: each test that the security page names exists.
+func TestSecurityNamesTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([Tt]est[A-Z][A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) < 10 {
+		t.Fatalf("docs/security.md names %d tests", len(named))
+	}
+	exist := testNames(t)
+	for _, m := range named {
+		if !exist[m[1]] {
+			t.Errorf("docs/security.md names the test %s, which does not exist", m[1])
+		}
+	}
+}
+
+// testNames returns the names of all test functions in the operator's module.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				names[fn.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
