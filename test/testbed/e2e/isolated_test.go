@@ -79,7 +79,7 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 // router. Nothing of it leaves through the pod network, and no edge takes a route.
 func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 	g := NewWithT(t)
-	const secret, last = "the payload of a VM", "the last one"
+	const secret, control, last = "the payload of a VM", "sent by the edge", "the last one"
 	stranger, seq := netip.MustParseAddr("192.0.2.77"), uint32(0x5ec4e75e)
 	open := func(path, device string) (p *hostile.Port) {
 		g.Expect(testbed.InNetNS(path, func() (err error) { p, err = hostile.Open(device); return err })).To(Succeed())
@@ -114,17 +114,24 @@ func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 		g.Expect(err).NotTo(HaveOccurred(), "the edge answers a source of the network")
 		g.Expect(testbed.InNetNS(path, func() error {
 			seen, err := device.Read(vlanDevice)
+			if err != nil {
+				return err
+			}
 			g.Expect(seen.VerifiesSources).To(BeTrue())
+			g.Expect(seen.VerifiesIPv6Sources).To(BeTrue())
+			g.Expect(seen.IPv6Routes).To(BeEmpty())
 			c, dialed := net.Dial("udp4", net.JoinHostPort(stranger.String(), "9"))
-			if err = errors.Join(err, seen.Isolates(), dialed); err != nil {
+			if err = errors.Join(seen.Isolates(), dialed); err != nil {
 				return err
 			}
 			defer func() { _ = c.Close() }()
+			_, sent := c.Write([]byte(control))
 			_, err = c.Write([]byte(last))
-			return err
+			return errors.Join(sent, err)
 		})).To(Succeed())
 		left, err := outside.Until(func(p []byte) bool { return bytes.HasSuffix(p, []byte(last)) })
 		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(slices.ContainsFunc(left, func(p []byte) bool { return bytes.HasSuffix(p, []byte(control)) })).To(BeTrue(), "what leaves through eth0 is seen")
 		for _, p := range left {
 			g.Expect(bytes.Contains(p, []byte(secret)) || bytes.Contains(p, []byte{0x5e, 0xc4, 0xe7, 0x5e})).To(BeFalse(), "%s to %s", hostile.Source(p), hostile.Destination(p))
 		}
