@@ -329,17 +329,16 @@ func testBackends(t *testing.T, c cluster) {
 // TestManagementClusterIsNotDialed for an external host at any port, even if DNS names its
 // addresses: Services, pods, and nodes with their node ports. The administrator may permit some.
 func TestManagementClusterIsNotDialed(t *testing.T) {
-	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		nodePort := images
 		nodePort.Name, nodePort.Port = "node port", 30443
 		n := networkWith(images, nodePort, network.Backend{Name: "kube-apiserver:6443", ClusterIP: netip.MustParseAddr("10.96.9.9")})
-		r := &resolver{answers: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "10.0.0.11", "10.0.0.12", "10.97.50.50", "198.51.100.1")}}
+		r := &resolver{answers: map[string][]netip.Addr{imagesName: addrs("10.96.0.1", "10.96.9.9", "10.128.1.7", "168.63.129.16", "100.100.100.200", "10.0.0.11", "10.0.0.12", "10.97.50.50", "198.51.100.1")}}
 		b, end := backends(t, r, "", n)
 		defer end()
 		synctest.Wait()
-		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "10.97.50.50:443", "10.128.1.7:443", "198.51.100.1:443")), "nothing is known of that cluster")
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "10.96.0.1:443", "10.96.9.9:443", "10.97.50.50:443", "10.128.1.7:443", "198.51.100.1:443")), "nothing is known of that cluster")
 
 		n.ReservedDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.11/32"), netip.MustParsePrefix("10.96.0.0/12"), netip.MustParsePrefix("10.128.0.0/23")}
 		b.Follow(t.Context(), n)
@@ -347,9 +346,9 @@ func TestManagementClusterIsNotDialed(t *testing.T) {
 		g.Expect(b.Endpoints(nodePort)).To(Equal(addrPorts("10.0.0.12:30443", "198.51.100.1:30443")))
 		g.Expect(b.RefusedHosts()).To(Equal([]string{"images.example.com:443", "node port"}), "for the condition")
 
-		n.PermittedDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}
+		n.PermittedDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("10.96.9.9/32")}
 		b.Follow(t.Context(), n)
-		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "198.51.100.1:443")), "a mirror on the ingress of that cluster")
+		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "10.96.9.9:443", "198.51.100.1:443")), "a mirror on the ingress of that cluster, and a Service with a backend")
 
 		r.set(imagesName, addrs("10.0.0.11", "169.254.169.254")...)
 		<-time.After(31 * time.Second)

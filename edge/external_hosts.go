@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -150,26 +149,22 @@ const insideManagement = "it is inside the management cluster"
 // edge's interface addresses. An HTTP proxy inside the management cluster is allowed,
 // because the cluster's administrator configured it.
 func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a netip.Addr) string {
+	block, special := network.SpecialBlock(a)
 	switch {
 	case slices.Contains(own, a), isEdgeAddress(n, a):
 		return "the edge has it"
-	case !network.IsDestination(a):
-		return "no external host has it"
+	case !a.Is4():
+		return "it is not an IPv4 address"
+	case special:
+		return "it is in the special-purpose block " + block.String()
 	case n.CIDR.Contains(a):
 		return "it is inside the network's CIDR"
 	case x.HTTPProxy != "":
 		return ""
-	case !n.MayDial(a), isService(n, a):
+	case !n.MayDial(a):
 		return insideManagement
 	}
 	return ""
-}
-
-// isService reports whether a is the cluster IP of the management cluster's API server or of
-// a backend, as far as the plan and the pod's environment show.
-func isService(n network.Network, a netip.Addr) bool {
-	api, err := netip.ParseAddr(os.Getenv("KUBERNETES_SERVICE_HOST"))
-	return err == nil && api == a || slices.ContainsFunc(n.Backends, func(b network.Backend) bool { return b.ClusterIP == a })
 }
 
 // isEdgeAddress reports whether edges of n hold a now or may hold it later.

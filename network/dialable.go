@@ -18,23 +18,32 @@ const portDNSOverTLS = 853
 const keyAllowedHosts = "allowed-hosts"
 
 // NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: no host
-// has these addresses, the edge's own pod or node has them, or the cloud answers there. 168.63.129.16
-// is Azure's metadata service, as 169.254.169.254 is on other clouds.
+// has these addresses, the edge's own pod or node has them, or the cloud answers there.
+// 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba Cloud and Azure, as
+// 169.254.169.254 is on other clouds.
 func NoDestinations() []netip.Prefix {
 	var out []netip.Prefix
-	for _, p := range []string{"0.0.0.0/8", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"} {
+	for _, p := range []string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"} {
 		out = append(out, netip.MustParsePrefix(p))
 	}
 	return out
 }
 
-// IsDestination reports whether a is an IPv4 address outside of NoDestinations.
-func IsDestination(a netip.Addr) bool { return a.Is4() && !anyContains(NoDestinations(), a) }
+// SpecialBlock returns the block of NoDestinations that has a. ok is false if none has it.
+func SpecialBlock(a netip.Addr) (block netip.Prefix, ok bool) {
+	all := NoDestinations()
+	i := slices.IndexFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
+	if i < 0 {
+		return netip.Prefix{}, false
+	}
+	return all[i], true
+}
 
-// MayDial reports whether edges of n may dial a for VMs: it is a destination, and outside the
-// management cluster or permitted by its administrator.
+// MayDial reports whether edges of n may dial a for VMs: it is an IPv4 address in no special
+// block, and outside the management cluster or permitted by its administrator.
 func (n Network) MayDial(a netip.Addr) bool {
-	return IsDestination(a) && (!anyContains(n.ReservedDestinations, a) || anyContains(n.PermittedDestinations, a))
+	_, special := SpecialBlock(a)
+	return a.Is4() && !special && (!anyContains(n.ReservedDestinations, a) || anyContains(n.PermittedDestinations, a))
 }
 
 // UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.

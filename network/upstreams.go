@@ -41,13 +41,13 @@ func upstreams(n Network, s NetworkRequest, in input) (Upstreams, Problems) {
 func upstreamRefused(n Network, server netip.AddrPort, in input) (Problem, bool) {
 	a, args := server.Addr(), Args{"server": server.String()}
 	permitted := anyContains(in.Permissions.Destinations, a)
-	special := slices.IndexFunc(NoDestinations(), func(p netip.Prefix) bool { return p.Contains(a) })
+	block, special := SpecialBlock(a)
 	reserved := slices.IndexFunc(in.Reserved, func(r ReservedDestination) bool { return r.Prefix.Contains(a) })
 	switch {
 	case !isDNSPort(server.Port()):
 		return n.problem(UpstreamPortRefused, args, keyUpstreams), true
-	case special >= 0:
-		args["other"] = NoDestinations()[special].String()
+	case special:
+		args["other"] = block.String()
 		return n.problem(UpstreamIsSpecial, args, keyUpstreams), true
 	case reserved >= 0 && !permitted:
 		r := in.Reserved[reserved]
