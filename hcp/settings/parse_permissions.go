@@ -3,8 +3,10 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Permission is one flag of the operator, and an environment variable for it.
-type Permission struct {
+// A PermissionFlag is one flag of the operator, and an environment variable for it.
+type PermissionFlag struct {
 	// Flag is without dashes.
 	Flag, Env string
 	// Default is what an empty value means.
@@ -26,8 +28,8 @@ type Permission struct {
 
 // PermissionFlags returns the flags in the order of the documentation. Their values are lists
 // separated by commas, or "none".
-func PermissionFlags() []Permission {
-	return []Permission{
+func PermissionFlags() []PermissionFlag {
+	return []PermissionFlag{
 		{Flag: "permit-hosts", Env: "OOOI_PERMIT_HOSTS", Default: "*",
 			Usage: "external `hosts` that VMs of HostedClusters may reach: names, *.example.com for all names below, or *",
 			set:   func(p *network.Permissions, v string) (err error) { p.Hosts, err = entries(v, hostPattern); return err }},
@@ -41,6 +43,10 @@ func PermissionFlags() []Permission {
 			Usage: "`keys` of node labels that the annotation edge-node-selector may have: keys, example.com/* for all with that prefix, or *; !key forbids one",
 			set: func(p *network.Permissions, v string) (err error) {
 				p.NodeLabels, err = entries(v, labelPattern)
+				permits := func(pattern string) bool { return !strings.HasPrefix(pattern, "!") }
+				if len(p.NodeLabels) > 0 && !slices.ContainsFunc(p.NodeLabels, permits) {
+					return errors.New("permits no label; begin with * to permit all others")
+				}
 				return err
 			}},
 		{Flag: "permit-destinations", Env: "OOOI_PERMIT_DESTINATIONS", Default: "none",
@@ -52,13 +58,14 @@ func PermissionFlags() []Permission {
 	}
 }
 
-// Set parses a value of the flag into p. An empty value keeps the default. Errors name the flag.
-func (f Permission) Set(p *network.Permissions, v string) error {
+// Set parses a value of the flag into p. An empty value keeps the default. Errors name the flag
+// and its environment variable, since either can have the value.
+func (f PermissionFlag) Set(p *network.Permissions, v string) error {
 	if strings.TrimSpace(v) == "" {
 		return nil
 	}
 	if err := f.set(p, v); err != nil {
-		return fmt.Errorf("--%s %s: %w", f.Flag, v, err)
+		return fmt.Errorf("--%s or $%s: %s: %w", f.Flag, f.Env, v, err)
 	}
 	return nil
 }
@@ -68,7 +75,13 @@ func entries[T any](v string, read func(string) (T, error)) ([]T, error) {
 	if strings.TrimSpace(v) == "none" {
 		return []T{}, nil
 	}
-	return list(v, read)
+	return list(v, func(entry string) (T, error) {
+		if entry == "none" {
+			var zero T
+			return zero, errors.New("none cannot have other entries next to it")
+		}
+		return read(entry)
+	})
 }
 
 func hostPattern(v string) (string, error) {

@@ -57,12 +57,12 @@ func TestPermissionFlags(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(p.Destinations).To(Equal([]netip.Prefix{netip.MustParsePrefix("10.0.0.11/32"), netip.MustParsePrefix("10.9.0.0/16")}))
 	for flag, values := range map[string][]string{
-		"permit-hosts": {"*example.com", "10.0.0.1/8", "a b", ","}, "permit-ports": {"0", "70000", "9-8", "https"},
-		"permit-upstreams": {"fd00::1", "10.0.0.1/8", "dns.example.com"}, "permit-edge-node-labels": {"a=b", "a b"}, "permit-destinations": {"x"},
+		"permit-hosts": {"*example.com", "10.0.0.1/8", "a b", ",", "none,quay.io", "quay.io,none"}, "permit-ports": {"0", "70000", "9-8", "https"},
+		"permit-upstreams": {"fd00::1", "10.0.0.1/8", "dns.example.com"}, "permit-edge-node-labels": {"a=b", "a b", "!x", "!x,!y/*", "none,*"}, "permit-destinations": {"x"},
 	} {
 		for _, v := range values {
 			_, err := permitted(t, flag, v)
-			g.Expect(err).To(MatchError(ContainSubstring("--"+flag)), v)
+			g.Expect(err).To(MatchError(And(ContainSubstring("--"+flag), ContainSubstring("$OOOI_PERMIT_"))), v)
 		}
 	}
 }
