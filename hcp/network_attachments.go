@@ -116,6 +116,7 @@ func isolated(o Objects, r network.NetworkRequest, found nadv1.NetworkAttachment
 		return nil, false
 	}
 	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
+	// setAddresses reports invalid annotations.
 	granted, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 	switch {
 	case o.MultusIsolates:

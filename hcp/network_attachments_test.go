@@ -92,6 +92,17 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 	}
 }
 
+// TestInvalidNamespaces checks that a typo in allowed-namespaces is reported, once.
+func TestInvalidNamespaces(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.VMs = nil
+	o.NetworkAttachmentDefinitions[0].Annotations = map[string]string{settings.Prefix + settings.KeyNamespaces: "clusters_blue"}
+	_, problems := translated(o)
+	g.Expect(problems).To(ConsistOf(HaveField("Reason", network.NADNamespaceNotAllowed),
+		And(HaveField("Reason", network.AnnotationInvalid), WithTransform(message, ContainSubstring("clusters_blue")))))
+}
+
 // TestUnknownNADOfAnotherNamespace checks that a user who gives no
 // NetworkAttachmentDefinition is told what it needs.
 func TestUnknownNADOfAnotherNamespace(t *testing.T) {

@@ -45,8 +45,9 @@ func permissionsMessages() map[network.Cause]Message {
 			Fix:    "Set another server, or ask the administrator of the management cluster to permit it.",
 		},
 		network.EdgeNodesNotPermitted: {
-			What: "Annotation {key} has node labels that the operator's flag --permit-edge-node-labels does not permit: {labels}.",
-			Fix:  "Use other labels, or ask the administrator of the management cluster to permit them.",
+			What:   "Annotation {key} has node labels that the operator's flag --permit-edge-node-labels does not permit: {labels}.",
+			Effect: "Nothing is applied; running edges keep the previous settings.",
+			Fix:    "Use other labels, or ask the administrator of the management cluster to permit them.",
 		},
 		network.RecordOverridesEndpoint: {
 			What:   "Annotation {key} sets {name} to {addresses}, which overrides a published endpoint.",

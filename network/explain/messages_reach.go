@@ -73,12 +73,12 @@ func reachMessages() map[network.Cause]Message {
 			Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy.",
 		},
 		network.RegistryNotPermitted: {
-			What:   "Images are pulled from hosts that the operator's flag --permit-hosts does not permit: {hosts}.",
+			What:   "Images are on {hosts}, which the operator's flag --permit-hosts does not permit.",
 			Effect: "Nodes cannot pull these images.",
 			Fix:    "Ask the administrator of the management cluster to permit the hosts, or use a registry that is permitted.",
 		},
 		network.RegistryPortNotPermitted: {
-			What:   "Images are pulled from ports that the operator's flag --permit-ports does not permit: {hosts}.",
+			What:   "Images are on {hosts}, but the operator's flag --permit-ports does not permit the ports.",
 			Effect: "Nodes cannot pull these images.",
 			Fix:    "Ask the administrator of the management cluster to permit the ports, or serve the registry on port 443.",
 		},
