@@ -12,25 +12,18 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/cldmnky/oooi/edge/rundir"
 )
 
 // ServeHealth serves GET /readyz (200, or 503 with ready's error), GET /metrics and more
-// on a Unix socket until ctx ends. More is answered like /readyz; with ?follow the answer
-// is sent at each change. The directory is created if it is missing. A socket left by a dead process is
-// replaced. Metrics may be nil.
+// on a Unix socket until ctx ends; see rundir.Listen. More is answered like /readyz; with
+// ?follow the answer is sent at each change. Metrics may be nil.
 func ServeHealth(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
-	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
-		return fmt.Errorf("health: %w", err)
-	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	l, err := net.Listen("unix", socket)
+	l, err := rundir.Listen(socket)
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
 	}
@@ -98,13 +91,10 @@ const (
 // noticed at once.
 type Health struct{ client *http.Client }
 
-// HealthAt returns a Health for the server behind socket.
+// HealthAt returns a Health for the server behind socket. It follows no link in place of it.
 func HealthAt(socket string) Health {
 	return Health{&http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", socket)
-		},
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return rundir.Dial(ctx, socket) },
 		DisableKeepAlives: true,
 	}}}
 }

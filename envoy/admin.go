@@ -18,6 +18,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/cldmnky/oooi/edge/rundir"
 )
 
 // The limits of one answer. A VM may have taken Envoy over.
@@ -33,7 +35,7 @@ type Admin struct{ client *http.Client }
 func NewAdmin(runDir string) *Admin {
 	socket := AdminSocket(runDir)
 	return &Admin{client: &http.Client{Timeout: answerTimeout, Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, socket) },
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return rundir.Dial(ctx, socket) },
 		DisableKeepAlives: true,
 	}}}
 }

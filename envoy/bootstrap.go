@@ -6,7 +6,6 @@ package envoy
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -24,6 +23,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 const (
@@ -47,15 +48,15 @@ const Workers = 2
 
 // XDSSocket is the socket of the Server for the Envoy that uses runDir. The Server writes its
 // directory.
-func XDSSocket(runDir string) string { return filepath.Join(runDir, "xds", "xds.sock") }
+func XDSSocket(runDir string) string { return wire.File(runDir, wire.XDS, "xds.sock") }
 
 // AdminSocket is the socket of the admin interface of the Envoy that uses runDir. Envoy writes
 // its directory, which must exist.
-func AdminSocket(runDir string) string { return filepath.Join(runDir, "envoy", "admin.sock") }
+func AdminSocket(runDir string) string { return wire.File(runDir, wire.Envoy, "admin.sock") }
 
 // ReachSocket is the socket that leads to the hosted API server through the Envoy that uses
 // runDir, next to AdminSocket. See newReachListener.
-func ReachSocket(runDir string) string { return filepath.Join(runDir, "envoy", "reach.sock") }
+func ReachSocket(runDir string) string { return wire.File(runDir, wire.Envoy, "reach.sock") }
 
 // Arguments is the command line of an Envoy named node that gets its resources
 // from the Server in runDir. Equal inputs give equal arguments.

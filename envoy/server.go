@@ -8,11 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,6 +20,8 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+
+	"github.com/cldmnky/oooi/edge/rundir"
 )
 
 // stepTimeout bounds how long a step waits for Envoy's answer to the previous one.
@@ -101,13 +100,7 @@ func (s *Server) Changed() <-chan struct{} { return s.acks.changed() }
 // Run serves on a Unix socket until ctx ends. It creates a missing directory, and replaces
 // the socket of a dead process. Every process that can enter the directory can connect.
 func (s *Server) Run(ctx context.Context, socket string) error {
-	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
-		return fmt.Errorf("xds: %w", err)
-	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	l, err := net.Listen("unix", socket)
+	l, err := rundir.Listen(socket)
 	if err != nil {
 		return fmt.Errorf("xds: %w", err)
 	}

@@ -10,11 +10,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
 
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 )
 
@@ -35,7 +36,7 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 		return nil, fmt.Errorf("Envoy not found: set --envoy or $ENVOY, or add envoy to PATH: %w", err)
 	}
 	return func(ctx context.Context, dir string) error {
-		if err := os.MkdirAll(filepath.Dir(envoy.AdminSocket(dir)), 0o700); err != nil {
+		if err := rundir.MakeDir(wire.Dir(dir, wire.Envoy)); err != nil {
 			return err
 		}
 		// Pdeathsig is sent when the thread that started the child ends.

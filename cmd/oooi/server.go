@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -77,7 +78,7 @@ func (f *serverFlags) managementDevice() (string, error) {
 // open reads the plan, and creates this server's directory. Kube is nil without --watch.
 func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 	if f.runDir != "" {
-		if err := os.MkdirAll(wire.Dir(f.runDir, f.program), 0o755); err != nil {
+		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/envoy"
 )
 
@@ -85,7 +86,7 @@ func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news cha
 	var open []*net.UnixConn
 	for range envoy.Workers {
 		var conn *net.UnixConn
-		if conn, n.err = envoy.Dial(ctx, c.Socket); n.err != nil {
+		if conn, n.err = rundir.Dial(ctx, c.Socket); n.err != nil {
 			break
 		}
 		open = append(open, conn)
