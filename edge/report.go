@@ -44,7 +44,7 @@ type Reporter struct {
 
 	mu sync.Mutex
 	// failover is the failover agent's report, once known, and servers what the DHCP server
-	// adds to it.
+	// adds to it. The agent may never report.
 	failover network.Report
 	known    bool
 	servers  []network.UsedAddress
@@ -56,7 +56,7 @@ func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
 	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its DHCP servers. It returns at once.
+// Set replaces the report, except for its edge and its DHCP servers. It returns at once.
 func (r *Reporter) Set(x network.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,11 +74,11 @@ func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
 
 // compose makes the report of its parts. The caller holds the lock.
 func (r *Reporter) compose() {
-	if !r.known {
+	if !r.known && len(r.servers) == 0 {
 		return
 	}
 	x := r.failover
-	x.DHCPServers = r.servers
+	x.Edge, x.DHCPServers = r.lease.Edge, r.servers
 	if text := string(x.JSON()); r.report != text {
 		r.report = text
 		r.signal.notify()

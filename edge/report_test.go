@@ -60,7 +60,8 @@ func testReports(t *testing.T, c cluster) {
 		return o.Annotations[annotation]
 	}
 	leases := c.kube(t).Leases(t.Context(), "clusters.vlan300")
-	r := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
+	lease := wire.ReportLease{Name: name, Labels: labels, Edge: 1}
+	r := k.Reporter(lease)
 	go r.Run(t.Context())
 	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is no report yet")
 	first := network.Report{Edge: 1, Peer: "serving"}
@@ -87,12 +88,17 @@ func testReports(t *testing.T, c cluster) {
 
 	// The next pod of the same edge.
 	was := tries.Load()
-	next := k.Reporter(wire.ReportLease{Name: name, Labels: labels})
-	go next.Run(t.Context())
+	next := k.Reporter(lease)
 	next.SetDHCPServers(second.DHCPServers)
 	next.Set(second)
+	go next.Run(t.Context())
 	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
 	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(3), "the stored report is equal")
+	// A pod whose failover agent does not run.
+	alone := k.Reporter(lease)
+	go alone.Run(t.Context())
+	alone.SetDHCPServers(second.DHCPServers)
+	g.Eventually(stored, "20s").Should(Equal(string(network.Report{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
 	g.Eventually(leases.Ready, "10s").Should(Succeed())
 	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
 }

@@ -48,7 +48,8 @@ type Report struct {
 	// PeerHosts are the other hosts that answer for the edge address of the peer.
 	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`
 	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
-	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address outside of the network.
+	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address
+	// outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
 	// RefusedHosts are Names of external backends of which an address is inside the
 	// management cluster. Edges do not dial it.

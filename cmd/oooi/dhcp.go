@@ -76,12 +76,11 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
-	if reporter := f.reporter(kube, source.Current()); reporter != nil {
+	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
 		others := agent.NewDHCPServers(d.Interface.Name, source.Current, reporter.SetDHCPServers, log)
 		server.OtherServer = others.Chose
 		g.Go(func() error { others.Run(ctx); return nil })
 		g.Go(func() error { others.Probe(ctx); return nil })
-		g.Go(func() error { f.report(ctx, reporter, source.Current(), log); return nil })
 	}
 	if f.runDir != "" {
 		var peer agent.Peer

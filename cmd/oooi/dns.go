@@ -90,7 +90,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		return err
 	}
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { f.report(ctx, f.reporter(kube, source.Current()), source.Current(), log); return nil })
+	f.report(ctx, g, kube, source.Current(), log)
 	// CoreDNS registers its metrics in the default registry.
 	g.Go(func() error {
 		return f.health(ctx, d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())

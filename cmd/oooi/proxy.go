@@ -84,7 +84,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	}
 	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
-	g.Go(func() error { f.report(ctx, f.reporter(kube, source.Current()), source.Current(), log); return nil })
+	f.report(ctx, g, kube, source.Current(), log)
 	g.Go(func() error {
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})

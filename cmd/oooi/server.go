@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
@@ -109,25 +110,19 @@ func (f *serverFlags) watcherAway() bool {
 	return edge.Away(edge.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
-// reporter returns what writes the report of this edge, nil if that is not this server's part.
-func (f *serverFlags) reporter(kube *edge.Kube, v edge.View) *edge.Reporter {
+// report adds to g what writes the failover agent's report to the API server, and returns the writer.
+// The agent itself has no token. Nil: that is not this server's part.
+func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *edge.Kube, v edge.View, log *slog.Logger) *edge.Reporter {
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
 		return nil
 	}
-	return kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
-}
-
-// report writes the failover agent's report to the API server until ctx ends. The
-// agent itself has no token. A nil reporter writes nothing.
-func (f *serverFlags) report(ctx context.Context, reporter *edge.Reporter, v edge.View, log *slog.Logger) {
-	if reporter == nil {
-		return
-	}
-	go reporter.Run(ctx)
-	edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), func(r network.Report) {
-		r.Edge = v.Edge.Number
-		reporter.Set(r)
-	}, log)
+	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
+	g.Go(func() error { reporter.Run(ctx); return nil })
+	g.Go(func() error {
+		edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
+		return nil
+	})
+	return reporter
 }
 
 // health answers `oooi edge probe`, the failover agent and GET /metrics until ctx

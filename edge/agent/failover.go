@@ -220,7 +220,8 @@ func (f *Failover) tell() {
 }
 
 // CheckDegraded checks periodically whether announcements work, whether the kernel verifies
-// source addresses, and whether both edges have the same plan, until ctx ends. It waits until the interface has the next-hop VIP.
+// source addresses, and whether both edges have the same plan, until ctx ends. It waits until the
+// interface has the next-hop VIP.
 func (f *Failover) CheckDegraded(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().wait()

@@ -50,7 +50,7 @@ func TestFailoverReports(t *testing.T) {
 	between := filepath.Join(t.TempDir(), wire.ReportFile)
 	k := &Failover{Source: source, Log: log, view: view{report: network.Report{Edge: 2}}, Report: edge.NewReportFile(between, log).Set}
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), k.Ready)
-	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x"})
+	reporter := kube.Reporter(wire.ReportLease{Name: "oooi-report.x", Edge: 2})
 	go reporter.Run(t.Context())
 	go edge.FollowReport(t.Context(), between, reporter.Set, log)
 

@@ -93,6 +93,8 @@ func NetworkLabel(name string) string { return network.Shortened(name, 63) }
 type ReportLease struct {
 	Name   string
 	Labels map[string]string
+	// Edge is the number of the edge. 0: address conflict detection.
+	Edge int
 }
 
 // EdgeReport returns the Lease that edge e of n reports to.
@@ -106,5 +108,5 @@ func ACDReport(n network.Network) ReportLease { return reportLease(ACDDeployment
 func reportLease(deployment string, n network.Network, edge int) ReportLease {
 	labels := maps.Clone(NetworkLabels(NameReport, n))
 	labels[LabelEdge] = strconv.Itoa(edge)
-	return ReportLease{Name: NameReport + "." + deployment, Labels: labels}
+	return ReportLease{Name: NameReport + "." + deployment, Labels: labels, Edge: edge}
 }
