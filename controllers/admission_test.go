@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	for _, name := range []string{"oooi.clusters.vlan100.192.168.100.10", "oooi-report.oooi-edge-clusters-vlan100-1"} {
 		l := lease(name, ownedLabels())
 		g.Expect(edge.Create(t.Context(), l)).To(Succeed(), name)
-		l.Annotations = map[string]string{"x": "y"}
+		l.Annotations = map[string]string{wire.AnnotationReport: strings.Repeat("x", 8<<10), wire.AnnotationVM: "worker-0", wire.AnnotationMAC: "02:00:00:00:00:01"}
 		g.Expect(edge.Update(t.Context(), l)).To(Succeed(), name)
 		g.Expect(edge.Delete(t.Context(), l)).To(Succeed(), name)
 	}
@@ -85,16 +86,39 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	claimed.Labels = ownedLabels()
 	own := lease("oooi.own", ownedLabels())
 	g.Expect(edge.Create(t.Context(), own)).To(Succeed())
+	others := own.DeepCopy()
+	others.Labels["example.com/team"], others.Annotations, others.Finalizers = "x", map[string]string{"example.com/note": strings.Repeat("x", 9<<10)}, []string{"example.com/other"}
+	g.Expect(s.admin.Update(t.Context(), others)).To(Succeed())
+	others.Annotations[wire.AnnotationReport] = "{}"
+	g.Expect(edge.Update(t.Context(), others)).To(Succeed(), "what another client set stays")
+	own = others.DeepCopy()
 	own.Labels = nil
+	long, yes := strings.Repeat("x", 1<<20), true
+	with := func(change func(*coordinationv1.Lease)) error {
+		l := lease("oooi.new", ownedLabels())
+		change(l)
+		return edge.Create(t.Context(), l)
+	}
 	for what, err := range map[string]error{
-		"takes the controller manager's":    edge.Update(t.Context(), leader),
-		"removes it":                        edge.Delete(t.Context(), leader),
-		"labels another as its own":         edge.Create(t.Context(), lease("kube-scheduler", ownedLabels())),
-		"names one nearly like its own":     edge.Create(t.Context(), lease("oooi-reports.x", ownedLabels())),
-		"makes one without labels":          edge.Create(t.Context(), lease("oooi.x", nil)),
-		"makes one with another's label":    edge.Create(t.Context(), lease("oooi.x", map[string]string{wire.LabelPartOf: wire.Owner, wire.LabelManagedBy: "helm"})),
-		"takes the labels off its own":      edge.Update(t.Context(), own),
-		"makes a foreign one its own":       edge.Update(t.Context(), claimed),
+		"takes the controller manager's":  edge.Update(t.Context(), leader),
+		"removes it":                      edge.Delete(t.Context(), leader),
+		"labels another as its own":       edge.Create(t.Context(), lease("kube-scheduler", ownedLabels())),
+		"names one nearly like its own":   edge.Create(t.Context(), lease("oooi-reports.x", ownedLabels())),
+		"makes one without labels":        edge.Create(t.Context(), lease("oooi.x", nil)),
+		"makes one with another's label":  edge.Create(t.Context(), lease("oooi.x", map[string]string{wire.LabelPartOf: wire.Owner, wire.LabelManagedBy: "helm"})),
+		"takes the labels off its own":    edge.Update(t.Context(), own),
+		"makes a foreign one its own":     edge.Update(t.Context(), claimed),
+		"keeps the namespace from ending": with(func(l *coordinationv1.Lease) { l.Finalizers = []string{"example.com/never"} }),
+		"keeps an owner from ending": with(func(l *coordinationv1.Lease) {
+			l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x", BlockOwnerDeletion: &yes}}
+		}),
+		"fills memory with a report": with(func(l *coordinationv1.Lease) {
+			l.Annotations = map[string]string{wire.AnnotationReport: long[:8<<10+1]}
+		}),
+		"fills memory with a name":          with(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{wire.AnnotationVM: long[:8<<10]} }),
+		"fills memory with an annotation":   with(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{wire.Prefix + "x": "y"} }),
+		"fills memory with a holder":        with(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = &long }),
+		"adds a label of others":            with(func(l *coordinationv1.Lease) { l.Labels["example.com/team"] = "x" }),
 		"removes a foreign one of its name": edge.Delete(t.Context(), foreign),
 	} {
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "an edge %s: %v", what, err)
@@ -111,13 +135,16 @@ func testPolicyCoversAllWrites(t *testing.T, s *apiServer) {
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: name}, role)).To(Succeed())
 		rules = append(rules, role.Rules...)
 	}
-	role := &rbacv1.Role{}
-	g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "oooi-system", Name: "oooi-leader-election"}, role)).To(Succeed())
+	roles := &rbacv1.RoleList{}
+	g.Expect(s.admin.List(t.Context(), roles, client.InNamespace("oooi-system"))).To(Succeed())
+	for _, role := range roles.Items {
+		rules = append(rules, role.Rules...)
+	}
 	policies, err := admission.Policies()
 	g.Expect(err).NotTo(HaveOccurred())
 	covered := policies[0].Policy.Spec.MatchConstraints.ResourceRules
 	judged := 0
-	for _, r := range append(rules, role.Rules...) {
+	for _, r := range rules {
 		if !slices.ContainsFunc(r.Verbs, func(verb string) bool { return slices.Contains([]string{"create", "update", "patch", "delete"}, verb) }) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,8 +77,15 @@ func testThiefsPods(t *testing.T, s thief, h hosted) {
 		"another account": func(p *corev1.PodSpec) {
 			p.ServiceAccountName, p.DeprecatedServiceAccount = "capi-provider", "capi-provider"
 		},
-		"the token everywhere":  func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
-		"a node of its choice":  func(p *corev1.PodSpec) { p.NodeName = "node1" },
+		"the token everywhere": func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
+		"a node of its choice": func(p *corev1.PodSpec) { p.NodeName = "node1" },
+		"root's group":         func(p *corev1.PodSpec) { p.SecurityContext.SupplementalGroups = []int64{0} },
+		"the group of files":   func(p *corev1.PodSpec) { p.SecurityContext.FSGroup = &root },
+		"another scheduler":    func(p *corev1.PodSpec) { p.SchedulerName = "mine" },
+		"a device of VMs": func(p *corev1.PodSpec) {
+			one := corev1.ResourceList{"devices.kubevirt.io/vhost-net": resource.MustParse("1")}
+			p.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+		},
 		"the highest priority":  func(p *corev1.PodSpec) { p.PriorityClassName = "system-node-critical" },
 		"another runtime":       func(p *corev1.PodSpec) { c := "unsafe"; p.RuntimeClassName = &c },
 		"another pull Secret":   func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{named} },
@@ -92,8 +100,29 @@ func testThiefsPods(t *testing.T, s thief, h hosted) {
 		change(&d.Spec.Template.Spec)
 		g.Expect(s.c.Create(t.Context(), d, client.DryRunAll)).To(refusedByPolicy(), what)
 	}
-	two := int32(2)
+	two, thousand := int32(2), intstr.FromInt32(1000)
+	for what, change := range map[string]func(*appsv1.Deployment){
+		"many pods while it is updated": func(d *appsv1.Deployment) {
+			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &thousand}}
+		},
+		"another MAC":         attached(`[{"name":"x","mac":"02:00:00:00:00:01"}]`),
+		"another MAC, hidden": attached(`[{"name":"x","m\u0061c":"02:00:00:00:00:01"}]`),
+		"the default route":   attached(`[{"name":"x","default-route":["192.168.100.9"]}]`),
+		"arguments":           attached(`[{"name":"x","cni-args":{"isGateway":true}}]`),
+		"a port of the node":  attached(`[{"name":"x","portMappings":[{"hostPort":6443,"containerPort":1}]}]`),
+		"another syntax":      attached("kube-system/host"),
+	} {
+		g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, change)).To(refusedByPolicy(), what)
+		d := s.copied(t, h, h.ns, "oooi-edge-new")
+		change(d)
+		g.Expect(s.c.Create(t.Context(), d, client.DryRunAll)).To(refusedByPolicy(), what)
+	}
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Replicas = &two })).To(refusedByPolicy())
+}
+
+// attached sets the networks of a pod, as Multus reads them.
+func attached(networks string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Template.Annotations[wire.AnnotationNetworks] = networks }
 }
 
 // testThiefsNADs has CNI plugins run on nodes as root.

@@ -55,7 +55,7 @@ func CacheOptions() cache.Options {
 		DefaultTransform: stripped,
 		ByObject: map[client.Object]cache.ByObject{
 			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated()},
-			reportLease():                {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated()},
+			reportLease():                {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
 			&discoveryv1.EndpointSlice{}: {Transform: strippedSlice},
 		},
 	}
@@ -81,6 +81,19 @@ func stripped(o any) (any, error) {
 		}, nil
 	}
 	return cache.TransformStripManagedFields()(o)
+}
+
+// strippedReport keeps the report of a Lease. Edges write them, and an edge that a VM took over may
+// write other annotations and reports that are too long.
+func strippedReport(o any) (any, error) {
+	if l, ok := o.(*metav1.PartialObjectMetadata); ok {
+		report, has := l.Annotations[wire.AnnotationReport]
+		l.Annotations = nil
+		if has && len(report) <= network.MaxReportBytes {
+			l.Annotations = map[string]string{wire.AnnotationReport: report}
+		}
+	}
+	return stripped(o)
 }
 
 // interfaces are o's own interfaces and their addresses. Interfaces that only the guest agent

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestWhatTheCacheKeeps of nodes and machines: what is read of them, and not what
@@ -72,6 +75,27 @@ func TestWhatIsNewsToNeighbours(t *testing.T) {
 		c.change(after)
 		NewWithT(t).Expect(concernsNeighbors.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.news), what)
 	}
+}
+
+// TestReportsInMemoryAreShort: of a Lease, memory holds the report, if an edge could have written it.
+func TestReportsInMemoryAreShort(t *testing.T) {
+	g := NewWithT(t)
+	var transform toolscache.TransformFunc
+	for o, by := range CacheOptions().ByObject {
+		if o.GetObjectKind().GroupVersionKind() == leaseKind {
+			transform = by.Transform
+		}
+	}
+	kept := func(report string) map[string]string {
+		l := reportLease()
+		l.Annotations = map[string]string{wire.AnnotationReport: report, "example.com/large": strings.Repeat("x", 200<<10)}
+		o, err := transform(l)
+		g.Expect(err).NotTo(HaveOccurred())
+		return o.(*metav1.PartialObjectMetadata).Annotations
+	}
+	longest := strings.Repeat("x", network.MaxReportBytes)
+	g.Expect(kept(longest)).To(Equal(map[string]string{wire.AnnotationReport: longest}))
+	g.Expect(kept(longest + "x")).To(BeEmpty())
 }
 
 // TestReportsAreCollected: however often an edge writes its report, the operator reconciles
