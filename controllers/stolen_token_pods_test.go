@@ -100,6 +100,11 @@ func testThiefsPods(t *testing.T, s thief, h hosted) {
 		change(&d.Spec.Template.Spec)
 		g.Expect(s.c.Create(t.Context(), d, client.DryRunAll)).To(refusedByPolicy(), what)
 	}
+}
+
+// testThiefsDeployments has more pods, or other networks.
+func testThiefsDeployments(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
 	two, thousand := int32(2), intstr.FromInt32(1000)
 	for what, change := range map[string]func(*appsv1.Deployment){
 		"many pods while it is updated": func(d *appsv1.Deployment) {

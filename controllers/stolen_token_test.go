@@ -67,7 +67,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	}).
 		WithTimeout(patience).Should(Succeed())
 	for name, test := range map[string]func(*testing.T, thief, hosted){
-		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "Pods": testThiefsPods, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
+		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
 		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "OwnNamespace": testThiefAtHome,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
