@@ -23,7 +23,7 @@ func TestBeginsWhenHyperShiftAppears(t *testing.T) {
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 }
 
-// gauges are the values of a metric by its one label.
+// gauges are the values of a metric by its one label, or by "" if it has none.
 func gauges(t *testing.T, registry *prometheus.Registry, metric string) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -31,9 +31,14 @@ func gauges(t *testing.T, registry *prometheus.Registry, metric string) map[stri
 	out := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == metric {
-				out[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			if f.GetName() != metric {
+				continue
 			}
+			label := ""
+			for _, l := range m.GetLabel() {
+				label = l.GetValue()
+			}
+			out[label] = m.GetGauge().GetValue()
 		}
 	}
 	return out

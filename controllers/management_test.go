@@ -1,15 +1,23 @@
 package controllers
 
 import (
+	"context"
 	"net/netip"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	invalid "k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -37,6 +45,13 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	config := &unstructured.Unstructured{}
 	g.Expect(sigsyaml.Unmarshal([]byte(openShiftNetwork), &config.Object)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), config)).To(Succeed())
+	readAgain := func() { // Without it, only after minutes.
+		r.networks.mu.Lock()
+		defer r.networks.mu.Unlock()
+		r.networks.read = time.Time{}
+	}
+	readAgain()
+	defer readAgain()
 	pods := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "of-pods"}, AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.168.222.7"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "virt-api", Namespace: "kube-system"}}}}
 	g.Expect(s.admin.Create(t.Context(), pods)).To(Succeed())
@@ -49,8 +64,8 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	h := s.newHosted(t, "hostile", map[string]string{"allowed-hosts": "auto,evil.example.net,evil.example.net:30443", "dns-upstreams": "10.0.0.10,192.0.2.53"})
 	h.publish(t)
 	h.edgeServes(t)
-	known, ok := r.serviceRange(t.Context())
-	g.Expect(ok).To(BeTrue(), "an older API server has no ServiceCIDR")
+	known, err := r.serviceRange(t.Context())
+	g.Expect(err).NotTo(HaveOccurred(), "an older API server has no ServiceCIDR")
 	g.Expect(known.Prefix.String()).To(Equal("10.0.0.0/24"))
 	stored := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "x"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}, Ports: []corev1.ServicePort{{Port: 443}}}}
 	g.Expect(s.asOperator(t).Create(t.Context(), stored)).To(refusedByPolicy(), "the right is for dry runs")
@@ -83,4 +98,41 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	g.Expect(current().MayDial(netip.MustParseAddr("192.168.222.8"))).To(BeTrue(), "until then")
 	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial")
+}
+
+// TestUnknownServiceRange: an API server that does not name the range is no silent gap. Networks
+// that are known are read once for all hosted clusters.
+func TestUnknownServiceRange(t *testing.T) {
+	g := NewWithT(t)
+	registry, refusal, lists := prometheus.NewRegistry(), "denied", 0
+	api := interceptor.NewClient(nil, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", invalid.ErrorList{invalid.Invalid(invalid.NewPath("spec"), "0.0.0.1", refusal)})
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			lists++
+			return nil
+		},
+	})
+	now := testNow
+	r := &Reconciler{Client: api, Live: api, Metrics: NewMetrics(registry), Now: func() time.Time { return now }}
+	known := func() map[string]float64 { return gauges(t, registry, "oooi_service_range_known") }
+	networks, err := r.managementNetworks(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(networks).To(BeEmpty())
+	g.Expect(known()).To(HaveKeyWithValue("", 0.0))
+
+	refusal = "the range of valid IPs is 10.96.0.0/12"
+	for range 3 {
+		lists = 0
+		networks, err = r.managementNetworks(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(networks).To(ConsistOf(HaveField("Prefix.String()", "10.96.0.0/12")))
+	}
+	g.Expect(known()).To(HaveKeyWithValue("", 1.0))
+	g.Expect(lists).To(BeZero(), "they are known")
+	now = now.Add(networksWithin)
+	_, err = r.managementNetworks(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(lists).NotTo(BeZero())
 }

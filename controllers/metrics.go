@@ -14,6 +14,7 @@ type Metrics struct {
 	writes   *prometheus.CounterVec
 	kinds    *prometheus.GaugeVec
 	policies *prometheus.GaugeVec
+	services prometheus.Gauge
 }
 
 // NewMetrics registers all of them with r.
@@ -33,8 +34,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		policies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_admission_policy_in_force",
 			Help: "1 if the API server has a ValidatingAdmissionPolicy of oooi and its binding as shipped, else 0."}, []string{"policy"}),
+		services: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "oooi_service_range_known",
+			Help: "1 if the range of the management cluster's Services is known, which edges do not dial for VMs, else 0."}),
 	}
-	r.MustRegister(m.ready, m.problem, m.writes, m.kinds, m.policies)
+	r.MustRegister(m.ready, m.problem, m.writes, m.kinds, m.policies, m.services)
 	return m
 }
 
@@ -45,6 +49,8 @@ func (m *Metrics) watched(kind string, yes bool) { set(m.kinds.WithLabelValues(k
 func (m *Metrics) policyInForce(policy string, yes bool) {
 	set(m.policies.WithLabelValues(policy), yes)
 }
+
+func (m *Metrics) servicesKnown(yes bool) { set(m.services, yes) }
 
 // set sets g to 1 if yes is true, else to 0.
 func set(g prometheus.Gauge, yes bool) {

@@ -76,6 +76,8 @@ type Reconciler struct {
 	plans chan event.GenericEvent
 	// memory is what was last reported of each cluster.
 	memory memory
+	// networks of the management cluster.
+	networks managementNetworks
 }
 
 // Reconcile applies the request of one hosted cluster. An error is the API server's, and is
