@@ -77,15 +77,11 @@ func testThiefsPods(t *testing.T, s thief, h hosted) {
 		"another account": func(p *corev1.PodSpec) {
 			p.ServiceAccountName, p.DeprecatedServiceAccount = "capi-provider", "capi-provider"
 		},
-		"the token everywhere": func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
-		"a node of its choice": func(p *corev1.PodSpec) { p.NodeName = "node1" },
-		"root's group":         func(p *corev1.PodSpec) { p.SecurityContext.SupplementalGroups = []int64{0} },
-		"the group of files":   func(p *corev1.PodSpec) { p.SecurityContext.FSGroup = &root },
-		"another scheduler":    func(p *corev1.PodSpec) { p.SchedulerName = "mine" },
-		"a device of VMs": func(p *corev1.PodSpec) {
-			one := corev1.ResourceList{"devices.kubevirt.io/vhost-net": resource.MustParse("1")}
-			p.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
-		},
+		"the token everywhere":  func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = &yes },
+		"a node of its choice":  func(p *corev1.PodSpec) { p.NodeName = "node1" },
+		"root's group":          func(p *corev1.PodSpec) { p.SecurityContext.SupplementalGroups = []int64{0} },
+		"the group of files":    func(p *corev1.PodSpec) { p.SecurityContext.FSGroup = &root },
+		"another scheduler":     func(p *corev1.PodSpec) { p.SchedulerName = "mine" },
 		"the highest priority":  func(p *corev1.PodSpec) { p.PriorityClassName = "system-node-critical" },
 		"another runtime":       func(p *corev1.PodSpec) { c := "unsafe"; p.RuntimeClassName = &c },
 		"another pull Secret":   func(p *corev1.PodSpec) { p.ImagePullSecrets = []corev1.LocalObjectReference{named} },
@@ -102,13 +98,17 @@ func testThiefsPods(t *testing.T, s thief, h hosted) {
 	}
 }
 
-// testThiefsDeployments has more pods, or other networks.
+// testThiefsDeployments has more pods, devices, or other networks.
 func testThiefsDeployments(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	two, thousand := int32(2), intstr.FromInt32(1000)
 	for what, change := range map[string]func(*appsv1.Deployment){
 		"many pods while it is updated": func(d *appsv1.Deployment) {
 			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &thousand}}
+		},
+		"a device of VMs": func(d *appsv1.Deployment) {
+			one := corev1.ResourceList{"devices.kubevirt.io/vhost-net": resource.MustParse("1")}
+			d.Spec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 		},
 		"another MAC":         attached(`[{"name":"x","mac":"02:00:00:00:00:01"}]`),
 		"another MAC, hidden": attached(`[{"name":"x","m\u0061c":"02:00:00:00:00:01"}]`),
