@@ -31,8 +31,8 @@ func TestEgressToTheManagementCluster(t *testing.T) {
 				w.Permissions.Destinations = append(w.Permissions.Destinations, netip.MustParsePrefix(p))
 			}
 			w.Management.Networks = []network.ReservedDestination{
-				{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16"), NotNeeded: true},
-				{What: "a virtual IP", Prefix: netip.MustParsePrefix("172.16.0.200/32"), NotNeeded: true}}
+				{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")},
+				{What: "a virtual IP", Prefix: netip.MustParsePrefix("172.16.0.200/32")}}
 		})
 		return evaluator{policies: policies(t, w, plan), namespaces: namespaces()}, theEdge(plan)
 	}
@@ -57,7 +57,7 @@ func TestEgressToRefusedUpstreams(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := storyThere(t, "registries", func(w *world) {
 		metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"dns-upstreams", "192.0.2.53,172.30.0.99,169.254.169.254:80,172.16.0.11:10250,172.16.0.11")
-		w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16"), NotNeeded: true}}
+		w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")}}
 	})
 	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.53"), corev1.ProtocolUDP, 53)).To(BeTrue())
@@ -107,7 +107,7 @@ func TestErrorKeepsNoDestination(t *testing.T) {
 
 	strict := testOptions
 	strict.Permissions.Ports = []network.PortRange{{First: 443, Last: 443}}
-	w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16"), NotNeeded: true}}
+	w.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.30.0.0/16")}}
 	d = decide(w, strict, testNow)
 	g.Expect(d.action).To(Equal(leave))
 	g.Expect(kindsOf(d.desired)).To(HaveExactElements("ConfigMap", "NetworkPolicy"))

@@ -29,7 +29,7 @@ func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what, cidr string) {
 		if p, err := netip.ParsePrefix(cidr); err == nil && p.Addr().Is4() {
-			out = append(out, network.ReservedDestination{What: what, Prefix: p.Masked()})
+			out = append(out, network.ReservedDestination{What: what, Prefix: p.Masked(), Required: true})
 		}
 	}
 	n := hc.Spec.Networking

@@ -89,7 +89,7 @@ func ManagementNetworks(kind schema.GroupVersionKind, object map[string]any) []n
 				p = single(parsed(text))
 			}
 			if p.IsValid() {
-				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked(), NotNeeded: true})
+				out = append(out, network.ReservedDestination{What: f.what, Prefix: p.Masked()})
 			}
 		}
 	}
@@ -167,7 +167,7 @@ const ImpossibleClusterIP = "0.0.0.1"
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))
-	return network.ReservedDestination{What: ofServices, Prefix: p, NotNeeded: true}, err == nil
+	return network.ReservedDestination{What: ofServices, Prefix: p}, err == nil
 }
 
 func sortedIPv4(all []netip.Addr) []netip.Addr {

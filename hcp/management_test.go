@@ -34,7 +34,7 @@ func TestManagementNetworks(t *testing.T) {
 			g.Expect(yaml.Unmarshal([]byte(text), &u.Object)).To(Succeed())
 			var got []string
 			for _, r := range hcp.ManagementNetworks(u.GroupVersionKind(), u.Object) {
-				g.Expect(r.NotNeeded).To(BeTrue())
+				g.Expect(r.Required).To(BeFalse())
 				got = append(got, r.Prefix.String())
 			}
 			g.Expect(got).To(Equal(want))
@@ -60,7 +60,7 @@ func TestObservedAddresses(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	o.Nodes = []corev1.Node{{Spec: corev1.NodeSpec{PodCIDR: "10.128.0.0/23"}}}
-	o.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12"), NotNeeded: true}}
+	o.Management.Networks = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12")}}
 	reserved := func(pods ...string) []string {
 		o.Management.Observed = append(hcp.ServiceAddresses([]corev1.Service{
 			{Spec: corev1.ServiceSpec{ClusterIP: "None"}}, {Spec: corev1.ServiceSpec{ClusterIP: "10.97.1.1", ClusterIPs: []string{"10.97.1.1", "fd00::1"}}},
@@ -71,7 +71,7 @@ func TestObservedAddresses(t *testing.T) {
 		var out []string
 		for _, r := range in.Reserved {
 			if r.What == "pods or Services of the management cluster" {
-				g.Expect(r.NotNeeded).To(BeTrue(), "a network with the same addresses keeps running")
+				g.Expect(r.Required).To(BeFalse(), "a network with the same addresses keeps running")
 				out = append(out, r.Prefix.String())
 			}
 		}

@@ -33,7 +33,7 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
 		if _, known := seen[p]; p.IsValid() && p.Addr().Is4() && !known {
-			seen[p] = network.ReservedDestination{What: what, Prefix: p, Node: node}
+			seen[p] = network.ReservedDestination{What: what, Prefix: p, Node: node, Required: true}
 		}
 	}
 	for _, a := range o.Management.Resolvers {
@@ -66,7 +66,7 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 		}
 	}
 	for _, p := range outsideOf(seen, o.Management.Observed) {
-		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p, NotNeeded: true}
+		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p}
 	}
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
@@ -83,7 +83,7 @@ func hostAddresses(nodes []corev1.Node) []network.ReservedDestination {
 		}
 		for _, text := range cidrs {
 			if p, err := netip.ParsePrefix(text); err == nil {
-				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: single(p.Addr()), Node: true, NotNeeded: true})
+				out = append(out, network.ReservedDestination{What: "node " + n.Name, Prefix: single(p.Addr()), Node: true})
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
 	whole := plan.retaining(last, r.Wanted)
 	displaced := plan.displaced(whole)
-	whole = whole.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).reserving(f.Reserved, r.Permissions.Destinations)
+	whole = whole.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations)
 	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
 }
 

@@ -71,9 +71,9 @@ func (n Network) RefusedHosts(names []string) Problems {
 	return Problems{n.problem(HostInsideManagement, Args{"hosts": strings.Join(known, ", ")}, keyAllowedHosts)}
 }
 
-// reserving is p with what each network never dials, and what it may dial all the same. Retained
+// withDestinations is p with what each network never dials, and what it may dial all the same. Retained
 // networks get the present state, too.
-func (p Plan) reserving(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
+func (p Plan) withDestinations(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
 	for i := range out.Networks {

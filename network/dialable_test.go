@@ -35,7 +35,7 @@ func asksOf(servers ...string) given {
 func TestRefusedUpstreams(t *testing.T) {
 	reserved := []network.ReservedDestination{
 		{What: "node a", Prefix: netip.MustParsePrefix("10.240.0.1/32"), Node: true},
-		{What: "the management cluster's Services", Prefix: netip.MustParsePrefix("10.96.0.0/12"), NotNeeded: true},
+		{What: "the management cluster's Services", Prefix: netip.MustParsePrefix("10.96.0.0/12")},
 	}
 	for server, c := range map[string]struct {
 		cause network.Cause
@@ -71,7 +71,7 @@ func TestRefusedUpstreams(t *testing.T) {
 func TestPermittedUpstream(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("10.96.0.77:53", "192.0.2.53:853")
-	in.Reserved = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12"), NotNeeded: true}}
+	in.Reserved = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12")}}
 	in.Permissions.Destinations = prefixesOf("10.96.0.77/32")
 	plan, problems := derived(in)
 	g.Expect(problems).To(BeEmpty())
@@ -86,18 +86,18 @@ func TestRetainedNetworksGetThePresentState(t *testing.T) {
 	in := asksOf("10.96.0.10:53")
 	last, _ := derived(in)
 	g.Expect(last.Networks[0].UpstreamServers()).To(HaveLen(1), "nothing was known of the management cluster")
-	in.Reserved = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12"), NotNeeded: true}}
+	in.Reserved = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12")}}
 	in.Wanted, in.Networks = []string{last.Networks[0].Name}, nil
 	plan, _ := after(in, last)
 	g.Expect(plan.Networks).To(HaveLen(1))
 	g.Expect(plan.Networks[0].UpstreamServers()).To(BeEmpty())
 }
 
-// TestNotNeeded: a network may have addresses that its edges never have to reach.
-func TestNotNeeded(t *testing.T) {
+// TestNotRequired: a network may have addresses that its edges never have to reach.
+func TestNotRequired(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("192.0.2.53:53")
-	in.Reserved = []network.ReservedDestination{{What: "pods", Prefix: netip.MustParsePrefix("192.168.0.0/16"), NotNeeded: true}}
+	in.Reserved = []network.ReservedDestination{{What: "pods", Prefix: netip.MustParsePrefix("192.168.0.0/16")}}
 	plan, problems := derived(in)
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(plan.Networks[0].MayDial(netip.MustParseAddr("192.168.7.7"))).To(BeFalse())

@@ -38,8 +38,9 @@ type ReservedDestination struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Node is true for the address of a management node, which HyperShift may publish.
 	Node bool `json:"node,omitempty"`
-	// NotNeeded is true if edges need not reach it. A network may have the same addresses.
-	NotNeeded bool `json:"notNeeded,omitempty"`
+	// Required is true if edges or nodes must reach it, so that no network may have the same
+	// addresses.
+	Required bool `json:"required,omitempty"`
 }
 
 // A VMAddress is an address that a VM reports on a network.

@@ -60,7 +60,7 @@ func checkReserved(n Network, s NetworkRequest, held []netip.Addr, reserved []Re
 	}
 	for _, a := range held {
 		for _, p := range reserved {
-			if p.Node || p.NotNeeded || !p.Prefix.Contains(a) {
+			if p.Node || !p.Required || !p.Prefix.Contains(a) {
 				continue
 			}
 			ps = append(ps, published(PublishedInManagement, a, fmt.Sprintf("%s (%s)", p.What, place(p.Prefix))))
@@ -88,7 +88,7 @@ func checkGuest(n Network, s NetworkRequest, held []netip.Addr, guest []Reserved
 func overlaps(p netip.Prefix, places []ReservedDestination) (string, bool) {
 	var met []ReservedDestination
 	for _, x := range places {
-		if !x.NotNeeded && x.Prefix.Overlaps(p) {
+		if x.Required && x.Prefix.Overlaps(p) {
 			met = append(met, x)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // through the pod network.
 func TestReservedDestinations(t *testing.T) {
 	place := func(what, prefix string, node bool) network.ReservedDestination {
-		return network.ReservedDestination{What: what, Prefix: netip.MustParsePrefix(prefix), Node: node}
+		return network.ReservedDestination{What: what, Prefix: netip.MustParsePrefix(prefix), Node: node, Required: true}
 	}
 	resolver := place("the resolver", "192.168.100.53/32", false)
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestSecondaryOverlap(t *testing.T) {
 	in := asking(1,
 		network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")},
 		network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "c"}, CIDR: netip.MustParsePrefix("10.128.0.0/24")})
-	in.Reserved = []network.ReservedDestination{{What: "the pods of node a", Prefix: netip.MustParsePrefix("10.128.0.0/23")}}
+	in.Reserved = []network.ReservedDestination{{What: "the pods of node a", Prefix: netip.MustParsePrefix("10.128.0.0/23"), Required: true}}
 	plan, problems := derived(in)
 	g.Expect(problems).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse())

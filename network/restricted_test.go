@@ -27,7 +27,7 @@ func dialing(t *testing.T) network.Plan {
 func TestRestricted(t *testing.T) {
 	g := NewWithT(t)
 	last := dialing(t)
-	services := network.ReservedDestination{What: "Services", Prefix: netip.MustParsePrefix("198.51.100.0/24"), NotNeeded: true}
+	services := network.ReservedDestination{What: "Services", Prefix: netip.MustParsePrefix("198.51.100.0/24")}
 	got := last.Restricted([]network.ReservedDestination{services}, network.Permissions{Hosts: []string{"quay.io"}})
 	g.Expect(got.Validate()).To(Succeed())
 	n := got.Networks[0]

@@ -156,5 +156,5 @@ func Resolvers(text string) []network.ReservedDestination {
 
 // placeOf returns a destination of one address.
 func placeOf(what string, a netip.Addr) network.ReservedDestination {
-	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen())}
+	return network.ReservedDestination{What: what, Prefix: netip.PrefixFrom(a, a.BitLen()), Required: true}
 }
