@@ -119,9 +119,9 @@ func TestHostsThatAreNotPermitted(t *testing.T) {
 		"a host": {permitted: network.Permissions{Hosts: []string{"*.example.com"}},
 			hosts: []string{"registry.example.com:8443"}, reason: network.NotPermitted, words: "--permit-hosts does not permit: evil.example.net."},
 		"a release image": {permitted: network.Permissions{Hosts: []string{"*.example.net"}},
-			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "--permit-hosts does not permit: registry.example.com"},
+			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "registry.example.com, which the operator's flag --permit-hosts does not permit"},
 		"its port": {permitted: network.Permissions{Ports: []network.PortRange{{First: 443, Last: 443}}},
-			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "--permit-ports does not permit: registry.example.com:8443"},
+			hosts: []string{"evil.example.net:443"}, reason: network.ImagesUnreachable, words: "registry.example.com:8443, but the operator's flag --permit-ports does not permit"},
 		"nothing": {permitted: network.Permissions{Hosts: []string{}}, reason: network.ImagesUnreachable, words: "registry.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
