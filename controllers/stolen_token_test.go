@@ -181,7 +181,10 @@ func testThiefLabels(t *testing.T, s thief, h hosted) {
 	before := d.DeepCopy()
 	d.Labels["argocd.example.com/instance"], d.Annotations["example.com/note"] = "x", "y"
 	d.Spec.Template.Labels["cost-center"], d.Spec.Template.Annotations["example.com/restarted"] = "x", "y"
+	others := d.DeepCopy()
 	g.Expect(s.admin.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
+	// Other tests copy the Deployment.
+	defer func() { g.Expect(s.admin.Patch(t.Context(), before, client.MergeFrom(others))).To(Succeed()) }()
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Annotations[wire.AnnotationTemplate] = "x" })).To(Succeed())
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Labels["cost-center"] = "z" })).To(refusedByPolicy())
 }
