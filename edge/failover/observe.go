@@ -109,7 +109,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	if o.Answers != was.Answers {
 		r.answer = now
 	}
-	if o.PeerAnswers != was.PeerAnswers && silent >= 2 { // Only an answer during a silence tells something.
+	if o.PeerAnswers != was.PeerAnswers && silent > 2 { // The probe was sent during the silence, at the tick before.
 		r.peerAnswer = now
 	}
 	switch {

@@ -262,7 +262,7 @@ func (g *agent) announce() {
 	err := announce(g.Device, addresses, g.announcements)
 	// A peer that never serves is announced against forever: log less and less.
 	if c := g.state.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
-		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "count", c)
+		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "cause", string(g.state.schedule.cause), "count", c)
 	}
 	if g.Announced != nil {
 		g.Announced(err)

@@ -62,7 +62,9 @@ func TestPolicyAllowsWhatEdgesTake(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	var rules string
 	for _, v := range policies[0].Policy.Spec.Validations {
-		rules += v.Expression + "\n"
+		if !strings.Contains(v.Expression, "podNetworks") { // an annotation of pods, which has keys, too
+			rules += v.Expression + "\n"
+		}
 	}
 	quoted := func(expression string) (out []string) {
 		for _, m := range regexp.MustCompile(expression).FindAllStringSubmatch(rules, -1) {
