@@ -131,7 +131,7 @@ func testThiefTakesForeign(t *testing.T, s thief, h hosted) {
 	}
 	g.Expect(patch(t, s, h.ns, etcd.Name, &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = ownedLabels() })).To(refusedByPolicy(), "it becomes one of ours")
 	g.Expect(patch(t, s, h.ns, "vlan100", &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) { n.Labels = ownedLabels() })).To(refusedByPolicy())
-	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = nil })).To(refusedByPolicy(), "one of ours becomes nobody's")
+	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = nil })).To(refusedByPolicy(), "one of ours loses its labels")
 	g.Expect(s.c.Create(t.Context(), s.copied(t, h, h.ns, "kube-apiserver"), client.DryRunAll)).To(refusedByPolicy())
 	for _, d := range []*appsv1.Deployment{etcd, router} {
 		g.Expect(s.admin.Delete(t.Context(), d)).To(Succeed())

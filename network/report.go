@@ -158,11 +158,14 @@ func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreach
 // sortedInUse is ts sorted, each once, at most maxInUse.
 func sortedInUse(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
-	slices.SortFunc(out, func(a, b UsedAddress) int {
-		return cmp.Or(a.Address.Compare(b.Address), strings.Compare(a.MAC, b.MAC))
-	})
+	slices.SortFunc(out, UsedAddress.Compare)
 	out = slices.Compact(out)
 	return out[:min(len(out), maxInUse)]
+}
+
+// Compare orders by address, then by MAC.
+func (u UsedAddress) Compare(other UsedAddress) int {
+	return cmp.Or(u.Address.Compare(other.Address), strings.Compare(u.MAC, other.MAC))
 }
 
 // oneLine is s on one line, cut after maxTextRunes.

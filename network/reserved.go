@@ -51,8 +51,9 @@ func checkPublished(n Network, held []netip.Addr) Problems {
 // blocks: edges and nodes have addresses of these, such as 127.0.0.1.
 func checkReserved(n Network, s NetworkRequest, held []netip.Addr, reserved []ReservedDestination) Problems {
 	var ps Problems
-	if i := slices.IndexFunc(NoDestinations(), n.CIDR.Overlaps); i >= 0 {
-		args := Args{"cidr": n.CIDR.String(), "other": NoDestinations()[i].String(), "where": s.CIDRField}
+	special := NoDestinations()
+	if i := slices.IndexFunc(special, n.CIDR.Overlaps); i >= 0 {
+		args := Args{"cidr": n.CIDR.String(), "other": special[i].String(), "where": s.CIDRField}
 		ps = append(ps, n.problem(CIDRIsSpecial, args, s.CIDRKeys...))
 	}
 	if what, bad := overlaps(n.CIDR, reserved); bad {

@@ -14,16 +14,17 @@ import (
 func (p Plan) Restricted(reserved []ReservedDestination, permitted Permissions) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
+	places, destinations := prefixes(reserved), MergedPrefixes(permitted.Destinations)
 	for i, n := range out.Networks {
 		n = n.withoutBackends(func(b Backend) bool {
 			return b.Kind == BackendExternal && !(permitted.Host(b.Host) && permitted.Port(b.Port))
 		})
 		n.DNS.Upstreams.Servers = without(n.DNS.Upstreams.Servers, func(s netip.AddrPort) bool { return !permitted.Upstream(s.Addr()) })
 		if n.dialsForVMs() {
-			n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, prefixes(reserved)))
+			n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, places))
 		}
 		n.PermittedDestinations = without(n.PermittedDestinations, func(p netip.Prefix) bool {
-			return !slices.ContainsFunc(MergedPrefixes(permitted.Destinations), func(x netip.Prefix) bool { return x.Overlaps(p) && x.Bits() <= p.Bits() })
+			return !slices.ContainsFunc(destinations, func(x netip.Prefix) bool { return x.Overlaps(p) && x.Bits() <= p.Bits() })
 		})
 		out.Networks[i] = n
 	}

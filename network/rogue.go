@@ -1,6 +1,6 @@
-// This file decides the problems that hosts are which take the part of an edge: with another DHCP
-// server, or with the address of an edge. It never decides
-// what an edge does, since VMs are not trusted in what they say.
+// This file decides the problems of hosts that act as an edge: with another DHCP server, or with
+// the address of an edge. It never decides what an edge does, since VMs are not trusted in what
+// they say.
 
 package network
 

@@ -82,8 +82,6 @@ func (s sightings) list() []network.UsedAddress {
 	for _, x := range all[:min(len(all), maxReported)] {
 		out = append(out, x.UsedAddress)
 	}
-	slices.SortFunc(out, func(a, b network.UsedAddress) int {
-		return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.MAC, b.MAC))
-	})
+	slices.SortFunc(out, network.UsedAddress.Compare)
 	return out
 }
