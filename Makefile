@@ -6,8 +6,8 @@
 SHELL := /bin/bash
 export GOFLAGS ?= -buildvcs=false
 export GOTOOLCHAIN ?= local
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.built=$(VERSION)
+# The programs have a frozen version of Go's cryptographic module, and are in FIPS 140-3 mode unless GODEBUG=fips140=off. So are tests.
+export GOFIPS140 ?= v1.0.0
 FUZZTIME ?= 5s
 
 .PHONY: help
@@ -15,28 +15,31 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: ## the one binary, bin/oooi
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/oooi ./cmd/oooi
+build: ## the two programs: bin/oooi (operator, plan, lint) and bin/oooi-edge (what edges run)
+	go -C config/release run . build
 
 # Go modules beside the operator's own, whose go.mod lists only what the operator needs.
-MODULES := config/bundle config/supply test/testbed
+MODULES := config/bundle config/release test/testbed test/oldest
 
 .PHONY: vet
 vet: ## formatting, and go vet in every module
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
-	@set -e; for m in $(MODULES) test/testbed/modules/shim; do echo "go -C $$m vet ./..."; go -C $$m vet ./...; done
+	go vet -tags oooi_played_clock ./cmd/oooi-edge
+	@set -e; for m in $(MODULES) test/testbed/modules/shim test/dnsbench/coredns; do echo "go -C $$m vet ./..."; go -C $$m vet ./...; done
 
 .PHONY: unit
 unit: vet ## the inner loop: everything that needs neither root nor a cluster
-	OOOI_UNIT=1 go test ./cmd/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/...
+	OOOI_UNIT=1 go test ./cmd/... ./config/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/...
 	go -C config/bundle test ./...
+	go -C config/release test ./catalog ./image # the rest compiles opm
 
 .PHONY: golden
 golden: ## accept the current output of the stories; read the difference before you commit it
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi ./test/docs
+	go run ./config/admission/annotations/generate .
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi ./test/docs ./test/rules
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -50,24 +53,28 @@ include test/testbed/testbed.mk
 .PHONY: test-deps
 test-deps: ## install missing Debian packages that the tests need (root)
 	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl \
-	  busybox-static bash-static haproxy python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
+	  busybox-static bash-static haproxy ntpsec-ntpdig python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
 .PHONY: test
 test: build test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
 	@echo "== formatting and vet"
 	$(MAKE) vet
-	@echo "== the test cluster's parts (12 minutes of compiling on two cores, once a machine)"
+	@echo "== the test cluster's parts (14 minutes of compiling on two cores, once a machine)"
 	$(MAKE) testbed-build
 	@echo "== units, real protocols, a real API server"
 	ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./...
 	go -C config/bundle test ./...
-	go -C config/supply test ./...
+	go -C config/release test ./...
 	go -C test/testbed/modules/shim test ./...
+	go -C test/oldest test ./...
 	@echo "== the worst half-dead edges, with nothing else on the machine"
 	ENVOY=$$($(testbed) envoy) OOOI_HALFDEAD=worst go test -count=1 -v -timeout 15m -run TestHalfDead ./test/halfdead
 	@echo "== the memory of a full edge"
 	$(full_edge)
+	@echo "== a release, as its page has it"
+	$(MAKE) release-dry-run
+	cd bin/release/assets && sha256sum --quiet --check SHA256SUMS
 	@echo "== fuzzing, for seconds"
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
@@ -79,25 +86,42 @@ test: build test-deps ## everything that CI runs: unit tests, real clients in na
 	exit $$failed
 
 .PHONY: bench-servers
-bench-servers: ## what a DHCP renewal and a DNS answer cost
-	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns
+bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
+	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns ./network/ntp
+	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-takeover
-bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi (root)
+bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi-edge (root)
 	mkdir -p bin && rm -f bin/takeover.md
 	@failed=0; \
-	OOOI_HALFDEAD=all OOOI_HALFDEAD_TABLE=$(CURDIR)/bin/takeover.md OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_BINARY_BEFORE=$(abspath $(BEFORE)) \
+	OOOI_HALFDEAD=all OOOI_HALFDEAD_TABLE=$(CURDIR)/bin/takeover.md OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_EDGE_BINARY_BEFORE=$(abspath $(BEFORE)) \
 	  go test -count=1 -v -timeout 90m -run TestHalfDead ./test/halfdead || failed=1; \
 	OOOI_TAKEOVER=all OOOI_TAKEOVER_TABLE=$(CURDIR)/bin/takeover.md go -C test/testbed test -count=1 -v -timeout 90m -run TestTakeOver ./e2e || failed=1; \
 	cat bin/takeover.md; exit $$failed
 
 .PHONY: bench-idle
-bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses; BEFORE=path compares with an older oooi (root)
+bench-idle: build test-deps ## CPU time and memory of an edge that nothing uses; BEFORE=path compares with an older oooi-edge (root)
 	rm -f bin/idle.md
-	OOOI_IDLE=60s OOOI_IDLE_TABLE=$(CURDIR)/bin/idle.md OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_BINARY_BEFORE=$(abspath $(BEFORE)) go test -count=1 -v -run TestIdle ./test/idle
+	OOOI_IDLE=60s OOOI_IDLE_TABLE=$(CURDIR)/bin/idle.md OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_EDGE_BINARY_BEFORE=$(abspath $(BEFORE)) go test -count=1 -v -run TestIdle ./test/idle
 	cat bin/idle.md
 
-full_edge = OOOI_FULL=8000 OOOI_FULL_TABLE=$(CURDIR)/bin/full.md OOOI_BINARY=$(CURDIR)/bin/oooi ENVOY=$$($(testbed) envoy) \
+.PHONY: bench-dhcp
+bench-dhcp: build test-deps ## leases of our DHCP server, in files and in a real API server, against Kea, dnsmasq and coredhcp, with CLIENTS (4000); fails if a goal is missed (root)
+	mkdir -p bin && rm -f bin/dhcp.md
+	@failed=0; \
+	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_DHCP_CLIENTS=$(or $(CLIENTS),4000) OOOI_DHCP_TABLE=$(CURDIR)/bin/dhcp.md \
+	  go test -count=1 -v -timeout 60m -run TestDHCPBench ./test/dhcpbench || failed=1; \
+	cat bin/dhcp.md; exit $$failed
+
+.PHONY: bench-dns
+bench-dns: build test-deps ## CPU time of an answer of our DNS server, rate and memory, against CoreDNS, knot, unbound and dnsmasq, in ROUNDS (5); fails if a goal is missed (root)
+	mkdir -p bin && rm -f bin/dns.md
+	@failed=0; \
+	OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_DNS_ROUNDS=$(or $(ROUNDS),5) OOOI_DNS_TABLE=$(CURDIR)/bin/dns.md \
+	  go test -count=1 -v -timeout 30m -run TestDNSBench ./test/dnsbench || failed=1; \
+	cat bin/dns.md; exit $$failed
+
+full_edge = OOOI_FULL=8000 OOOI_FULL_TABLE=$(CURDIR)/bin/full.md OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY=$$($(testbed) envoy) \
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -count=1 -v -run TestFull ./test/idle
 
 .PHONY: bench-full
@@ -105,15 +129,29 @@ bench-full: build test-deps ## memory of an edge with 3,000 leases and 8,000 con
 	$(full_edge)
 	cat bin/full.md
 
+.PHONY: bench-operator
+bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHERS (10) times as many objects of others, QUIET (10m) without a change
+	mkdir -p bin && rm -f bin/operator.md
+	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_OPERATOR_TABLE=$(CURDIR)/bin/operator.md \
+	  OOOI_CLUSTERS=$(or $(CLUSTERS),500) OOOI_OTHERS=$(or $(OTHERS),10) OOOI_QUIET=$(or $(QUIET),10m) \
+	  go test -count=1 -v -timeout 90m -run TestOperator ./test/operatorbench
+	cat bin/operator.md
+
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, every package with the race detector, every failover fault with 2,500 seeds, ten minutes without an API server
+soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 questions to knot, BIND and our DNS server, floods of DNS on a calm machine, ten minutes without an API server, ten minutes of killing the operator
 	$(MAKE) fuzz FUZZTIME=10m
+	OOOI_WORLDS=1000000 go test -count=1 -timeout 10h -run TestLaws ./hcp
+	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
 	go test -race -timeout 60m ./...
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
+	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
+	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
+	OOOI_CALM=1 go test -count=1 -v -timeout 60m -run TestFlood ./cmd/oooi-edge
+	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_CHAOS=10m go test -count=1 -v -timeout 60m -run TestChaos ./test/operatorbench
 	OOOI_OUTAGE=10m go -C test/testbed test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./e2e
 
 .PHONY: demo
-demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route)
+demo: ## an annotated HostedCluster, and a worker on an isolated VLAN that joins it (DEMO_STRATEGY=lb-ip|lb-name|nodeport|route; DEMO_INSTALL=kustomize|olm)
 	go -C test/testbed run ./cmd/run ./demo up
 
 .PHONY: demo-down
@@ -124,15 +162,42 @@ demo-down: ## remove what make demo left running
 bundle: ## generate bundle/ from config/
 	go -C config/bundle run .
 
+.PHONY: opm
+opm: ## bin/opm, which makes, checks and serves catalogs, in the version that config/opm pins
+	go -C config/release run . opm
+
+# REGISTRY is where images are published: the manifests of the release name them there. Default: the project's.
+releaser = go -C config/release run . $(if $(REGISTRY),--registry $(REGISTRY))
+
+.PHONY: images
+images: ## the images of the programs for amd64 and arm64, as OCI image layouts in bin/images
+	$(releaser) images
+
+.PHONY: release-dry-run
+release-dry-run: ## everything that a release would publish, in bin/release, and a table of what would go where; REGISTRY=host/path for your own
+	$(releaser) dry-run
+
+.PHONY: release
+release: ## make a release and push its images to REGISTRY, where container tools are logged in; to the project's, only from a commit with the tag
+	$(releaser) publish
+
+.PHONY: release-check
+release-check: ## tell whether this commit can be published
+	$(releaser) check
+
+.PHONY: release-push
+release-push: ## push the images that make release-dry-run left in bin/release
+	$(releaser) push
+
 .PHONY: dependencies
-dependencies: ## write docs/dependencies.md: what is linked into the binary, and its licenses
-	go -C config/supply run . dependencies
+dependencies: ## write docs/dependencies.md: what is linked into the programs, and its licenses
+	go -C config/release run . dependencies
 
 .PHONY: sbom
-sbom: build ## the SBOM of bin/oooi in SPDX 2.3: bin/oooi.spdx.json
-	go -C config/supply run . sbom $(CURDIR)/bin/oooi > bin/oooi.spdx.json
+sbom: build ## the SBOMs of the programs in SPDX 2.3: bin/oooi.spdx.json, bin/oooi-edge.spdx.json
+	@set -e; for p in oooi oooi-edge; do go -C config/release run . sbom $(CURDIR)/bin/$$p > bin/$$p.spdx.json; done
 
 .PHONY: vulncheck
-vulncheck: ## known vulnerabilities in what the binary links; VULNDB=URL asks another database (a copy: file:///path)
-	CGO_ENABLED=0 go build -trimpath -o bin/oooi-symbols ./cmd/oooi # bin/oooi has no symbols, so every part of a module would count
-	go -C config/supply tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/oooi-symbols
+vulncheck: ## known vulnerabilities in what the programs link; VULNDB=URL asks another database (a copy: file:///path)
+	go -C config/release run . symbols # without symbols, every part of a module would count
+	@set -e; for p in oooi oooi-edge; do go -C config/release tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/symbols/$$p; done

@@ -6,7 +6,7 @@
 // addresses that the edges are to hold. A pod that holds one of them probes for the
 // others, and edges are created once it is ready. Where edges exist no pod can probe:
 // they answer for the addresses. Where someone deleted all edges a moment ago, no
-// check is needed.
+// check is needed, unless they were on another network.
 
 package controllers
 
@@ -28,7 +28,8 @@ const edgesEnd = (graceSeconds + 60) * time.Second
 // check would find these edges, which may answer for some seconds more.
 func (w world) ownedUntilNow(n network.Network) bool {
 	return slices.ContainsFunc(w.last.Networks, func(was network.Network) bool {
-		return was.Name == n.Name && was.ProbeAddress() == n.ProbeAddress() && slices.Equal(was.ProbedAddresses(), n.ProbedAddresses())
+		return was.Name == n.Name && network.SameConfig(was.Attachment.ConfigHash, n.Attachment.ConfigHash) &&
+			was.ProbeAddress() == n.ProbeAddress() && slices.Equal(was.ProbedAddresses(), n.ProbedAddresses())
 	}) && slices.ContainsFunc(w.reports, func(r reported) bool { return r.network == wire.NetworkLabel(n.Name) && r.Edge > 0 })
 }
 

@@ -140,7 +140,7 @@ func TestWhoAsks(t *testing.T) {
 	ask := made(t, object(w, acdDeployment(w, n, testOptions, "x"))).Spec.Template.Spec
 	as := edge(t, w, plan).Spec.Template.Spec
 	g.Expect(ask.Containers).To(HaveLen(1))
-	g.Expect(ask.Containers[0].Args).To(ContainElements("edge", "acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
+	g.Expect(ask.Containers[0].Args).To(ContainElements("acd", "--network", "clusters.vlan100", "--edge", "0", "--watch"))
 	for _, of := range []func(any) any{
 		func(x any) any { return field(t, x, "securityContext") }, func(x any) any { return field(t, x, "tolerations") },
 		func(x any) any { return field(t, x, "affinity") }, func(x any) any { return field(t, x, "serviceAccountName") },

@@ -1,6 +1,6 @@
 // This file checks that the API server has the admission policies as they are shipped (package
-// admission). They limit the operator and its edges, so the operator can only read them. It
-// works without them, and reports that.
+// admission). They limit the operator and its edges, and check annotations. The operator can only
+// read them. It works without them, and reports that.
 
 package controllers
 
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/config/admission"
 )
 
-// lookForPolicies is how often a missing or changed policy is read again.
+// lookForPolicies is how often the policies are read.
 const lookForPolicies = 10 * time.Second
 
 // A policyCheck reports which admission policies are in force.
@@ -38,29 +38,33 @@ func (c *policyCheck) Start(ctx context.Context) error {
 	}
 	logged := map[string]string{}
 	for {
-		wait := resyncReady
 		for _, p := range policies {
 			text, err := "", c.check(ctx, p)
 			if err != nil {
-				text, wait = err.Error(), lookForPolicies
+				text = err.Error()
 			}
 			if last, known := logged[p.Policy.Name]; ctx.Err() == nil && (!known || last != text) {
-				c.report(p.Policy.Name, err)
+				c.report(p, err)
 				logged[p.Policy.Name] = text
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(wait):
+		case <-time.After(lookForPolicies):
 		}
 	}
 }
 
-func (c *policyCheck) report(policy string, err error) {
+func (c *policyCheck) report(p admission.Policy, err error) {
+	policy := p.Policy.Name
 	c.metrics.policyInForce(policy, err == nil)
-	if err != nil {
+	switch {
+	case err != nil && p.Limits():
 		c.log.Error(err, "admission policy is not in force: the token of the operator or of an edge allows more than documented", "policy", policy)
+		return
+	case err != nil:
+		c.log.Error(err, "admission policy is not in force: only conditions report invalid annotations", "policy", policy)
 		return
 	}
 	c.log.Info("admission policy is in force", "policy", policy)

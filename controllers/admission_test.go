@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // testPodSecurity: the API server's own admission takes the pods of the edge and
@@ -54,6 +56,10 @@ func TestAdmissionPolicies(t *testing.T) {
 	t.Run("EdgesKeepToTheirLeases", func(t *testing.T) { testEdgesKeepToTheirLeases(t, s) })
 	t.Run("CoverAllWrites", func(t *testing.T) { testPolicyCoversAllWrites(t, s) })
 	t.Run("KeptByTheKeeper", func(t *testing.T) { testAdmissionKeeper(t, s) })
+	t.Run("KeeperOwnsTheRole", func(t *testing.T) { testKeeperOwnsTheRole(t, s) })
+	t.Run("KeeperReportsTheRole", func(t *testing.T) { testKeeperReportsTheRole(t, s) })
+	t.Run("KustomizeTakesOver", func(t *testing.T) { testKustomizeTakesOver(t, s) })
+	t.Run("KeeperIsReady", func(t *testing.T) { testKeeperIsReady(t, s) })
 	t.Run("Checked", func(t *testing.T) { testPolicyCheck(t, s) })
 }
 
@@ -63,7 +69,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	const ns = "clusters-blue"
 	g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
-	g.Expect(s.admin.Apply(t.Context(), roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns), client.FieldOwner("test"))).To(Succeed())
+	s.bindEdges(t, ns)
 	edge := s.as(t, ns, wire.ServiceAccount)
 	lease := func(name string, labels map[string]string) *coordinationv1.Lease {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}
@@ -75,6 +81,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 	for _, name := range []string{"oooi.clusters.vlan100.192.168.100.10", "oooi-report.oooi-edge-clusters-vlan100-1"} {
 		l := lease(name, ownedLabels())
 		g.Expect(edge.Create(t.Context(), l)).To(Succeed(), name)
+		maps.Copy(l.Labels, map[string]string{wire.LabelVM: "worker-0", wire.LabelMAC: "02-00-00-00-00-01", wire.LabelAddress: "192.168.100.10"})
 		l.Annotations = map[string]string{wire.AnnotationReport: strings.Repeat("x", 8<<10), wire.AnnotationVM: "worker-0", wire.AnnotationMAC: "02:00:00:00:00:01"}
 		g.Expect(edge.Update(t.Context(), l)).To(Succeed(), name)
 		g.Expect(edge.Delete(t.Context(), l)).To(Succeed(), name)
@@ -130,7 +137,7 @@ func testEdgesKeepToTheirLeases(t *testing.T, s *apiServer) {
 func testPolicyCoversAllWrites(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	var rules []rbacv1.PolicyRule
-	for _, name := range []string{"oooi", ControlPlaneRole, wire.ServiceAccount} {
+	for _, name := range []string{"oooi", ControlPlaneRole} {
 		role := &rbacv1.ClusterRole{}
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: name}, role)).To(Succeed())
 		rules = append(rules, role.Rules...)
@@ -169,11 +176,11 @@ func (s *apiServer) keeper(t *testing.T) (*AdmissionKeeper, client.Client) {
 	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join("..", "config", "olm", "admission.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, u := range objectsOf(t, text) {
+	for _, u := range apiserver.Objects(t, text) {
 		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), u))).To(Succeed())
 	}
 	c := s.as(t, "oooi-system", "oooi-admission")
-	return &AdmissionKeeper{Client: c, Log: logr.Discard(), Interval: 100 * time.Millisecond}, c
+	return &AdmissionKeeper{Client: c, Log: logr.Discard(), Namespace: "oooi-system", Interval: 100 * time.Millisecond}, c
 }
 
 // testAdmissionKeeper: it creates the policies, restores them, and has rights over no others. The
@@ -187,16 +194,23 @@ func testAdmissionKeeper(t *testing.T, s *apiServer) {
 		g.Expect(s.admin.Delete(t.Context(), &p.Policy)).To(Succeed())
 		g.Expect(s.admin.Delete(t.Context(), &p.Binding)).To(Succeed())
 	}
-	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	g.Expect(s.applyAll(t, k)).To(Succeed())
 	s.awaitPolicies(t)
+	for _, p := range all {
+		for _, o := range []client.Object{p.Policy.DeepCopy(), p.Binding.DeepCopy()} {
+			orphan := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+			g.Expect(s.admin.Patch(t.Context(), o, orphan)).To(Succeed())
+		}
+	}
+	g.Expect(s.applyAll(t, k)).To(Succeed(), "another client took the owner away")
 	version := map[string]string{}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	for _, p := range all {
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: p.Policy.Name}, policy)).To(Succeed())
 		version[policy.Name] = policy.ResourceVersion
-		g.Expect(policy.OwnerReferences).To(HaveLen(1), "it goes with the role")
+		g.Expect(policy.OwnerReferences).To(ConsistOf(HaveField("UID", s.namespaceUID(t))), "it is deleted with the namespace")
 	}
-	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	g.Expect(s.applyAll(t, k)).To(Succeed())
 	for _, p := range all {
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Name: p.Policy.Name}, policy)).To(Succeed())
 		g.Expect(policy.ResourceVersion).To(Equal(version[policy.Name]), "what is as it should be is not written")
@@ -211,13 +225,13 @@ func testAdmissionKeeper(t *testing.T, s *apiServer) {
 	another := other.DeepCopy()
 	another.Name = "a-third"
 	for what, err := range map[string]error{
-		"changes another policy":        account.Patch(t.Context(), other, merge),
-		"removes another":               account.Delete(t.Context(), other),
-		"creates another":               account.Create(t.Context(), another.DeepCopy()),
-		"changes a webhook":             account.Patch(t.Context(), webhook, merge),
-		"removes its own":               account.Delete(t.Context(), policy),
-		"changes the role that owns it": account.Patch(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount}}, merge),
-		"reads a Secret":                account.Get(t.Context(), client.ObjectKey{Namespace: "oooi-system", Name: "x"}, &corev1.Secret{}),
+		"changes another policy":  account.Patch(t.Context(), other, merge),
+		"removes another":         account.Delete(t.Context(), other),
+		"creates another":         account.Create(t.Context(), another.DeepCopy()),
+		"changes a webhook":       account.Patch(t.Context(), webhook, merge),
+		"reads a Secret":          account.Get(t.Context(), client.ObjectKey{Namespace: "oooi-system", Name: "x"}, &corev1.Secret{}),
+		"reads another Namespace": account.Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{}),
+		"changes its Namespace":   account.Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "oooi-system"}}, merge),
 	} {
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "the keeper %s: %v", what, err)
 	}
@@ -228,13 +242,19 @@ func testAdmissionKeeper(t *testing.T, s *apiServer) {
 			"removes it":                operator.Delete(t.Context(), &p.Policy),
 			"changes its binding":       operator.Patch(t.Context(), &p.Binding, merge),
 			"removes its binding":       operator.Delete(t.Context(), &p.Binding),
-			"removes the role it needs": operator.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: wire.ServiceAccount}}),
+			"removes the role it needs": operator.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ControlPlaneRole}}),
 			"creates another":           operator.Create(t.Context(), another.DeepCopy()),
 		} {
 			g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "the operator %s: %v", what, err)
 		}
 	}
 }
+
+// neverMatches adds to a policy what makes it match nothing, and what writes objects to the audit log.
+const neverMatches = `[
+	{"op": "add", "path": "/spec/matchConditions/0", "value": {"name": "never", "expression": "false"}},
+	{"op": "add", "path": "/spec/auditAnnotations", "value": [{"key": "object", "valueExpression": "string(object.metadata.name)"}]},
+	{"op": "add", "path": "/spec/matchConstraints/excludeResourceRules", "value": [{"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]}]}]`
 
 // testPolicyCheck: the operator reports a policy that is missing or changed, and one that does not
 // cover its account.
@@ -246,16 +266,21 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 	all, err := admission.Policies()
 	g.Expect(err).NotTo(HaveOccurred())
 	k, _ := s.keeper(t)
-	g.Expect(k.apply(t.Context(), all)).To(Succeed())
+	g.Expect(s.applyAll(t, k)).To(Succeed())
 	for _, p := range all {
 		g.Expect(c.check(t.Context(), p)).To(Succeed(), "what is applied is what is shipped, with the API server's defaults")
 
 		binding := p.Binding.DeepCopy()
 		g.Expect(s.admin.Patch(t.Context(), binding, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"validationActions":["Audit"]}}`)))).To(Succeed())
 		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("Binding is not as shipped")))
-		g.Expect(k.apply(t.Context(), all)).To(Succeed())
-		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"failurePolicy":"Ignore"}}`)))).To(Succeed())
+		g.Expect(s.applyAll(t, k)).To(Succeed())
+		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"matchConstraints":{"matchPolicy":"Exact"}}}`)))).To(Succeed())
 		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
+		g.Expect(s.applyAll(t, k)).To(Succeed())
+		g.Expect(s.admin.Patch(t.Context(), p.Policy.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(neverMatches)))).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy is not as shipped")))
+		g.Expect(s.applyAll(t, k)).To(Succeed())
+		g.Expect(c.check(t.Context(), p)).To(Succeed(), "what another client added is removed")
 	}
 	for _, p := range all {
 		g.Expect(s.admin.Delete(t.Context(), p.Binding.DeepCopy())).To(Succeed())
@@ -264,6 +289,9 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 		g.Expect(c.check(t.Context(), p)).To(MatchError(ContainSubstring("not found")))
 	}
 	inForce := func() map[string]float64 { return gauges(t, registry, "oooi_admission_policy_in_force") }
+	each := func(value float64) map[string]float64 {
+		return map[string]float64{admission.Operator: value, admission.EdgeLeases: value, admission.Annotations: value, admission.AnnotationKeys: value}
+	}
 	run := func(f func(context.Context) error) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -274,9 +302,9 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 		})
 	}
 	run(c.Start)
-	g.Eventually(inForce).WithTimeout(patience).Should(Equal(map[string]float64{admission.Operator: 0, admission.EdgeLeases: 0}))
+	g.Eventually(inForce).WithTimeout(patience).Should(Equal(each(0)))
 	run(k.Run)
-	g.Eventually(inForce).WithTimeout(patience).Should(Equal(map[string]float64{admission.Operator: 1, admission.EdgeLeases: 1}))
+	g.Eventually(inForce).WithTimeout(patience).Should(Equal(each(1)))
 
 	renamed := *c
 	renamed.account.Name = "renamed"

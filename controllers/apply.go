@@ -1,12 +1,11 @@
-// This file holds every write except that of the condition: server-side apply with one field
-// owner, and removal of objects of oooi that are no longer desired. It decides only the
-// order, and never changes an object without the labels of oooi.
+// This file applies what is desired: every write except that of the condition, with one field
+// owner. It decides only the order, and never changes an object of others. remove.go removes objects.
 
 package controllers
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,15 +19,21 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
 )
 
 // An outcome is how things are after a decision was carried out.
 type outcome struct {
 	// edges are all Deployments of ours that stay, as the API server has them now.
 	edges []Edge
-	// unfinished says that the decision is not fully carried out yet.
+	// unfinished says that the decision is not fully carried out yet, and nothing is reported.
 	unfinished bool
-	again      time.Duration
+	// problems are those of what remains of a hosted cluster that leaves.
+	problems network.Problems
+	again    time.Duration
+	// failed are the objects that the API server did not take.
+	failed []*writeError
 }
 
 func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, error) {
@@ -37,6 +42,8 @@ func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, e
 		return r.serve(ctx, w, d)
 	case remove:
 		return r.remove(ctx, w)
+	case keep:
+		return outcome{edges: w.edges, again: d.again}, r.announceRemoval(ctx, w, d)
 	case leave:
 		return outcome{edges: w.edges, again: d.again}, r.restrict(ctx, w, d)
 	}
@@ -45,11 +52,19 @@ func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, e
 
 // restrict writes what restricts the edges of the plan in force.
 func (r *Reconciler) restrict(ctx context.Context, w world, d decision) error {
-	for _, want := range d.desired {
-		if _, err := r.write(ctx, w, want.DeepCopy()); err != nil {
+	if w.binding == nil && len(w.owned) > 0 && w.hasControlPlane() {
+		if _, err := r.write(ctx, controlPlaneBinding(w, r.Options)); err != nil {
 			return err
 		}
-		logr.FromContextOrDiscard(ctx).Info("plan in force restricted", "kind", want.GetKind(), "name", want.GetName())
+	}
+	for _, want := range d.desired {
+		changed, err := r.write(ctx, want.DeepCopy())
+		if err != nil {
+			return err
+		}
+		if changed {
+			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
+		}
 	}
 	return nil
 }
@@ -57,8 +72,8 @@ func (r *Reconciler) restrict(ctx context.Context, w world, d decision) error {
 // serve first binds the operator's own rights in the namespace; until they hold,
 // nothing else can be written.
 func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, error) {
-	if _, err := r.write(ctx, w, controlPlaneBinding(w, r.Options)); err != nil {
-		return outcome{}, err
+	if _, err := r.write(ctx, controlPlaneBinding(w, r.Options)); err != nil {
+		return outcome{edges: w.edges}, err
 	}
 	if w.binding == nil {
 		return outcome{unfinished: true, again: whileBinding}, nil
@@ -68,30 +83,30 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 	o := outcome{again: d.again}
 	log := logr.FromContextOrDiscard(ctx)
 	for _, want := range d.desired {
-		if want.GroupVersionKind() == deploymentKind && d.does(want.GetName(), rollout.Hold) {
-			if live, exists := w.edge(want.GetName()); exists {
-				o.edges = append(o.edges, live)
-			}
+		if want.GroupVersionKind() == deploymentKind && d.does(want.GetName(), rollout.Hold) || o.lacksFor(want) {
+			o.keep(w, want)
 			continue
 		}
 		u := want.DeepCopy()
-		changed, err := r.write(ctx, w, u)
+		changed, err := r.write(ctx, u)
+		if err != nil && ofOneObject(err) {
+			o.failed = append(o.failed, writeErrors(err)...)
+			o.keep(w, want)
+			continue
+		}
 		if err != nil {
-			return outcome{}, err
+			return outcome{edges: w.edges}, err
 		}
 		if changed {
 			logApplied(log, d, u, w.holds(u))
-		}
-		if changed && u.GroupVersionKind() == configMapKind {
-			r.planChanged(ctx, w.HostedCluster)
 		}
 		done[disruption{kind: u.GroupVersionKind(), name: u.GetName()}] = true
 		if u.GroupVersionKind() == deploymentKind {
 			edge := appsv1.Deployment{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
-				return outcome{}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
+				return outcome{edges: w.edges}, fmt.Errorf("reading back Deployment %s: %w", u.GetName(), err)
 			}
-			o.edges = append(o.edges, edgeOf(edge))
+			o.edges = append(o.edges, edgeOf(r.observed.settled(edge)))
 		}
 	}
 	for _, live := range w.edges {
@@ -99,32 +114,78 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 			o.edges = append(o.edges, live)
 		}
 	}
-	return o, r.prune(ctx, obsolete(w, d), func(o metav1.PartialObjectMetadata) {
+	leases, removed, unread := r.leasesToCheck(ctx, w, d)
+	w.owned = slices.Concat(w.owned, leases)
+	_, err := r.prune(ctx, slices.DeleteFunc(obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
 		logRemoved(log, d, o)
 		done[disruption{kind: o.GroupVersionKind(), name: o.Name}] = true
 	})
+	if unread == nil && err == nil {
+		removed()
+	}
+	return o, errors.Join(o.err(), unread, err)
 }
 
-// write applies u and leaves in it what the API server made of it. changed says
-// whether that differs from what was read.
-func (r *Reconciler) write(ctx context.Context, w world, u *unstructured.Unstructured) (changed bool, err error) {
-	err = r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+// write applies u unless it is there as desired, and leaves in u what the API server has. changed says
+// whether that differs from what was there.
+func (r *Reconciler) write(ctx context.Context, u *unstructured.Unstructured) (changed bool, err error) {
+	key, desired := ownKeyOf(u.GroupVersionKind(), u), withHash(u)
+	live, err := r.liveForWrite(ctx, key)
 	if err != nil {
-		return false, fmt.Errorf("applying %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
+		return false, notApplied(u, err)
 	}
-	if w.has(u) {
+	if owners := controlPlanesOf(u); live != nil && !slices.ContainsFunc(owners, func(name string) bool { return isOf(live, name) }) {
+		return false, notApplied(u, errNotOwn)
+	}
+	if live != nil && (asDesired(live, desired) || r.writes.accepts(key, fingerprint(live, desired))) {
+		u.Object = live.Object
+		return false, nil
+	}
+	if bindsOtherRole(live, desired) {
+		if err := r.delete(ctx, metadataOf(key.kind, live)); err != nil {
+			return false, err
+		}
+		live = nil
+	}
+	u.Object = desired.DeepCopy().Object
+	err = inTime(ctx, func(ctx context.Context) error {
+		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+	if err != nil {
+		return false, notApplied(u, err)
+	}
+	r.writes.wrote(key, u, r.Now())
+	if r.writes.accept(key, ""); !asDesired(u, desired) {
+		r.writes.accept(key, fingerprint(u, desired))
+	}
+	if live != nil && live.GetUID() == u.GetUID() && live.GetResourceVersion() == u.GetResourceVersion() {
 		return false, nil
 	}
 	r.Metrics.wrote(u.GetKind())
 	return true, nil
 }
 
-// has reports whether w holds u in this very version.
-func (w world) has(u *unstructured.Unstructured) bool {
-	same := func(o metav1.PartialObjectMetadata) bool {
-		return o.UID == u.GetUID() && o.ResourceVersion == u.GetResourceVersion()
+// liveForWrite is the object that a write would change, nil where there is none. Before an object is
+// created, the API server has the last word.
+func (r *Reconciler) liveForWrite(ctx context.Context, key ownKey) (*unstructured.Unstructured, error) {
+	o, err := r.readOwn(ctx, key)
+	if err != nil {
+		return nil, err
 	}
-	return w.binding != nil && same(*w.binding) || slices.ContainsFunc(w.owned, same)
+	if o == nil {
+		return r.learn(ctx, key)
+	}
+	var fields any = o
+	if nad, ok := o.(*lenient.NetworkAttachmentDefinition); ok {
+		fields = nad.Fields
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(fields)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s %s: %w", key.kind.Kind, key.NamespacedName, err)
+	}
+	u := &unstructured.Unstructured{Object: object}
+	u.SetGroupVersionKind(key.kind)
+	return u, nil
 }
 
 // holds reports whether w holds an object of u's kind and name.
@@ -171,49 +232,4 @@ func (d decision) reportLeases() map[string]bool {
 		}
 	}
 	return out
-}
-
-// remove deletes all objects of oooi. The operator's own rights are removed in a later pass
-// that found no other object: a terminating edge may still write a lease.
-func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
-	if w.binding == nil {
-		return outcome{}, nil
-	}
-	if len(w.owned) > 0 {
-		log := logr.FromContextOrDiscard(ctx)
-		err := r.prune(ctx, w.owned, func(o metav1.PartialObjectMetadata) { logRemoved(log, decision{}, o) })
-		return outcome{unfinished: true, again: whileRemoving}, err
-	}
-	return outcome{}, r.delete(ctx, *w.binding)
-}
-
-// prune deletes edges before what they depend on, then the rights to write leases, then the
-// leases. It reports each deletion.
-func (r *Reconciler) prune(ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata)) error {
-	order := []string{
-		deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind,
-		serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind,
-	}
-	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
-		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
-	})
-	for _, o := range sorted {
-		if err := r.delete(ctx, o); err != nil {
-			return err
-		}
-		gone(o)
-	}
-	return nil
-}
-
-// delete removes o as it was read: another object of its name stays.
-func (r *Reconciler) delete(ctx context.Context, o metav1.PartialObjectMetadata) error {
-	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
-	if o.UID != "" {
-		opts = append(opts, client.Preconditions{UID: &o.UID})
-	}
-	if err := client.IgnoreNotFound(r.Client.Delete(ctx, &o, opts...)); err != nil {
-		return fmt.Errorf("removing %s %s/%s: %w", o.Kind, o.Namespace, o.Name, err)
-	}
-	return nil
 }

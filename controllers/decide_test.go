@@ -10,9 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
@@ -93,21 +91,6 @@ func TestPlanTooLarge(t *testing.T) {
 	g.Expect(d.action).To(Equal(leave))
 }
 
-// TestRefusedByTheAPIServer: what it never takes is said, and nothing more is
-// tried than to say it.
-func TestRefusedByTheAPIServer(t *testing.T) {
-	g := NewWithT(t)
-	w, _ := served(t, "lb-ip")
-	err := fmt.Errorf("applying: %w", apierrors.NewInvalid(deploymentKind.GroupKind(), "edge", nil))
-	g.Expect(refused(err)).To(BeTrue())
-	g.Expect(refused(apierrors.NewConflict(schema.GroupResource{}, "edge", nil))).To(BeFalse(), "that is tried again")
-	d := decide(w, testOptions, testNow).refusedBy(err)
-	c, ok := condition(w, d, verdictOf(w, d, outcome{}), testNow)
-	g.Expect(ok).To(BeTrue())
-	g.Expect(c.Reason).To(Equal(string(network.NotApplied)))
-	g.Expect(c.Message).To(ContainSubstring("refused an object"))
-}
-
 // testUnreadablePlan: an unreadable plan is a problem, and not the same as no plan.
 func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
@@ -130,8 +113,7 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 	}).WithTimeout(patience).Should(Succeed())
 
 	put(good)
-	again(t, r, h)
-	g.Expect(h.reason(t)()).To(Equal(string(explain.ReadyWithWarnings)))
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(explain.ReadyWithWarnings)))
 }
 
 // TestOneMoreNodePoolRollsNoEdge: one that selects the same nodes changes

@@ -8,14 +8,13 @@ import (
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -28,7 +27,8 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		object(w, corev1ac.ServiceAccount(wire.ServiceAccount, ns).
 			WithLabels(wire.NamedLabels(wire.NameEdge)).
 			WithAutomountServiceAccountToken(false)),
-		object(w, roleBinding(wire.ServiceAccount, ns, wire.ServiceAccount, ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
+		object(w, edgeRole(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
+		object(w, edgeBinding(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
 		planObject(w, plan),
 	}
 	if policy := policyObject(w, plan); policy != nil {
@@ -39,7 +39,7 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 			out = append(out, edgeNAD(w, n, ns))
 		}
 		if n.Attachment.VIPNADConfig != "" {
-			out = append(out, nad(w, n, ns, wire.VIPNADName(n), n.Attachment.VIPNADConfig))
+			out = append(out, networkAttachment(w, n, ns, wire.VIPNADName(n), n.Attachment.VIPNADConfig))
 		}
 		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
@@ -62,31 +62,17 @@ func policyObject(w world, plan network.Plan) *unstructured.Unstructured {
 	return object(w, policy)
 }
 
-// controlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.
-func controlPlaneBinding(w world, o Options) *unstructured.Unstructured {
-	ns := w.controlPlane.Namespace
-	return object(w, roleBinding(ControlPlaneRole, ns, o.ServiceAccount.Name, o.ServiceAccount.Namespace).
-		WithLabels(wire.NamedLabels(nameOperator)))
-}
-
-// roleBinding binds the ClusterRole of the same name to a ServiceAccount.
-func roleBinding(name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
-	return rbacv1ac.RoleBinding(name, ns).
-		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(name)).
-		WithSubjects(rbacv1ac.Subject().WithKind(rbacv1.ServiceAccountKind).WithName(account).WithNamespace(accountNS))
-}
-
 // edgeNAD attaches edges to n with their addresses. VMs use the original NAD.
 func edgeNAD(w world, n network.Network, ns string) *unstructured.Unstructured {
-	u := nad(w, n, ns, wire.EdgeNADName(n), n.Attachment.EdgeNADConfig)
+	u := networkAttachment(w, n, ns, wire.EdgeNADName(n), nad.WithRoutes(n.Attachment.EdgeNADConfig, n.ClientRoutes()))
 	if r := n.Attachment.ResourceName; r != "" {
 		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: r})
 	}
 	return u
 }
 
-// nad returns a NAD of n's edges.
-func nad(w world, n network.Network, ns, name, config string) *unstructured.Unstructured {
+// networkAttachment returns a NAD of n's edges.
+func networkAttachment(w world, n network.Network, ns, name, config string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": config}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)

@@ -18,7 +18,7 @@ import (
 // annotation, so the pod is recreated when they change. A report is then never about
 // addresses that the pod did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, ns), wire.ACD)
+	annotations := podAnnotations(n, podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.ProbedAddresses() {
 		asked = append(asked, a.String())
@@ -29,6 +29,6 @@ func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.D
 		return corev1ac.PodTemplateSpec().
 			WithLabels(wire.NetworkLabels(wire.NameACD, n)).
 			WithAnnotations(annotations).
-			WithSpec(pod(w, n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
+			WithSpec(pod(n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
 	})
 }

@@ -40,15 +40,28 @@ const (
 // applying the Deployment recreates the pod.
 func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
-	held, vips := heldBy(n, e)
 	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
-		return corev1ac.PodTemplateSpec().
-			WithLabels(wire.EdgeLabels(n, e)).
-			WithAnnotations(podAnnotations(podNetworks(n, held, vips, ns), string(n.Services[len(n.Services)-1]))).
-			WithSpec(pod(w, n, away, containers(n, e, o)...).
-				WithTerminationGracePeriodSeconds(graceSeconds).
-				WithTopologySpreadConstraints(spread(n)))
+		return edgeTemplate(n, e, o, ns, away)
 	})
+}
+
+// edgeTemplate is the pod of e, which prefers other nodes than away.
+func edgeTemplate(n network.Network, e network.Edge, o Options, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	held, vips := heldBy(n, e)
+	return corev1ac.PodTemplateSpec().
+		WithLabels(wire.EdgeLabels(n, e)).
+		WithAnnotations(podAnnotations(n, podNetworks(n, held, vips, ns), string(n.Services[len(n.Services)-1]))).
+		WithSpec(pod(n, away, containers(n, e, o)...).
+			WithTerminationGracePeriodSeconds(graceSeconds).
+			WithTopologySpreadConstraints(spread(n)))
+}
+
+// releaseOf is a hash of a pod template that depends on no hosted cluster: it changes with the
+// images, and with what this release of the operator makes of any edge.
+func releaseOf(o Options) string {
+	e := network.Edge{Number: 1}
+	n := network.Network{Services: network.AllServices(), Edges: []network.Edge{e, {Number: 2}}}
+	return hashOf(edgeTemplate(n, e, o, "", nil))
 }
 
 // A templateOf returns a pod template that prefers other nodes than away.
@@ -75,8 +88,9 @@ func deploymentOf(
 			WithTemplate(template(away)))
 }
 
-func hashOf(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
-	sum := sha256.Sum256(encoded(template))
+// hashOf is 16 hexadecimal digits that change with v as JSON.
+func hashOf(v any) string {
+	sum := sha256.Sum256(encoded(v))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -88,12 +102,21 @@ func encoded(v any) []byte {
 	return b
 }
 
-func podAnnotations(networks, container string) map[string]string {
-	return map[string]string{
+// podAnnotations are those of a pod on n. A change of n's NAD and of its client networks is among
+// them: Multus reads the edge NAD only when it creates a pod.
+func podAnnotations(n network.Network, networks, container string) map[string]string {
+	out := map[string]string{
 		wire.AnnotationNetworks:                   networks,
 		"openshift.io/required-scc":               "restricted-v2",
 		"kubectl.kubernetes.io/default-container": container,
 	}
+	if hash := n.Attachment.ConfigHash; hash != "" {
+		out[wire.AnnotationNetworkConfig] = hash
+	}
+	if routes := n.ClientRoutes(); len(routes) > 0 {
+		out[wire.AnnotationClientRoutes] = network.RouteList(routes)
+	}
+	return out
 }
 
 // heldBy are the addresses of e's interface on n, and those of the interface that holds the
@@ -144,9 +167,7 @@ func podNetworks(n network.Network, held, vips []netip.Prefix, ns string) string
 
 // pod is the spec of a pod on n that prefers other nodes than away. A pod needs the NAD's
 // resource once, so only the first container requests it.
-func pod(
-	w world, n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration,
-) *corev1ac.PodSpecApplyConfiguration {
+func pod(n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
 		WithServiceAccountName(wire.ServiceAccount).
@@ -187,25 +208,32 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 	return append(out, server(wire.Failover, n, e.Number, o))
 }
 
-// server is a container of the oooi image: a network.Service, wire.Failover or wire.ACD. Edge
+// server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge
 // 0 means no edge.
 func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat(wire.Command(name), []string{"--plan", wire.PlanFile}, wire.WatchArguments(n.Services, name), []string{
+	args := slices.Concat([]string{name, "--plan", wire.PlanFile}, wire.WatchArguments(n.Services, name), []string{
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
 		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
 	}, more)
 	probe := corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
 		WithTimeoutSeconds(5)
-	startup := *probe
+	startup, resources := *probe, resourcesOf(name)
 	return contained(corev1ac.Container().WithName(name)).
 		WithImage(o.Image).
 		WithArgs(args...).
+		WithEnv(corev1ac.EnvVar().WithName("GOMEMLIMIT").WithValue(goMemoryLimit(resources))).
 		// Probed often until it serves, then seldom: each probe is a process.
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
-		WithResources(resourcesOf(name)).
+		WithResources(resources).
 		WithVolumeMounts(mounts(n.Services, name)...)
+}
+
+// goMemoryLimit is what Go's garbage collector keeps to, in bytes: nine tenths of the container's limit.
+// The rest is for the kernel's socket buffers and for the files in the run directory, which count too.
+func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
+	return strconv.FormatInt(r.Limits.Memory().Value()/10*9, 10)
 }
 
 // envoyContainer gets no token. Envoy reads its configuration from a Unix socket.
@@ -231,14 +259,14 @@ func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApply
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)))
 }
 
-// resourcesOf are those of the named program's container. Requests of memory are at or above what
-// an idle edge has, so that it is not evicted first. Limits are above what a full one has: 3,000
+// resourcesOf are those of the named program's container. Requests of memory are above what an edge
+// with little traffic has resident, so that it is not evicted first. Limits are above what a full one has: 3,000
 // leases, 500 VMs and 20,000 connections. See docs/performance.md for both.
 func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguration {
-	cpu, memory, memoryLimit := "10m", "64Mi", "256Mi"
+	cpu, memory, memoryLimit := "10m", "48Mi", "256Mi"
 	switch program {
 	case string(network.ServiceDHCP):
-		memory = "96Mi" // Of a full pool.
+		memory = "64Mi" // Of a full pool.
 	case wire.Envoy:
 		cpu, memory, memoryLimit = "50m", "128Mi", "768Mi" // The request is for 3,500 connections.
 	}

@@ -59,7 +59,9 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 	}
 	for _, n := range plan.Networks {
 		for _, at := range n.UpstreamServers() {
-			add(toUpstream(at))
+			if n.Reach().FromEdge(at.Addr()) == network.ThroughPods {
+				add(toUpstream(at))
+			}
 		}
 		for _, b := range n.Backends {
 			if b.Kind == network.BackendPods {

@@ -293,8 +293,8 @@ func TestHandover(t *testing.T) {
 		g.Expect(*pod.TerminationGracePeriodSeconds).To(BeEquivalentTo(15))
 		last := pod.Containers[len(pod.Containers)-1]
 		g.Expect(last.Name).To(Equal("failover"))
-		g.Expect(last.Args).To(ContainElements("edge", "failover", "--plan", "/etc/oooi/plan.json", "--watched-by", "dhcp", "--network", "--edge", e.Labels[wire.LabelEdge], "net1", "/run/oooi", "/etc/podinfo"))
-		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi", "edge", "probe", "failover", "--run-dir", "/run/oooi"}))
+		g.Expect(last.Args).To(ContainElements("failover", "--plan", "/etc/oooi/plan.json", "--watched-by", "dhcp", "--network", "--edge", e.Labels[wire.LabelEdge], "net1", "/run/oooi", "/etc/podinfo"))
+		g.Expect(last.ReadinessProbe.Exec.Command).To(Equal([]string{"oooi-edge", "probe", "failover", "--run-dir", "/run/oooi"}))
 		for _, c := range pod.Containers {
 			if c.Name == "failover" {
 				g.Expect(c.Lifecycle).To(BeNil(), "it says at once that the edge leaves")

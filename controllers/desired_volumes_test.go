@@ -38,12 +38,13 @@ func TestWhatAContainerHolds(t *testing.T) {
 		services []network.Service
 		mounts   map[string][]string
 	}{
-		"all": {[]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}, map[string][]string{
+		"all": {network.AllServices(), map[string][]string{
 			"dhcp":     {"+/run/oooi/dhcp", plan, podinfo, "/run/oooi/failover", token},
 			"dns":      {"+/run/oooi/dns", plan, podinfo, "/run/oooi/dhcp"},
+			"ntp":      {"+/run/oooi/ntp", plan, podinfo, "/run/oooi/dhcp"},
 			"proxy":    {"+/run/oooi/proxy", "+/run/oooi/xds", plan, podinfo, "/run/oooi/envoy", token},
 			"envoy":    {"+/run/oooi/envoy", "/run/oooi/xds"},
-			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/dhcp", "/run/oooi/dns", "/run/oooi/envoy", "/run/oooi/proxy"},
+			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/dhcp", "/run/oooi/dns", "/run/oooi/envoy", "/run/oooi/ntp", "/run/oooi/proxy"},
 		}},
 		"DHCP is another's": {[]network.Service{network.ServiceDNS, network.ServiceProxy}, map[string][]string{
 			"dns":      {"+/run/oooi/dns", plan, podinfo, "/run/oooi/proxy"},
@@ -54,6 +55,15 @@ func TestWhatAContainerHolds(t *testing.T) {
 		"names only": {[]network.Service{network.ServiceDNS}, map[string][]string{
 			"dns":      {"+/run/oooi/dns", plan, podinfo, "/run/oooi/failover", token},
 			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/dns"},
+		}},
+		"names and time": {[]network.Service{network.ServiceDNS, network.ServiceNTP}, map[string][]string{
+			"dns":      {"+/run/oooi/dns", plan, podinfo, "/run/oooi/failover", token},
+			"ntp":      {"+/run/oooi/ntp", plan, podinfo, "/run/oooi/dns"},
+			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/dns", "/run/oooi/ntp"},
+		}},
+		"time only": {[]network.Service{network.ServiceNTP}, map[string][]string{
+			"ntp":      {"+/run/oooi/ntp", plan, podinfo, "/run/oooi/failover", token},
+			"failover": {"+/run/oooi/failover", plan, podinfo, "/run/oooi/ntp"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

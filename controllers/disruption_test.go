@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -114,10 +116,17 @@ func sentences(d decision) string {
 	return strings.Join(all, "\n")
 }
 
-// takes is an API server that takes so many writes, and refuses all others.
+// takes is an API server that takes so many writes, and refuses all others. It stores none.
 type takes struct {
 	client.Client
 	left int
+}
+
+func newTakes(t *testing.T, writes int, exist ...client.Object) *takes {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+	return &takes{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(exist...).Build(), left: writes}
 }
 
 func (c *takes) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
@@ -161,7 +170,8 @@ func TestCutsAreSaidOnce(t *testing.T) {
 	g.Expect(d.disruptions).To(HaveLen(3))
 	says := func(writes int) (said string, err error) {
 		events := events.NewFakeRecorder(10)
-		r := &Reconciler{Client: &takes{left: writes}, Events: events, Metrics: NewMetrics(prometheus.NewRegistry()), Options: o}
+		api := newTakes(t, writes)
+		r := &Reconciler{Client: api, Live: api, Events: events, Metrics: NewMetrics(prometheus.NewRegistry()), Options: o, Now: time.Now}
 		_, err = r.serve(t.Context(), w, d)
 		close(events.Events)
 		for e := range events.Events {
@@ -180,7 +190,7 @@ func TestCutsAreSaidOnce(t *testing.T) {
 		return writes - 1
 	}
 	g.Expect(d.disruptions[0].text).To(ContainSubstring("backup"))
-	g.Expect(at(d.disruptions[0])).To(Equal(4), "the operator's rights, an account, its rights, the plan")
-	g.Expect(at(d.disruptions[1])).To(BeNumerically(">", 4))
+	g.Expect(at(d.disruptions[0])).To(Equal(5), "the operator's rights, an account, its Role and RoleBinding, the plan")
+	g.Expect(at(d.disruptions[1])).To(BeNumerically(">", 5))
 	g.Expect(at(d.disruptions[2])).To(BeNumerically(">", at(d.disruptions[1])))
 }

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,26 +16,33 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// drifted reports whether someone else wrote to live's pod template, and it differs from
-// u's in what they wrote. What an admission webhook makes of our own writes is not
+// drifted reports whether someone else wrote to e's pod template, and it differs from
+// wanted in what they wrote. What an admission webhook makes of our own writes is not
 // drift: to apply it again changes nothing.
-func drifted(e Edge, u *unstructured.Unstructured) bool {
-	live := e.live
-	if !slices.ContainsFunc(live.ManagedFields, isForeign) {
+func drifted(e Edge, wanted corev1.PodTemplateSpec) bool {
+	if !slices.ContainsFunc(e.live.ManagedFields, isForeign) {
 		return false
 	}
-	want := appsv1.Deployment{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &want); err != nil {
-		return false
-	}
-	is, be := live.Spec.Template, want.Spec.Template
+	is := e.live.Spec.Template
 	differs := func(c corev1.Container) bool {
 		return !slices.ContainsFunc(is.Spec.Containers, func(x corev1.Container) bool {
-			return x.Name == c.Name && x.Image == c.Image && slices.Equal(x.Args, c.Args) && equality.Semantic.DeepEqual(x.Resources, c.Resources)
+			return x.Name == c.Name && x.Image == c.Image && slices.Equal(x.Args, c.Args) &&
+				holds(x.Resources.Requests, c.Resources.Requests) && holds(x.Resources.Limits, c.Resources.Limits)
 		})
 	}
-	return is.Annotations[wire.AnnotationNetworks] != be.Annotations[wire.AnnotationNetworks] ||
-		slices.ContainsFunc(be.Spec.Containers, differs)
+	return is.Annotations[wire.AnnotationNetworks] != wanted.Annotations[wire.AnnotationNetworks] ||
+		slices.ContainsFunc(wanted.Spec.Containers, differs)
+}
+
+// holds reports whether live has each desired quantity. One that another client added stays: an
+// apply does not remove it.
+func holds(live, desired corev1.ResourceList) bool {
+	for name, quantity := range desired {
+		if q, ok := live[name]; !ok || q.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // isForeign reports whether m has fields of a template that we write, and is not ours.
@@ -45,4 +51,13 @@ func isForeign(m metav1.ManagedFieldsEntry) bool {
 	return m.Manager != wire.Owner && m.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {
 		return bytes.Contains(m.FieldsV1.Raw, []byte(`"f:`+field+`"`))
 	})
+}
+
+// podTemplateOf is the pod template of u, a Deployment that we made.
+func podTemplateOf(u *unstructured.Unstructured) corev1.PodTemplateSpec {
+	d := appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
+		panic("controllers: what we build can always be converted: " + err.Error())
+	}
+	return d.Spec.Template
 }

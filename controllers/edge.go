@@ -35,6 +35,8 @@ type Edge struct {
 	Network string
 	// Number of the edge on its network, from 1. 0 for another role.
 	Number int
+	// Release is the release of oooi that it was applied with. Empty: one that knew none.
+	Release string
 	// Seen is its state as package rollout knows it, without Drifted, PeerLost and PeerImpaired,
 	// which depend on what is wanted and on reports.
 	Seen rollout.Seen
@@ -56,16 +58,8 @@ func edgeOf(d appsv1.Deployment) Edge {
 	}
 	return Edge{
 		Name: d.Name, Namespace: d.Namespace, Network: d.Labels[wire.LabelNetwork], Number: number, Role: roleOf(d),
-		Seen: seenOf(d), Refused: refusedOf(d), Ending: ending(d), avoided: avoided(d), live: d,
+		Release: d.Annotations[wire.AnnotationRelease], Seen: seenOf(d), Refused: refusedOf(d), Ending: ending(d), avoided: avoided(d), live: d,
 	}
-}
-
-func edgesOf(ds ...appsv1.Deployment) []Edge {
-	var out []Edge
-	for _, d := range ds {
-		out = append(out, edgeOf(d))
-	}
-	return out
 }
 
 func roleOf(d appsv1.Deployment) role {

@@ -14,15 +14,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeProblems are those of all Deployments of ours that exist after d was carried out.
-func edgeProblems(d decision, edges []Edge) network.Problems {
+// edgeProblems are those of all Deployments of ours that exist after d was carried out. Reports are
+// those of the edges.
+func edgeProblems(d decision, edges []Edge, reports []reported) network.Problems {
 	var out network.Problems
 	for _, e := range edges {
 		switch {
 		case e.Role == roleACD:
 			out = append(out, checkProblem(d.plan, e))
 		case e.Role == roleEdge && !e.Seen.Available:
-			out = append(out, unavailable(d, e, edges))
+			out = append(out, unavailable(d, e, edges, notServing(reports, e)))
 			out = append(out, overdue(d, e, edges)...)
 		}
 	}
@@ -41,8 +42,8 @@ func checkProblem(p network.Plan, acd Edge) network.Problem {
 }
 
 // unavailable is why e is. Where its network has no other edge, VMs are served
-// nothing: an error, or Waiting while a first pod starts.
-func unavailable(d decision, e Edge, edges []Edge) network.Problem {
+// nothing: an error, or Waiting while a first pod starts. Why is what e reports. Empty: nothing.
+func unavailable(d decision, e Edge, edges []Edge, why string) network.Problem {
 	type causes struct{ one, all network.Cause }
 	c, args := causes{network.EdgePodNotReady, network.NetworkEdgeNotReady}, network.Args{
 		"network": networkName(d.plan, e.Network), "services": servicesOf(d.plan, e.Network), "command": e.command()}
@@ -52,6 +53,9 @@ func unavailable(d decision, e Edge, edges []Edge) network.Problem {
 		args["error"] = e.Refused
 	case e.Ending:
 		c = causes{network.EdgePodTerminating, network.NetworkEdgeTerminating}
+	case why != "":
+		c = causes{network.EdgeNotServing, network.NetworkEdgeNotServing}
+		args["error"] = why
 	}
 	if len(available(edges, e.Network)) > 0 {
 		return network.NewProblem(c.one, e.subject(), args)
@@ -61,6 +65,38 @@ func unavailable(d decision, e Edge, edges []Edge) network.Problem {
 		p.Severity = network.SeverityWaiting
 	}
 	return p
+}
+
+// notServing is why the servers of e do not serve, as its pod reported last. Empty: unknown.
+func notServing(reports []reported, e Edge) string {
+	i := slices.IndexFunc(reports, func(r reported) bool { return r.network == e.Network && r.Edge > 0 && r.Edge == e.Number })
+	if i < 0 {
+		return ""
+	}
+	return reports[i].NotServing
+}
+
+// missingEdges are problems of edges of the plan in force that have no Deployment, while nothing creates
+// them.
+func (w world) missingEdges() network.Problems {
+	var out network.Problems
+	for _, n := range w.last.Networks {
+		label := wire.NetworkLabel(n.Name)
+		if _, checked := w.edge(wire.ACDDeploymentName(n)); checked {
+			continue
+		}
+		args := network.Args{"network": n.Attachment.String(), "services": servicesOf(w.last, label)}
+		if len(w.edgesOn(label)) == 0 {
+			out = append(out, network.NewProblem(network.NetworkEdgesMissing, network.Subject{Kind: "Network", Name: n.Attachment.String()}, args))
+			continue
+		}
+		for _, e := range n.Edges {
+			if _, exists := w.edge(wire.EdgeDeploymentName(n, e)); !exists {
+				out = append(out, network.NewProblem(network.EdgeMissing, w.subject(n, e), args))
+			}
+		}
+	}
+	return out
 }
 
 // overdue says what follows where e is not waited for any more: nothing protects its
@@ -73,7 +109,7 @@ func overdue(d decision, e Edge, edges []Edge) network.Problems {
 	}
 	args := network.Args{"peer": edges[peer].Name, "minutes": strconv.Itoa(int(rollout.Deadline.Minutes()))}
 	out := network.Problems{network.NewProblem(network.EdgeOverdue, e.subject(), args, "edges", "edge-node-selector")}
-	if d.does(edges[peer].Name, rollout.Hold) {
+	if s, _ := d.stepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
 		held := network.Args{"peer": e.Name, "deployment": edges[peer].Name}
 		out = append(out, network.NewProblem(network.EdgeRolloutHeld, edges[peer].subject(), held))
 	}
@@ -121,7 +157,7 @@ func networkName(p network.Plan, label string) string {
 // servicesOf are the servers of the network with this label.
 func servicesOf(p network.Plan, label string) string {
 	words := map[network.Service]string{
-		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "access to the control plane"}
+		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}
 	n, ok := networkLabelled(p, label)
 	if !ok {
 		return "service"

@@ -44,7 +44,7 @@ func testAddressCheck(t *testing.T, s *apiServer, r *Reconciler) {
 			AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:01"}}}.JSON())}}}
 	report.Labels[wire.LabelEdge] = "0"
 	g.Expect(s.admin.Create(t.Context(), report)).To(Succeed())
-	later := &Reconciler{Client: r.Client, Live: r.Live, Events: r.Events, Metrics: r.Metrics, Options: r.Options, Now: r.Now, plans: r.plans}
+	later := &Reconciler{Client: r.Client, Live: r.Live, Events: r.Events, Metrics: r.Metrics, Options: r.Options, Now: r.Now}
 	later.Now = func() time.Time { return time.Now().Add(edgesEnd) }
 	g.Eventually(func() string { again(t, later, h); return h.says(t)() }).WithTimeout(patience).Should(And(
 		HavePrefix(string(network.AddressInUse)), ContainSubstring("192.168.100.2"), ContainSubstring("02:00:00:00:00:01")))

@@ -14,20 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp"
 )
 
 // apiServerSlice is the EndpointSlice that API servers themselves keep.
 var apiServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
-
-// everyCluster is reconciled: all share one API server.
-func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.clusters(ctx, func(*hyperv1.HostedCluster) bool { return true })
-}
 
 // A servicePort is one port of a Service, by names.
 type servicePort struct{ service, port string }

@@ -2,26 +2,27 @@ package controllers
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
-	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // A hosted is one hosted cluster whose HyperShift is played by the test.
@@ -37,13 +38,10 @@ func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]
 	t.Helper()
 	g := NewWithT(t)
 	h := hosted{s, types.NamespacedName{Namespace: "clusters", Name: name}, "clusters-" + name}
-	for _, ns := range []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: h.key.Namespace}}, controlPlaneNamespace(h.ns)} {
+	for _, ns := range []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: h.key.Namespace}}, apiserver.ControlPlaneNamespace(h.ns)} {
 		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), ns))).To(Succeed())
 	}
-	sample, err := os.ReadFile(filepath.Join("..", "config", "samples", "hostedcluster.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	renamed := strings.NewReplacer("blue", name, `"bridge": "br1"`, `"bridge": "br-`+name+`"`).Replace(string(sample))
-	for _, u := range objectsOf(t, []byte(renamed)) {
+	for _, u := range apiserver.Sample(t, name) {
 		if u.GetKind() == "HostedCluster" {
 			// HyperShift's, which deletion waits for.
 			u.SetFinalizers([]string{"hypershift.openshift.io/finalizer"})
@@ -63,34 +61,9 @@ func (s *apiServer) newHosted(t *testing.T, name string, annotations map[string]
 func (h hosted) publish(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
-	g.Expect(h.admin.Create(t.Context(), &hyperv1.HostedControlPlane{
-		ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: h.key.Name},
-		Spec: hyperv1.HostedControlPlaneSpec{
-			DNS: hyperv1.DNSSpec{BaseDomain: "example.com"}, InfraID: h.key.Name, IssuerURL: "https://kubernetes.default.svc",
-			Etcd:         hyperv1.EtcdSpec{ManagementType: hyperv1.Managed, Managed: &hyperv1.ManagedEtcdSpec{Storage: hyperv1.ManagedEtcdStorageSpec{Type: hyperv1.PersistentVolumeEtcdStorage}}},
-			Platform:     hyperv1.PlatformSpec{Type: hyperv1.KubevirtPlatform},
-			ReleaseImage: "quay.io/openshift-release-dev/ocp-release:4.20.8-multi",
-			Services:     h.hostedCluster(t).Spec.Services,
-			Networking:   h.hostedCluster(t).Spec.Networking,
-		},
-	})).To(Succeed())
-	for name, port := range map[string]int32{"kube-apiserver": 6443, "ignition-server-proxy": 443, "konnectivity-server": 8091, "oauth-openshift": 6443} {
-		g.Expect(h.admin.Create(t.Context(), &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name},
-			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}},
-		})).To(Succeed())
-	}
-	for name, service := range map[string]string{"ignition-server": "ignition-server-proxy", "konnectivity-server": "konnectivity-server", "oauth": "oauth-openshift"} {
-		g.Expect(h.admin.Create(t.Context(), &routev1.Route{
-			ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name},
-			Spec: routev1.RouteSpec{
-				Host: name + "-" + h.ns + ".apps.mgmt.example.com", To: routev1.RouteTargetReference{Kind: "Service", Name: service},
-				TLS: &routev1.TLSConfig{Termination: routev1.TLSTerminationPassthrough},
-			},
-		})).To(Succeed())
-	}
+	g.Expect(apiserver.Publish(t.Context(), h.admin, h.hostedCluster(t), h.ns)).To(Succeed())
 	h.status(t, func(s *hyperv1.HostedClusterStatus) {
-		s.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: "203.0.113.10", Port: 6443}
+		s.ControlPlaneEndpoint = hyperv1.APIEndpoint{Host: apiserver.APIAddress, Port: 6443}
 	})
 }
 
@@ -164,10 +137,8 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {
 		all := h.deployments(t, definition)
-		for i := range all {
-			if err := h.serves(t, &all[i]); err != nil {
-				return err
-			}
+		if err := h.allServe(t, all); err != nil {
+			return err
 		}
 		cm := &corev1.ConfigMap{}
 		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm); err != nil {
@@ -186,6 +157,16 @@ func (h hosted) edgeOfServes(t *testing.T, definition string) {
 	}).WithTimeout(patience).Should(Succeed())
 }
 
+// allServe plays the Deployments' controller once for all of these.
+func (h hosted) allServe(t *testing.T, all []appsv1.Deployment) error {
+	for i := range all {
+		if err := h.serves(t, &all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // wellServed waits until all edges are said to serve.
 func (h hosted) wellServed(t *testing.T) {
 	t.Helper()
@@ -195,10 +176,9 @@ func (h hosted) wellServed(t *testing.T) {
 // serves plays the Deployment's controller: the pod is there as it is wished, and
 // ready.
 func (h hosted) serves(t *testing.T, d *appsv1.Deployment) error {
-	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == 1 {
+	if !apiserver.Serve(d) {
 		return nil
 	}
-	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
 	return h.admin.Status().Update(t.Context(), d)
 }
 
@@ -222,4 +202,39 @@ func (h hosted) edgeOf(definition string) string {
 func (h hosted) network(definition string) network.Network {
 	a := network.Attachment{Namespace: h.ns, Name: definition}
 	return network.Network{Name: a.NetworkName(), Attachment: a}
+}
+
+// vm creates a VM on vlan100 that reports an address there.
+func (h hosted) vm(t *testing.T, name, address string) *kubevirtv1.VirtualMachineInstance {
+	t.Helper()
+	np := &hyperv1.NodePool{}
+	g := NewWithT(t)
+	g.Expect(h.admin.Get(t.Context(), h.key, np)).To(Succeed())
+	vm := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: name}}
+	vm.Spec.Networks = []kubevirtv1.Network{{Name: "iface1", NetworkSource: kubevirtv1.NetworkSource{
+		Multus: &kubevirtv1.MultusNetwork{NetworkName: np.Spec.Platform.Kubevirt.AdditionalNetworks[0].Name}}}}
+	vm.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "iface1", MAC: "02:00:00:00:01:01", IP: address, IPs: []string{address}}}
+	g.Expect(h.admin.Create(t.Context(), vm)).To(Succeed())
+	return vm
+}
+
+// ownedByControlPlane are objects of HyperShift in the control plane namespace. They have the same owner as
+// those of oooi.
+func (h hosted) ownedByControlPlane(t *testing.T, name string) []client.Object {
+	t.Helper()
+	g := NewWithT(t)
+	cp := &hyperv1.HostedControlPlane{}
+	g.Expect(h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: h.key.Name}, cp)).To(Succeed())
+	in := metav1.ObjectMeta{Namespace: h.ns, Name: name, OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: hyperv1.GroupVersion.String(), Kind: "HostedControlPlane", Name: cp.Name, UID: cp.UID}}}
+	labels := map[string]string{"app": name}
+	all := []client.Object{
+		&policyv1.PodDisruptionBudget{ObjectMeta: in}, &nadv1.NetworkAttachmentDefinition{ObjectMeta: in},
+		&appsv1.Deployment{ObjectMeta: in, Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}}}}},
+	}
+	for _, o := range all {
+		g.Expect(h.admin.Create(t.Context(), o)).To(Succeed())
+	}
+	return all
 }

@@ -24,10 +24,15 @@ func logged(t *testing.T, w world, o Options) []map[string]any {
 	g := NewWithT(t)
 	var out bytes.Buffer
 	w.binding = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "rights"}}
-	r := &Reconciler{Client: &takes{left: 100}, Events: events.NewFakeRecorder(20), Metrics: NewMetrics(prometheus.NewRegistry()), Options: o, Now: func() time.Time { return testNow }}
+	var exist []client.Object
+	for _, e := range w.edges {
+		exist = append(exist, e.live.DeepCopy())
+	}
+	api := newTakes(t, 100, exist...)
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(20), Metrics: NewMetrics(prometheus.NewRegistry()), Options: o, Now: func() time.Time { return testNow }}
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.HostedCluster)}
 	ctx := logr.NewContext(t.Context(), clusterLog(logr.FromSlogHandler(slog.NewJSONHandler(&out, nil)))(&req))
-	_, err := r.carryOut(ctx, w)
+	_, err := r.carryOut(ctx, ctx, w)
 	g.Expect(err).NotTo(HaveOccurred())
 	var lines []map[string]any
 	for decoder := json.NewDecoder(&out); decoder.More(); {
@@ -63,7 +68,7 @@ func TestLog(t *testing.T) {
 	}
 	off := one
 	off.HostedCluster = two.HostedCluster.DeepCopy()
-	off.HostedCluster.Annotations = nil
+	off.HostedCluster.Annotations = annotated(two, "network", "none")
 	for name, c := range map[string]struct {
 		world   world
 		options Options

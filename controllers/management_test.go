@@ -22,6 +22,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // openShiftNetwork is the network of an OpenShift cluster, as its API server has it.
@@ -39,16 +40,15 @@ spec:
 // or to a pod of an IPAM that writes nothing on nodes, leads nowhere.
 func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g := NewWithT(t)
-	crd := filepath.Join(moduleDir(t, "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_networks.crd.yaml")
-	_, err := envtest.InstallCRDs(s.env.Config, envtest.CRDInstallOptions{Paths: []string{crd}})
+	crd := filepath.Join(apiserver.ModuleDir(t, "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests", "0000_10_config-operator_01_networks.crd.yaml")
+	_, err := envtest.InstallCRDs(s.Env.Config, envtest.CRDInstallOptions{Paths: []string{crd}})
 	g.Expect(err).NotTo(HaveOccurred())
 	config := &unstructured.Unstructured{}
 	g.Expect(sigsyaml.Unmarshal([]byte(openShiftNetwork), &config.Object)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), config)).To(Succeed())
-	readAgain := func() { // Without it, only after minutes.
-		r.networks.mu.Lock()
-		defer r.networks.mu.Unlock()
-		r.networks.read = time.Time{}
+	readAgain := func() { // Without it, only after seconds.
+		_, err := (&environmentKeeper{Reconciler: r}).look(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
 	}
 	readAgain()
 	defer readAgain()
@@ -66,7 +66,7 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	h.edgeServes(t)
 	known, err := r.serviceRange(t.Context())
 	g.Expect(err).NotTo(HaveOccurred(), "an older API server has no ServiceCIDR")
-	g.Expect(known.Prefix.String()).To(Equal("10.0.0.0/24"))
+	g.Expect(known.Prefix.String()).To(Equal("10.0.0.0/20"))
 	stored := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: "x"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}, Ports: []corev1.ServicePort{{Port: 443}}}}
 	g.Expect(s.asOperator(t).Create(t.Context(), stored)).To(refusedByPolicy(), "the right is for dry runs")
 
@@ -77,7 +77,6 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 		}
 		return plan.Networks[0]
 	}
-	again(t, r, h)
 	g.Eventually(func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.7")) }).WithTimeout(patience).Should(BeFalse(), "a pod")
 	n := current()
 	for what, a := range map[string]string{"a Service": "10.0.0.77", "OpenShift's Service": "172.30.44.5", "OpenShift's pod": "10.131.9.9"} {
@@ -92,47 +91,43 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
 	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}
 	g.Expect(s.admin.Update(t.Context(), pods)).To(Succeed())
-	dialed := func() bool {
-		again(t, r, h)
-		return current().MayDial(netip.MustParseAddr("192.168.222.8"))
-	}
-	g.Expect(current().MayDial(netip.MustParseAddr("192.168.222.8"))).To(BeTrue(), "until then")
-	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial")
+	dialed := func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.8")) }
+	g.Expect(dialed()).To(BeTrue(), "until then")
+	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial, and nothing else leads to a pass")
 }
 
-// TestUnknownServiceRange: an API server that does not name the range is no silent gap. Networks
-// that are known are read once for all hosted clusters.
+// TestUnknownServiceRange: an API server that does not name the range is no silent gap. A range that
+// was named is not asked for all the time, and stays known.
 func TestUnknownServiceRange(t *testing.T) {
 	g := NewWithT(t)
-	registry, refusal, lists := prometheus.NewRegistry(), "denied", 0
+	registry, refusal, asked := prometheus.NewRegistry(), "denied", 0
 	api := interceptor.NewClient(nil, interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			asked++
 			return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", invalid.ErrorList{invalid.Invalid(invalid.NewPath("spec"), "0.0.0.1", refusal)})
 		},
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			lists++
 			return nil
 		},
 	})
 	now := testNow
 	r := &Reconciler{Client: api, Live: api, Metrics: NewMetrics(registry), Now: func() time.Time { return now }}
 	known := func() map[string]float64 { return gauges(t, registry, "oooi_service_range_known") }
-	networks, err := r.managementNetworks(t.Context())
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(networks).To(BeEmpty())
+	read := func() []network.ReservedDestination {
+		defer r.reportSources(t.Context())
+		return r.managementNetworks(t.Context())
+	}
+	g.Expect(read()).To(BeEmpty())
 	g.Expect(known()).To(HaveKeyWithValue("", 0.0))
 
 	refusal = "the range of valid IPs is 10.96.0.0/12"
 	for range 3 {
-		lists = 0
-		networks, err = r.managementNetworks(t.Context())
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(networks).To(ConsistOf(HaveField("Prefix.String()", "10.96.0.0/12")))
+		g.Expect(read()).To(ConsistOf(HaveField("Prefix.String()", "10.96.0.0/12")))
 	}
 	g.Expect(known()).To(HaveKeyWithValue("", 1.0))
-	g.Expect(lists).To(BeZero(), "they are known")
-	now = now.Add(networksWithin)
-	_, err = r.managementNetworks(t.Context())
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(lists).NotTo(BeZero())
+	g.Expect(asked).To(Equal(2), "it is known")
+	now, refusal = now.Add(serviceRangeWithin), "denied"
+	networks := read()
+	g.Expect(asked).To(Equal(3))
+	g.Expect(networks).To(HaveLen(1), "what was known stays")
 }

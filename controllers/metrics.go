@@ -3,8 +3,13 @@
 package controllers
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/network"
 )
 
 // Metrics of the controllers. VMs and their users choose the value of no label.
@@ -15,13 +20,26 @@ type Metrics struct {
 	kinds    *prometheus.GaugeVec
 	policies *prometheus.GaugeVec
 	services prometheus.Gauge
+	shared   *prometheus.GaugeVec
+	wave     prometheus.Gauge
+	updates  *prometheus.GaugeVec
+	// conditions say of each cluster whether its condition could be written.
+	conditions *prometheus.GaugeVec
+
+	mu sync.Mutex
+	// observed counts the problems of each cluster by reason and severity.
+	observed map[types.NamespacedName]map[[2]string]int
 }
 
 // NewMetrics registers all of them with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
+		observed: map[types.NamespacedName]map[[2]string]int{},
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_ready", Help: "1 if the condition NetworkReady of a hosted cluster that opted in is True, else 0."},
+			Name: "oooi_hosted_cluster_ready", Help: "1 if the networks of a hosted cluster that opted in are ready, as its condition NetworkReady is to say, else 0."},
+			[]string{"namespace", "name"}),
+		conditions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_hosted_cluster_condition_written", Help: "0 if the API server does not take the condition NetworkReady of a hosted cluster, so it is old, else 1."},
 			[]string{"namespace", "name"}),
 		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_hosted_cluster_problems",
@@ -37,8 +55,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		services: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "oooi_service_range_known",
 			Help: "1 if the range of the management cluster's Services is known, which edges do not dial for VMs, else 0."}),
+		shared: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_environment_read",
+			Help: "1 if a source of what all hosted clusters share could be read, or does not exist, else 0: what was read last counts."}, []string{"source"}),
+		wave: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "oooi_update_wave", Help: "Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have it."}),
+		updates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_update_clusters",
+			Help: "Hosted clusters by how far edges of the operator's release have come: waiting, blocked, updating, updated, unproven, failed or paused."},
+			[]string{"state"}),
 	}
-	r.MustRegister(m.ready, m.problem, m.writes, m.kinds, m.policies, m.services)
+	r.MustRegister(m.ready, m.conditions, m.problem, m.writes, m.kinds, m.policies, m.services, m.shared, m.wave, m.updates)
 	return m
 }
 
@@ -52,29 +79,63 @@ func (m *Metrics) policyInForce(policy string, yes bool) {
 
 func (m *Metrics) servicesKnown(yes bool) { set(m.services, yes) }
 
-// set sets g to 1 if yes is true, else to 0.
-func set(g prometheus.Gauge, yes bool) {
-	g.Set(0)
-	if yes {
-		g.Set(1)
+func (m *Metrics) environmentRead(source string, yes bool) {
+	set(m.shared.WithLabelValues(source), yes)
+}
+
+// updating replaces the metrics of the update.
+func (m *Metrics) updating(d waves.Decision) {
+	m.wave.Set(float64(d.Wave))
+	for _, s := range waves.States() {
+		m.updates.WithLabelValues(string(s)).Set(float64(d.Count(s)))
 	}
+}
+
+// set sets g to 1 if yes is true, else to 0. A scrape never sees another value in between.
+func set(g prometheus.Gauge, yes bool) {
+	value := 0.
+	if yes {
+		value = 1
+	}
+	g.Set(value)
 }
 
 // observe replaces the metrics of one cluster.
 func (m *Metrics) observe(w world, d decision, v verdict) {
 	key := types.NamespacedName{Namespace: w.HostedCluster.Namespace, Name: w.HostedCluster.Name}
-	m.forget(key)
-	if d.action == remove {
+	if d.action == remove && !v.problems.Has(network.Removing) {
+		m.forget(key)
 		return
 	}
+	counts := map[[2]string]int{}
 	for _, p := range v.problems {
-		m.problem.WithLabelValues(key.Namespace, key.Name, string(p.Reason), string(p.Level())).Inc()
+		counts[[2]string{string(p.Reason), string(p.Level())}]++
 	}
+	for of, count := range counts {
+		m.problem.WithLabelValues(key.Namespace, key.Name, of[0], of[1]).Set(float64(count))
+	}
+	m.mu.Lock()
+	for of := range m.observed[key] {
+		if counts[of] == 0 {
+			m.problem.DeleteLabelValues(key.Namespace, key.Name, of[0], of[1])
+		}
+	}
+	m.observed[key] = counts
+	m.mu.Unlock()
 	set(m.ready.WithLabelValues(key.Namespace, key.Name), v.Ready)
+}
+
+// written stores whether the condition of a cluster could be written.
+func (m *Metrics) written(key types.NamespacedName, yes bool) {
+	set(m.conditions.WithLabelValues(key.Namespace, key.Name), yes)
 }
 
 func (m *Metrics) forget(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+	m.mu.Lock()
+	delete(m.observed, key)
+	m.mu.Unlock()
+	m.conditions.DeletePartialMatch(labels)
 	m.ready.DeletePartialMatch(labels)
 	m.problem.DeletePartialMatch(labels)
 }

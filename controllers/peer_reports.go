@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -61,6 +62,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
 		servers, forged := w.reportedHosts(n)
 		ps = slices.Concat(ps, n.RogueDHCPServers(servers, nameOf), n.ForgedPeers(forged, nameOf), n.RefusedHosts(w.refusedHosts(n)))
+		ps = slices.Concat(ps, n.DHCPReported(w.running(n), nameOf, func(edge int) network.Subject { return w.subjectOf(n, edge) }))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
 			if of.reports && of.Degraded.Cause != "" {
@@ -71,8 +73,42 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 			}
 		}
 		ps = append(ps, w.partitioned(n, all[i].Decision)...)
+		if p, ok := w.clocksUnsynchronized(n); ok {
+			ps = append(ps, p)
+		}
 	}
 	return ps
+}
+
+// clocksUnsynchronized is the problem of edges of n that run, and report that they have no time. An
+// edge counts as having the time if its own pod says so and runs the NTP server, which a former
+// release has not. The older one of two pods tells nothing about an edge.
+func (w world) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
+	var with []int
+	var without []network.Report
+	serving := 0
+	for _, e := range n.Edges {
+		of := w.observed(n, e)
+		if !of.available {
+			continue
+		}
+		serving++
+		live, _ := w.edge(wire.EdgeDeploymentName(n, e))
+		switch {
+		case !of.reports || of.Yields:
+		case of.ClockUnsynchronized != "":
+			without = append(without, of.Report)
+		case slices.Contains(containerNames(live.live.Spec.Template), string(network.ServiceNTP)):
+			with = append(with, e.Number)
+		}
+	}
+	return n.ClocksUnsynchronized(with, without, serving, func(edge int) string {
+		selected := fmt.Sprintf("-n %s -l %s=%s", hcp.ControlPlaneNamespace(w.HostedCluster), wire.LabelNetwork, wire.NetworkLabel(n.Name))
+		if edge == 0 {
+			return selected
+		}
+		return fmt.Sprintf("%s,%s=%d", selected, wire.LabelEdge, edge)
+	})
 }
 
 // reportedHosts are the other DHCP servers, and the hosts that answer for edge addresses, as the
@@ -84,6 +120,16 @@ func (w world) reportedHosts(n network.Network) (servers, forged []network.UsedA
 		}
 	}
 	return servers, forged
+}
+
+// running are the reports of the edges of n that run.
+func (w world) running(n network.Network) (all []network.Report) {
+	for _, e := range n.Edges {
+		if of := w.observed(n, e); of.available && of.reports && !of.Yields {
+			all = append(all, of.Report)
+		}
+	}
+	return all
 }
 
 // refusedHosts are the external hosts with addresses that edges of n do not dial.
@@ -171,7 +217,17 @@ func current(r rolled) bool {
 	return !slices.ContainsFunc(r.Steps, func(s rollout.Step) bool { return s.Version != rollout.Current || s.Health != rollout.Serving })
 }
 
+// subjectOf is what problems call the edge of n with this number. Zero: n has none.
+func (w world) subjectOf(n network.Network, edge int) network.Subject {
+	for _, e := range n.Edges {
+		if e.Number == edge {
+			return w.subject(n, e)
+		}
+	}
+	return network.Subject{}
+}
+
 // subject is what problems call edge e of n.
 func (w world) subject(n network.Network, e network.Edge) network.Subject {
-	return edgeSubject(w.controlPlane.Namespace, wire.EdgeDeploymentName(n, e))
+	return edgeSubject(hcp.ControlPlaneNamespace(w.HostedCluster), wire.EdgeDeploymentName(n, e))
 }

@@ -99,7 +99,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	w.set(first, readySince(time.Hour))
 	w.set(second, readySince(2*time.Hour))
 	newer := testOptions
-	newer.Image = "registry.example.com/oooi:v2"
+	newer.Image = "registry.example.com/oooi-edge:v2"
 	at := func(now time.Time) (d decision, allowed string) {
 		d = decide(w, newer, now)
 		i := slices.IndexFunc(d.desired, func(u *unstructured.Unstructured) bool {
@@ -170,6 +170,15 @@ func TestReportedByEdges(t *testing.T) {
 		"a host answers for the peer": {[]network.Report{one(network.Report{Level: network.LevelReaches, PeerHosts: []network.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
+		"the DHCP pool is empty": {[]network.Report{one(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
+			Exhausted: network.PoolExhaustion{Since: testNow, PoolUse: network.PoolUse{Size: 2, Assigned: 2}}}}), two(reaches)},
+			nil, []string{"Warning AddressesExhausted: DHCP on network clusters/vlan100 has had no free address since"}},
+		"leases are refused": {[]network.Report{one(reaches), two(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
+			NotWritten: network.LeasesUnwritten{Since: testNow, Error: "exceeded quota"}}})},
+			nil, []string{"Warning LeasesNotWritten: Edge 2 of network clusters/vlan100 has failed to write new leases since"}},
+		"an edge whose pool was empty is gone": {[]network.Report{one(network.Report{Level: network.LevelReaches, DHCP: network.DHCPReport{
+			Exhausted: network.PoolExhaustion{Since: testNow}}}), two(reaches)},
+			func(w *world) { w.set(first, stopped) }, nil},
 		"a host that leads to the management cluster": {[]network.Report{one(network.Report{Level: network.LevelReaches, RefusedHosts: []string{"mirror.example.com:443"}}), two(reaches)},
 			func(w *world) {
 				metav1.SetMetaDataAnnotation(&w.HostedCluster.ObjectMeta, settings.Prefix+"allowed-hosts", "auto,mirror.example.com")
@@ -178,7 +187,8 @@ func TestReportedByEdges(t *testing.T) {
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 does not verify source addresses",
 			"Warning SourcesUnverified: Edge 1 takes IPv6 packets from network clusters/vlan100",
 			"Warning SourcesUnverified: The kernel of edge 1 of network clusters/vlan100 takes ICMP redirects",
-			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router"}},
+			"Warning RogueRouter: A host on network clusters/vlan100 acts as an IPv6 router",
+			"Warning EdgeImpaired: The kernel of edge 1 of network clusters/vlan100 lacks a route to a network of annotation client-networks"}},
 		"while edges are rolled": {[]network.Report{one(differ), two(differ)}, func(w *world) { w.set(first, older) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +203,7 @@ func TestReportedByEdges(t *testing.T) {
 			d := decide(w, testOptions, testNow)
 			var lines []string
 			for _, p := range d.problems {
-				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueRouter, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted}, p.Reason) {
+				if slices.Contains([]network.Reason{network.EdgeImpaired, network.EdgeDuplicated, network.EdgesServeDifferentPlans, network.SourcesUnverified, network.RogueRouter, network.RogueDHCPServer, network.AddressInUse, network.NotPermitted, network.AddressesExhausted, network.LeasesNotWritten}, p.Reason) {
 					lines = append(lines, explain.Line(p))
 					g.Expect(p.Blocks()).To(BeFalse())
 				}
@@ -235,4 +245,29 @@ func TestResyncInterval(t *testing.T) {
 			NewWithT(t).Expect(decide(w, testOptions, testNow).again).To(Equal(c.again))
 		})
 	}
+}
+
+// TestEdgeSaysWhyItDoesNotServe: the condition has the words of an edge whose pod runs and refuses to serve.
+func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
+	g := NewWithT(t)
+	const why = "dns: CIDR 10.128.0.0/24 of network clusters.vlan100 on net1 contains 10.128.0.9 (a pod of Service kube-apiserver), which is unreachable"
+	w, _ := twoEdges(t)
+	w.reports = []reported{{"clusters.vlan100", network.Report{Edge: 1, Peer: network.PeerServing, NotServing: why}}}
+	says := func() (network.Problems, string) {
+		d := decide(w, testOptions, testNow)
+		v := verdictOf(w, d, outcome{edges: w.edges})
+		return v.problems, v.Message
+	}
+	problems, _ := says()
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.EdgeNotServing)), "its pod is ready, so the report is old")
+
+	w.set(first, stopped)
+	problems, text := says()
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EdgeNotServing), HaveField("Severity", network.SeverityWarning))))
+	g.Expect(text).To(ContainSubstring(why))
+
+	w.set(second, stopped)
+	problems, text = says()
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NetworkEdgeNotServing), HaveField("Reason", network.EdgeNotReady))))
+	g.Expect(text).To(ContainSubstring(why))
 }

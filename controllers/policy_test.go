@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -111,6 +112,9 @@ func needed(w world, plan network.Plan) []connection {
 			out = append(out, connection{"the peer", peer, corev1.ProtocolUDP, wire.HeartbeatPort})
 		}
 		for _, at := range n.DNS.Upstreams.Servers {
+			if n.Reach().FromEdge(at.Addr()) != network.ThroughPods {
+				continue // no NetworkPolicy applies to the VLAN
+			}
 			out = append(out, connection{"upstream " + at.String(), party{address: at.Addr()}, corev1.ProtocolUDP, int32(at.Port())})
 		}
 		for _, b := range n.Backends {
@@ -147,7 +151,7 @@ func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPo
 		g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object, &p, true)).To(Succeed())
 		out = append(out, p)
 	}
-	for _, u := range objectsOf(t, []byte(theirs)) {
+	for _, u := range apiserver.Objects(t, []byte(theirs)) {
 		add(u.Object)
 	}
 	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,11 +50,11 @@ type verdict struct {
 }
 
 func verdictOf(w world, d decision, o outcome) verdict {
-	problems := slices.Concat(d.problems, edgeProblems(d, o.edges))
-	running := slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge })
+	problems := slices.Concat(d.problems, o.problems, edgeProblems(d, o.edges, w.reports))
+	running := problems.Has(network.EdgeNotReady) || slices.ContainsFunc(o.edges, func(e Edge) bool { return e.Role == roleEdge })
 	s := explain.Status{
-		Plan: d.plan, Problems: problems, Applied: d.action == serve, Running: running,
-		ReadyEdges: map[string]int{}, OtherClusters: d.others, Settings: Settings(w.Objects),
+		Plan: d.plan, Problems: problems, Applied: d.applied(), Running: running,
+		ReadyEdges: map[string]int{}, OtherClusters: d.others, Settings: w.settings(),
 	}
 	for _, n := range d.plan.Networks {
 		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))
@@ -62,9 +63,14 @@ func verdictOf(w world, d decision, o outcome) verdict {
 	return verdict{problems: problems, Condition: s.Condition(), lost: lost}
 }
 
+// applied reports whether d.plan is in force.
+func (d decision) applied() bool {
+	return d.action == serve || d.action == keep && len(d.plan.Networks) > 0
+}
+
 // condition is the condition of the HostedCluster. ok is false if it should have none.
 func condition(w world, d decision, v verdict, now time.Time) (c metav1.Condition, ok bool) {
-	if d.action == remove {
+	if d.action == remove && !v.problems.Has(network.Removing) {
 		return c, false
 	}
 	c = metav1.Condition{
@@ -88,6 +94,23 @@ func condition(w world, d decision, v verdict, now time.Time) (c metav1.Conditio
 func conditionOf(hc *hyperv1.HostedCluster) *metav1.Condition {
 	return meta.FindStatusCondition(hc.Status.Conditions, ConditionType)
 }
+
+// settings is the hash of the annotations that were read. If a read failed, it is the one that the
+// condition has: a new hash says that a change was seen.
+func (w world) settings() string {
+	if !w.partial {
+		return Settings(w.Objects)
+	}
+	if before := conditionOf(w.HostedCluster); before != nil {
+		if found := settingsIn.FindStringSubmatch(before.Message); found != nil {
+			return found[1]
+		}
+	}
+	return "unknown"
+}
+
+// settingsIn finds the hash of the settings in a condition's message.
+var settingsIn = regexp.MustCompile(`\(settings ([0-9a-f]{8})\)$`)
 
 // Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's
 // HostedCluster, NodePools, Services and NADs. The condition's message ends with it,
@@ -127,14 +150,19 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 	}
 	v := verdictOf(w, d, o)
 	r.Metrics.observe(w, d, v)
-	before := conditionOf(hc)
+	key := client.ObjectKeyFromObject(hc)
+	before, version := conditionOf(hc), hc.ResourceVersion
 	want, exists := condition(w, d, v, r.Now())
 	told := network.Reason("")
 	changed := exists != (before != nil) || exists && *before != want
 	if changed {
-		err := r.writeCondition(ctx, hc, want, exists)
+		var err error
+		version, err = r.writeCondition(ctx, hc, want, exists)
 		if apierrors.IsNotFound(err) {
 			return nil
+		}
+		if exists {
+			r.Metrics.written(key, err == nil)
 		}
 		if err != nil {
 			return fmt.Errorf("writing the condition of HostedCluster %s: %w", clusterName(hc), err)
@@ -142,24 +170,35 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 		logCondition(logr.FromContextOrDiscard(ctx), d, v, exists)
 		told = r.announce(hc, before, v, exists)
 	}
-	last, known := r.memory.replace(client.ObjectKeyFromObject(hc), v.remembered())
-	if !known && !changed {
-		// The operator restarted. The one before it wrote this condition, and its Events.
-		return nil
+	now := &reportedLast{version: version, found: foundIn(v.problems)}
+	for _, e := range v.lost {
+		now.lost = append(now.lost, e.subject())
 	}
-	for _, p := range newlyLost(v, last.lost, told) {
+	if exists {
+		now.condition = &want
+	}
+	var known []network.Subject
+	var knownFound []found
+	if last := r.memory.change(key, func(m *remembered) { m.reported = now }).reported; last != nil {
+		known, knownFound = last.lost, last.found
+	} else if before != nil {
+		// The operator restarted. The one before it wrote this condition, and its Events.
+		known, knownFound = namedIn(before.Message, v.lost), namedFound(before.Message, now.found)
+	}
+	for _, p := range append(newlyLost(v, known, told), newlyFound(v, knownFound, told)...) {
 		r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", explain.Problem(p).String())
 	}
 	return nil
 }
 
-// writeCondition replaces the condition by want, or removes it unless it exists.
-func (r *Reconciler) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster, want metav1.Condition, exists bool) error {
+// writeCondition replaces the condition by want, or removes it unless it exists. It returns the
+// resource version of the HostedCluster after that.
+func (r *Reconciler) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster, want metav1.Condition, exists bool) (string, error) {
 	status := map[string]any{}
 	if exists {
 		c, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want)
 		if err != nil {
-			return err
+			return "", err
 		}
 		status["conditions"] = []any{c}
 	}
@@ -167,7 +206,10 @@ func (r *Reconciler) writeCondition(ctx context.Context, hc *hyperv1.HostedClust
 	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
 	u.SetNamespace(hc.Namespace)
 	u.SetName(hc.Name)
-	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	err := inTime(ctx, func(ctx context.Context) error {
+		return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+	return u.GetResourceVersion(), err
 }
 
 // announce emits an Event where the condition's status or reason changed, not where
@@ -204,11 +246,13 @@ func newlyLost(v verdict, before []network.Subject, told network.Reason) network
 	return out
 }
 
-// remembered is what the next report of the same cluster depends on.
-func (v verdict) remembered() remembered {
-	out := remembered{shared: v.problems.Has(network.NetworkShared)}
-	for _, e := range v.lost {
-		out.lost = append(out.lost, e.subject())
+// namedIn are those edges that problems in a condition's message are about.
+func namedIn(message string, edges []Edge) []network.Subject {
+	var out []network.Subject
+	for _, e := range edges {
+		if strings.Contains(message, e.subject().String()+" ") {
+			out = append(out, e.subject())
+		}
 	}
 	return out
 }

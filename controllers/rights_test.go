@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
@@ -31,6 +32,7 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "oooi", Namespace: "oooi-system"}}}
 	}
+	more := edgeRole(h.ns).WithRules(rbacv1ac.PolicyRule().WithAPIGroups("").WithResources("secrets").WithVerbs("get"))
 	in := func(ns string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: "x"} }
 	for what, try := range map[string]func(context.Context) error{
 		"read a Secret where it writes": func(ctx context.Context) error {
@@ -45,13 +47,22 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"patch a NodePool": func(ctx context.Context) error {
 			return c.Patch(ctx, &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}, client.RawPatch(types.MergePatchType, []byte(`{}`)))
 		},
-		"make a Role":                         func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
-		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding("oooi-edge", "cluster-admin")) },
-		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", wire.ServiceAccount)) },
+		"make another Role where it may":     func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
+		"give edges more than it has itself": func(ctx context.Context) error { return c.Apply(ctx, more, client.FieldOwner(wire.Owner)) },
+		"give edges rights elsewhere": func(ctx context.Context) error {
+			return c.Apply(ctx, edgeRole("default"), client.FieldOwner(wire.Owner))
+		},
+		"bind edges elsewhere": func(ctx context.Context) error {
+			return c.Apply(ctx, edgeBinding("default"), client.FieldOwner(wire.Owner))
+		},
+		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding(ControlPlaneRole, "cluster-admin")) },
+		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", ControlPlaneRole)) },
 		"make a Deployment elsewhere":         func(ctx context.Context) error { return c.Create(ctx, &appsv1.Deployment{ObjectMeta: in("default")}) },
 		"make a ConfigMap elsewhere":          func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in("default")}) },
 		"make another ConfigMap where it may": func(ctx context.Context) error { return c.Create(ctx, &corev1.ConfigMap{ObjectMeta: in(h.ns)}) },
-		"make a lease where it removes them":  func(ctx context.Context) error { return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in(h.ns)}) },
+		"make a Lease elsewhere": func(ctx context.Context) error {
+			return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: in("default")})
+		},
 		"read one Lease, of whatever": func(ctx context.Context) error {
 			return c.Get(ctx, types.NamespacedName{Namespace: "default", Name: "x"}, &coordinationv1.Lease{})
 		},

@@ -28,6 +28,8 @@ type rolled struct {
 	// or not. Both are empty where the network is retired.
 	acd   *unstructured.Unstructured
 	edges []*unstructured.Unstructured
+	// postponed says that an edge keeps its release until it is its cluster's turn.
+	postponed bool
 	rollout.Decision
 }
 
@@ -35,16 +37,18 @@ type rolled struct {
 // have edges and are not in it.
 func (w world) roll(plan network.Plan, o Options, now time.Time) []rolled {
 	var out []rolled
-	served := map[string]bool{}
+	served, release := map[string]bool{}, releaseOf(o)
 	for _, n := range plan.Networks {
 		label := wire.NetworkLabel(n.Name)
 		served[label] = true
 		r := rolled{label: label, acd: object(w, acdDeployment(w, n, o, plan.Cluster.ControlPlaneNamespace))}
 		for _, e := range n.Edges {
-			r.edges = append(r.edges, object(w, edgeDeployment(w, n, e, o, plan.Cluster.ControlPlaneNamespace)))
+			r.edges = append(r.edges, object(w, edgeDeployment(w, n, e, o, plan.Cluster.ControlPlaneNamespace).
+				WithAnnotations(map[string]string{wire.AnnotationRelease: release})))
 		}
-		r.Decision = rollout.Next(rollout.Network{
-			Edges: w.rolloutEdges(r), Check: w.rolloutCheck(n, r.acd), HeldSince: w.heldSince(n)}, now)
+		edges := w.rolloutEdges(r)
+		r.postponed = slices.ContainsFunc(edges, func(e rollout.Edge) bool { return e.Postponed })
+		r.Decision = rollout.Next(rollout.Network{Edges: edges, Check: w.rolloutCheck(n, r.acd), HeldSince: w.heldSince(n)}, now)
 		out = append(out, r)
 	}
 	for _, e := range w.edges {
@@ -62,20 +66,26 @@ func (w world) roll(plan network.Plan, o Options, now time.Time) []rolled {
 // those that only exist.
 func (w world) rolloutEdges(r rolled) []rollout.Edge {
 	var out []rollout.Edge
-	wanted := map[string]bool{}
+	wanted, moves := map[string]bool{}, false
 	for _, u := range r.edges {
 		wanted[u.GetName()] = true
 		e := rollout.Edge{Name: u.GetName(), Wanted: u.GetAnnotations()[wire.AnnotationTemplate]}
 		if live, exists := w.edge(u.GetName()); exists {
+			template := podTemplateOf(u)
 			e.Seen = live.Seen
-			e.Seen.Drifted = drifted(live, u)
-			for _, x := range w.reports {
-				if x.network == live.Network && x.Edge == live.Number && !x.Yields {
-					e.Seen.PeerLost, e.Seen.PeerImpaired = x.MissesPeer(), x.Peer == network.PeerImpaired
-				}
-			}
+			e.Seen.Drifted = drifted(live, template)
+			e.Postponed = !w.turn.Now && live.Release != u.GetAnnotations()[wire.AnnotationRelease] && samePod(live, template) && !e.Seen.Drifted
+			e.Seen.PeerLost, e.Seen.PeerImpaired = w.reportsOfPeer(live)
+			moves = moves || onFormer(live, template)
 		}
 		out = append(out, e)
+	}
+	if moves {
+		// An edge on the network of a former NAD and one on the new network do not hear each other, and no
+		// fault is the cause.
+		for i := range out {
+			out[i].Seen.PeerLost, out[i].Seen.PeerImpaired = false, false
+		}
 	}
 	for _, live := range w.edgesOn(r.label) {
 		if !wanted[live.Name] {
@@ -83,6 +93,16 @@ func (w world) rolloutEdges(r rolled) []rollout.Edge {
 		}
 	}
 	return out
+}
+
+// reportsOfPeer is what the edge reports of its peer.
+func (w world) reportsOfPeer(e Edge) (lost, impaired bool) {
+	for _, x := range w.reports {
+		if x.network == e.Network && x.Edge == e.Number && !x.Yields {
+			lost, impaired = x.MissesPeer(), x.Peer == network.PeerImpaired
+		}
+	}
+	return lost, impaired
 }
 
 func (w world) rolloutCheck(n network.Network, acd *unstructured.Unstructured) rollout.Check {

@@ -79,7 +79,7 @@ func (w world) deployment(name string) (appsv1.Deployment, bool) {
 
 // hasTemplate reports whether live runs what u wants.
 func hasTemplate(live appsv1.Deployment, u *unstructured.Unstructured) bool {
-	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !drifted(edgeOf(live), u)
+	return live.Annotations[wire.AnnotationTemplate] == u.GetAnnotations()[wire.AnnotationTemplate] && !drifted(edgeOf(live), podTemplateOf(u))
 }
 
 // isDesiredEdge reports whether u is the Deployment of an edge.
@@ -305,4 +305,12 @@ func TestSecondEdgeAdded(t *testing.T) {
 	after := w.change(t, d)
 	g.Expect(after.edges).To(HaveLen(2))
 	g.Expect(after.edges[0]).To(Equal(w.edges[0]))
+}
+
+func edgesOf(ds ...appsv1.Deployment) []Edge {
+	var out []Edge
+	for _, d := range ds {
+		out = append(out, edgeOf(d))
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -20,7 +21,7 @@ import (
 )
 
 var testOptions = Options{
-	Image:          "registry.example.com/oooi:v1",
+	Image:          "registry.example.com/oooi-edge:v1",
 	EnvoyImage:     "registry.example.com/envoy:v1",
 	ServiceAccount: types.NamespacedName{Namespace: "oooi-system", Name: "oooi"},
 }
@@ -35,12 +36,22 @@ func worldOf(t *testing.T, story golden.Story) world {
 	if err := dump.Add(story.Read(t, "objects.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	clusters := dump.Clusters()
-	w := world{Objects: clusters[0], apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
+	return worldOfClusters(dump.Clusters(), 0)
+}
+
+// worldOfClusters is the world of one of clusters, next to the others.
+func worldOfClusters(clusters []hcp.Objects, at int) world {
+	w := world{Objects: clusters[at], turn: waves.Turn{Now: true}, apiServers: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.11:6443"), netip.MustParseAddrPort("192.0.2.12:6443")}}
+	for i := range w.Services {
+		w.Services[i] = *hcp.CachedService(&w.Services[i]) // as the cache has it
+	}
 	w.Partial, w.Management.PriorityClass = false, priorityClass
-	for _, other := range clusters[1:] {
+	for i, other := range clusters {
+		if i == at {
+			continue
+		}
 		other.Partial = false
-		if n, ok := hcp.OtherCluster(w.Objects, other, network.Plan{}); ok {
+		if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, network.Plan{})); ok {
 			w.others = append(w.others, n)
 		}
 	}
@@ -84,7 +95,7 @@ func TestStories(t *testing.T) {
 
 var (
 	bootstrapLine = regexp.MustCompile(`(?m)(- --config-yaml\n +- ).*$`)
-	templateLine  = regexp.MustCompile(`(?m)^( +` + regexp.QuoteMeta(wire.AnnotationTemplate) + `: ).*$`)
+	templateLine  = regexp.MustCompile(`(?m)^( +` + regexp.QuoteMeta(wire.Prefix) + `(?:template|release): ).*$`)
 	planLines     = regexp.MustCompile(`(?m)^  plan.json: \|\n((?:    .*\n)+)`)
 )
 

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	cni "github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
 )
 
 // testThiefsPods changes one thing of an edge's pod.
@@ -158,14 +160,21 @@ func testThiefsNADs(t *testing.T, s thief, h hosted) {
 		`{"type":"firewall","iptablesAdminChainName":"INPUT"}`:                                                             false,
 		`{"type":"bridge","ipam":{"type":"static","addresses":[{"address":"10.0.0.1/8"}]}}`:                                false,
 		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.0.0.0/8"}]}}`:                                       false,
-		`{"type":"bridge","bridge":" :","isGateway":true}`:                                                                 false,
-		`{"type":"bridge",":":1,"isGateway":true}`:                                                                         false,
-		`{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}}`:                                          false,
-		`{"type":"bridge","bridge":"br-ex","isGateway":true,"ipMasq":true}`:                                                false,
-		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                              false,
-		"{\"type\":\"bridge\",\"i\u017fGateway\":true}":                                                                    false,
-		`{"type":"tuning","dataDir":"/etc/kubernetes/manifests"}`:                                                          false,
-		`{"type":"sriov","deviceID":"0000:01:00.0"}`:                                                                       false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1"},{"dst":"198.51.100.7/32","gw":"192.168.100.1"}]}}`: true,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1"},{"dst":"0.0.0.0/0","gw":"192.168.100.1"}]}}`:       false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"0.0.0.0/1","gw":"192.168.100.1"}]}}`:                                                  false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.0.0.0/ 8","gw":"192.168.100.1"}]}}`:                                                false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"::/8","gw":"192.168.100.1"}]}}`:                                                       false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.9.0.0/16","dst":"0.0.0.0/0","gw":"192.168.100.1"}]}}`:                              false,
+		`{"type":"bridge","ipam":{"type":"static","routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1","scope":0}]}}`:                                      false,
+		`{"type":"bridge","bridge":" :","isGateway":true}`:                                                                                                false,
+		`{"type":"bridge",":":1,"isGateway":true}`:                                                                                                        false,
+		`{"type":"portmap","runtimeConfig":{"portMappings":[{"hostPort":6443}]}}`:                                                                         false,
+		`{"type":"bridge","bridge":"br-ex","isGateway":true,"ipMasq":true}`:                                                                               false,
+		`{"type":"bridge","bridge":"br-ex","isgateway":true}`:                                                                                             false,
+		"{\"type\":\"bridge\",\"i\u017fGateway\":true}":                                                                                                   false,
+		`{"type":"tuning","dataDir":"/etc/kubernetes/manifests"}`:                                                                                         false,
+		`{"type":"sriov","deviceID":"0000:01:00.0"}`:                                                                                                      false,
 		`{"name":"x"}`: false,
 		``:             false,
 		`{"type":"sriov","logFile":"/etc/cron.d/x"}`: false,
@@ -205,7 +214,8 @@ func valid(t *testing.T) []string {
 		for _, forward := range []bool{false, true} {
 			a, problem := cni.Attach(cni.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "example.com/vf"}, cni.Nodes{ForwardByDefault: forward})
 			NewWithT(t).Expect(problem).To(BeNil(), config)
-			out = append(out, a.EdgeNADConfig)
+			route := network.Route{Destination: netip.MustParsePrefix("10.9.0.0/16"), Via: netip.MustParseAddr("192.168.100.1")}
+			out = append(out, a.EdgeNADConfig, cni.WithRoutes(a.EdgeNADConfig, []network.Route{route, route}))
 			if a.VIPNADConfig != "" {
 				out = append(out, a.VIPNADConfig)
 			}

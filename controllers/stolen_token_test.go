@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -23,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // refusedByPolicy matches what RBAC allows and the operator's policy refuses.
@@ -56,7 +58,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.served(t, "stolen")
 	attacker := thief{s, s.asOperator(t)}
 	// A binding from before the policies were there, or one that an administrator made.
-	old := roleBinding(ControlPlaneRole, "kube-system", "oooi", "oooi-system")
+	old := roleBinding(clusterRoleKind.Kind, ControlPlaneRole, "kube-system", "oooi", "oooi-system")
 	g.Expect(s.admin.Apply(t.Context(), old, client.FieldOwner("test"))).To(Succeed())
 	t.Cleanup(func() {
 		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: ControlPlaneRole}}
@@ -67,7 +69,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	}).
 		WithTimeout(patience).Should(Succeed())
 	for name, test := range map[string]func(*testing.T, thief, hosted){
-		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
+		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "EdgeRights": testThiefWidens, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
 		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "OwnNamespace": testThiefAtHome,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
@@ -96,14 +98,15 @@ func testThiefElsewhere(t *testing.T, s thief, h hosted) {
 	g.Expect(s.c.Create(t.Context(), nad, client.DryRunAll)).To(refusedByPolicy())
 	g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")})).To(Succeed())
 	g.Expect(s.c.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")}, client.DryRunAll)).To(refusedByPolicy())
-	bind := roleBinding(ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
+	bind := roleBinding(clusterRoleKind.Kind, ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
 	g.Expect(s.c.Apply(t.Context(), bind, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "the first step to cluster-admin")
 }
 
 func testThiefBinds(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	apply := func(name, account, accountNS string) error {
-		b := roleBinding(name, h.ns, account, accountNS).WithLabels(ownedLabels())
+		kind := map[string]string{ControlPlaneRole: clusterRoleKind.Kind, wire.ServiceAccount: roleKind.Kind}[name]
+		b := roleBinding(kind, name, h.ns, account, accountNS).WithLabels(ownedLabels())
 		return s.c.Apply(t.Context(), b, client.FieldOwner(wire.Owner), client.ForceOwnership, client.DryRunAll)
 	}
 	g.Expect(apply(ControlPlaneRole, "oooi", "oooi-system")).To(Succeed())
@@ -114,6 +117,28 @@ func testThiefBinds(t *testing.T, s thief, h hosted) {
 	g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.RoleBinding{}, func(b *rbacv1.RoleBinding) {
 		b.Subjects = append(b.Subjects, rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:authenticated"})
 	})).To(refusedByPolicy(), "to everyone")
+}
+
+// testThiefWidens gives edges other rights than they need, though the thief has these rights itself.
+func testThiefWidens(t *testing.T, s thief, h hosted) {
+	g := NewWithT(t)
+	for what, change := range map[string]func(*rbacv1.Role){
+		"another verb":   func(r *rbacv1.Role) { r.Rules[1].Verbs = append(r.Rules[1].Verbs, "get") },
+		"all ConfigMaps": func(r *rbacv1.Role) { r.Rules[0].ResourceNames = nil },
+		"a further rule": func(r *rbacv1.Role) {
+			r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"create"}})
+		},
+		"a rule less": func(r *rbacv1.Role) { r.Rules = r.Rules[1:] },
+		"none":        func(r *rbacv1.Role) { r.Rules = nil },
+	} {
+		g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, change)).To(
+			Or(refusedByPolicy(), MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held"))), what)
+	}
+	g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, func(r *rbacv1.Role) { r.Rules[3].Verbs = []string{"delete"} })).To(refusedByPolicy())
+	another := &rbacv1.Role{ObjectMeta: ours(h.ns, wire.ServiceAccount+"-2")}
+	g.Expect(apierrors.IsForbidden(s.c.Create(t.Context(), another, client.DryRunAll))).To(BeTrue(), "of another name")
+	elsewhere := edgeRole("kube-system").WithLabels(ownedLabels())
+	g.Expect(s.c.Apply(t.Context(), elsewhere, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "where it has the rights, and no hosted cluster is")
 }
 
 // testThiefTakesForeign changes and removes objects of the control plane next to it.
@@ -133,6 +158,12 @@ func testThiefTakesForeign(t *testing.T, s thief, h hosted) {
 	g.Expect(patch(t, s, h.ns, "vlan100", &nadv1.NetworkAttachmentDefinition{}, func(n *nadv1.NetworkAttachmentDefinition) { n.Labels = ownedLabels() })).To(refusedByPolicy())
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Labels = nil })).To(refusedByPolicy(), "one of ours loses its labels")
 	g.Expect(s.c.Create(t.Context(), s.copied(t, h, h.ns, "kube-apiserver"), client.DryRunAll)).To(refusedByPolicy())
+	// RBAC allows the operator to write Leases, since it gives edges that right.
+	lease.Spec.HolderIdentity = new("me")
+	g.Expect(s.c.Update(t.Context(), lease, client.DryRunAll)).To(refusedByPolicy())
+	for _, name := range []string{"oooi.x", "kube-controller-manager"} {
+		g.Expect(s.c.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(h.ns, name)}, client.DryRunAll)).To(refusedByPolicy(), name)
+	}
 	for _, d := range []*appsv1.Deployment{etcd, router} {
 		g.Expect(s.admin.Delete(t.Context(), d)).To(Succeed())
 	}
@@ -257,7 +288,7 @@ func testForeignNamespace(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.publish(t)
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring("hypershift.openshift.io/hosted-control-plane=true")))
 	g.Expect(h.snapshot(t)).To(BeEmpty())
-	g.Expect(s.admin.Patch(t.Context(), controlPlaneNamespace(h.ns), client.Merge)).To(Succeed())
+	g.Expect(s.admin.Patch(t.Context(), apiserver.ControlPlaneNamespace(h.ns), client.Merge)).To(Succeed())
 	h.edgeServes(t)
 	h.wellServed(t)
 }

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"net/netip"
+	"strconv"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -44,6 +45,26 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 	}
 }
 
+// TestGoKeepsToTheLimit: the garbage collector of each container of ours knows the limit of its memory.
+func TestGoKeepsToTheLimit(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "lb-ip")
+	own := 0
+	for _, c := range edge(t, w, plan).Spec.Template.Spec.Containers {
+		if c.Name == wire.Envoy {
+			g.Expect(c.Env).To(BeEmpty())
+			continue
+		}
+		own++
+		g.Expect(c.Env).To(HaveLen(1), c.Name)
+		g.Expect(c.Env[0].Name).To(Equal("GOMEMLIMIT"))
+		bytes, err := strconv.ParseInt(c.Env[0].Value, 10, 64)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(float64(bytes)/float64(c.Resources.Limits.Memory().Value())).To(BeNumerically("~", 0.9, 0.001), c.Name)
+	}
+	g.Expect(own).To(BeNumerically(">=", 4))
+}
+
 // TestEdgesThatWereEdited by hand are put back one after the other.
 func TestEdgesThatWereEdited(t *testing.T) {
 	kubectl := func(field string) metav1.ManagedFieldsEntry {
@@ -63,6 +84,9 @@ func TestEdgesThatWereEdited(t *testing.T) {
 		"more memory": {kubectl("resources"), func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("1Gi")
 		}, true},
+		"a further limit": {kubectl("resources"), func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceCPU] = resource.MustParse("1")
+		}, false},
 		"a container less":             {kubectl("image"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = d.Spec.Template.Spec.Containers[1:] }, true},
 		"the same said":                {kubectl("image"), func(*appsv1.Deployment) {}, false},
 		"by a webhook, as we wrote it": {metav1.ManagedFieldsEntry{Manager: wire.Owner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: kubectl("image").FieldsV1}, image, false},

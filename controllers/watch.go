@@ -6,20 +6,20 @@ package controllers
 import (
 	"context"
 	"reflect"
-	"slices"
 	"time"
 
-	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
-	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -31,14 +31,16 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
 )
 
-// AddToScheme registers every kind that is read or written.
+// AddToScheme registers every kind that is read or written. Kinds of others are decoded leniently.
 func AddToScheme(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme,
-		hyperv1.AddToScheme, nadv1.AddToScheme, routev1.Install, kubevirtv1.AddToScheme,
+		networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
+		lenient.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return err
@@ -47,37 +49,38 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions keep of each kind what is read: of Deployments our own only, of Leases the
-// reports of edges, of EndpointSlices the addresses of pods, and no managed fields. They name no
-// kind that a cluster may lack.
-func CacheOptions() cache.Options {
-	return cache.Options{
+// CacheOptions keep of each kind what is read: of the kinds that are written our own only, of
+// Leases the reports of edges, of EndpointSlices the addresses of pods, of Services what edges and
+// plans need, and no managed fields but those of others in Deployments. They name no kind that a
+// cluster may lack. k learns from the informers which kinds are watched.
+func CacheOptions(k *Kinds) cache.Options {
+	o := cache.Options{
+		NewInformer:      k.informer,
 		DefaultTransform: stripped,
 		ByObject: map[client.Object]cache.ByObject{
-			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated()},
+			&appsv1.Deployment{}:         {Label: ownedLabels().AsSelectorPreValidated(), Transform: deploymentTransform()},
 			reportLease():                {Label: labels.Set(wire.NamedLabels(wire.NameReport)).AsSelectorPreValidated(), Transform: strippedReport},
-			&discoveryv1.EndpointSlice{}: {Transform: strippedSlice},
+			&discoveryv1.EndpointSlice{}: {Transform: sliceTransform()},
+			&corev1.Service{}:            {Transform: strippedService},
 		},
 	}
+	cacheOwn(&o)
+	return o
 }
 
-// stripped keeps the fields of nodes and VMs that are read. There are many, with large status
-// fields.
+// stripped keeps the fields of nodes that are read. What else changes there, as labels and the boot
+// ID, reconciles no cluster.
 func stripped(o any) (any, error) {
-	switch o := o.(type) {
-	case *corev1.Node:
+	if o, ok := o.(*corev1.Node); ok {
+		info := o.Status.NodeInfo
 		return &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels, Annotations: hcp.NodeAnnotations(o),
+				Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, Annotations: hcp.NodeAnnotations(o),
 			},
-			Spec:   corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
-			Status: corev1.NodeStatus{NodeInfo: o.Status.NodeInfo, Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
-		}, nil
-	case *kubevirtv1.VirtualMachineInstance:
-		return &kubevirtv1.VirtualMachineInstance{
-			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion},
-			Spec:       kubevirtv1.VirtualMachineInstanceSpec{Networks: o.Spec.Networks},
-			Status:     kubevirtv1.VirtualMachineInstanceStatus{Interfaces: interfaces(o)},
+			Spec: corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs},
+			Status: corev1.NodeStatus{
+				NodeInfo:  corev1.NodeSystemInfo{ContainerRuntimeVersion: info.ContainerRuntimeVersion, OperatingSystem: info.OperatingSystem},
+				Addresses: o.Status.Addresses, Allocatable: o.Status.Allocatable},
 		}, nil
 	}
 	return cache.TransformStripManagedFields()(o)
@@ -96,16 +99,25 @@ func strippedReport(o any) (any, error) {
 	return stripped(o)
 }
 
-// interfaces are o's own interfaces and their addresses. Interfaces that only the guest agent
-// reports have no name.
-func interfaces(o *kubevirtv1.VirtualMachineInstance) []kubevirtv1.VirtualMachineInstanceNetworkInterface {
-	var out []kubevirtv1.VirtualMachineInstanceNetworkInterface
-	for _, i := range o.Status.Interfaces {
-		if i.Name != "" {
-			out = append(out, kubevirtv1.VirtualMachineInstanceNetworkInterface{Name: i.Name, MAC: i.MAC, IP: i.IP, IPs: i.IPs})
-		}
+// strippedService keeps the fields of a Service that are read. There are very many.
+func strippedService(o any) (any, error) {
+	if s, ok := o.(*corev1.Service); ok {
+		return hcp.CachedService(s), nil
 	}
-	return out
+	return o, nil
+}
+
+// sliceTransform keeps of an EndpointSlice the addresses of pods, and the API server's own one
+// whole. There is one or more for each Service.
+func sliceTransform() toolscache.TransformFunc {
+	pod := &corev1.ObjectReference{Kind: "Pod"}
+	return func(o any) (any, error) {
+		s, ok := o.(*discoveryv1.EndpointSlice)
+		if !ok || client.ObjectKeyFromObject(s) == apiServerSlice {
+			return o, nil
+		}
+		return hcp.CachedSlice(s, pod), nil
+	}
 }
 
 // reportLease is what is watched of the Leases that hold reports: metadata has it all.
@@ -123,6 +135,8 @@ type watch struct {
 	// within is how long changes are collected. It bounds how often an edge can make the
 	// operator reconcile. 0: none are.
 	within time.Duration
+	// cache has the object. Nil: the manager's.
+	cache cache.Cache
 }
 
 // reportsWithin is watch.within of reports. Edges write a report at most once a second.
@@ -131,23 +145,19 @@ const reportsWithin = time.Second
 func (r *Reconciler) watches() []watch {
 	controlPlane := &metav1.PartialObjectMetadata{}
 	controlPlane.SetGroupVersionKind(hostedControlPlaneKind)
-	inNamespace := func(ctx context.Context, o client.Object) []reconcile.Request {
-		return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool { return hcp.ControlPlaneNamespace(hc) == o.GetNamespace() })
-	}
-	return []watch{
-		{object: &hyperv1.HostedCluster{}, clusters: itself, predicates: []predicate.Predicate{concerned}},
-		{object: &hyperv1.HostedCluster{}, clusters: r.neighborsOfHostedCluster, predicates: []predicate.Predicate{concernsNeighbors}},
-		{object: &hyperv1.NodePool{}, clusters: r.ofNodePool},
-		{object: &hyperv1.NodePool{}, clusters: r.neighborsOfNodePool, predicates: []predicate.Predicate{concernsNeighbors}},
-		{object: controlPlane, clusters: inNamespace, predicates: []predicate.Predicate{comesOrGoes}},
-		{object: &nadv1.NetworkAttachmentDefinition{}, clusters: r.ofDefinition},
-		{object: &routev1.Route{}, clusters: inNamespace},
-		{object: &corev1.Service{}, clusters: inNamespace},
-		{object: &kubevirtv1.VirtualMachineInstance{}, clusters: inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
-		{object: &appsv1.Deployment{}, clusters: inNamespace},
-		{object: reportLease(), clusters: inNamespace, predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
+	return append(r.ownWatches(), []watch{
+		{object: &lenient.HostedCluster{}, clusters: itself, predicates: []predicate.Predicate{concerned}},
+		{object: &lenient.HostedCluster{}, clusters: r.neighborsOfHostedCluster, predicates: []predicate.Predicate{concernsNeighbors}},
+		{object: &lenient.NodePool{}, clusters: r.ofNodePool},
+		{object: &lenient.NodePool{}, clusters: r.neighborsOfNodePool, predicates: []predicate.Predicate{concernsNeighbors}},
+		{object: controlPlane, clusters: r.inNamespace, predicates: []predicate.Predicate{comesOrGoes}},
+		{object: &lenient.NetworkAttachmentDefinition{}, clusters: r.ofDefinition},
+		{object: &lenient.Route{}, clusters: r.inNamespace},
+		{object: &corev1.Service{}, clusters: r.inNamespace},
+		{object: &lenient.VirtualMachineInstance{}, clusters: r.inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
+		{object: reportLease(), clusters: r.ownOf(leaseKind), predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
 		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster, predicates: []predicate.Predicate{ofAPIServer}},
-	}
+	}...)
 }
 
 // handler returns what enqueues w's clusters.
@@ -181,7 +191,8 @@ var concerned = predicate.Funcs{
 // comesOrGoes passes creations and deletions. Other events have no effect.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
 	},
 }
 
@@ -196,68 +207,86 @@ var reportsOther = predicate.Funcs{
 // comesMovesOrGoes also passes VMs whose addresses changed.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, _ := e.ObjectOld.(*kubevirtv1.VirtualMachineInstance)
-		after, ok := e.ObjectNew.(*kubevirtv1.VirtualMachineInstance)
-		return comesOrGoes.Update(e) || ok && !reflect.DeepEqual(before.Status.Interfaces, after.Status.Interfaces)
+		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFieldsOf(e.ObjectOld), vmFieldsOf(e.ObjectNew))
 	},
+}
+
+// A vmFields is what is read of a VM.
+type vmFields struct {
+	networks   []kubevirtv1.Network
+	interfaces []kubevirtv1.VirtualMachineInstanceNetworkInterface
+	unreadable []lenient.Unreadable
+}
+
+func vmFieldsOf(o client.Object) vmFields {
+	vm, ok := o.(*lenient.VirtualMachineInstance)
+	if !ok {
+		return vmFields{}
+	}
+	out := vmFields{unreadable: vm.Unreadable}
+	if fields := vm.Read(); fields != nil {
+		out.networks, out.interfaces = fields.Spec.Networks, fields.Status.Interfaces
+	}
+	return out
 }
 
 // ofAPIServer passes the API server's own EndpointSlice. Pods come and go all the time: their
 // addresses are read at the next reconcile.
 var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == apiServerSlice })
 
+// ofOurs reports whether a HostedCluster opted in, or has the condition of oooi.
 func ofOurs(o client.Object) bool {
-	hc, ok := o.(*hyperv1.HostedCluster)
-	return ok && (hcp.OptedIn(hc) || meta.FindStatusCondition(hc.Status.Conditions, ConditionType) != nil)
+	var hc *hyperv1.HostedCluster
+	switch o := o.(type) {
+	case *lenient.HostedCluster:
+		hc = &o.Fields.HostedCluster
+	case *hyperv1.HostedCluster:
+		hc = o
+	default:
+		return false
+	}
+	return hcp.OptedIn(hc) || conditionOf(hc) != nil
 }
 
 func itself(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// clusters are the relevant clusters that match.
-func (r *Reconciler) clusters(ctx context.Context, match func(*hyperv1.HostedCluster) bool) []reconcile.Request {
-	list := &hyperv1.HostedClusterList{}
-	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+// clusters are the relevant clusters that an option selects.
+func (r *Reconciler) clusters(ctx context.Context, which ...client.ListOption) []reconcile.Request {
+	list := &lenient.HostedClusterList{}
+	if err := r.Client.List(ctx, list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
 		// The cluster does not have the kind yet, so no object exists. Each is reconciled when
 		// its watch begins.
 		return nil
 	}
 	var out []reconcile.Request
 	for i := range list.Items {
-		if hc := &list.Items[i]; ofOurs(hc) && match(hc) {
+		if hc := &list.Items[i]; ofOurs(hc) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(hc)})
 		}
 	}
 	return out
 }
 
+// everyCluster are all relevant clusters: what changed is common to them.
+func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.clusters(ctx)
+}
+
+// inNamespace are the relevant clusters whose control plane namespace o is in.
+func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.clusters(ctx, client.MatchingFields{byControlPlane: o.GetNamespace()})
+}
+
 func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcile.Request {
-	np, ok := o.(*hyperv1.NodePool)
+	np, ok := o.(*lenient.NodePool)
 	if !ok {
 		return nil
 	}
-	return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
-		return hc.Namespace == np.Namespace && hc.Name == np.Spec.ClusterName
-	})
-}
-
-// ofDefinition: an edge NAD is for the cluster of its control plane namespace. Any other NAD
-// is for the clusters whose NodePools use it, and for their neighbors on it.
-func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconcile.Request {
-	if ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels())) {
-		return r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool { return hcp.ControlPlaneNamespace(hc) == o.GetNamespace() })
+	hc := &lenient.HostedCluster{}
+	if r.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: hcp.ClusterOf(np)}, hc) != nil || !ofOurs(hc) {
+		return nil // It is reconciled when it appears.
 	}
-	var out []reconcile.Request
-	for _, req := range r.clusters(ctx, func(hc *hyperv1.HostedCluster) bool {
-		named := hcp.Objects{HostedCluster: hc}
-		return r.gatherAttached(ctx, &named) == nil && slices.ContainsFunc(hcp.NamedNADs(named), func(a network.Attachment) bool {
-			return a.Namespace == o.GetNamespace() && a.Name == o.GetName()
-		})
-	}) {
-		out = append(out, req)
-		hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
-		out = append(out, r.neighborsOfHostedCluster(ctx, hc)...)
-	}
-	return out
+	return itself(ctx, hc)
 }

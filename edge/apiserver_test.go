@@ -25,10 +25,10 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -38,7 +38,7 @@ const namespace = "clusters-blue"
 type cluster struct {
 	env   *envtest.Environment
 	admin client.Client
-	// pod is the service account of an edge, with the shipped RBAC rules.
+	// pod is the service account of an edge, with the rights that the operator gives it.
 	pod *rest.Config
 }
 
@@ -56,15 +56,13 @@ func newCluster(t *testing.T) cluster {
 	c.admin, err = client.New(conf, client.Options{Scheme: scheme.Scheme})
 	g.Expect(err).NotTo(HaveOccurred())
 
-	var role rbacv1.ClusterRole
-	text, err := os.ReadFile(filepath.Join("..", "config", "rbac", "edge.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
-	c.apply(t, &role)
 	c.apply(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	var role rbacv1.Role
+	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
+	c.apply(t, &role)
 	c.apply(t, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-edge"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
 	})
 	c.pod = rest.CopyConfig(conf)
@@ -137,6 +135,7 @@ func (c cluster) kube(t *testing.T) *edge.Kube {
 func TestAgainstAnAPIServer(t *testing.T) {
 	c := newCluster(t)
 	t.Run("leases", func(t *testing.T) { testLeases(t, c) })
+	t.Run("names", func(t *testing.T) { testNames(t, c) })
 	t.Run("vms", func(t *testing.T) { testVMs(t, c) })
 	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
 	t.Run("backends", func(t *testing.T) { testBackends(t, c) })
@@ -163,26 +162,29 @@ func testLeases(t *testing.T, c cluster) {
 	none := network.Lease{}
 	g.Expect(one.Replace(t.Context(), none, a)).To(Succeed())
 	at := func(l *edge.Leases) func() network.Lease {
-		return func() network.Lease { x, _ := l.At(a.Address); return x }
+		return func() network.Lease { x, _ := l.At(a.Address); return x.AsWritten() }
 	}
+	stored := func(l *edge.Leases) network.Lease { x, _ := l.At(a.Address); return x }
 	g.Expect(at(one)()).To(Equal(a), "the writer knows it at once")
 	g.Expect(two.Replace(t.Context(), none, b)).To(MatchError(fs.ErrExist))
 	g.Expect(at(two)()).To(Equal(a), "the refused edge knows it at once")
 	of, _ := one.Of(a.MAC)
-	g.Expect(of).To(Equal(a))
-	g.Expect(one.VMAt(a.Address)).To(Equal("blue-1"))
+	g.Expect(of).To(Equal(stored(one)))
+	g.Expect(of.VM).To(Equal("blue-1"))
 
 	later := a
 	later.Expires = a.Expires.Add(time.Hour)
-	g.Expect(two.Replace(t.Context(), a, later)).To(Succeed())
+	first := stored(one)
+	g.Expect(two.Replace(t.Context(), stored(two), later)).To(Succeed())
 	g.Eventually(at(one), "5s").Should(Equal(later))
-	g.Expect(one.Replace(t.Context(), a, b)).To(MatchError(fs.ErrExist), "the expected lease is outdated")
+	g.Expect(one.Replace(t.Context(), first, b)).To(MatchError(fs.ErrExist), "the expected lease is outdated")
 
 	var list coordinationv1.LeaseList
 	g.Expect(c.admin.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{"hostedcluster.densityops.com/network": "clusters.vlan100"})).To(Succeed())
 	g.Expect(list.Items).To(HaveLen(1))
 	g.Expect(list.Items[0].Name).To(Equal("oooi.clusters.vlan100.192.168.100.20"))
-	g.Expect(*list.Items[0].Spec.HolderIdentity).To(Equal(a.MAC))
+	g.Expect(*list.Items[0].Spec.HolderIdentity).To(Equal("blue-1"))
+	g.Expect(list.Items[0].Labels).To(And(HaveKeyWithValue("hostedcluster.densityops.com/vm", "blue-1"), HaveKeyWithValue("hostedcluster.densityops.com/address", "192.168.100.20")))
 
 	broken := list.Items[0].DeepCopy()
 	broken.Spec.HolderIdentity = nil
@@ -195,12 +197,12 @@ func testLeases(t *testing.T, c cluster) {
 
 	g.Expect(two.Replace(t.Context(), none, b)).To(Succeed())
 	g.Eventually(at(one), "5s").Should(Equal(b))
-	g.Expect(one.Remove(t.Context(), a)).To(Succeed(), "the lease has changed: it stays")
+	g.Expect(one.Remove(t.Context(), first)).To(Succeed(), "the lease has changed: it stays")
 	g.Expect(at(one)()).To(Equal(b))
 	declined := network.Lease{Address: b.Address, Expires: b.Expires}
-	g.Expect(one.Replace(t.Context(), b, declined)).To(Succeed())
+	g.Expect(one.Replace(t.Context(), stored(one), declined)).To(Succeed())
 	g.Eventually(at(two), "5s").Should(Equal(declined))
-	g.Expect(one.Remove(t.Context(), declined)).To(Succeed())
+	g.Expect(one.Remove(t.Context(), stored(one))).To(Succeed())
 	g.Eventually(at(two), "5s").Should(Equal(none))
 	_, ok := other.Of(a.MAC)
 	g.Expect(ok).To(BeFalse(), "a lease of another network")
@@ -232,7 +234,7 @@ func testVMs(t *testing.T, c cluster) {
 	_, _, ok := m.VM("02:00:00:00:00:bb")
 	g.Expect(ok).To(BeFalse(), "only the guest agent reports it")
 	g.Expect(m.Gone("blue-1")).To(BeFalse())
-	g.Expect(m.Gone("blue-0")).To(BeTrue())
+	g.Expect(m.Gone("blue-0")).To(BeFalse(), "it may have existed a moment ago")
 	// An object of a later KubeVirt, with fields of unknown shapes.
 	c.apply(t, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
@@ -259,7 +261,8 @@ func testVMs(t *testing.T, c cluster) {
 	g.Expect(name).To(Equal("blue-1"))
 	g.Expect(c.admin.Delete(t.Context(), second)).To(Succeed())
 	g.Expect(c.admin.Delete(t.Context(), vmi)).To(Succeed())
-	g.Eventually(func() bool { return m.Gone("blue-1") }, "10s").Should(BeTrue())
+	g.Eventually(func() bool { _, _, ok := m.VM("02:00:00:00:00:01"); return ok }, "10s").Should(BeFalse())
+	g.Expect(m.Gone("blue-1")).To(BeFalse(), "it existed a moment ago")
 }
 
 func testEndpoints(t *testing.T, c cluster) {
@@ -351,7 +354,7 @@ func testOutage(t *testing.T, c cluster) {
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(err).NotTo(MatchError(fs.ErrExist))
 	of, _ := l.Of(known.MAC)
-	g.Expect(of).To(Equal(known))
+	g.Expect(of.AsWritten()).To(Equal(known))
 	g.Expect(l.Ready()).To(Succeed())
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).NotTo(BeNil())
 	// A copy, as a restart finds it. The first server still writes its own file.
@@ -363,7 +366,7 @@ func testOutage(t *testing.T, c cluster) {
 	keep(t, cached, file)
 	g.Consistently(cached.Ready, "300ms").ShouldNot(Succeed(), "started without the API server")
 	of, _ = cached.Of(known.MAC)
-	g.Expect(of).To(Equal(known), "loaded from the cache")
+	g.Expect(of.AsWritten()).To(Equal(known), "loaded from the cache")
 	g.Expect(cached.Replace(t.Context(), known, lease("192.168.100.30", known.MAC, 2*time.Hour))).NotTo(Succeed())
 
 	g.Expect(c.admin.DeleteAllOf(t.Context(), &coordinationv1.Lease{}, client.InNamespace(namespace))).To(Succeed())
@@ -372,7 +375,7 @@ func testOutage(t *testing.T, c cluster) {
 	back := direct.kube(t).Leases(t.Context(), "clusters.vlan100")
 	keep(t, back, file)
 	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "10s").Should(BeFalse(), "the API server has no such lease")
-	g.Expect(m.Gone("blue-9")).To(BeTrue())
+	g.Expect(m.Gone("blue-9")).To(BeFalse(), "unknown while VMs cannot be watched")
 }
 
 // keep caches leases in file until the test ends.

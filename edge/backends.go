@@ -125,6 +125,9 @@ func (b *Backends) endpoints(x network.Backend) []netip.AddrPort {
 	if found == nil {
 		found = b.cached[x.Name]
 	}
+	if found == nil && b.kube == nil && x.Kind == network.BackendVMs {
+		found = b.possible(x)
+	}
 	if found == nil {
 		return nil
 	}
@@ -164,6 +167,23 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 		return all
 	}
 	return []netip.AddrPort{}
+}
+
+// maxPossible limits the addresses that are dialed without knowing the VMs.
+const maxPossible = 1024
+
+// possible returns where x may be: every address that the plan lets a VM have. It is for an
+// edge outside of a cluster, which knows the plan alone. Envoy finds out which of them
+// accept connections.
+func (b *Backends) possible(x network.Backend) []netip.AddrPort {
+	port := x.TargetPort
+	if byLease(x) {
+		port = x.Port
+	}
+	if port == 0 {
+		return nil
+	}
+	return withPort(b.network.DHCP.Assignable(maxPossible), port)
 }
 
 // byLease reports whether x selects every VM of the network.

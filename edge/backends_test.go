@@ -149,8 +149,10 @@ func TestRefusedAddresses(t *testing.T) {
 		g := NewWithT(t)
 		r := &resolver{answers: map[string][]netip.Addr{}}
 		r.set(imagesName, addrs("198.51.100.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "224.0.0.1", "255.255.255.255", "240.0.0.1",
-			"0.0.0.0", "0.1.2.3", "192.168.100.77", "192.168.100.3", "203.0.113.7", "2001:db8::1", "::ffff:127.0.0.1")...)
-		b, end := backends(t, r, "", networkWith(images))
+			"0.0.0.0", "0.1.2.3", "192.168.100.77", "192.168.100.3", "203.0.113.7", "2001:db8::1", "::ffff:127.0.0.1", "10.9.0.8")...)
+		n := networkWith(images)
+		n.ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
+		b, end := backends(t, r, "", n)
 		defer end()
 		synctest.Wait()
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("198.51.100.1:443")))
@@ -346,6 +348,11 @@ func TestManagementClusterIsNotDialed(t *testing.T) {
 		g.Expect(b.Endpoints(nodePort)).To(Equal(addrPorts("10.0.0.12:30443", "198.51.100.1:30443")))
 		g.Expect(b.RefusedHosts()).To(Equal([]string{"images.example.com:443", "node port"}), "for the condition")
 
+		behind := n
+		behind.ReservedDestinations, behind.ClientNetworks = nil, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+		b.Follow(t.Context(), behind)
+		g.Expect(b.RefusedHosts()).To(Equal([]string{"images.example.com:443", "node port"}), "edges do not pull through the gateway")
+
 		n.PermittedDestinations = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("10.96.9.9/32")}
 		b.Follow(t.Context(), n)
 		g.Expect(b.Endpoints(images)).To(Equal(addrPorts("10.0.0.11:443", "10.0.0.12:443", "10.96.9.9:443", "198.51.100.1:443")), "a mirror on the ingress of that cluster, and a Service with a backend")
@@ -354,5 +361,26 @@ func TestManagementClusterIsNotDialed(t *testing.T) {
 		<-time.After(31 * time.Second)
 		synctest.Wait()
 		g.Expect(b.RefusedHosts()).To(BeEmpty(), "the administrator can't permit metadata")
+	})
+}
+
+// TestVMsOutsideOfACluster: an edge that knows the plan alone dials every address that a VM can
+// have. Without the port of the VMs it knows nothing.
+func TestVMsOutsideOfACluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		ingress := network.Backend{Kind: network.BackendVMs, Name: "ingress:443", Service: "ingress", Port: 443, TargetPort: 31443}
+		earlier := ingress
+		earlier.Name, earlier.TargetPort = "earlier:443", 0
+		n := networkWith(ingress, earlier, allVMs)
+		n.DHCP.Range = network.Range{First: addrs("192.168.100.20")[0], Last: addrs("192.168.100.23")[0]}
+		n.DHCP.Exclude = []network.Range{{First: addrs("192.168.100.21")[0], Last: addrs("192.168.100.22")[0]}}
+		n.DHCP.Reservations = []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addrs("192.168.100.200")[0]}, {MAC: "02:00:00:00:00:02", Address: addrs("192.168.100.23")[0]}}
+		b, end := backends(t, &resolver{}, "", n)
+		defer end()
+		g.Expect(b.Endpoints(ingress)).To(Equal(addrPorts("192.168.100.20:31443", "192.168.100.23:31443", "192.168.100.200:31443")))
+		g.Expect(b.Endpoints(allVMs)).To(Equal(addrPorts("192.168.100.20:443", "192.168.100.23:443", "192.168.100.200:443")))
+		g.Expect(b.Endpoints(earlier)).To(BeNil())
+		g.Expect(n.DHCP.Assignable(2)).To(HaveLen(2))
 	})
 }

@@ -27,7 +27,7 @@ type EndpointSlices struct {
 func (k *Kube) EndpointSlices(ctx context.Context) *EndpointSlices {
 	e := &EndpointSlices{whole: make(chan struct{})}
 	change := func(*discoveryv1.EndpointSlice) { e.signal.notify() }
-	e.store, e.seen = follow(ctx, k.lister(k.client.DiscoveryV1().RESTClient(), "endpointslices", nil), &discoveryv1.EndpointSlice{}, slim, on(change, change))
+	e.store, e.seen = follow(ctx, k.lister(k.clients.discovery, "endpointslices", nil), &discoveryv1.EndpointSlice{}, slim, on(change, change))
 	go func() {
 		if poll(ctx, e.seen) {
 			close(e.whole)

@@ -140,8 +140,12 @@ func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	return x.addresses, x.tried
 }
 
-// insideManagement is the refusal reason that the cluster's administrator can change.
-const insideManagement = "it is inside the management cluster"
+// The refusal reasons that someone can change: the cluster's administrator, and the author of the
+// HostedCluster.
+const (
+	insideManagement = "it is inside the management cluster"
+	behindGateway    = "it is in a client network, which edges reach only through the gateway"
+)
 
 // refusalReason returns why an address must not be dialed for x, an external host,
 // whatever DNS answers. Empty: it may be dialed. It refuses addresses of the edge, of the
@@ -159,6 +163,8 @@ func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a net
 		return "it is in the special-purpose block " + block.String()
 	case n.CIDR.Contains(a):
 		return "it is inside the network's CIDR"
+	case n.BehindGateway(a):
+		return behindGateway
 	case x.HTTPProxy != "":
 		return ""
 	case !n.MayDial(a):

@@ -71,6 +71,8 @@ const (
 	ServesPath = "/servez"
 	// PeerPath reports, at the failover agent, whether the peer serves.
 	PeerPath = "/peer"
+	// FreshPath reports, at the DHCP server, whether it knows the leases as they are. See Stale.
+	FreshPath = "/freshz"
 )
 
 func (q Question) answer(w http.ResponseWriter, r *http.Request) {
@@ -85,6 +87,7 @@ func (q Question) answer(w http.ResponseWriter, r *http.Request) {
 const (
 	noServing = "does not serve"
 	noPeer    = "the other edge"
+	noLeases  = "the leases"
 )
 
 // A Health queries one server. Each query uses a new connection, so a stopped server is

@@ -30,10 +30,11 @@ const (
 	followParameter = "follow"
 	// okLine means yes. Every other line is the reason of a no.
 	okLine = "ok"
-	// noPrefix, uncheckedPrefix and yieldsPrefix precede the reason.
+	// noPrefix, uncheckedPrefix, yieldsPrefix and stalePrefix precede the reason.
 	noPrefix        = "no: "
 	uncheckedPrefix = "unchecked: "
 	yieldsPrefix    = "yields: "
+	stalePrefix     = "stale: "
 )
 
 // stream writes the answer at each change and each beatInterval.
@@ -61,7 +62,7 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 // Unchecked is the reason of a server that has not checked whether it serves. It says
-// nothing about the service: Envoy serves while `oooi proxy` starts.
+// nothing about the service: Envoy serves while `oooi-edge proxy` starts.
 type Unchecked string
 
 // Error returns the reason.
@@ -73,6 +74,12 @@ type Yields string
 
 // Error returns the reason.
 func (y Yields) Error() string { return string(y) }
+
+// Stale is the reason of a DHCP server that cannot read its leases now. It offers nothing.
+type Stale string
+
+// Error returns the reason.
+func (s Stale) Error() string { return string(s) }
 
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
@@ -90,6 +97,12 @@ func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
 // FollowPeer passes each answer of PeerServes to tell, as FollowServes does.
 func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
 	h.follow(ctx, PeerPath, noPeer, tell)
+}
+
+// FollowFresh passes each answer of a DHCP server about its leases to tell, as FollowServes does.
+// The error is Stale if the server cannot read them now.
+func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
+	h.follow(ctx, FreshPath, noLeases, tell)
 }
 
 // An event is one line of a server, or why a connection brought none.
@@ -190,6 +203,8 @@ func lineOf(err error) string {
 		prefix = uncheckedPrefix
 	case errors.As(err, new(Yields)):
 		prefix = yieldsPrefix
+	case errors.As(err, new(Stale)):
+		prefix = stalePrefix
 	}
 	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
 }
@@ -204,6 +219,9 @@ func parseLine(line, no string) error {
 	}
 	if reason, ok := strings.CutPrefix(line, yieldsPrefix); ok {
 		return fmt.Errorf("%s: %w", no, Yields(reason))
+	}
+	if reason, ok := strings.CutPrefix(line, stalePrefix); ok {
+		return fmt.Errorf("%s: %w", no, Stale(reason))
 	}
 	return fmt.Errorf("%s: %s", no, strings.TrimPrefix(line, noPrefix))
 }

@@ -70,3 +70,36 @@ func TestDefaultDevice(t *testing.T) {
 	g.Expect(os.WriteFile(filepath.Join(podinfo, "annotations"), []byte(status), 0o600)).To(Succeed())
 	g.Expect(edge.Default(root, podinfo)).To(Equal("ovn0"))
 }
+
+// TestSharedAddresses: sockets that were opened together share one port and all receive broadcasts. No other
+// process of the pod gets a share later.
+func TestSharedAddresses(t *testing.T) {
+	g := NewWithT(t)
+	segment := netns.NewSegment(t)
+	e, vm := netns.New(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", "192.0.2.1/24")
+	segment.Attach(t, vm, "net1", "", "192.0.2.9/24")
+	own, all := netip.MustParseAddrPort("192.0.2.1:67"), netip.MustParseAddrPort("0.0.0.0:67")
+	e.Do(t, func() {
+		conns, err := edge.ListenPackets(t.Context(), "net1", own, all, all)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, at := range []netip.AddrPort{own, all} {
+			_, err = edge.ListenPackets(t.Context(), "net1", at)
+			g.Expect(err).To(MatchError(ContainSubstring("address already in use")), "%s", at)
+		}
+		var sender *net.UDPConn
+		vm.Do(t, func() { sender, err = edge.ListenPacket(t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:68")) })
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, to := range []string{"255.255.255.255:67", "192.0.2.1:67"} {
+			_, err = sender.WriteToUDPAddrPort([]byte(to), netip.MustParseAddrPort(to))
+			g.Expect(err).NotTo(HaveOccurred())
+		}
+		for i, want := range []string{"192.0.2.1:67", "255.255.255.255:67", "255.255.255.255:67"} {
+			b := make([]byte, 100)
+			n, err := conns[i].Read(b)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(b[:n])).To(Equal(want))
+			g.Expect(conns[i].Close()).To(Succeed())
+		}
+	})
+}

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -28,7 +27,8 @@ import (
 // A Kube is the API server as one edge uses it: limited to its own namespace, and reached
 // through the management device.
 type Kube struct {
-	client    kubernetes.Interface
+	clients   clients
+	leases    leaseObjects
 	dynamic   dynamic.Interface
 	namespace string
 	device    string
@@ -67,13 +67,11 @@ func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	c = rest.CopyConfig(c)
-	c.AcceptContentTypes, c.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
-	client, err := kubernetes.NewForConfig(c)
+	all, err := newClients(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Kube{client: client, dynamic: dyn, namespace: namespace, device: device, log: log}, nil
+	return &Kube{clients: all, leases: leaseClient{all.coordination, namespace}, dynamic: dyn, namespace: namespace, device: device, log: log}, nil
 }
 
 // Namespace returns the control plane namespace that the edge runs in.
@@ -148,6 +146,9 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 // It calls h for every object and every change, after keep has reduced the object. The
 // store holds what keep returned. Seen reports whether the first list is complete.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler) (store cache.Store, seen func() bool) {
+	if keep != nil {
+		l = newPagedLister(l, keep)
+	}
 	store, c := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: l, ObjectType: kind, Handler: h, Transform: keep})
 	go c.RunWithContext(ctx)
 	return store, c.HasSynced

@@ -5,7 +5,6 @@
 package edge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,58 +17,46 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/leases"
 )
 
 const (
-	// declined is the holder of an address that a client found in use (DHCPDECLINE).
-	declined = "declined"
 	// writeTimeout limits one write. After it the client has to ask again.
 	writeTimeout = 5 * time.Second
 )
 
 // Leases holds the leases of one network, in memory and as Lease objects.
 type Leases struct {
-	client    kubernetes.Interface
-	namespace string
-	network   string
-	seen      func() bool
-	signal    signal
+	// LeaseTime is what clients get now, for readers of the objects. Nil: unknown.
+	LeaseTime func() time.Duration
 
-	mu     sync.RWMutex
-	byAddr map[netip.Addr]versionedLease
-	byMAC  map[string]map[netip.Addr]bool
-}
+	objects leaseObjects
+	network string
+	seen    func() bool
+	signal  signal
+	fresh   freshness
 
-// A versionedLease is a lease with the version of its object. An empty version means that
-// the lease comes from the cache file and no object was seen.
-type versionedLease struct {
-	lease   network.Lease
-	version string
+	leases.Table
+	// mu is held while the table and the versions change together.
+	mu sync.Mutex
+	// versions are those of the leases' objects. An empty one means that the lease comes
+	// from the cache file and no object was seen.
+	versions map[netip.Addr]string
 }
 
 // Leases watches the leases of the named network until ctx ends.
 func (k *Kube) Leases(ctx context.Context, name string) *Leases {
-	s := &Leases{
-		client: k.client, namespace: k.namespace, network: name,
-		byAddr: map[netip.Addr]versionedLease{}, byMAC: map[string]map[netip.Addr]bool{},
-	}
+	s := &Leases{objects: k.leases, network: name, versions: map[netip.Addr]string{}}
 	only := func(o *metav1.ListOptions) {
 		o.LabelSelector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: wire.LeaseLabels(name)})
 	}
-	l := k.lister(k.client.CoordinationV1().RESTClient(), "leases", only)
-	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, slimLease, on(s.observe, s.observeDeletion))
+	l := k.lister(k.clients.coordination, "leases", only)
+	_, s.seen = follow(ctx, l, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion))
 	return s
-}
-
-func slimLease(o any) (any, error) {
-	if l, ok := o.(*coordinationv1.Lease); ok {
-		l.ManagedFields = nil
-	}
-	return o, nil
 }
 
 // Ready returns nil once all existing leases were read. Do not promise new leases before
@@ -81,152 +68,102 @@ func (s *Leases) Ready() error {
 	return nil
 }
 
-// At returns the lease on address a.
-func (s *Leases) At(a netip.Addr) (network.Lease, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r, ok := s.byAddr[a]
-	return r.lease, ok
+func (s *Leases) leaseTime() time.Duration {
+	if s.LeaseTime == nil {
+		return 0
+	}
+	return s.LeaseTime()
 }
 
-// Of returns the lease of a MAC. If the MAC has several, it returns the one that expires
-// last.
-func (s *Leases) Of(mac string) (network.Lease, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var best network.Lease
-	for a := range s.byMAC[mac] {
-		l := s.byAddr[a].lease
-		if c := cmp.Or(l.Expires.Compare(best.Expires), best.Address.Compare(l.Address)); !best.Address.IsValid() || c > 0 {
-			best = l
-		}
-	}
-	return best, best.Address.IsValid()
-}
-
-// All returns all leases, in no order.
-func (s *Leases) All() []network.Lease {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := make([]network.Lease, 0, len(s.byAddr))
-	for _, r := range s.byAddr {
-		all = append(all, r.lease)
-	}
-	return all
-}
-
-// VMAt returns the name of the VM that holds an unexpired lease on a. Empty: none.
-func (s *Leases) VMAt(a netip.Addr) string {
-	if l, ok := s.At(a); ok && l.Held(time.Now()) {
-		return l.VM
-	}
-	return ""
+// stored returns the lease on a and the version of its object.
+func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok = s.At(a)
+	return l, s.versions[a], ok
 }
 
 // Replace writes next and returns when it is durable. Was must be the current lease on
 // that address; the zero Lease means that there is none. Replace returns fs.ErrExist if
 // another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
-	s.mu.RLock()
-	now, there := s.byAddr[next.Address]
-	s.mu.RUnlock()
-	if there != was.Address.IsValid() || there && now.lease != was {
+	now, version, there := s.stored(next.Address)
+	if there != was.Address.IsValid() || there && now != was {
 		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
 	}
-	if there && now.version == "" {
+	if there && version == "" {
 		return errors.New("the lease has not been read from the API server yet")
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	api := s.client.CoordinationV1().Leases(s.namespace)
-	object := leaseObject(s.network, next, time.Now())
+	object := leaseobject.Of(s.network, next, s.leaseTime(), time.Now())
 	var out *coordinationv1.Lease
 	var err error
 	if there {
-		object.ResourceVersion = now.version
-		out, err = api.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
+		object.ResourceVersion = version
+		out, err = s.objects.Update(ctx, object, metav1.UpdateOptions{FieldManager: wire.Owner})
 	} else {
-		out, err = api.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
+		out, err = s.objects.Create(ctx, object, metav1.CreateOptions{FieldManager: wire.Owner})
 	}
+	s.fresh.wrote(err, time.Now())
 	switch {
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err), there && apierrors.IsNotFound(err):
 		// Read the current holder at once, so that the client is offered another address.
-		if o, err := api.Get(ctx, object.Name, metav1.GetOptions{}); err == nil {
-			s.observe(o)
-		} else if apierrors.IsNotFound(err) {
-			s.forget(next.Address, "")
+		if err := s.read(ctx, next.Address); err != nil {
+			return writeError(err)
 		}
 		return errors.Join(fs.ErrExist, err)
 	case err != nil:
-		return err
+		return writeError(err)
 	}
 	s.observe(out)
 	return nil
 }
 
-// Remove deletes a lease if it still equals was, and returns when the deletion is durable.
+// Remove deletes a lease if it is still was, of the same version, and returns when the deletion is durable.
 func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
-	s.mu.RLock()
-	now, there := s.byAddr[was.Address]
-	s.mu.RUnlock()
-	if !there || now.lease != was {
+	now, version, there := s.stored(was.Address)
+	if !there || now != was {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	err := s.client.CoordinationV1().Leases(s.namespace).Delete(ctx, wire.LeaseName(s.network, was.Address), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{ResourceVersion: &now.version},
+	err := s.objects.Delete(ctx, wire.LeaseName(s.network, was.Address), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{ResourceVersion: &version},
 	})
+	s.fresh.wrote(err, time.Now())
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	s.forget(was.Address, now.version)
+	s.forget(was.Address, version)
 	return nil
 }
 
-// observe takes in an object, unless a newer version is known: a watch lags behind the
-// edge's own writes.
-func (s *Leases) observe(o *coordinationv1.Lease) {
-	l, err := readLease(o)
-	if err != nil {
+// observe takes in an object that was read or written.
+func (s *Leases) observe(o *coordinationv1.Lease) { s.take(newKeptLease(o)) }
+
+// take takes in a lease, unless a newer version is known: a watch lags behind the edge's own
+// writes.
+func (s *Leases) take(o *keptLease) {
+	if o.err != nil {
 		return
 	}
+	l := o.lease.Bounded(time.Now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.byAddr[l.Address]; ok && older(o.ResourceVersion, old.version) {
+	if old, ok := s.versions[l.Address]; ok && (o.ResourceVersion == old || older(o.ResourceVersion, old)) {
 		return
 	}
-	s.put(l, o.ResourceVersion)
+	l.Version = o.ResourceVersion
+	s.Put(l)
+	s.versions[l.Address] = o.ResourceVersion
 	s.signal.notify()
 }
 
-// put adds l to both indexes. The caller holds the lock.
-func (s *Leases) put(l network.Lease, version string) {
-	s.unindex(l.Address)
-	s.byAddr[l.Address] = versionedLease{l, version}
-	if l.MAC == "" {
-		return
-	}
-	if s.byMAC[l.MAC] == nil {
-		s.byMAC[l.MAC] = map[netip.Addr]bool{}
-	}
-	s.byMAC[l.MAC][l.Address] = true
-}
-
-// unindex removes the lease on a from both indexes. The caller holds the lock.
-func (s *Leases) unindex(a netip.Addr) {
-	old := s.byAddr[a].lease
-	delete(s.byAddr, a)
-	delete(s.byMAC[old.MAC], a)
-	if len(s.byMAC[old.MAC]) == 0 {
-		delete(s.byMAC, old.MAC)
-	}
-}
-
 // observeDeletion takes in that o was deleted.
-func (s *Leases) observeDeletion(o *coordinationv1.Lease) {
-	if l, err := readLease(o); err == nil {
-		s.forget(l.Address, o.ResourceVersion)
+func (s *Leases) observeDeletion(o *keptLease) {
+	if o.err == nil {
+		s.forget(o.lease.Address, o.ResourceVersion)
 	}
 }
 
@@ -234,11 +171,17 @@ func (s *Leases) observeDeletion(o *coordinationv1.Lease) {
 func (s *Leases) forget(a netip.Addr, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.byAddr[a]; !ok || older(version, old.version) {
+	if old, ok := s.versions[a]; !ok || older(version, old) {
 		return
 	}
-	s.unindex(a)
+	s.drop(a)
 	s.signal.notify()
+}
+
+// drop removes the lease on a. The caller holds the lock.
+func (s *Leases) drop(a netip.Addr) {
+	s.Delete(a)
+	delete(s.versions, a)
 }
 
 // older reports whether resource version a is before b. Every known API server uses

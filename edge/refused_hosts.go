@@ -11,7 +11,7 @@ import (
 )
 
 // RefusedHosts returns the Names of the external backends of which an address is inside the
-// management cluster, sorted. The DNS servers of these names decide when it changes.
+// management cluster or in a client network, sorted. The DNS servers of these names decide when it changes.
 func (b *Backends) RefusedHosts() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -22,7 +22,7 @@ func (b *Backends) RefusedHosts() []string {
 			continue
 		}
 		for _, a := range b.found(x) {
-			if refusalReason(b.network, x, own, a.Addr()) == insideManagement {
+			if reason := refusalReason(b.network, x, own, a.Addr()); reason == insideManagement || reason == behindGateway {
 				out = append(out, x.Name)
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -35,28 +34,29 @@ const (
 
 // A Reporter keeps one report in the cluster.
 type Reporter struct {
-	client    kubernetes.Interface
-	namespace string
-	lease     wire.ReportLease
-	log       *slog.Logger
-	signal    signal
-	limit     *rate.Limiter
+	objects leaseObjects
+	lease   wire.ReportLease
+	log     *slog.Logger
+	signal  signal
+	limit   *rate.Limiter
 
 	mu sync.Mutex
-	// failover is the failover agent's report, once known, and servers what the DHCP server
-	// adds to it. The agent may never report.
+	// failover is the failover agent's report, once known. Servers and dhcp are what the DHCP
+	// server adds to it, once it has something to report. The agent may never report.
 	failover network.Report
 	known    bool
 	servers  []network.UsedAddress
+	dhcp     network.DHCPReport
+	hasDHCP  bool
 	report   string
 }
 
 // Reporter returns a Reporter that writes to lease.
 func (k *Kube) Reporter(lease wire.ReportLease) *Reporter {
-	return &Reporter{client: k.client, namespace: k.namespace, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
+	return &Reporter{objects: k.leases, lease: lease, log: k.log, limit: rate.NewLimiter(rate.Every(reportEvery), reportBurst)}
 }
 
-// Set replaces the report, except for its edge and its DHCP servers. It returns at once.
+// Set replaces the report, except for its edge and what the DHCP server adds. It returns at once.
 func (r *Reporter) Set(x network.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,13 +72,21 @@ func (r *Reporter) SetDHCPServers(all []network.UsedAddress) {
 	r.compose()
 }
 
+// SetDHCP replaces what the DHCP server of the edge observes. It returns at once.
+func (r *Reporter) SetDHCP(x network.DHCPReport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dhcp, r.hasDHCP = x, r.hasDHCP || !x.IsZero()
+	r.compose()
+}
+
 // compose makes the report of its parts. The caller holds the lock.
 func (r *Reporter) compose() {
-	if !r.known && len(r.servers) == 0 {
+	if !r.known && len(r.servers) == 0 && !r.hasDHCP {
 		return
 	}
 	x := r.failover
-	x.Edge, x.DHCPServers = r.lease.Edge, r.servers
+	x.Edge, x.DHCPServers, x.DHCP = r.lease.Edge, r.servers, r.dhcp
 	if text := string(x.JSON()); r.report != text {
 		r.report = text
 		r.signal.notify()
@@ -127,11 +135,10 @@ func (r *Reporter) Run(ctx context.Context) {
 func (r *Reporter) write(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	api := r.client.CoordinationV1().Leases(r.namespace)
-	o, err := api.Get(ctx, r.lease.Name, metav1.GetOptions{})
+	o, err := r.objects.Get(ctx, r.lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		_, err = api.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		_, err = r.objects.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Name: r.lease.Name, Labels: r.lease.Labels, Annotations: map[string]string{wire.AnnotationReport: text},
 		}}, metav1.CreateOptions{FieldManager: wire.Owner})
 		return err
@@ -151,6 +158,6 @@ func (r *Reporter) write(ctx context.Context, text string) error {
 		o.Annotations = map[string]string{}
 	}
 	o.Annotations[wire.AnnotationReport] = text
-	_, err = api.Update(ctx, o, metav1.UpdateOptions{FieldManager: wire.Owner})
+	_, err = r.objects.Update(ctx, o, metav1.UpdateOptions{FieldManager: wire.Owner})
 	return err
 }

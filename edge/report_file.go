@@ -4,6 +4,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -19,11 +20,13 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known, and refused what the proxy adds to it.
-	report  network.Report
-	known   bool
-	refused []string
-	written string
+	// report is the writer's own, once known. The proxy adds refused, and the NTP server
+	// unsynchronized.
+	report         network.Report
+	known          bool
+	refused        []string
+	unsynchronized string
+	written        string
 }
 
 // NewReportFile returns a ReportFile that replaces the named file.
@@ -31,7 +34,7 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log}
 }
 
-// Set replaces the report, except for its refused hosts if SetRefusedHosts was called. A failed
+// Set replaces the report, except for what SetRefusedHosts and SetClockUnsynchronized add. A failed
 // write is retried at the next call.
 func (f *ReportFile) Set(r network.Report) {
 	f.mu.Lock()
@@ -48,6 +51,14 @@ func (f *ReportFile) SetRefusedHosts(hosts []string) {
 	f.write()
 }
 
+// SetClockUnsynchronized replaces why clients do not follow the clock of the node. Empty: they do.
+func (f *ReportFile) SetClockUnsynchronized(why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unsynchronized = why
+	f.write()
+}
+
 // write stores the report of its parts. The caller holds the lock.
 func (f *ReportFile) write() {
 	if !f.known {
@@ -55,6 +66,7 @@ func (f *ReportFile) write() {
 	}
 	r := f.report
 	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.refused)
+	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.unsynchronized)
 	text := string(r.JSON())
 	if text == f.written {
 		return

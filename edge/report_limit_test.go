@@ -20,7 +20,7 @@ import (
 func TestReportsOfAFloodAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		k := &Kube{client: client, namespace: "clusters-blue", log: slog.New(slog.DiscardHandler)}
+		k := &Kube{leases: client.CoordinationV1().Leases("clusters-blue"), log: slog.New(slog.DiscardHandler)}
 		r := k.Reporter(wire.ReportLease{Name: "oooi-report.x"})
 		go r.Run(t.Context())
 		r.Set(network.Report{Edge: 1})

@@ -34,7 +34,7 @@ func at(what, address string) network.ReservedDestination {
 }
 
 func TestCutOff(t *testing.T) {
-	n := network.Network{Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("192.168.100.0/24")}
+	n := network.Network{Name: "clusters.vlan100", CIDR: netip.MustParsePrefix("192.168.100.0/24"), ClientNetworks: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}}
 	everything := edge.Routes{Snapshot: device.Snapshot{Name: "net1", Routes: []device.Route{to("net1", "0.0.0.0/0", 0)}}}
 	for name, c := range map[string]struct {
 		routes        edge.Routes
@@ -47,6 +47,7 @@ func TestCutOff(t *testing.T) {
 		"edge address":              {routes(), "203.0.113.7", "network clusters.vlan100 assigns 203.0.113.7 to the edge, so the resolver is unreachable: publish the endpoint at an address other than 203.0.113.7"},
 		"the lower metric wins":     {routes(), "172.30.0.1", ""},
 		"a further route":           {routes(to("net1", "172.30.0.0/16", 10)), "172.30.0.1", "route 172.30.0.0/16 sends packets for 172.30.0.1 (the resolver) to net1, the device of network clusters.vlan100, so it is unreachable: remove the route from the NetworkAttachmentDefinition"},
+		"a client network":          {routes(to("net1", "10.9.0.0/16", 0)), "10.9.0.10", "client network 10.9.0.0/16 of network clusters.vlan100 contains 10.9.0.10 (the resolver), which is unreachable: set annotation client-networks to smaller networks"},
 		"a longer route":            {routes(to("eth0", "192.168.100.77/32", 0)), "192.168.100.77", ""},
 		"no routes":                 {edge.Routes{}, "192.168.100.77", ""},
 		"default route on the network": {everything, "10.96.0.10",

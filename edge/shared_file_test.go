@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -17,25 +18,55 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestNamesOfAnotherContainer: DNS knows a VM as soon as DHCP has stored its lease.
+// TestNamesOfAnotherContainer: DNS knows a VM when DHCP has stored its lease.
 func TestNamesOfAnotherContainer(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.LeaseCache)
 	said := gbytes.NewBuffer()
 	names, at := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(said, nil))), netip.MustParseAddr("192.168.100.10")
-	g.Expect(names.VMAt(at)).To(BeEmpty())
+	vm := func() string { return names.VMAt(at) }
+	g.Expect(vm()).To(BeEmpty())
 	store := func(text string) { g.Expect(edge.ReplaceFile(file, []byte(text))).To(Succeed()) }
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
-	g.Expect(names.VMAt(at)).To(Equal("blue-1"))
+	g.Eventually(vm, "100ms", "1ms").Should(Equal("blue-1"))
 	store(`[{"addr`)
-	g.Expect(names.VMAt(at)).To(Equal("blue-1"), "the last known good names")
-	g.Expect(said).To(gbytes.Say("cached leases not read"))
+	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "5s").Should(gbytes.Say("cached leases not read"))
+	g.Expect(vm()).To(Equal("blue-1"), "the last known good names")
 	g.Expect(os.Truncate(file, 64<<20)).To(Succeed())
-	g.Expect([]string{names.VMAt(at), names.VMAt(at)}).To(HaveEach("blue-1"))
-	g.Expect(said).To(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
+	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "5s").Should(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
+	g.Consistently(vm, "100ms").Should(Equal("blue-1"))
 	g.Expect(said).NotTo(gbytes.Say("cached leases not read"), "one error is logged once")
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
-	g.Expect(names.VMAt(at)).To(BeEmpty(), "expired")
+	g.Eventually(vm, "5s").Should(BeEmpty(), "expired")
+}
+
+// TestAddressesOfVMs: a VM has the addresses of its unexpired leases. An unknown client has no name, whatever it
+// calls itself.
+func TestAddressesOfVMs(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), wire.LeaseCache)
+	text := "["
+	for i, l := range []struct{ vm, year string }{
+		{"blue-1", "2999"}, {"blue-1", "2001"}, {"blue-1", "2999"}, {"old", "2001"}, {"", "2999"}, {"a.pool", "2999"}, {"b.old.pool", "2001"}, {"xpool", "2999"},
+	} {
+		text += fmt.Sprintf(`{"address":"192.168.100.%d","mac":"02:00:00:00:00:0%d","machine":"%s","expires":"%s-01-01T00:00:00Z"},`, 30-i, i, l.vm, l.year)
+	}
+	g.Expect(edge.ReplaceFile(file, []byte(text[:len(text)-1]+"]"))).To(Succeed())
+	names := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	for vm, want := range map[string]string{
+		"blue-1":     "[192.168.100.28 192.168.100.30] true",
+		"old":        "[] false",
+		"blue":       "[] false",
+		"":           "[] false",
+		"a.pool":     "[192.168.100.25] true",
+		"pool":       "[] true",
+		"ool":        "[] false",
+		"old.pool":   "[] false",
+		"b.old.pool": "[] false",
+		"xpool":      "[192.168.100.23] true",
+	} {
+		g.Expect(fmt.Sprint(names.VMNamed(vm))).To(Equal(want), vm)
+	}
 }
 
 // TestHostileReportFile: the failover agent's container gets nothing read that only the reader may
@@ -100,9 +131,9 @@ func TestReportFileIsWrittenOnce(t *testing.T) {
 	g.Expect(os.SameFile(before, after)).To(BeTrue())
 }
 
-// TestReportOfTwoContainers: the failover agent's report has what the proxy found, whichever comes
-// first.
-func TestReportOfTwoContainers(t *testing.T) {
+// TestReportOfSeveralContainers: the failover agent's report has what the proxy and the NTP server
+// found, whichever comes first.
+func TestReportOfSeveralContainers(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), wire.ReportFile)
 	f := edge.NewReportFile(file, slog.New(slog.NewTextHandler(t.Output(), nil)))
@@ -119,4 +150,10 @@ func TestReportOfTwoContainers(t *testing.T) {
 	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, RefusedHosts: []string{"a:443", "b:443"}}))
 	f.SetRefusedHosts(nil)
 	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true}))
+	f.SetClockUnsynchronized("adjtimex: not\npermitted")
+	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, ClockUnsynchronized: "adjtimex: not permitted"}))
+	f.Set(network.Report{Edge: 1})
+	g.Expect(stored()).To(Equal(network.Report{Edge: 1, ClockUnsynchronized: "adjtimex: not permitted"}), "each keeps its part")
+	f.SetClockUnsynchronized("")
+	g.Expect(stored()).To(Equal(network.Report{Edge: 1}))
 }

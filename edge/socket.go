@@ -5,6 +5,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -59,4 +60,43 @@ func ListenPacket(ctx context.Context, device string, addr netip.AddrPort) (*net
 		return nil, err
 	}
 	return p.(*net.UDPConn), nil
+}
+
+// ListenPackets receives UDP at several addresses that have one port, for packets that arrive on device only.
+// Several sockets may have equal addresses; each of them receives all broadcasts. No other socket can have
+// these addresses later.
+func ListenPackets(ctx context.Context, device string, at ...netip.AddrPort) (conns []*net.UDPConn, err error) {
+	defer func() {
+		if err != nil {
+			for _, c := range conns {
+				_ = c.Close()
+			}
+			conns = nil
+		}
+	}()
+	shared := net.ListenConfig{Control: Control(device, unix.SO_REUSEADDR)}
+	for _, a := range at {
+		p, err := shared.ListenPacket(ctx, "udp4", a.String())
+		if err != nil {
+			return conns, err
+		}
+		conns = append(conns, p.(*net.UDPConn))
+	}
+	for _, c := range conns {
+		if err := unshare(c); err != nil {
+			return conns, fmt.Errorf("socket on %s: %w", c.LocalAddr(), err)
+		}
+	}
+	return conns, nil
+}
+
+// unshare keeps other sockets from the address of c.
+func unshare(c *net.UDPConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) })
+	return errors.Join(err, set)
 }

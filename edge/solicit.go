@@ -4,6 +4,7 @@ package edge
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -12,10 +13,18 @@ import (
 // Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a
 // port at which no process listens. The answers are in the kernel's neighbor table.
 func Solicit(device string, addresses ...netip.Addr) error {
+	return solicit(device, netip.Addr{}, addresses...)
+}
+
+// solicit is Solicit from an address of device. The zero Addr: the kernel chooses it.
+func solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
 	const discard = 9
 	d := Dialer(device)
 	// Datagrams stay on the link, whatever the routes are.
 	d.Control = Control(device, unix.SO_DONTROUTE)
+	if from.IsValid() {
+		d.LocalAddr = net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0))
+	}
 	for _, a := range addresses {
 		c, err := d.Dial("udp4", netip.AddrPortFrom(a, discard).String())
 		if err != nil {

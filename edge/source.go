@@ -105,7 +105,7 @@ func (s *Source) Run(ctx context.Context) error {
 			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", wire.PlanConfigMap).String()
 		}
 		watch := func(c *corev1.ConfigMap) { s.observe(c.Data[wire.PlanKey], true) }
-		follow(ctx, s.kube.lister(s.kube.client.CoreV1().RESTClient(), "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
+		follow(ctx, s.kube.lister(s.kube.clients.core, "configmaps", only), &corev1.ConfigMap{}, nil, on(watch, nil))
 	}
 	tick := time.NewTicker(readInterval)
 	defer tick.Stop()

@@ -9,12 +9,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +36,7 @@ type VMs struct {
 	// rebuilding prevents an older index from replacing a newer one.
 	rebuilding sync.Mutex
 	index      atomic.Pointer[vmIndex]
+	deletions  deletions
 }
 
 // A vmIndex is complete if it was built after the first complete list.
@@ -63,23 +66,31 @@ func (m *vm) DeepCopyObject() runtime.Object { return m }
 // VMs watches the namespace's VirtualMachineInstances until ctx ends, for a network with
 // this CIDR.
 func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
-	m := &VMs{namespace: k.namespace, cidr: cidr}
+	m := &VMs{namespace: k.namespace, cidr: cidr, deletions: deletions{now: time.Now}}
 	m.index.Store(&vmIndex{})
 	r := k.dynamic.Resource(schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}).Namespace(k.namespace)
 	l := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			all, err := r.List(ctx, o)
+			m.deletions.answered(err)
+			return all, err
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return r.Watch(ctx, o)
+			w, err := r.Watch(ctx, o)
+			m.deletions.answered(err)
+			return w, err
 		},
 	}
 	rebuilt := make(chan struct{}, 1)
-	rebuild := func(*vm) {
+	rebuild := func() {
 		select {
 		case rebuilt <- struct{}{}:
 		default:
 		}
 	}
-	m.store, m.seen = follow(ctx, l, &unstructured.Unstructured{}, m.keep, on(rebuild, rebuild))
+	seen := func(one *vm) { m.deletions.created(one.Name); rebuild() }
+	deleted := func(one *vm) { m.deletions.deleted(one.Name); rebuild() }
+	m.store, m.seen = follow(ctx, l, &unstructured.Unstructured{}, m.keep, on(seen, deleted))
 	go func() {
 		for {
 			select {
@@ -187,6 +198,9 @@ func (m *VMs) rebuild() {
 			}
 		}
 	}
+	if x.complete {
+		m.deletions.listed()
+	}
 	m.index.Store(x)
 	m.signal.notify()
 }
@@ -212,11 +226,17 @@ func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 // Reporter returns the MAC of the VM that is reported to have address. Empty: none.
 func (m *VMs) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
 
+// All returns the MACs of all VMs, each with the address that KubeVirt reports for it, zero if
+// none.
+func (m *VMs) All() iter.Seq2[string, netip.Addr] {
+	return func(yield func(string, netip.Addr) bool) {
+		for mac, n := range m.index.Load().byMAC {
+			if !yield(mac, n.address) {
+				return
+			}
+		}
+	}
+}
+
 // Reported returns the MAC of the VM at each reported address. Do not change the map.
 func (m *VMs) Reported() map[netip.Addr]string { return m.index.Load().byAddr }
-
-// Gone reports whether no VM has this name. It returns false until all VMs were read.
-func (m *VMs) Gone(name string) bool {
-	_, there, err := m.store.GetByKey(m.namespace + "/" + name)
-	return m.seen() && !there && err == nil
-}

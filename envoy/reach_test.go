@@ -43,6 +43,10 @@ func TestReachLeadsToTheAPIServer(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(b).NotTo(BeEmpty(), "an alert")
 		}
+		for i := range Workers { // Envoy counts a connection for a moment after the client saw its end
+			open := func() string { return w.counter(t, fmt.Sprintf("listener.reach.worker_%d.downstream_cx_active", i)) }
+			g.Eventually(open, patient, "5ms").Should(Equal("0"), "worker %d", i)
+		}
 	}
 }
 

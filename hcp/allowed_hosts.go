@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	configv1 "github.com/openshift/api/config/v1"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -47,14 +48,28 @@ type unreachable struct {
 // maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
 const maxRegistries = 256
 
-// imageRegistries returns the registries of the release images, then their mirrors, without
-// duplicates. Left is how many exceed maxRegistries.
-func imageRegistries(o Objects) (registries []string, left int) {
+// releaseImages returns the release images, sorted: those that are set, and those that the
+// control plane runs or is updated to.
+func releaseImages(o Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
 	}
+	if v := o.HostedCluster.Status.Version; v != nil {
+		for _, update := range v.History { // newest first
+			if images = append(images, update.Image); update.State == configv1.CompletedUpdate {
+				break
+			}
+		}
+	}
 	slices.Sort(images)
+	return images
+}
+
+// imageRegistries returns the registries of the release images, then their mirrors, without
+// duplicates. Left is how many exceed maxRegistries.
+func imageRegistries(o Objects) (registries []string, left int) {
+	images := releaseImages(o)
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
 		images = append(images, source.Mirrors...)
 	}
@@ -110,12 +125,13 @@ func onNetwork(in network.Request, registry string) bool {
 
 const plainHTTP = "http://"
 
-// registryOf returns the registry of an image or mirror: host, optional port, and
-// plainHTTP if it is not TLS.
+// registryOf returns the registry of an image or mirror: host in lower case, optional port,
+// and plainHTTP if it is not TLS.
 func registryOf(image string) string {
 	image = strings.TrimPrefix(image, "https://")
 	rest, plain := strings.CutPrefix(image, plainHTTP)
 	registry, _, _ := strings.Cut(rest, "/")
+	registry = strings.ToLower(registry)
 	if plain {
 		return plainHTTP + registry
 	}
@@ -174,6 +190,7 @@ func registryEndpoints(o Objects, in network.Request, s settings.Values) reachab
 	}
 	if isolated {
 		r.problems = imagesUnreachable(in, off, r.endpoints, cannot)
+		r.problems = append(r.problems, furtherHosts(o, in, s, registries, r.endpoints)...)
 	}
 	if isolated && !off && left > 0 {
 		r.problems = append(r.problems, network.NewProblem(network.TooManyRegistries, network.Subject{},
@@ -236,14 +253,11 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	slices.Sort(all)
 	hosts := network.Args{"hosts": strings.Join(slices.Compact(all), ", ")}
 	for _, s := range in.Networks {
-		serves := func(x network.Service) bool {
-			return s.Settings.Services == nil || slices.Contains(s.Settings.Services, x)
-		}
 		switch {
 		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
 		case off:
 			return network.Problems{networkProblem(network.ExternalHostsOff, s.Attachment, hosts, settings.KeyAllowedHosts, settings.KeyGateway)}
-		case !serves(network.ServiceProxy) || !serves(network.ServiceDNS):
+		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):
 			return network.Problems{networkProblem(network.ExternalHostsNotServed, s.Attachment, hosts, settings.KeyServices, settings.KeyGateway)}
 		}
 	}

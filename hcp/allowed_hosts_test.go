@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"golang.org/x/net/http/httpproxy"
 
@@ -27,7 +28,7 @@ func pulling(t *testing.T, image string) hcp.Objects {
 }
 
 // externalHosts returns the allowed external hosts as "host:port", or
-// "host:port by proxy".
+// "host:port by proxy", and the problems that are no hints.
 func externalHosts(o hcp.Objects) (hosts []string, problems network.Problems) {
 	in, problems := translated(o)
 	for _, e := range in.Endpoints {
@@ -40,7 +41,7 @@ func externalHosts(o hcp.Objects) (hosts []string, problems network.Problems) {
 		}
 		hosts = append(hosts, at)
 	}
-	return hosts, problems
+	return hosts, slices.DeleteFunc(problems, func(p network.Problem) bool { return p.Severity == network.SeverityInfo })
 }
 
 // messageOf returns the message of the first problem with this reason, or "".
@@ -241,4 +242,63 @@ func TestManyMirrors(t *testing.T) {
 	hosts, problems := externalHosts(o)
 	g.Expect(hosts).To(And(HaveLen(257), ContainElements("registry.example.com:8443", "m0-0.example.com:443", "zz.example.com:443")))
 	g.Expect(problems).To(ContainElement(And(HaveField("Severity", network.SeverityWarning), WithTransform(message, ContainSubstring("cannot reach 64770 of the mirrors")))))
+}
+
+// TestHostsThatNoObjectNames: a registry that might redirect, or a release that might name images
+// on other hosts, is a hint until the user names hosts.
+func TestHostsThatNoObjectNames(t *testing.T) {
+	mirrors := func(all ...string) func(*hcp.Objects) {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "quay.io/openshift-release-dev/ocp-v4.0-art-dev", Mirrors: all}}
+		}
+	}
+	for name, c := range map[string]struct {
+		image    string
+		given    func(*hcp.Objects)
+		redirect string
+		release  string
+	}{
+		"a private registry":               {privateRelease, nil, "registry.example.com:8443", "registry.example.com:8443"},
+		"a private registry with mirrors":  {privateRelease, mirrors("Mirror.example.com:5000/ocp/release", "mirror.example.com:5000/other"), "mirror.example.com:5000, registry.example.com:8443", ""},
+		"Red Hat's, whose hosts are known": {"quay.io/openshift-release-dev/ocp-release:4.20", nil, "", ""},
+		"Red Hat's, with a mirror":         {"quay.io/openshift-release-dev/ocp-release:4.20", mirrors("mirror.example.com/ocp"), "mirror.example.com", ""},
+		"named":                            {privateRelease, func(o *hcp.Objects) { annotate(o, "allowed-hosts", "auto,registry.example.com:8443") }, "", ""},
+		"none":                             {privateRelease, func(o *hcp.Objects) { annotate(o, "allowed-hosts", "none") }, "", ""},
+		"a gateway":                        {privateRelease, func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, "", ""},
+		"on the network":                   {privateRelease, func(o *hcp.Objects) { annotate(o, "dns-records", "registry.example.com=192.168.100.7") }, "", "registry.example.com:8443"},
+		"at an address on the network":     {"192.168.100.7:5000/ocp/release:4.20", nil, "", "192.168.100.7:5000"},
+		"at another address":               {"10.9.8.7:5000/ocp/release:4.20", nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := pulling(t, c.image)
+			if c.given != nil {
+				c.given(&o)
+			}
+			_, problems := translated(o)
+			told := map[network.Cause]string{}
+			for _, p := range problems {
+				if p.Cause == network.RegistryMayRedirect || p.Cause == network.ReleaseMayNameOthers {
+					g.Expect(p.Severity).To(Equal(network.SeverityInfo))
+					told[p.Cause] = p.Args["hosts"]
+				}
+			}
+			g.Expect(told[network.RegistryMayRedirect]).To(Equal(c.redirect))
+			g.Expect(told[network.ReleaseMayNameOthers]).To(Equal(c.release))
+		})
+	}
+}
+
+// TestReleaseThatRuns: while a cluster is updated to a release on another registry, its nodes still
+// pull from the one of the release that runs. Releases before that are not used.
+func TestReleaseThatRuns(t *testing.T) {
+	g := NewWithT(t)
+	o := pulling(t, privateRelease)
+	o.HostedCluster.Status.Version = &hyperv1.ClusterVersionStatus{History: []configv1.UpdateHistory{
+		{State: configv1.PartialUpdate, Image: privateRelease},
+		{State: configv1.CompletedUpdate, Image: "running.example.com/ocp/release:4.19"},
+		{State: configv1.CompletedUpdate, Image: "former.example.com/ocp/release:4.18"},
+	}}
+	hosts, _ := externalHosts(o)
+	g.Expect(hosts).To(HaveExactElements("registry.example.com:8443", "running.example.com:443"))
 }

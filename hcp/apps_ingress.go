@@ -3,47 +3,65 @@
 //
 //	annotation apps-address, or a record in dns-records   that address
 //	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
-//	guest ingress of type HostNetwork                     the VMs, at that port
+//	guest ingress of type LoadBalancerService             the VMs, at the node ports in the cloud provider's copy of its
+//	                                                      Service
+//	guest ingress of type HostNetwork                     the VMs, at its ports
+//	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
 //	otherwise                                             a problem
 //
-// A cluster without the ingress capability has no *.apps and no problem.
+// A Service of these that has a load balancer with an address of the network leads there.
+//
+// Port 443 is served, and port 80 if one of these names its backend. A cluster without the
+// ingress capability has no *.apps and no problem.
 
 package hcp
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
-// passthroughService is the name prefix of the Service that HyperShift creates for
-// base domain passthrough. The cluster's generateID follows. HyperShift writes the
-// VMs' addresses to its EndpointSlices.
-const passthroughService = "default-ingress-passthrough-service-"
+const (
+	// passthroughService is the name prefix of the Service that HyperShift creates for
+	// base domain passthrough. The cluster's generateID follows. HyperShift writes the
+	// VMs' addresses to its EndpointSlices.
+	passthroughService = "default-ingress-passthrough-service-"
+	// routerNamespace and routerService are the Service of the hosted cluster's default
+	// ingress of type LoadBalancerService. OpenShift decides them. HyperShift writes the
+	// VMs' addresses to the EndpointSlices of the copy, too.
+	routerNamespace, routerService = "openshift-ingress", "router-default"
+	// appsService is the end of the name of the Service for *.apps that users of HyperShift
+	// create for a base domain of their own, as HyperShift's documentation has it. The
+	// cluster's name comes first.
+	appsService = "-apps"
 
-// apps returns the record of *.apps if the user set its address, or the endpoint of
-// the ingress.
-func apps(o Objects, in network.Request, s settings.Values) reachable {
+	// portHTTP is that of the ingress for clients without TLS.
+	portHTTP = 80
+)
+
+// apps returns the record of *.apps if the user set its address, or the endpoints of
+// the ingress. last is the plan in force.
+func apps(o Objects, in network.Request, s settings.Values, last network.Plan) reachable {
 	var r reachable
 	hc := o.HostedCluster
 	if !hasPrimary(in) || slices.Contains(disabled(hc), hyperv1.IngressCapability) {
 		return r
 	}
-	e := network.Endpoint{Name: "apps", Origin: network.OriginApps, Port: 443, Match: network.MatchServerName}
-	k := hc.Spec.Platform.Kubevirt
-	passthrough := k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+	e := network.Endpoint{Name: "apps", Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
 	domain := appsDomain(hc)
 	switch {
-	case domain == "" && passthrough:
+	case domain == "" && passesThrough(hc):
 		r.add(e, problem(network.BaseDomainPending, endpoint(e.Name), network.Args{"object": "spec.dns.baseDomain"}))
 		return r
 	case domain == "":
@@ -51,71 +69,195 @@ func apps(o Objects, in network.Request, s settings.Values) reachable {
 	}
 	name := "*." + domain
 	e.Hosts = []string{name}
-	port, onNodes := nodesPort(o.GuestIngress)
-	switch b, found := passthroughBackend(o); {
+	switch i, found := guestIngress(o); {
 	case s.AppsAddress.IsValid():
 		r.apps = network.Record{Name: name, Addresses: []netip.Addr{s.AppsAddress}}
 	case slices.ContainsFunc(s.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }):
-	case passthrough && found:
-		e.Backend = b
-		r.add(e, nil)
-	case onNodes:
-		e.Backend = network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("machines:%d", port), Port: port}
-		r.add(e, nil)
-	case passthrough:
-		r.add(e, problem(network.IngressServicePending, endpoint(e.Name), network.Args{"name": name, "object": "Service " + passthroughService + k.GenerateID}))
+	case found:
+		for _, e := range i.endpoints(e) {
+			r.add(e, nil)
+		}
+		if i.pending {
+			r.waiting = append(r.waiting, e.Name)
+		}
 	default:
-		r.add(e, problem(network.IngressAddressMissing, endpoint(e.Name), network.Args{"name": name}, settings.KeyAppsAddress))
+		r.add(e, ingressMissing(o, in, e, last))
 	}
 	return r
 }
 
-// passthroughBackend returns the VMs behind the passthrough Service, at the port of
-// its EndpointSlices. ok is false if the Service does not exist yet.
-func passthroughBackend(o Objects) (b network.Backend, ok bool) {
+// ingressMissing returns the problem that nothing serves e, the ingress. It is waited for if
+// HyperShift or its cloud provider will create what serves it, or if a copy served it in last: the
+// guest's administrator can choose a load balancer, or make its Service again, at any time. It is a
+// hint if other DNS servers may know the name.
+func ingressMissing(o Objects, in network.Request, e network.Endpoint, last network.Plan) *network.Problem {
+	subject, hc := endpoint(e.Name), o.HostedCluster
+	args := network.Args{"name": e.Hosts[0], "service": hc.Name + appsService}
+	switch {
+	case passesThrough(hc):
+		expected := "Service " + passthroughService + hc.Spec.Platform.Kubevirt.GenerateID
+		return problem(network.IngressServicePending, subject, network.Args{"name": e.Hosts[0], "object": expected})
+	case o.GuestIngress != nil && o.GuestIngress.Type == operatorv1.LoadBalancerServiceStrategyType, slices.ContainsFunc(last.Endpoints, isCopy):
+		return problem(network.IngressCopyPending, subject, args, settings.KeyAppsAddress)
+	case !slices.ContainsFunc(in.Networks, ownNamesOnly):
+		return problem(network.IngressAddressUnknown, subject, args, settings.KeyAppsAddress)
+	}
+	return problem(network.IngressAddressMissing, subject, args, settings.KeyAppsAddress)
+}
+
+// isCopy reports whether e is the ingress as routerIngress returns it.
+func isCopy(e network.Endpoint) bool {
+	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, passthroughService)
+}
+
+// ownNamesOnly reports whether VMs boot from s and its edges refuse names that the plan does not have:
+// no other DNS server is asked. Then nothing else can resolve *.apps.
+func ownNamesOnly(s network.NetworkRequest) bool {
+	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
+		return false
+	}
+	if up := s.Settings.Upstreams; up != nil {
+		return up.Mode == network.UpstreamNone
+	}
+	return !s.Gateway.IsValid()
+}
+
+// passesThrough reports whether hc has its names from the management cluster, which passes
+// connections on to its ingress.
+func passesThrough(hc *hyperv1.HostedCluster) bool {
+	k := hc.Spec.Platform.Kubevirt
+	return k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+}
+
+// An ingress is where connections to the ingress of the hosted cluster lead.
+type ingress struct {
+	// https and http are the backends of ports 443 and 80. Zero: unknown.
+	https, http network.Backend
+	// loadBalancer is the address of its own load balancer. Zero: it has none.
+	loadBalancer netip.Addr
+	// pending is true while the load balancer has no address yet, or none at the moment.
+	pending bool
+}
+
+// endpoints returns the endpoints of i. https is that of port 443 without its backend. Clients
+// of port 80 send no TLS server name, so nothing else is served there.
+func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
+	https.Backend, https.LoadBalancer = i.https, i.loadBalancer
+	out := []network.Endpoint{https}
+	if i.http != (network.Backend{}) {
+		http := https
+		http.Port, http.Match, http.Backend = portHTTP, network.MatchAny, i.http
+		out = append(out, http)
+	}
+	return out
+}
+
+// guestIngress returns the ingress of o's hosted cluster. ok is false if nothing says where it is.
+func guestIngress(o Objects) (i ingress, ok bool) {
+	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(o.GuestIngress), documentedIngress(o)} {
+		if i.https == (network.Backend{}) {
+			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
+		}
+		if i.http == (network.Backend{}) {
+			i.http = x.http
+		}
+	}
+	return i, i.https != (network.Backend{})
+}
+
+// passthroughIngress returns the VMs behind the passthrough Service. It has HTTPS only.
+func passthroughIngress(o Objects) ingress {
 	k := o.HostedCluster.Spec.Platform.Kubevirt
 	if k == nil || k.GenerateID == "" {
-		return network.Backend{}, false
+		return ingress{}
 	}
 	svc, ok := service(o, passthroughService+k.GenerateID)
 	if !ok || len(svc.Spec.Ports) == 0 {
-		return network.Backend{}, false
+		return ingress{}
 	}
-	b = backendAt(svc, svc.Spec.Ports[0])
+	return ingress{https: vmsBehind(svc, svc.Spec.Ports[0])}
+}
+
+// routerIngress returns the VMs behind the cloud provider's copy of the guest's Service
+// router-default.
+func routerIngress(o Objects) ingress {
+	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {
+		return s.Labels[settings.LabelGuestService] != routerService || s.Labels[guestNamespaceLabel] != routerNamespace
+	})
+	if len(copies) == 0 {
+		return ingress{}
+	}
+	// The guest made the youngest one last. The copy of the one before goes later, and serves until then.
+	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
+		copies = stay
+	}
+	svc := slices.MaxFunc(copies, func(a, b corev1.Service) int { return compareAge(&a, &b) })
+	return ingressBehind(svc, vmsBehind)
+}
+
+// documentedIngress returns the VMs at the target ports of the Service <cluster>-apps. Its
+// EndpointSlices may have the pods of the VMs instead, as its selector is often theirs.
+func documentedIngress(o Objects) ingress {
+	svc, ok := service(o, o.HostedCluster.Name+appsService)
+	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return ingress{}
+	}
+	return ingressBehind(svc, func(_ corev1.Service, p corev1.ServicePort) network.Backend {
+		return allVMs(portNumber(p.TargetPort.IntVal))
+	})
+}
+
+// ingressBehind returns the ingress at the ports of svc, with the backend that of returns for
+// each, and the address of its load balancer. A port without a number of its target is left out.
+func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) ingress {
+	address := loadBalancerAddress(svc)
+	out := ingress{pending: address == ""}
+	if a := parsed(address); a.Is4() {
+		out.loadBalancer = a
+	}
+	for _, p := range svc.Spec.Ports {
+		switch {
+		case portNumber(p.TargetPort.IntVal) == 0 || p.Protocol != corev1.ProtocolTCP && p.Protocol != "":
+		case p.Port == network.PortHTTPS:
+			out.https = of(svc, p)
+		case p.Port == portHTTP:
+			out.http = of(svc, p)
+		}
+	}
+	return out
+}
+
+// vmsBehind returns the VMs in the EndpointSlices of svc, at the port that they have for p.
+func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
+	b := backendAt(svc, p)
 	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
-	return b, true
+	if port := p.TargetPort.IntVal; 0 < port && port <= math.MaxUint16 {
+		b.TargetPort = uint16(port)
+	}
+	return b
 }
 
-// GuestIngress returns how the hosted cluster publishes its ingress. It reads
-// spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy of a
-// HostedCluster in JSON, because the imported HyperShift API lacks the field.
-// It returns nil if the field is not set or hostedCluster is not valid JSON.
-func GuestIngress(hostedCluster []byte) *operatorv1.EndpointPublishingStrategy {
-	var hc struct {
-		Spec struct {
-			OperatorConfiguration struct {
-				IngressOperator struct {
-					EndpointPublishingStrategy *operatorv1.EndpointPublishingStrategy `json:"endpointPublishingStrategy"`
-				} `json:"ingressOperator"`
-			} `json:"operatorConfiguration"`
-		} `json:"spec"`
+// allVMs returns all VMs of the cluster at port. Zero if port is 0.
+func allVMs(port uint16) network.Backend {
+	if port == 0 {
+		return network.Backend{}
 	}
-	if json.Unmarshal(hostedCluster, &hc) != nil {
-		return nil
-	}
-	return hc.Spec.OperatorConfiguration.IngressOperator.EndpointPublishingStrategy
+	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("machines:%d", port), Port: port}
 }
 
-// nodesPort returns the HTTPS port of a guest ingress of type HostNetwork. ok is
-// false for all other types.
-func nodesPort(s *operatorv1.EndpointPublishingStrategy) (port uint16, ok bool) {
+// hostNetworkIngress returns the VMs at the ports of a guest ingress of type HostNetwork.
+func hostNetworkIngress(s *operatorv1.EndpointPublishingStrategy) ingress {
 	if s == nil || s.Type != operatorv1.HostNetworkStrategyType {
-		return 0, false
+		return ingress{}
 	}
-	if s.HostNetwork == nil {
-		return 443, true
+	var ports operatorv1.HostNetworkStrategy
+	if s.HostNetwork != nil {
+		ports = *s.HostNetwork
 	}
-	return uint16(cmp.Or(s.HostNetwork.HTTPSPort, 443)), true
+	return ingress{
+		https: allVMs(portNumber(cmp.Or(ports.HTTPSPort, network.PortHTTPS))),
+		http:  allVMs(portNumber(cmp.Or(ports.HTTPPort, portHTTP))),
+	}
 }
 
 // disabled returns the disabled capabilities of the cluster.

@@ -31,16 +31,48 @@ func hostNetwork(o *hcp.Objects, port int32) {
 	o.GuestIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
+// An appsCase is a cluster and where its *.apps leads.
+type appsCase struct {
+	given func(*hcp.Objects)
+	// backend of port 443. Nil: edges do not listen for it.
+	backend *network.Backend
+	// record is the address that *.apps resolves to. Empty: none.
+	record  string
+	problem network.Reason
+}
+
+func (c appsCase) run(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	c.given(&o)
+	request, problems := translated(o)
+	i := slices.IndexFunc(request.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
+	g.Expect(i >= 0).To(Equal(c.backend != nil))
+	if i >= 0 {
+		g.Expect(request.Endpoints[i].Backend).To(Equal(*c.backend))
+		g.Expect(request.Endpoints[i].Hosts).To(HaveExactElements("*.apps.blue.example.com"))
+	}
+	for _, r := range []network.Reason{network.AppsUnreachable, network.WaitingForEndpoint} {
+		g.Expect(problems.Has(r)).To(Equal(r == c.problem), "%s: %v", r, problems)
+	}
+	if c.backend == nil {
+		g.Expect(slices.Contains(request.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
+	}
+	p, _ := derived(request)
+	var answered string
+	for _, r := range p.Networks[0].DNS.Views[0].Records {
+		if r.Name == "*.apps.blue.example.com" {
+			answered = r.Addresses[0].String()
+		}
+	}
+	g.Expect(answered).To(Equal(c.record))
+}
+
 // TestAppsBackend checks the precedence of the ways to serve *.apps.
 func TestAppsBackend(t *testing.T) {
-	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443"}
+	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443", TargetPort: 31443}
 	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
-	for name, c := range map[string]struct {
-		given   func(*hcp.Objects)
-		backend *network.Backend
-		record  string
-		problem network.Reason
-	}{
+	for name, c := range map[string]appsCase{
 		"unreachable":                  {func(o *hcp.Objects) {}, nil, "", network.AppsUnreachable},
 		"an annotation":                {func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }, nil, "192.168.100.6", ""},
 		"a record":                     {func(o *hcp.Objects) { annotate(o, "dns-records", "*.Apps.blue.example.com=192.168.100.6") }, nil, "192.168.100.6", ""},
@@ -53,7 +85,7 @@ func TestAppsBackend(t *testing.T) {
 			hostNetwork(o, 0)
 			annotate(o, "apps-address", "192.168.100.6")
 		}, nil, "192.168.100.6", ""},
-		"passthrough wins": {func(o *hcp.Objects) { passthrough(o, true); hostNetwork(o, 0) }, &viaService, "192.168.100.3", ""},
+		"passthrough wins": {func(o *hcp.Objects) { passthrough(o, true); hostNetwork(o, 0); withRouter(o, "192.168.100.80") }, &viaService, "192.168.100.3", ""},
 		"no ingress": {func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
 			passthrough(o, true)
@@ -61,29 +93,27 @@ func TestAppsBackend(t *testing.T) {
 		"no base domain":      {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, nil, "", ""},
 		"base domain pending": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", network.WaitingForEndpoint},
 	} {
+		t.Run(name, c.run)
+	}
+}
+
+// TestAppsOfOtherDNSServers: where other DNS servers are asked, they may resolve *.apps, so oooi gives a hint only.
+func TestAppsOfOtherDNSServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*hcp.Objects)
+		want  network.Severity
+	}{
+		"isolated":                       {func(o *hcp.Objects) {}, network.SeverityWarning},
+		"a gateway":                      {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }, network.SeverityInfo},
+		"a DNS server":                   {func(o *hcp.Objects) { annotate(o, "dns-upstreams", "192.168.100.53") }, network.SeverityInfo},
+		"a DNS server of others":         {func(o *hcp.Objects) { annotate(o, "services", "dhcp,proxy") }, network.SeverityInfo},
+		"a gateway, and no other server": {func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1"); annotate(o, "dns-upstreams", "none") }, network.SeverityWarning},
+	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
 			o := served(t)
 			c.given(&o)
-			request, problems := translated(o)
-			i := slices.IndexFunc(request.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
-			g.Expect(i >= 0).To(Equal(c.backend != nil))
-			if i >= 0 {
-				g.Expect(request.Endpoints[i].Backend).To(Equal(*c.backend))
-				g.Expect(request.Endpoints[i].Hosts).To(HaveExactElements("*.apps.blue.example.com"))
-			}
-			for _, r := range []network.Reason{network.AppsUnreachable, network.WaitingForEndpoint} {
-				g.Expect(problems.Has(r)).To(Equal(r == c.problem), "%s: %v", r, problems)
-			}
-			g.Expect(slices.Contains(request.Waiting, "apps")).To(Equal(c.problem == network.WaitingForEndpoint))
-			p, _ := derived(request)
-			var answered string
-			for _, r := range p.Networks[0].DNS.Views[0].Records {
-				if r.Name == "*.apps.blue.example.com" {
-					answered = r.Addresses[0].String()
-				}
-			}
-			g.Expect(answered).To(Equal(c.record))
+			_, problems := plan(o)
+			NewWithT(t).Expect(problems).To(ContainElement(And(HaveField("Reason", network.AppsUnreachable), HaveField("Severity", c.want))))
 		})
 	}
 }

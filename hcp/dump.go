@@ -1,115 +1,173 @@
-// This file reads objects from YAML or JSON, such as the output of
-// "hcp create --render", a must-gather or "kubectl get -o yaml". It assigns the
-// objects to hosted clusters.
+// This file collects the objects of files, such as the output of "hcp create --render", a
+// must-gather or "kubectl get -o yaml".
 
 package hcp
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
-	operatorv1 "github.com/openshift/api/operator/v1"
-	routev1 "github.com/openshift/api/route/v1"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	kubevirtv1 "kubevirt.io/api/core/v1"
-	"sigs.k8s.io/yaml"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/manifest"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
+// The namespaced kinds that a Dump reads, as "<group> <Kind>".
+const (
+	kindHostedCluster = "hypershift.openshift.io HostedCluster"
+	kindNodePool      = "hypershift.openshift.io NodePool"
+	kindNAD           = "k8s.cni.cncf.io NetworkAttachmentDefinition"
+	kindVM            = "kubevirt.io VirtualMachineInstance"
+	kindService       = "v1 Service"
+	kindRoute         = "route.openshift.io Route"
+	kindSlice         = "discovery.k8s.io EndpointSlice"
+	kindConfigMap     = "v1 ConfigMap"
+	// kindNode has no namespace.
+	kindNode = "v1 Node"
+	// kindLegacyRoute is how early versions of OpenShift wrote a Route.
+	kindLegacyRoute = "v1 Route"
+)
+
+// namespacedKinds are the kinds with a namespace that a Dump reads.
+func namespacedKinds() []string {
+	return []string{kindHostedCluster, kindNodePool, kindNAD, kindVM, kindService, kindRoute, kindSlice, kindConfigMap}
+}
+
+// dumpKinds are all kinds that a Dump reads.
+func dumpKinds() []string {
+	out := append(namespacedKinds(), kindNode)
+	for _, k := range ManagementKinds() {
+		out = append(out, k.Group+" "+k.Kind)
+	}
+	return out
+}
+
 // A Dump collects the objects that matter to hosted clusters. The zero value is empty.
 type Dump struct {
-	hostedClusters []hyperv1.HostedCluster
-	// guestIngress has one entry for each of hostedClusters.
-	guestIngress []*operatorv1.EndpointPublishingStrategy
-	nodePools    []hyperv1.NodePool
-	nads         []nadv1.NetworkAttachmentDefinition
-	routes       []routev1.Route
-	services     []corev1.Service
-	vms          []kubevirtv1.VirtualMachineInstance
-	nodes        []corev1.Node
+	hostedClusters []lenient.HostedCluster
+	nodePools      []lenient.NodePool
+	nads           []lenient.NetworkAttachmentDefinition
+	routes         []lenient.Route
+	services       []corev1.Service
+	vms            []lenient.VirtualMachineInstance
+	nodes          []corev1.Node
+	pods           []discoveryv1.EndpointSlice
+	// plans are the ConfigMaps with the plans in force.
+	plans []corev1.ConfigMap
+	// unquoted are the objects with annotations that are not strings.
+	unquoted []manifest.Object
 	// management are the networks of the management cluster.
 	management []network.ReservedDestination
 }
 
-// Add reads all documents of one file. It skips objects of other kinds and documents
-// that are not objects. Invalid YAML is an error.
-func (d *Dump) Add(file []byte) error { return EachObject(file, d.addObject) }
-
-// EachObject calls do with each object in file as JSON, including the items of lists.
-// kind is "<group> <Kind>", or "v1 <Kind>" for the core group. Documents that are not
-// objects are skipped. Invalid YAML and an error of do end the iteration with that error.
-func EachObject(file []byte, do func(kind string, object []byte) error) error {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		object, err := yaml.YAMLToJSON(document)
-		if err != nil {
-			return err
-		}
-		if err := eachOf(object, do); err != nil {
-			return err
+// Add reads all objects of one file, and skips objects of other kinds. The error names the first fault
+// that leaves something unread; the rest is added.
+func (d *Dump) Add(file []byte) error {
+	objects, faults := manifest.Read("the file", file)
+	var first error
+	for _, f := range faults {
+		if f.Unread && first == nil {
+			first = f
 		}
 	}
+	for _, o := range objects {
+		if err := d.AddObject(o); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
 }
 
-// eachOf calls do with object, or with each item of a list.
-func eachOf(object []byte, do func(kind string, object []byte) error) error {
-	var head struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Items      []json.RawMessage `json:"items"`
+// Matters reports whether AddObject reads o, or refuses it.
+func Matters(o manifest.Object) bool {
+	kind, err := kindOf(o)
+	return kind != "" || err != nil
+}
+
+// AddObject adds an object, unless it is of a kind that does not matter. An error says why it cannot
+// be read; then it is not added.
+func (d *Dump) AddObject(o manifest.Object) error {
+	kind, err := kindOf(o)
+	if err == nil && kind != "" {
+		err = complete(o, kind)
 	}
-	if json.Unmarshal(object, &head) != nil {
-		return nil
+	if err == nil {
+		err = d.addObject(kind, o.JSON)
 	}
-	if strings.HasSuffix(head.Kind, "List") {
-		for _, item := range head.Items {
-			if err := eachOf(item, do); err != nil {
-				return err
-			}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o, err)
+	}
+	if kind != "" && len(o.Unquoted) > 0 {
+		d.unquoted = append(d.unquoted, o)
+	}
+	return nil
+}
+
+// maxGroupTypos is how many characters of a mistyped API group differ at most.
+const maxGroupTypos = 3
+
+// kindOf returns which of dumpKinds o is of, or "". An error means that o looks like one of them and is not:
+// its group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
+func kindOf(o manifest.Object) (string, error) {
+	if strings.EqualFold(o.Kind, "ConfigMap") && o.Name != wire.PlanConfigMap {
+		return "", nil
+	}
+	known := dumpKinds()
+	switch own := o.GroupKind(); {
+	case own == kindLegacyRoute:
+		return kindRoute, nil
+	case slices.Contains(known, own):
+		return own, nil
+	}
+	for _, k := range known {
+		group, kind, _ := strings.Cut(k, " ")
+		alike := strings.EqualFold(o.Kind, kind) || strings.EqualFold(o.Kind, kind+"s")
+		if alike && (!strings.Contains(o.Group, ".") || settings.Distance(strings.ToLower(o.Group), group) <= maxGroupTypos) {
+			return "", fmt.Errorf("want kind %s of group %s, not kind %s of group %q", kind, group, o.Kind, o.Group)
 		}
-		return nil
 	}
-	group, _, _ := strings.Cut(head.APIVersion, "/")
-	if err := do(group+" "+head.Kind, object); err != nil {
-		return fmt.Errorf("%s: %w", head.Kind, err)
+	return "", nil
+}
+
+// complete returns an error if o does not say which object of its kind it is.
+func complete(o manifest.Object, kind string) error {
+	switch {
+	case o.Name == "":
+		return errors.New("it has no metadata.name")
+	case o.Namespace == "" && slices.Contains(namespacedKinds(), kind):
+		return errors.New("it has no metadata.namespace, so no hosted cluster has it. Set metadata.namespace")
 	}
 	return nil
 }
 
 func (d *Dump) addObject(kind string, object []byte) (err error) {
 	switch kind {
-	case "hypershift.openshift.io HostedCluster":
+	case kindHostedCluster:
 		d.hostedClusters, err = add(d.hostedClusters, object)
-		d.guestIngress = append(d.guestIngress, GuestIngress(object))
-	case "hypershift.openshift.io NodePool":
+	case kindNodePool:
 		d.nodePools, err = add(d.nodePools, object)
-	case "k8s.cni.cncf.io NetworkAttachmentDefinition":
+	case kindNAD:
 		d.nads, err = add(d.nads, object)
-	case "route.openshift.io Route":
+	case kindRoute:
 		d.routes, err = add(d.routes, object)
-	case "v1 Service":
+	case kindService:
 		d.services, err = add(d.services, object)
-	case "v1 Node":
+	case kindSlice:
+		d.pods, err = add(d.pods, object)
+	case kindNode:
 		d.nodes, err = add(d.nodes, object)
-	case "kubevirt.io VirtualMachineInstance":
+	case kindVM:
 		d.vms, err = add(d.vms, object)
+	case kindConfigMap:
+		d.plans, err = add(d.plans, object)
 	default:
 		return d.addManagement(kind, object)
 	}
@@ -138,43 +196,4 @@ func add[T any](list []T, object []byte) ([]T, error) {
 		return nil, err
 	}
 	return append(list, t), nil
-}
-
-// Clusters returns the objects of each hosted cluster, sorted by namespace and name.
-// All have Partial set.
-func (d *Dump) Clusters() []Objects {
-	var out []Objects
-	for i := range d.hostedClusters {
-		hc := &d.hostedClusters[i]
-		ns := ControlPlaneNamespace(hc)
-		out = append(out, Objects{
-			HostedCluster: hc,
-			GuestIngress:  d.guestIngress[i],
-			NodePools: filter(d.nodePools, func(np *hyperv1.NodePool) bool {
-				return np.Namespace == hc.Namespace && np.Spec.ClusterName == hc.Name
-			}),
-			NetworkAttachmentDefinitions: d.nads,
-			Routes:                       filter(d.routes, func(r *routev1.Route) bool { return r.Namespace == ns }),
-			Services:                     filter(d.services, func(s *corev1.Service) bool { return s.Namespace == ns }),
-			VMs:                          filter(d.vms, func(m *kubevirtv1.VirtualMachineInstance) bool { return m.Namespace == ns }),
-			Nodes:                        d.nodes,
-			Management:                   Management{Networks: d.management},
-			Partial:                      true,
-		})
-	}
-	slices.SortFunc(out, func(a, b Objects) int {
-		return strings.Compare(a.HostedCluster.Namespace+"/"+a.HostedCluster.Name, b.HostedCluster.Namespace+"/"+b.HostedCluster.Name)
-	})
-	return out
-}
-
-// filter returns the elements of list that match.
-func filter[T any](list []T, match func(*T) bool) []T {
-	var out []T
-	for i := range list {
-		if match(&list[i]) {
-			out = append(out, list[i])
-		}
-	}
-	return out
 }

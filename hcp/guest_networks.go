@@ -49,6 +49,27 @@ func guestNetworks(hc *hyperv1.HostedCluster) []network.ReservedDestination {
 	return out
 }
 
+// defaultNodeAPI is HyperShift's DefaultAdvertiseIPv4Address.
+const defaultNodeAPI = "172.20.0.1"
+
+// nodeAPI returns the address at which nodes of hc reach their API server. HyperShift gives it to the
+// loopback interface of each. It is zero if it is an IPv6 address.
+func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
+	n := hc.Spec.Networking
+	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
+		if a := parsed(*n.APIServer.AdvertiseAddress); a.Is4() {
+			return a
+		}
+		return netip.Addr{}
+	}
+	if len(n.ServiceNetwork) > 0 {
+		if p, err := netip.ParsePrefix(n.ServiceNetwork[0].CIDR.String()); err == nil && p.Addr().Is6() {
+			return netip.Addr{}
+		}
+	}
+	return parsed(defaultNodeAPI)
+}
+
 // ovnConfig returns hc's configuration of OVN-Kubernetes' internal networks. Empty
 // fields have the default.
 func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {

@@ -1,11 +1,14 @@
 package hcp_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -95,4 +98,45 @@ func TestServicesBeforePublishing(t *testing.T) {
 			g.Expect(strings.Join(p.Keys, " ") + message(p)).To(ContainSubstring(c.words))
 		})
 	}
+}
+
+// TestNodeAPI checks that the address at which nodes reach their API server is HyperShift's: the
+// default, or spec.networking.apiServer.advertiseAddress.
+func TestNodeAPI(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	conflict := func(address string) types.GomegaMatcher {
+		return ContainElement(And(HaveField("Cause", network.AddressIsNodeAPI), HaveField("Blocks()", true), WithTransform(message, ContainSubstring(address))))
+	}
+	annotate(&o, "cidr", "172.20.0.0/24")
+	annotate(&o, "gateway", "172.20.0.1")
+	_, problems := plan(o)
+	g.Expect(problems).To(conflict("172.20.0.1"))
+	own := "10.77.0.1"
+	o.HostedCluster.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: &own}
+	_, problems = plan(o)
+	g.Expect(problems).NotTo(conflict("172.20.0.1"))
+	annotate(&o, "cidr", "10.77.0.0/24")
+	annotate(&o, "gateway", own)
+	_, problems = plan(o)
+	g.Expect(problems).To(conflict(own))
+}
+
+// TestPortsOutOfRange checks that a port above 65535 is refused, not served at another one.
+func TestPortsOutOfRange(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	o.HostedCluster.Status.ControlPlaneEndpoint.Port = 70000
+	p, problems := plan(o)
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EndpointPortInvalid), HaveField("Blocks()", true), HaveField("Subject.Name", "kube-apiserver"))))
+	for _, n := range p.Networks {
+		g.Expect(n.Listeners).NotTo(ContainElement(HaveField("Port", uint16(70000-65536))))
+	}
+
+	o = served(t)
+	i := slices.IndexFunc(o.Services, func(s corev1.Service) bool { return s.Name == "oauth-openshift" })
+	o.Services = slices.Clone(o.Services)
+	o.Services[i].Spec.Ports = []corev1.ServicePort{{Port: 70000}}
+	_, problems = plan(o)
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.EndpointPortInvalid), HaveField("Severity", network.SeverityWarning), HaveField("Subject.Name", "oauth"))))
 }

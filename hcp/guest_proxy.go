@@ -5,8 +5,10 @@
 package hcp
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -16,15 +18,16 @@ import (
 )
 
 // guestProxy returns a problem for the first proxy that nodes cannot reach. A proxy is
-// reachable on the network, through a gateway, or through a record in dns-records.
-func guestProxy(hc *hyperv1.HostedCluster, in network.Request) network.Problems {
+// reachable on the network, through a gateway, through a record in dns-records, or as one of
+// endpoints.
+func guestProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) network.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
 		return nil
 	}
 	var hosts []string
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" {
+		if u, err := url.Parse(proxy); err == nil && u.Hostname() != "" && !slices.ContainsFunc(endpoints, carries(u)) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
@@ -39,4 +42,14 @@ func guestProxy(hc *hyperv1.HostedCluster, in network.Request) network.Problems 
 		}
 	}
 	return nil
+}
+
+// carries reports whether an endpoint carries connections to proxy. Clients of an http://
+// proxy send no TLS server name.
+func carries(proxy *url.URL) func(network.Endpoint) bool {
+	port := cmp.Or(proxy.Port(), map[string]string{"http": "80", "https": "443"}[proxy.Scheme])
+	return func(e network.Endpoint) bool {
+		byPort := e.Match == network.MatchAny || proxy.Scheme == "https"
+		return byPort && strconv.Itoa(int(e.Port)) == port && slices.Contains(e.Hosts, strings.ToLower(proxy.Hostname()))
+	}
 }

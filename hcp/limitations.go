@@ -12,13 +12,14 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
 // limitations returns the problems that VMs on the networks of in will have. *.apps
 // and images are checked in other files.
 func limitations(o Objects, in network.Request, endpoints []network.Endpoint) network.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o.HostedCluster), guestProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a
@@ -35,19 +36,19 @@ func oauth(in network.Request, endpoints []network.Endpoint) network.Problems {
 	return nil
 }
 
-// timeServers returns a problem for the networks without a gateway and without NTP
-// servers. Clocks drift there until TLS certificates are rejected.
+// timeServers returns a problem for the networks without a gateway on which neither edges nor
+// others serve the time. Clocks drift there until TLS certificates are rejected.
 func timeServers(in network.Request) network.Problems {
 	var alone []string
 	for _, s := range in.Networks {
-		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 {
+		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
 			alone = append(alone, s.Attachment.String())
 		}
 	}
 	if len(alone) == 0 {
 		return nil
 	}
-	return network.Problems{network.NewProblem(network.TimeServersMissing, network.Subject{}, network.Args{"networks": strings.Join(alone, ", ")}, "ntp-servers")}
+	return network.Problems{network.NewProblem(network.TimeServersMissing, network.Subject{}, network.Args{"networks": strings.Join(alone, ", ")}, settings.KeyServices, settings.KeyNTPServers)}
 }
 
 // ipv6 returns a problem if spec.networking has IPv6 networks.

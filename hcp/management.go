@@ -139,11 +139,16 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 func OfPod(e discoveryv1.Endpoint) bool { return e.TargetRef != nil && e.TargetRef.Kind == "Pod" }
 
 // ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external
-// IPs, and those of load balancers, which the cluster's nodes answer themselves.
-func ServiceAddresses(services []corev1.Service) []netip.Addr {
+// IPs, and those of load balancers, which the cluster's nodes answer themselves. Users choose external
+// IPs: those in the namespaces of tenants are left out, where users of one hosted cluster may.
+func ServiceAddresses(services []corev1.Service, tenants map[string]bool) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range services {
-		for _, text := range slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, s.Spec.ExternalIPs) {
+		external := s.Spec.ExternalIPs
+		if tenants[s.Namespace] {
+			external = nil
+		}
+		for _, text := range slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, external) {
 			out = append(out, parsed(text))
 		}
 		for _, at := range s.Status.LoadBalancer.Ingress {
@@ -183,16 +188,9 @@ const maxSingle = 256
 // outsideOf returns the observed addresses that are in none of known, merged. If there are
 // more than maxSingle, it returns their /24 networks, which may hold other hosts, too.
 func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []netip.Addr) []netip.Prefix {
-	all := network.MergedPrefixes(slices.Collect(maps.Keys(known)))
 	var out []netip.Prefix
-	for _, a := range observed {
-		// The last one that begins before a: merged prefixes do not overlap.
-		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
-			return cmp.Or(p.Addr().Compare(a), -1)
-		})
-		if i == 0 || !all[i-1].Contains(a) {
-			out = append(out, single(a))
-		}
+	for _, a := range notIn(slices.Collect(maps.Keys(known)), observed) {
+		out = append(out, single(a))
 	}
 	if len(out) > maxSingle {
 		for i, p := range out {
@@ -200,4 +198,34 @@ func outsideOf(known map[netip.Prefix]network.ReservedDestination, observed []ne
 		}
 	}
 	return network.MergedPrefixes(out)
+}
+
+// notIn returns the addresses that are in none of known, in their order.
+func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
+	all := network.MergedPrefixes(known)
+	var out []netip.Addr
+	for _, a := range addresses {
+		// The last one that begins before a: merged prefixes do not overlap.
+		i, _ := slices.BinarySearchFunc(all, a, func(p netip.Prefix, a netip.Addr) int {
+			return cmp.Or(p.Addr().Compare(a), -1)
+		})
+		if i == 0 || !all[i-1].Contains(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Unreserved returns the addresses of m.Observed that are in no network of m and of nodes, sorted.
+// The others change no plan.
+func (m Management) Unreserved(nodes []corev1.Node) []netip.Addr {
+	var known []netip.Prefix
+	for _, n := range nodes {
+		known = append(known, podNetworks(n)...)
+	}
+	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
+		known = append(known, r.Prefix)
+	}
+	known = slices.DeleteFunc(known, func(p netip.Prefix) bool { return !p.Addr().Is4() })
+	return notIn(known, sortedIPv4(slices.Clone(m.Observed)))
 }

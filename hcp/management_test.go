@@ -66,7 +66,7 @@ func TestObservedAddresses(t *testing.T) {
 			{Spec: corev1.ServiceSpec{ClusterIP: "None"}}, {Spec: corev1.ServiceSpec{ClusterIP: "10.97.1.1", ClusterIPs: []string{"10.97.1.1", "fd00::1"}}},
 			{Spec: corev1.ServiceSpec{ClusterIP: "172.31.7.7", ExternalIPs: []string{"203.0.113.60"}},
 				Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "203.0.113.50"}, {Hostname: "lb.example.com"}}}}},
-		}), hcp.PodAddresses(behindSlices(pods...))...)
+		}, nil), hcp.PodAddresses(behindSlices(pods...))...)
 		in, _ := translated(o)
 		var out []string
 		for _, r := range in.Reserved {

@@ -26,25 +26,22 @@ const fieldMachineNetwork = "spec.networking.machineNetwork"
 //
 // The other addresses of the HostedCluster apply to the network whose CIDR contains
 // them. home is -1 if there is no such network.
-func setAddresses(all []merged, home int, o Objects, base settings.Values) network.Problems {
+func setAddresses(all []merged, home int, o Objects, base settings.Values) {
 	if home >= 0 && !all[home].CIDR.IsValid() {
-		all[home].CIDR = base.CIDR
-		if !base.CIDR.IsValid() {
-			all[home].CIDR = machineNetwork(o.HostedCluster)
-		}
+		all[home].CIDR = clusterCIDR(o.HostedCluster, base)
 		all[home].CIDRField = "annotation " + settings.KeyCIDR + " or " + fieldMachineNetwork
 		all[home].CIDRKeys = []string{settings.KeyCIDR, fieldMachineNetwork}
+	} else if home >= 0 && base.CIDR.IsValid() {
+		h := &all[home]
+		h.problems = append(h.problems, h.overriding(settings.KeyCIDR, h.CIDR.String(), base.CIDR.String(), h.withoutCIDR)...)
 	}
-	var problems network.Problems
-	gateways := make([]netip.Addr, len(all))
 	for i := range all {
 		s := &all[i]
-		found, _ := findNAD(o, s.Attachment)
-		own, ps := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, s.Attachment.String(), found.Annotations)
-		for _, p := range ps {
-			problems = append(problems, withSeverityFor(s.NetworkRequest, p))
+		own := s.ofNAD
+		s.problems = append(slices.Clone(s.problems), s.ofNADProblems...)
+		if own.Services != nil && !s.ownServices {
+			s.Settings.Services = own.Services
 		}
-		gateways[i] = own.Gateway
 		switch {
 		case s.CIDR.IsValid():
 		case own.CIDR.IsValid():
@@ -58,11 +55,48 @@ func setAddresses(all []merged, home int, o Objects, base settings.Values) netwo
 	}
 	setContained(all, home, base)
 	for i := range all {
-		if !all[i].Gateway.IsValid() {
-			all[i].Gateway = gateways[i]
+		s := &all[i]
+		if !s.Gateway.IsValid() {
+			s.Gateway = s.ofNAD.Gateway
 		}
 	}
-	return problems
+	setClientNetworks(all, home, base)
+	for i := range all {
+		s := &all[i]
+		s.problems = append(s.problems, unusedOfNAD(o, s.NetworkRequest, s.ofNAD)...)
+	}
+}
+
+// setClientNetworks sets the client networks of each network without those of a NodePool. Those of
+// the HostedCluster apply to networks with a gateway that VMs boot from. Without any such network,
+// they are of the one at index home, where Derive says that it needs a gateway.
+func setClientNetworks(all []merged, home int, base settings.Values) {
+	answers := func(s merged) bool { return s.Primary && s.Gateway.IsValid() }
+	gateway := slices.ContainsFunc(all, answers)
+	for i := range all {
+		s := &all[i]
+		own, ofCluster := &s.Settings.ClientNetworks, base.ClientNetworks
+		if !answers(*s) && (gateway || i != home) {
+			ofCluster = nil
+		}
+		switch {
+		case len(*own) == 0 && len(ofCluster) > 0:
+			*own = ofCluster
+		case len(*own) == 0:
+			*own = s.ofNAD.ClientNetworks
+		case len(ofCluster) > 0 && !slices.Equal(sortedText(*own, true), sortedText(ofCluster, true)):
+			s.problems = append(s.problems, s.overriding(settings.KeyClients, prefixesText(*own), prefixesText(ofCluster), s.withoutClients)...)
+		}
+	}
+}
+
+// clusterCIDR returns the CIDR that the HostedCluster sets, for one network. It is zero if
+// there is none.
+func clusterCIDR(hc *hyperv1.HostedCluster, base settings.Values) netip.Prefix {
+	if base.CIDR.IsValid() {
+		return base.CIDR
+	}
+	return machineNetwork(hc)
 }
 
 // cidrOptions returns where a user can set the CIDR of a further network, as text and
@@ -86,8 +120,12 @@ func setContained(all []merged, home int, base settings.Values) {
 			return slices.ContainsFunc(addresses, s.CIDR.Contains) || i == home && !within(all, addresses)
 		}
 		own, set := base.Settings, &s.Settings
-		if !s.Gateway.IsValid() && mine(base.Gateway) {
+		switch {
+		case !base.Gateway.IsValid() || !mine(base.Gateway):
+		case !s.Gateway.IsValid():
 			s.Gateway = base.Gateway
+		default:
+			s.problems = append(s.problems, s.overriding(settings.KeyGateway, s.Gateway.String(), base.Gateway.String(), s.withoutGateway)...)
 		}
 		if len(set.EdgeAddresses) == 0 && mine(own.EdgeAddresses...) {
 			set.EdgeAddresses = own.EdgeAddresses
@@ -138,7 +176,7 @@ func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why 
 	case len(four) == 0:
 		return network.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
 	case !hasHome:
-		return network.NetworkCIDRForBootOnly, four[0]
+		return network.SecondaryCIDRForBootOnly, four[0]
 	case !isHome && len(four) > 1:
 		return network.NetworkCIDRAmbiguous, four[1]
 	}

@@ -23,7 +23,7 @@ import (
 func attachment(o Objects, r network.NetworkRequest) (network.Attachment, network.Problems) {
 	a, pools := r.Attachment, strings.Join(r.NodePools, ", ")
 	if part := nad.InvalidPart(a); part != "" {
-		return network.Attachment{}, network.Problems{nadProblem(r, network.NADNameInvalid, network.Args{"part": part,
+		return network.Attachment{}, network.Problems{nad.Problem(network.NADNameInvalid, a, network.Args{"part": part,
 			"nad": strings.TrimPrefix(a.String(), "/"), "nodePools": pools, "example": ControlPlaneNamespace(o.HostedCluster) + "/vlan100"})}
 	}
 	found, ok := findNAD(o, a)
@@ -35,27 +35,14 @@ func attachment(o Objects, r network.NetworkRequest) (network.Attachment, networ
 		return a, append(problems, nad.Problem(network.NADNotGiven, a, nil))
 	}
 	if !ok {
-		return network.Attachment{}, network.Problems{nadProblem(r, network.NADNotFound, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
+		return network.Attachment{}, network.Problems{nad.Problem(network.NADNotFound, a, network.Args{"nodePools": pools, "types": nad.SupportedKinds})}
 	}
-	a, problem := nad.Attach(nadObject(found), nodesForEdges(o))
+	object := nadObject(found)
+	a, problem := nad.Attach(object, nodesForEdges(o))
 	if problem != nil {
-		return network.Attachment{}, network.Problems{withSeverityFor(r, *problem)}
+		return network.Attachment{}, network.Problems{*problem}
 	}
-	return a, problems
-}
-
-// nadProblem returns a problem about the NetworkAttachmentDefinition of r.
-func nadProblem(r network.NetworkRequest, c network.Cause, args network.Args) network.Problem {
-	return withSeverityFor(r, nad.Problem(c, r.Attachment, args))
-}
-
-// withSeverityFor returns p, but as a warning instead of an error if no VM boots from r.
-// Then only that network is left out.
-func withSeverityFor(r network.NetworkRequest, p network.Problem) network.Problem {
-	if !r.Primary && p.Severity == network.SeverityError {
-		p.Severity = network.SeverityWarning
-	}
-	return p
+	return a, append(problems, nad.Limits(object)...)
 }
 
 // nadObject returns the fields of n that package nad reads.
@@ -117,18 +104,18 @@ func isolated(o Objects, r network.NetworkRequest, found nadv1.NetworkAttachment
 	}
 	args := network.Args{"namespace": own, "nodePools": strings.Join(r.NodePools, ", ")}
 	// setAddresses reports invalid annotations.
-	granted, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
+	granted, _ := nadValues(o, a)
 	switch {
 	case o.MultusIsolates:
 		args["allowed"] = strings.Join(allowed, ", ")
-		return network.Problems{nadProblem(r, network.NADNamespaceIsolated, args)}, true
+		return network.Problems{nad.Problem(network.NADNamespaceIsolated, a, args)}, true
 	case slices.Contains(granted.Namespaces, own):
 		return nil, false
 	case found.Name == "":
-		return network.Problems{nadProblem(r, network.NADNamespaceDiffers, args)}, false
+		return network.Problems{nad.Problem(network.NADNamespaceDiffers, a, args)}, false
 	}
 	args["annotation"] = settings.Prefix + settings.KeyNamespaces
-	return network.Problems{nadProblem(r, network.NADNamespaceNotGranted, args)}, true
+	return network.Problems{nad.Problem(network.NADNamespaceNotGranted, a, args)}, true
 }
 
 // anyAttached reports whether some VM has an interface on a.

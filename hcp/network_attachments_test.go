@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -55,8 +56,8 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 		isolates, running     bool
 		fix                   string
 	}{
-		"no annotation":             {namespace: "clusters", fix: "Set annotation hostedcluster.densityops.com/allowed-namespaces on clusters/vlan100 to clusters-blue"},
-		"for others":                {namespace: "clusters", annotation: "clusters-green", fix: "Set annotation"},
+		"no annotation":             {namespace: "clusters", fix: "Add clusters-blue to annotation hostedcluster.densityops.com/allowed-namespaces on clusters/vlan100"},
+		"for others":                {namespace: "clusters", annotation: "clusters-green", fix: "Add clusters-blue to annotation"},
 		"for the VMs":               {namespace: "clusters", annotation: "clusters-green, clusters-blue"},
 		"for the VMs, but isolated": {namespace: "clusters", annotation: "clusters-blue", isolates: true, fix: "Create it in namespace clusters-blue or default"},
 		"isolates":                  {namespace: "clusters", isolates: true, fix: "Create it in namespace clusters-blue or default"},
@@ -83,7 +84,7 @@ func TestNADOfAnotherNamespace(t *testing.T) {
 			request, problems := translated(o)
 			refused := c.fix != ""
 			g.Expect(problems.Has(network.NADNamespaceNotAllowed)).To(Equal(refused), "%v", problems)
-			g.Expect(problems.Blocking()).To(Equal(refused))
+			g.Expect(hasError(problems)).To(Equal(refused))
 			g.Expect(len(request.Networks) == 0).To(Equal(refused))
 			if refused {
 				g.Expect(message(problems[0])).To(ContainSubstring(c.fix))
@@ -128,6 +129,28 @@ func TestTwoNADsOfOneNetwork(t *testing.T) {
 	p, problems := plan(o)
 	g.Expect(p.Networks).To(HaveLen(1))
 	g.Expect(problems.Blocking()).To(BeFalse(), "VMs boot from the first")
-	g.Expect(problems[0].Reason).To(Equal(network.NetworkShared))
-	g.Expect(message(problems[0])).To(ContainSubstring("bridge br1 vlan 100"))
+	i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Cause == network.NADsOnOneNetwork })
+	g.Expect(i).To(BeNumerically(">=", 0), "%v", problems)
+	g.Expect(message(problems[i])).To(ContainSubstring("bridge br1 vlan 100"))
+}
+
+// TestTwinOfARunningNetwork checks that an older NodePool that names another NAD of the running
+// network takes nothing from it.
+func TestTwinOfARunningNetwork(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	last, _ := plan(o)
+	twin := *o.NetworkAttachmentDefinitions[0].DeepCopy()
+	twin.Name = "vlan100b"
+	o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, twin)
+	older, attached := *o.NodePools[0].DeepCopy(), true
+	older.Name, older.CreationTimestamp = "alpha", metav1.NewTime(o.NodePools[0].CreationTimestamp.AddDate(-1, 0, 0))
+	older.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/other"}, {Name: "clusters/vlan100b"}}
+	older.Spec.Platform.Kubevirt.AttachDefaultNetwork = &attached
+	o.NodePools = append(o.NodePools, older)
+	p, problems, ok := planned(o, last)
+	g.Expect(ok).To(BeTrue(), "%v", problems)
+	g.Expect(p.Networks).To(Equal(last.Networks))
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", network.NADsOnOneNetwork),
+		HaveField("Severity", network.SeverityWarning), HaveField("Subject.Name", "vlan100b"))))
 }

@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -39,7 +40,7 @@ func TestUnusedMachineNetwork(t *testing.T) {
 	detail := func(g *WithT, o hcp.Objects) string {
 		_, problems := plan(o)
 		for _, p := range problems {
-			if p.Reason == network.CIDRMissing || p.Reason == network.WaitingForNetwork {
+			if slices.Contains([]network.Reason{network.CIDRMissing, network.WaitingForNetwork, network.ServedByOthers}, p.Reason) {
 				return message(p)
 			}
 		}
@@ -86,7 +87,7 @@ func TestInvalidNetworkNames(t *testing.T) {
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = name
 			request, problems := translated(o)
 			g.Expect(request.Networks).To(BeEmpty())
-			g.Expect(problems.Blocking()).To(BeTrue())
+			g.Expect(hasError(problems)).To(BeTrue())
 			g.Expect(problems.BySeverity()[0].Reason).To(Equal(network.NetworkMissing))
 			g.Expect(message(problems.BySeverity()[0])).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
 		})

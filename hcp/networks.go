@@ -5,9 +5,7 @@
 package hcp
 
 import (
-	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -26,63 +24,115 @@ type merged struct {
 	listedFirst bool
 	// otherRoute holds the NodePools whose VMs have a default route on another network.
 	otherRoute []string
+	// withoutCIDR, withoutGateway and withoutClients hold the NodePools that list the network
+	// first and have no such annotation.
+	withoutCIDR, withoutGateway, withoutClients []string
+	// ownServices is true if a NodePool that lists the network first has annotation services.
+	ownServices bool
+	// ofNAD are the values of its NetworkAttachmentDefinition, and what is wrong with them.
+	ofNAD         settings.Values
+	ofNADProblems network.Problems
+	// problems of this network only. With an Error among them, it is not requested.
+	problems network.Problems
+}
+
+// requested are the networks that NodePools request, and what is wrong with them.
+type requested struct {
+	networks []network.NetworkRequest
+	// refused are the Names of the networks that VMs boot from and that have an Error.
+	refused  []string
+	problems network.Problems
 }
 
 // networks returns the networks of all NodePools. The first network of a NodePool
 // without the default pod network is primary: VMs boot from it. Cluster-wide addresses
-// apply to home, the primary network of the oldest such NodePool.
-func networks(o Objects, base settings.Values) ([]network.NetworkRequest, network.Problems) {
+// apply to one of these (homeNetwork). last is the plan in force.
+//
+// ofNodePools are the problems of the HostedCluster's annotations for one NodePool, by its
+// name.
+func networks(o Objects, base settings.Values, ofNodePools map[string]network.Problems, last network.Plan) requested {
 	var all []merged
+	var primary []int
 	problems := unknownNodePools(o)
-	home := -1
 	for _, np := range oldestFirst(o.NodePools) {
 		s, ps := settings.ForNodePool(base, o.HostedCluster.Annotations, np.Name, np.Annotations)
-		problems = append(problems, ps...)
+		ps = slices.Concat(ofNodePools[np.Name], ps)
 		for i, attachment := range attachments(o.HostedCluster, np) {
-			if base.Network != "auto" && base.Network != attachment.String() {
+			if !selects(base.Network, attachment) {
 				continue
 			}
 			one := networkRequest(attachment, np, s, base, i == 0)
+			if i == 0 {
+				one.problems, ps = ps, nil
+			}
 			at := slices.IndexFunc(all, func(x merged) bool { return x.Attachment == attachment })
 			if at < 0 {
 				at, all = len(all), append(all, one)
 			} else {
-				all[at], ps = merge(all[at], one)
-				problems = append(problems, ps...)
+				all[at] = merge(all[at], one)
 			}
-			if home < 0 && one.Primary {
-				home = at
+			if one.Primary {
+				primary = append(primary, at)
 			}
+		}
+		problems = append(problems, ps.NotBlocking()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ofNodePools)) {
+		if !hasNodePool(o, name) {
+			problems = append(problems, ofNodePools[name].NotBlocking()...)
 		}
 	}
 	problems = append(problems, noNetworks(o, base, len(all))...)
-	problems = append(problems, setAddresses(all, home, o, base)...)
-	out, ps := withAttachments(o, all)
-	return out, append(problems, ps...)
+	var refused []string
+	if len(all) > 0 {
+		var ps network.Problems
+		refused, ps = notSelected(o, base.Network)
+		problems = append(problems, ps...)
+	}
+	for i := range all {
+		all[i].ofNAD, all[i].ofNADProblems = nadValues(o, all[i].Attachment)
+	}
+	home, keepsOwn := homeNetwork(all, primary, o, base, last)
+	if keepsOwn {
+		all[home].keepOwnCIDR(base)
+	}
+	problems = append(problems, cidrByName(o, all, home, base)...)
+	setAddresses(all, home, o, base)
+	problems = append(problems, strayAddresses(all, home, o, base)...)
+	out := withAttachments(o, all)
+	out.refused = append(refused, out.refused...)
+	out.problems = append(problems, out.problems...)
+	return out
 }
 
-// withAttachments returns the networks that edges can join, without duplicates.
-func withAttachments(o Objects, all []merged) ([]network.NetworkRequest, network.Problems) {
-	out := []network.NetworkRequest{}
-	var problems network.Problems
+// withAttachments returns the networks that edges can join. A network with an Error is left
+// out. If no VM boots from it, its Errors become Warnings. Of several NADs of one layer-2
+// network, Derive chooses the one that is served.
+func withAttachments(o Objects, all []merged) requested {
+	out := requested{networks: []network.NetworkRequest{}}
 	for _, s := range all {
 		a, ps := attachment(o, s.NetworkRequest)
-		problems = append(problems, ps...)
-		if a.Name == "" {
+		ps = append(s.problems, ps...)
+		if ps.Blocking() {
+			out.problems = append(out.problems, s.refusing(ps)...)
+			if s.Primary {
+				out.refused = append(out.refused, s.Attachment.NetworkName())
+			}
 			continue
 		}
-		if i := slices.IndexFunc(out, func(x network.NetworkRequest) bool { return x.Attachment.SameNetwork(a) }); i >= 0 {
-			problems = append(problems, nadProblem(s.NetworkRequest, network.NADsOnOneNetwork, network.Args{
-				"otherNAD": out[i].Attachment.String(), "layer2": a.Layer2, "nodePools": strings.Join(s.NodePools, ", ")}))
-			continue
-		}
+		out.problems = append(out.problems, ps...)
 		if s.Primary && len(s.otherRoute) > 0 {
-			problems = append(problems, networkProblem(network.VMsHaveOtherRoute, a, network.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
+			out.problems = append(out.problems, networkProblem(network.VMsHaveOtherRoute, a, network.Args{"nodePools": strings.Join(s.otherRoute, ", ")}))
 		}
 		s.Attachment = a
-		out = append(out, s.NetworkRequest)
+		for _, x := range out.networks {
+			if x.Attachment.SameNetwork(a) {
+				s.OlderTwins = append(s.OlderTwins, x.Attachment.String())
+			}
+		}
+		out.networks = append(out.networks, s.NetworkRequest)
 	}
-	return out, problems
+	return out
 }
 
 // unknownNodePools returns problems for annotations that name a missing NodePool.
@@ -90,7 +140,7 @@ func unknownNodePools(o Objects) network.Problems {
 	var problems network.Problems
 	for _, full := range slices.Sorted(maps.Keys(o.HostedCluster.Annotations)) {
 		name, ok := settings.NodePoolOf(full)
-		if !ok || len(o.NodePools) == 0 || slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name }) {
+		if !ok || len(o.NodePools) == 0 || hasNodePool(o, name) {
 			continue
 		}
 		problems = append(problems, network.NewProblem(network.NodePoolNotFound, network.Subject{Kind: "HostedCluster", Name: o.HostedCluster.Name},
@@ -99,13 +149,15 @@ func unknownNodePools(o Objects) network.Problems {
 	return problems
 }
 
-// oldestFirst sorts NodePools by age, then by name. So a new NodePool never takes
-// addresses of an older one.
+func hasNodePool(o Objects, name string) bool {
+	return slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Name == name })
+}
+
+// oldestFirst sorts NodePools by age. So a new NodePool never takes addresses of an
+// older one.
 func oldestFirst(in []hyperv1.NodePool) []hyperv1.NodePool {
 	out := slices.Clone(in)
-	slices.SortFunc(out, func(a, b hyperv1.NodePool) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(out, func(a, b hyperv1.NodePool) int { return compareAge(&a, &b) })
 	return out
 }
 
@@ -144,46 +196,17 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 	if s.CIDRKey != "" {
 		out.CIDRKeys = []string{s.CIDRKey}
 	}
+	if !s.CIDR.IsValid() {
+		out.withoutCIDR = []string{np.Name}
+	}
+	if !s.Gateway.IsValid() {
+		out.withoutGateway = []string{np.Name}
+	}
+	if len(s.ClientNetworks) == 0 {
+		out.withoutClients = []string{np.Name}
+	}
+	_, out.ownServices = np.Annotations[settings.Prefix+settings.KeyServices]
 	return out
-}
-
-// merge combines two requests for the same network. Different values are a problem:
-// neither NodePool has precedence.
-func merge(a, b merged) (merged, network.Problems) {
-	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
-		a.VMs += b.VMs
-		return a, nil
-	}
-	out, other := a, b
-	if b.listedFirst && !a.listedFirst {
-		out, other = b, a
-	}
-	out.NodePools = append(slices.Clone(a.NodePools), b.NodePools...)
-	out.otherRoute = append(slices.Clone(a.otherRoute), b.otherRoute...)
-	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
-	var problems network.Problems
-	disagree := func(c network.Cause, args network.Args, keys ...string) {
-		all := network.Args{"nodePools": strings.Join(a.NodePools, ", "), "otherNodePool": b.NodePools[0]}
-		maps.Copy(all, args)
-		problems = append(problems, networkProblem(c, a.Attachment, all, keys...))
-	}
-	if a.listedFirst == b.listedFirst && !reflect.DeepEqual(a.Settings, b.Settings) {
-		disagree(network.NodePoolSettingsDiffer, nil)
-		problems[len(problems)-1].Subject = network.Subject{Kind: string(settings.OnNodePool), Name: b.NodePools[0]}
-	}
-	switch {
-	case !out.CIDR.IsValid():
-		out.CIDR, out.CIDRField, out.CIDRKeys = other.CIDR, other.CIDRField, other.CIDRKeys
-	case other.CIDR.IsValid() && a.CIDR != b.CIDR:
-		disagree(network.NodePoolValuesDiffer, network.Args{"value": a.CIDR.String(), "otherValue": b.CIDR.String()}, settings.KeyCIDR)
-	}
-	switch {
-	case !out.Gateway.IsValid():
-		out.Gateway = other.Gateway
-	case other.Gateway.IsValid() && a.Gateway != b.Gateway:
-		disagree(network.NodePoolValuesDiffer, network.Args{"value": a.Gateway.String(), "otherValue": b.Gateway.String()}, settings.KeyGateway)
-	}
-	return out, problems
 }
 
 // fieldAdditionalNetworks is the field of a NodePool that names its networks.
@@ -205,16 +228,44 @@ func noNetworks(o Objects, base settings.Values, found int) network.Problems {
 }
 
 // wanted returns the names of the networks that must not be removed: those that some
-// NodePool names, and those that some VM still uses.
+// NodePool names, and those that some VM still uses. If annotation network selects one,
+// it is only that one of the first, and those that NodePools boot from.
 func wanted(o Objects) []string {
-	selected := strings.TrimSpace(o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork])
-	return networkNames(slices.DeleteFunc(append(NamedNADs(o), vmAttachments(o)...), func(a network.Attachment) bool {
-		return selected != "auto" && selected != a.String()
-	}))
+	named := slices.DeleteFunc(NamedNADs(o), func(a network.Attachment) bool {
+		boots := func(np hyperv1.NodePool) bool {
+			from, ok := bootNetwork(o.HostedCluster, np)
+			return ok && from == a
+		}
+		return !selects(selected(o.HostedCluster), a) && !slices.ContainsFunc(o.NodePools, boots)
+	})
+	return networkNames(append(named, vmAttachments(o)...))
 }
 
-// inUse returns the names of the networks that VMs are attached to.
-func inUse(o Objects) []string { return networkNames(vmAttachments(o)) }
+// unselected returns the names of the networks that VMs use and that annotation network does not
+// select.
+func unselected(o Objects) []string {
+	return networkNames(slices.DeleteFunc(vmAttachments(o), func(a network.Attachment) bool { return selects(selected(o.HostedCluster), a) }))
+}
+
+// selected returns the value of annotation network.
+func selected(hc *hyperv1.HostedCluster) string {
+	return strings.TrimSpace(hc.Annotations[settings.Prefix+settings.KeyNetwork])
+}
+
+// NetworksInUse returns the names of the networks that VMs of o are attached to, sorted and without
+// duplicates. Only o.VMs is read.
+func NetworksInUse(o Objects) []string { return networkNames(vmAttachments(o)) }
+
+// InUse reports whether a VM of o is attached to a, by its NetworkAttachmentDefinition or by another
+// one of the same layer-2 network. Only VMs and NetworkAttachmentDefinitions of o are read.
+func InUse(o Objects, a network.Attachment) bool {
+	return slices.ContainsFunc(vmAttachments(o), func(used network.Attachment) bool {
+		if found, ok := findNAD(o, used); ok {
+			used.Layer2 = Layer2(found)
+		}
+		return used.SameNetwork(a)
+	})
+}
 
 // networkNames returns the names of all networks, sorted and without duplicates.
 func networkNames(all []network.Attachment) []string {

@@ -37,7 +37,26 @@ func TestWantedWhileVMUsesIt(t *testing.T) {
 	g.Expect(wanted()).To(ContainElement("clusters-blue.bare"))
 
 	o.HostedCluster.Annotations[settings.Prefix+"network"] = "clusters/vlan200"
+	g.Expect(wanted()).To(Equal([]string{"clusters-blue.bare", "clusters.vlan200"}), "the VM keeps its network")
+	in, _ := translated(o)
+	g.Expect(in.Unselected).To(Equal([]string{"clusters-blue.bare"}))
+	o.NodePools = append(o.NodePools, another(o, "beta", true))
+	o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks = append(o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[:1:1], hyperv1.KubevirtNetwork{Name: "clusters/storage"})
+	o.VMs = nil
 	g.Expect(wanted()).To(Equal([]string{"clusters.vlan200"}), "only the network of the annotation")
+}
+
+// TestVMsBootFrom checks that VMs boot from their first network, unless that is the pod network.
+func TestVMsBootFrom(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	booted := func() []string { in, _ := translated(o); return in.BootedFrom }
+	g.Expect(booted()).To(Equal([]string{"clusters.vlan100"}))
+	for i := range o.VMs {
+		spec := o.VMs[i].Spec.DeepCopy()
+		spec.Networks = append([]kubevirtv1.Network{*kubevirtv1.DefaultPodNetwork()}, spec.Networks...)
+		o.VMs[i].Spec = *spec
+	}
+	g.Expect(booted()).To(BeEmpty())
 }
 
 // TestGatewayOfClusterAndCIDROfNodePool checks that both apply to one network.
@@ -60,7 +79,7 @@ func TestNodePoolsOfOneNetworkWithOtherSettings(t *testing.T) {
 	second.Annotations = map[string]string{settings.Prefix + "dhcp-exclude": "192.168.100.50"}
 	o.NodePools = append(o.NodePools, second)
 	_, problems := translated(o)
-	g.Expect(problems.Blocking()).To(BeTrue(), "an excluded address is never assigned")
+	g.Expect(hasError(problems)).To(BeTrue(), "an excluded address is never assigned")
 
 	o.NodePools[0].Annotations = second.Annotations
 	_, problems = translated(o)
@@ -163,7 +182,8 @@ func TestSecondNetworkOfANodePool(t *testing.T) {
 	k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
 	p, problems := plan(o)
 	g.Expect(p.Networks).To(HaveLen(1))
-	g.Expect(problems.Has(network.WaitingForNetwork)).To(BeTrue())
+	g.Expect(problems).To(ContainElement(HaveField("Cause", network.SecondaryWithoutCIDR)))
+	g.Expect(problems.Waiting()).To(BeFalse())
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.1.0.0/24"
 	before := p.Networks[0]
@@ -202,7 +222,7 @@ func TestClusterWideAddresses(t *testing.T) {
 
 	o.HostedCluster.Annotations[settings.Prefix+"gateway"] = "172.16.0.1"
 	_, problems = plan(o)
-	g.Expect(problems.Blocking()).To(BeTrue(), "no CIDR contains the gateway")
+	g.Expect(hasError(problems)).To(BeTrue(), "no CIDR contains the gateway")
 }
 
 // pinned returns the addresses of n that must not change.

@@ -9,6 +9,7 @@
 package hcp
 
 import (
+	"net/netip"
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
@@ -26,7 +27,7 @@ import (
 // Objects holds all objects that are read about one hosted cluster.
 type Objects struct {
 	HostedCluster *hyperv1.HostedCluster
-	// GuestIngress is the result of func GuestIngress for HostedCluster.
+	// GuestIngress is how HostedCluster publishes its ingress. Nil: the field is not set.
 	GuestIngress *operatorv1.EndpointPublishingStrategy
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
@@ -35,6 +36,9 @@ type Objects struct {
 	// Routes and Services of the control plane namespace.
 	Routes   []routev1.Route
 	Services []corev1.Service
+	// Pods are the addresses of the pods behind Services of the control plane namespace. Empty if
+	// they were not read.
+	Pods []netip.Addr
 	// VMs are the VirtualMachineInstances of the control plane namespace.
 	VMs []kubevirtv1.VirtualMachineInstance
 	// Nodes of the management cluster. Empty if they were not read.
@@ -47,6 +51,8 @@ type Objects struct {
 	Proxy httpproxy.Config
 	// Permissions are those of the management cluster's administrator.
 	Permissions network.Permissions
+	// Unreadable are problems of objects that cannot be decoded as a whole.
+	Unreadable network.Problems
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool
@@ -62,6 +68,11 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 // counts as enabled, and Translate refuses it. So a template that renders an empty
 // value cannot remove the networks in use.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
-	v, ok := hc.Annotations[settings.Prefix+settings.KeyNetwork]
-	return ok && strings.TrimSpace(v) != "none"
+	_, ok := hc.Annotations[settings.Prefix+settings.KeyNetwork]
+	return ok && !OptedOut(hc)
+}
+
+// OptedOut reports whether hc says that it is not served. A cluster without the annotation does not.
+func OptedOut(hc *hyperv1.HostedCluster) bool {
+	return selected(hc) == "none"
 }

@@ -14,15 +14,21 @@ import (
 
 // Paused reports whether hc is paused at time now, by the annotation paused or by
 // spec.pausedUntil. An invalid value does not pause.
-func Paused(hc *hyperv1.HostedCluster, now time.Time) bool {
-	values := []string{hc.Annotations[settings.Prefix+settings.KeyPaused]}
-	if p := hc.Spec.PausedUntil; p != nil {
-		values = append(values, *p)
+func Paused(hc *hyperv1.HostedCluster, now time.Time) bool { return PausedBy(hc, now) != "" }
+
+// PausedBy returns which annotation key (without prefix) or field pauses hc at time now. Empty: hc is
+// not paused.
+func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
+	if pauses(hc.Annotations[settings.Prefix+settings.KeyPaused], now) {
+		return settings.KeyPaused
 	}
-	for _, v := range values {
-		if until, err := time.Parse(time.RFC3339, v); strings.EqualFold(v, "true") || err == nil && now.Before(until) {
-			return true
-		}
+	if p := hc.Spec.PausedUntil; p != nil && pauses(*p, now) {
+		return "spec.pausedUntil"
 	}
-	return false
+	return ""
+}
+
+func pauses(value string, now time.Time) bool {
+	until, err := time.Parse(time.RFC3339, value)
+	return strings.EqualFold(value, "true") || err == nil && now.Before(until)
 }

@@ -68,6 +68,9 @@ type reachable struct {
 
 // add adds e, or the problem that prevents it from being served. e.Name must be set.
 func (r *reachable) add(e network.Endpoint, problem *network.Problem) {
+	if problem == nil && (e.Port == 0 || e.Backend.Port == 0) {
+		problem = portInvalid(e)
+	}
 	if problem == nil {
 		r.endpoints = append(r.endpoints, e)
 		return
@@ -102,6 +105,7 @@ func publishedEndpoints(o Objects) reachable {
 		r.add(e, problem)
 	}
 	routeEndpoints(o, &r)
+	r.problems = append(r.problems, ignitionRoute(o)...)
 	return r
 }
 
@@ -151,11 +155,11 @@ func publishedEndpoint(o Objects, p published, s hyperv1.ServicePublishingStrate
 	return e, problem
 }
 
-// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an error for the
-// API server only.
+// atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error unless
+// nodes boot without the endpoint.
 func atIPv6(p published) *network.Problem {
 	at6 := problem(network.EndpointAtIPv6, endpoint(p.route), network.Args{"service": string(p.service)}, keyServices)
-	if p.service != hyperv1.APIServer {
+	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
 		at6.Severity = network.SeverityWarning
 	}
 	return at6
@@ -169,7 +173,7 @@ func apiServer(o Objects) (network.Endpoint, *network.Problem) {
 	if ep.Host == "" || ep.Port == 0 {
 		return network.Endpoint{}, problemOf(network.APIEndpointUnknown, network.Args{"object": "status.controlPlaneEndpoint", "at": announced(strategyOf(o.HostedCluster, hyperv1.APIServer))})
 	}
-	e := endpointAt(ep.Host, uint16(ep.Port), network.MatchAny)
+	e := endpointAt(ep.Host, portNumber(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" {
 		e.Hosts = append(e.Hosts, name)
 	}
@@ -231,7 +235,7 @@ func byNodePort(o Objects, p published, s hyperv1.ServicePublishingStrategy) (ne
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
 		return network.Endpoint{}, pending(network.NodePortPending, p.service, "Service "+p.backend, s)
 	}
-	return endpointAt(s.NodePort.Address, uint16(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
+	return endpointAt(s.NodePort.Address, portNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
 // byLoadBalancer returns the endpoint at the load balancer of p's Service. A host name
@@ -245,7 +249,7 @@ func byLoadBalancer(o Objects, p published, s hyperv1.ServicePublishingStrategy)
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
 	}
-	return endpointAt(host, uint16(svc.Spec.Ports[0].Port), network.MatchAny), nil
+	return endpointAt(host, portNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
 // loadBalancerAddress returns a host name of svc's load balancer, or else an IPv4

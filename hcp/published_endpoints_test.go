@@ -68,7 +68,8 @@ func TestMissingObjectKeepsPlan(t *testing.T) {
 			o := world()
 			without(&o)
 			in, found := translated(o)
-			g.Expect(found.Waiting()).To(BeTrue(), "the missing object is a problem")
+			g.Expect(found.Waiting()).To(Equal(name != "a further Route's Service"), "nodes need no further Route")
+			g.Expect(in.Waiting).NotTo(BeEmpty())
 			plan, _ := after(in, last)
 			g.Expect(string(plan.JSON())).To(Equal(string(last.JSON())))
 		})
@@ -107,12 +108,90 @@ func TestRouteTargetPort(t *testing.T) {
 			if c.want == 0 {
 				in, problems := translated(o)
 				g.Expect(in.Waiting).To(HaveExactElements("metrics-proxy"))
-				g.Expect(messageOf(problems, network.WaitingForEndpoint)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
+				g.Expect(messageOf(problems, network.PublishingUnsupported)).To(ContainSubstring("metrics-proxy has no port " + c.port.TargetPort.String()))
+				g.Expect(problems.Waiting()).To(BeFalse(), "nodes do not need it")
 				return
 			}
 			g.Expect(endpoint(t, o, "metrics-proxy").Backend.Port).To(Equal(c.want))
 		})
 	}
+}
+
+// TestStrayRoutes: nodes need no further Route, so one that leads nowhere is a hint, and the
+// condition is True.
+func TestStrayRoutes(t *testing.T) {
+	weight := func(w int32) *int32 { return &w }
+	to := func(name string, w *int32) routev1.RouteTargetReference {
+		return routev1.RouteTargetReference{Kind: "Service", Name: name, Weight: w}
+	}
+	named := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "named"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromString("https")}}}}
+	canary := *named.DeepCopy()
+	canary.Name = "canary"
+	for name, c := range map[string]struct {
+		spec    routev1.RouteSpec
+		backend string
+		cause   network.Cause
+		says    string
+	}{
+		"its Service is missing":        {routev1.RouteSpec{To: to("gone", nil)}, "", network.RouteServiceMissing, "Service gone does not exist"},
+		"its port is missing":           {routev1.RouteSpec{To: to("named", nil), Port: &routev1.RoutePort{TargetPort: intstr.FromString("http")}}, "", network.RoutePortMissing, "no port http"},
+		"a number behind a port's name": {routev1.RouteSpec{To: to("named", nil), Port: &routev1.RoutePort{TargetPort: intstr.FromInt32(8443)}}, "named:443", "", ""},
+		"two Services":                  {routev1.RouteSpec{To: to("named", weight(80)), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(20))}}, "named:443", network.RouteAlternatesUnused, "Service named, and none to canary"},
+		"the other has more weight":     {routev1.RouteSpec{To: to("named", weight(20)), AlternateBackends: []routev1.RouteTargetReference{to("canary", nil)}}, "canary:443", network.RouteAlternatesUnused, "Service canary, and none to named"},
+		"the other has no weight":       {routev1.RouteSpec{To: to("named", nil), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(0))}}, "named:443", "", ""},
+		"only the other has a weight":   {routev1.RouteSpec{To: to("named", weight(0)), AlternateBackends: []routev1.RouteTargetReference{to("canary", weight(1))}}, "canary:443", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.Services = append(o.Services, named, canary)
+			r := passthroughRoute("stray", nil)
+			c.spec.Host, c.spec.TLS = r.Spec.Host, r.Spec.TLS
+			r.Spec = c.spec
+			o.Routes = append(o.Routes, r)
+			if c.backend != "" {
+				g.Expect(endpoint(t, o, "stray").Backend.Name).To(Equal(c.backend))
+			}
+			p, problems := plan(asCached(t, o))
+			g.Expect(problems.Waiting()).To(BeFalse(), "%v", problems)
+			g.Expect(slices.ContainsFunc(p.Endpoints, func(e network.Endpoint) bool { return e.Name == "stray" })).To(Equal(c.backend != ""))
+			i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Subject.Name == "stray" })
+			g.Expect(i >= 0).To(Equal(c.cause != ""))
+			if i >= 0 {
+				g.Expect(problems[i]).To(And(HaveField("Cause", c.cause), HaveField("Severity", network.SeverityInfo)))
+				g.Expect(message(problems[i])).To(ContainSubstring(c.says))
+			}
+		})
+	}
+}
+
+// TestIgnitionRouteNotAdmitted: HyperShift makes Ignition's certificate from the Route's status, so
+// without it no node boots. A router's refusal is no matter: VMs do not use the router.
+func TestIgnitionRouteNotAdmitted(t *testing.T) {
+	at := func(o hcp.Objects, ingress ...routev1.RouteIngress) hcp.Objects {
+		o.Routes = slices.Clone(o.Routes)
+		for i := range o.Routes {
+			if o.Routes[i].Name == "ignition-server" {
+				o.Routes[i].Status.Ingress = ingress
+			}
+		}
+		return o
+	}
+	g := NewWithT(t)
+	last, problems := plan(served(t))
+	g.Expect(problems.Waiting()).To(BeFalse())
+	o := at(served(t))
+	in, _ := translated(o)
+	p, problems := after(in, last)
+	g.Expect(problems.Of(network.SeverityWaiting)).To(ConsistOf(HaveField("Cause", network.IgnitionRouteNotAdmitted)))
+	g.Expect(string(p.JSON())).To(Equal(string(last.JSON())), "Ignition is served")
+	refused := routev1.RouteIngress{Host: "a.example.com", Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: corev1.ConditionFalse}}}
+	_, problems = plan(at(served(t), refused))
+	g.Expect(problems.Waiting()).To(BeFalse())
+	publish(o, hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "nodes.example.com"}})
+	o.HostedCluster.Status.IgnitionEndpoint = "nodes.example.com:31000"
+	_, problems = plan(o)
+	g.Expect(problems.Waiting()).To(BeFalse())
 }
 
 // TestNodePorts checks addresses and names. The port is always that of the Service.
@@ -142,6 +221,40 @@ func TestNodePorts(t *testing.T) {
 	g.Expect(e.Port).To(Equal(uint16(30409)))
 }
 
+// TestNeededEndpointAtIPv6: without Ignition or konnectivity no node joins, so the plan is
+// refused. Without OAuth the rest is served.
+func TestNeededEndpointAtIPv6(t *testing.T) {
+	byNodePort := hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "fd00::9"}}
+	for name, c := range map[string]struct {
+		given  func(*hcp.Objects)
+		blocks bool
+	}{
+		"Ignition by NodePort":     {func(o *hcp.Objects) { publish(*o, hyperv1.Ignition, byNodePort) }, true},
+		"konnectivity by NodePort": {func(o *hcp.Objects) { publish(*o, hyperv1.Konnectivity, byNodePort) }, true},
+		"OAuth by NodePort":        {func(o *hcp.Objects) { publish(*o, hyperv1.OAuthServer, byNodePort) }, false},
+		"the API's endpoint":       {func(o *hcp.Objects) { o.HostedCluster.Status.ControlPlaneEndpoint.Host = "fd00::9" }, true},
+		"Ignition's endpoint": {func(o *hcp.Objects) {
+			publish(*o, hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "nodes.example.com"}})
+			o.HostedCluster.Status.IgnitionEndpoint = "[fd00::9]:31000"
+		}, true},
+		"konnectivity's load balancer": {func(o *hcp.Objects) {
+			publish(*o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
+			for i := range o.Services {
+				o.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "fd00::9"}}
+			}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			c.given(&o)
+			_, problems := plan(o)
+			g.Expect(problems.Has(network.IPv6NotServed)).To(BeTrue())
+			g.Expect(problems.Blocking()).To(Equal(c.blocks), "%v", problems)
+		})
+	}
+}
+
 // TestDefaultStrategies checks that a missing strategy gets the default of HyperShift's
 // webhook.
 func TestDefaultStrategies(t *testing.T) {
@@ -168,11 +281,14 @@ func TestOAuthBehindAGateway(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
-// TestTimeServers checks the warning for a network without time servers.
+// TestTimeServers checks the warning for a network on which nothing serves the time.
 func TestTimeServers(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	_, problems := translated(o)
+	g.Expect(problems.Has(network.NTPMissing)).To(BeFalse(), "edges serve it")
+	annotate(&o, "services", "dhcp,dns,proxy")
+	_, problems = translated(o)
 	g.Expect(messageOf(problems, network.NTPMissing)).To(ContainSubstring("clusters/vlan100"))
 	annotate(&o, "ntp-servers", "192.168.100.1")
 	_, problems = translated(o)

@@ -5,7 +5,6 @@
 package hcp
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,13 +19,9 @@ import (
 // maxPublications limits the names and ports of all Services of one cluster.
 const maxPublications = 256
 
-// The KubeVirt cloud provider copies each Service of type LoadBalancer of the hosted cluster
-// to the control plane namespace, with its annotations and these labels. A user of the hosted
-// cluster chose the annotations, so those of copies are not read.
-const (
-	guestServiceLabel   = "cluster.x-k8s.io/tenant-service-name"
-	guestNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
-)
+// guestNamespaceLabel is, besides settings.LabelGuestService, a label of the Services that KubeVirt's cloud
+// provider copies from the hosted cluster.
+const guestNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
 
 // publications returns the endpoints of Services with the annotation publish. Older
 // Services have precedence if there are more than maxPublications.
@@ -34,14 +29,12 @@ func publications(o Objects) reachable {
 	var r reachable
 	var left []string
 	first := 0
-	oldest := func(a, b corev1.Service) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	}
+	oldest := func(a, b corev1.Service) int { return compareAge(&a, &b) }
 	for _, svc := range slices.SortedFunc(slices.Values(o.Services), oldest) {
-		if _, copied := svc.Labels[guestServiceLabel]; copied {
+		if _, copied := svc.Labels[settings.LabelGuestService]; copied {
 			if _, publishes := svc.Annotations[settings.Prefix+settings.KeyPublish]; publishes {
 				r.problems = append(r.problems, network.NewProblem(network.PublishedByGuest, onService(svc.Name),
-					network.Args{"service": svc.Name, "guestService": svc.Labels[guestNamespaceLabel] + "/" + svc.Labels[guestServiceLabel]}))
+					network.Args{"service": svc.Name, "guestService": svc.Labels[guestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
 			}
 			continue
 		}
@@ -72,9 +65,12 @@ func publications(o Objects) reachable {
 }
 
 // HasManualEndpoints reports whether something other than Kubernetes writes the
-// EndpointSlices of svc. It is false for the ingress of the hosted cluster, whose
-// VMs are reached through the network.
+// EndpointSlices of svc. It is false for the ingress of the hosted cluster, and for each copy of
+// a Service of it: their VMs are reached through the network.
 func HasManualEndpoints(svc corev1.Service) bool {
+	if _, copied := svc.Labels[settings.LabelGuestService]; copied {
+		return false
+	}
 	return len(svc.Spec.Selector) == 0 && svc.Spec.Type != corev1.ServiceTypeExternalName && !strings.HasPrefix(svc.Name, passthroughService)
 }
 

@@ -1,6 +1,6 @@
 // This file lists the destinations in the management cluster. Edges must reach some of
-// them through the pod network: backends, the resolver, the API server, nodes and their
-// pods. The CIDR of a network must not overlap those. Edges dial none of all for VMs.
+// them through the pod network: backends and their pods, the resolver, the API server, nodes
+// and their pods. The CIDR of a network must not overlap those. Edges dial none of all for VMs.
 // Unknown destinations are left out, such as when only files are read.
 
 package hcp
@@ -60,13 +60,17 @@ func reservedDestinations(o Objects, endpoints []network.Endpoint) []network.Res
 			add("the pods of node "+n.Name, p, false)
 		}
 	}
+	// After the nodes: the address of a pod on the host network stays its node's.
+	for _, a := range o.Pods {
+		add("a pod of the control plane", single(a), false)
+	}
 	for _, r := range slices.Concat(o.Management.Networks, hostAddresses(o.Nodes)) {
 		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
 			seen[r.Prefix] = r
 		}
 	}
 	for _, p := range outsideOf(seen, o.Management.Observed) {
-		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p}
+		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p, Observed: true}
 	}
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))

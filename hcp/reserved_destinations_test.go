@@ -62,3 +62,46 @@ func TestReservedDestinations(t *testing.T) {
 	_, problems := derived(in)
 	g.Expect(problems).To(ContainElement(And(HaveField("Reason", network.AddressConflict), WithTransform(message, ContainSubstring("node a (192.168.100.77)")))))
 }
+
+// TestPodsOfTheControlPlane checks that a CIDR over pods behind the control plane's Services is refused,
+// on a cluster whose nodes name no pod networks.
+func TestPodsOfTheControlPlane(t *testing.T) {
+	g := NewWithT(t)
+	objects := string(golden.Find(t, "lb-ip").Read(t, "objects.yaml"))
+	slice := func(namespace, kind, address string) string {
+		return "\n---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: kube-apiserver-x, namespace: " + namespace + "}\naddressType: IPv4\n" +
+			"endpoints: [{addresses: [" + address + "], targetRef: {kind: " + kind + ", name: a}}]\n"
+	}
+	problems := func(more string) network.Problems {
+		dump := &hcp.Dump{}
+		g.Expect(dump.Add([]byte(objects + more))).To(Succeed())
+		_, problems := plan(dump.Clusters()[0])
+		return problems
+	}
+	g.Expect(problems(slice("clusters-blue", "Pod", "192.168.100.77"))).To(ContainElement(And(HaveField("Cause", network.CIDROverlapsManagement),
+		HaveField("Blocks()", true), WithTransform(message, ContainSubstring("a pod of the control plane (192.168.100.77)")))))
+	for _, more := range []string{"", slice("clusters-blue", "Pod", "10.128.0.9"), slice("clusters-green", "Pod", "192.168.100.77"), slice("clusters-blue", "VirtualMachineInstance", "192.168.100.77")} {
+		g.Expect(problems(more)).NotTo(ContainElement(HaveField("Cause", network.CIDROverlapsManagement)))
+	}
+}
+
+// TestPodOnTheHostNetwork checks that a pod that has its node's address does not refuse node ports
+// published at that address, while a CIDR over it is refused still.
+func TestPodOnTheHostNetwork(t *testing.T) {
+	g := NewWithT(t)
+	dump := &hcp.Dump{}
+	g.Expect(dump.Add(golden.Find(t, "nodeport").Read(t, "objects.yaml"))).To(Succeed())
+	o := dump.Clusters()[0]
+	address := netip.MustParseAddr(o.Nodes[0].Status.Addresses[0].Address)
+	before, _ := plan(o)
+	g.Expect(before.Networks[0].PublishedAddresses).To(ContainElement(address))
+
+	o.Pods = []netip.Addr{address}
+	after, problems := plan(o)
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.PublishedInManagement)))
+	g.Expect(after).To(Equal(before))
+
+	o.Nodes[0].Status.Addresses[0].Address, o.Pods = "192.168.100.77", []netip.Addr{netip.MustParseAddr("192.168.100.77")}
+	_, problems = plan(o)
+	g.Expect(problems).To(ContainElement(HaveField("Cause", network.CIDROverlapsManagement)))
+}

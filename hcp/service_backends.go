@@ -4,6 +4,7 @@ package hcp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -33,12 +34,27 @@ func backend(o Objects, name string, port *routev1.RoutePort) (network.Backend, 
 	}
 	i := 0
 	if port != nil {
-		i = slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return routedTo(p, port.TargetPort) })
+		i = routeTo(svc.Spec.Ports, port.TargetPort)
 	}
 	if i < 0 {
 		return network.Backend{}, problemOf(network.EndpointPortMissing, network.Args{"object": object, "port": port.TargetPort.String()})
 	}
 	return backendAt(svc, svc.Spec.Ports[i]), nil
+}
+
+// routeTo returns the index of the port of ports that target, the target port of a Route,
+// selects, or -1. A number can be that of the pods' port behind a name. Its number is
+// known only if no other port has a name.
+func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
+	if i := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return routedTo(p, target) }); i >= 0 || target.Type == intstr.String {
+		return i
+	}
+	byName := func(p corev1.ServicePort) bool { return p.TargetPort.Type == intstr.String }
+	i := slices.IndexFunc(ports, byName)
+	if i >= 0 && slices.ContainsFunc(ports[i+1:], byName) {
+		return -1
+	}
+	return i
 }
 
 // routedTo reports whether target, the target port of a Route, selects p. Like
@@ -52,11 +68,29 @@ func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 
 // backendAt returns the backend for one port of svc.
 func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
-	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: uint16(port.Port), PortName: port.Name}
+	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: portNumber(port.Port), PortName: port.Name}
 	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
 		if a := parsed(ip); a.Is4() && !b.ClusterIP.IsValid() {
 			b.ClusterIP = a
 		}
 	}
 	return b
+}
+
+// portNumber returns port if it is from 1 to 65535, else 0. Objects in files may have any number.
+func portNumber(port int32) uint16 {
+	if port < 1 || port > math.MaxUint16 {
+		return 0
+	}
+	return uint16(port)
+}
+
+// portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error unless
+// nodes boot without the endpoint.
+func portInvalid(e network.Endpoint) *network.Problem {
+	p := problem(network.EndpointPortInvalid, endpoint(e.Name), nil)
+	if !e.NeededByNodes() {
+		p.Severity = network.SeverityWarning
+	}
+	return p
 }

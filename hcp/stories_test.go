@@ -23,12 +23,12 @@ func TestStories(t *testing.T) {
 			for i := range clusters { // a story has all objects
 				clusters[i].Partial, clusters[i].Management.PriorityClass = false, "hypershift-api-critical"
 			}
-			request, facts := hcp.Translate(clusters[0])
+			request, facts := hcp.Translate(clusters[0], network.Plan{})
 			story.Check(t, "request.json", indented(t, request))
 			story.Check(t, "facts.json", indented(t, facts))
 			var others []byte
 			for _, other := range clusters[1:] {
-				if n, ok := hcp.OtherCluster(clusters[0], other, network.Plan{}); ok {
+				if n, ok := hcp.NewNeighbor(other, network.Plan{}).For(clusters[0].HostedCluster, hcp.NetworksOf(clusters[0], network.Plan{})); ok {
 					others = indented(t, []network.OtherCluster{n})
 				}
 			}

@@ -13,19 +13,22 @@ import (
 )
 
 // Translate returns the request of the user and the observed facts. Problems with the
-// objects of o are in Facts.Problems. The order of the objects does not matter.
-func Translate(o Objects) (network.Request, network.Facts) {
+// objects of o are in Facts.Problems. The order of the objects does not matter. last is
+// the plan in force, zero if there is none: a network that runs keeps its CIDR.
+func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
-	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Placement: placement(o, set), Permissions: o.Permissions}
-	f := network.Facts{InUse: inUse(o), VMAddresses: vmAddresses(o)}
+	problems, ofNodePools := byNodePool(problems)
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Unselected: unselected(o), Placement: placement(o, set), Permissions: o.Permissions}
+	f := network.Facts{InUse: NetworksInUse(o), BootedFrom: networkNames(bootedFrom(o)), VMAddresses: vmAddresses(o)}
+	problems = slices.Concat(o.Unreadable, problems)
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
-		f.Problems = ps
+		f.Problems = slices.Concat(o.Unreadable, ps)
 		return r, f
 	}
-	var ps network.Problems
-	r.Networks, ps = networks(o, set)
-	problems = slices.Concat(problems, ps, edgeNodesNotPermitted(o, set))
-	for _, x := range allEndpoints(o, r, set) {
+	named := networks(o, set, ofNodePools, last)
+	r.Networks, f.Refused = withUnserved(o, named.networks), named.refused
+	problems = slices.Concat(problems, named.problems, edgeNodesNotPermitted(o, set))
+	for _, x := range allEndpoints(o, r, set, last) {
 		f.Endpoints = append(f.Endpoints, x.endpoints...)
 		f.Waiting = append(f.Waiting, x.waiting...)
 		problems = append(problems, x.problems...)
@@ -36,7 +39,7 @@ func Translate(o Objects) (network.Request, network.Facts) {
 	slices.Sort(f.Waiting)
 	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
 	f.Reserved = reservedDestinations(o, f.Endpoints)
-	f.Guest = guestNetworks(o.HostedCluster)
+	f.Guest, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
 	if usesNetworks(r) {
 		f.Announced = announcedAddresses(o.HostedCluster)
 	}
@@ -49,13 +52,31 @@ func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, network.Proble
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
+// byNodePool returns the problems of the HostedCluster's annotations that apply to the whole
+// cluster, and those of annotations for one NodePool by its name.
+func byNodePool(ps network.Problems) (of network.Problems, ofNodePools map[string]network.Problems) {
+	ofNodePools = map[string]network.Problems{}
+	for _, p := range ps {
+		name, ok := "", false
+		if len(p.Keys) > 0 {
+			name, ok = settings.NodePoolOf(settings.Prefix + p.Keys[0])
+		}
+		if ok {
+			ofNodePools[name] = append(ofNodePools[name], p)
+		} else {
+			of = append(of, p)
+		}
+	}
+	return of, ofNodePools
+}
+
 // allEndpoints returns the endpoints that VMs on the networks of in must reach. There
-// are none if no VM boots from a network: then VMs use the pod network.
-func allEndpoints(o Objects, in network.Request, s settings.Values) []reachable {
+// are none if no VM boots from a network: then VMs use the pod network. last is the plan in force.
+func allEndpoints(o Objects, in network.Request, s settings.Values, last network.Plan) []reachable {
 	if !usesNetworks(in) {
 		return nil
 	}
-	return []reachable{publishedEndpoints(o), publications(o), apps(o, in, s), registryEndpoints(o, in, s)}
+	return []reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last), registryEndpoints(o, in, s)}
 }
 
 // usesNetworks reports whether VMs reach their control plane through a network of in.

@@ -26,6 +26,18 @@ func vmAttachments(o Objects) []network.Attachment {
 	return out
 }
 
+// bootedFrom returns the networks that o's VMs boot from, with duplicates: the first one of each VM
+// that has no pod network before it.
+func bootedFrom(o Objects) []network.Attachment {
+	var out []network.Attachment
+	for _, m := range o.VMs {
+		if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
+			out = append(out, nad.ParseName(all[0].Multus.NetworkName, m.Namespace))
+		}
+	}
+	return out
+}
+
 // addressesOfInterface is how many addresses of one interface count. The guest agent of a VM
 // reports as many as it likes.
 const addressesOfInterface = 64

@@ -27,6 +27,7 @@ const (
 	keyCIDR          = "cidr"
 	keyGateway       = "gateway"
 	keyAppsAddress   = "apps-address"
+	keyMTU           = "mtu"
 )
 
 // addresses are the assigned addresses of one network.
@@ -60,8 +61,9 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	if p, bad := cidrTooSmall(s, own, a.dhcpRange, gives); bad {
 		return a, Problems{p}
 	}
+	own = own[:2+maxEdges]
 	a.nextHopVIP, a.serviceVIP = own[0], own[1]
-	for i, addr := range own[2 : 2+maxEdges] {
+	for i, addr := range own[2:] {
 		if i < max(1, edges) {
 			a.edges = append(a.edges, Edge{Number: i + 1, Address: addr})
 		} else {
@@ -72,7 +74,7 @@ func allocate(s NetworkRequest, edges int) (addresses, Problems) {
 	if gives {
 		problems = append(problems, checkReservations(s, own)...)
 	}
-	return a, problems
+	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
 }
 
 // HostAddress returns the host address at a position in p: 1 is the first, -1 the last.
@@ -89,10 +91,20 @@ func HostAddress(p netip.Prefix, place int) netip.Addr {
 	if at < 1 || at > size-2 {
 		return netip.Addr{}
 	}
-	base := p.Masked().Addr().As4()
-	var out [4]byte
-	binary.BigEndian.PutUint32(out[:], binary.BigEndian.Uint32(base[:])+uint32(at))
-	return netip.AddrFrom4(out)
+	return AddressOf(Number(p.Masked().Addr()) + uint32(at))
+}
+
+// Number returns an IPv4 address as a number: the next address has the next number.
+func Number(a netip.Addr) uint32 {
+	b := a.As4()
+	return binary.BigEndian.Uint32(b[:])
+}
+
+// AddressOf returns the IPv4 address with a Number.
+func AddressOf(n uint32) netip.Addr {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], n)
+	return netip.AddrFrom4(b)
 }
 
 // cidrTooSmall returns the problem of a CIDR without room for the default addresses,
@@ -120,7 +132,7 @@ func roles() []string {
 func checkEdgeAddresses(s NetworkRequest, own []netip.Addr, r Range) Problems {
 	var ps Problems
 	cidr := s.CIDR.String()
-	if s.Gateway.IsValid() && !s.CIDR.Contains(s.Gateway) {
+	if s.Gateway.IsValid() && !inside(s.CIDR, s.Gateway) {
 		ps = append(ps, s.problem(GatewayOutsideCIDR, Args{"cidr": cidr, "gateway": s.Gateway.String()}, keyGateway))
 	}
 	for _, end := range []netip.Addr{r.First, r.Last} {
@@ -129,7 +141,7 @@ func checkEdgeAddresses(s NetworkRequest, own []netip.Addr, r Range) Problems {
 		}
 	}
 	seen := map[netip.Addr]bool{}
-	for i, a := range own[:min(len(own), len(roles()))] {
+	for i, a := range own {
 		address, role := a.String(), roles()[i]
 		switch {
 		case !inside(s.CIDR, a):
@@ -144,7 +156,7 @@ func checkEdgeAddresses(s NetworkRequest, own []netip.Addr, r Range) Problems {
 		}
 		for _, x := range s.Settings.DHCPExclude {
 			if x.Contains(a) {
-				args := Args{"role": role, "address": address, "range": x.String()}
+				args := Args{"role": role, "address": address, "range": x.short()}
 				ps = append(ps, s.problem(EdgeAddressExcluded, args, keyEdgeAddresses, keyDHCPExclude))
 			}
 		}
@@ -175,14 +187,20 @@ func checkReservations(s NetworkRequest, own []netip.Addr) Problems {
 	return ps
 }
 
-// size is the number of addresses in r, at most 2^31-1. It is 0 unless r is IPv4.
-func (r Range) size() int {
+// short is String, or the address if there is only one.
+func (r Range) short() string {
+	if r.First == r.Last {
+		return r.First.String()
+	}
+	return r.String()
+}
+
+// Size is the number of addresses in r, at most 2^31-1. It is 0 unless r is IPv4.
+func (r Range) Size() int {
 	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
 		return 0
 	}
-	first, last := r.First.As4(), r.Last.As4()
-	n := int64(binary.BigEndian.Uint32(last[:])) - int64(binary.BigEndian.Uint32(first[:])) + 1
-	return int(min(n, math.MaxInt32))
+	return int(min(int64(Number(r.Last))-int64(Number(r.First))+1, math.MaxInt32))
 }
 
 // inside reports whether a is a host address of p. The network and broadcast

@@ -42,7 +42,7 @@ func TestAddressProblems(t *testing.T) {
 		"a /29 has no room":             {cidr: "10.0.0.0/29", reason: network.CIDRTooSmall, field: "dhcp-range", says: "tenth"},
 		"a /30 not even for us":         {cidr: "10.0.0.0/30", reason: network.CIDRTooSmall, field: "cidr", says: "second to fifth"},
 		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: network.AddressConflict, field: "edge-addresses", says: "The service VIP 10.0.0.3 of network"},
-		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "is outside CIDR 10.0.0.0/24"},
+		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: network.AddressConflict, field: "gateway", says: "is not a host address of 10.0.0.0/24"},
 		"an excluded edge address":      {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: network.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
 		"a pool over our addresses":     {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
 		"a pool outside":                {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: network.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
@@ -78,4 +78,50 @@ func on(cidr string, s network.NetworkRequest) given {
 	in := asking(1, s)
 	in.Cluster = network.Cluster{Namespace: "clusters", Name: "blue"}
 	return in
+}
+
+// TestAddressesWithoutEffect: an address in an annotation that changes nothing is named, and the
+// network is served.
+func TestAddressesWithoutEffect(t *testing.T) {
+	one := func(a string) network.Range {
+		return network.Range{First: netip.MustParseAddr(a), Last: netip.MustParseAddr(a)}
+	}
+	var five []netip.Addr
+	for i := range 5 {
+		five = append(five, netip.AddrFrom4([4]byte{10, 0, 0, byte(2 + i)}))
+	}
+	reserved := []network.Reservation{{MAC: "02:00:00:00:00:01", Address: netip.MustParseAddr("10.0.0.6")}}
+	dns := []network.Service{network.ServiceDNS, network.ServiceProxy}
+	for name, c := range map[string]struct {
+		settings network.Settings
+		severity network.Severity
+		says     string
+	}{
+		"a fifth edge address":         {network.Settings{EdgeAddresses: five}, network.SeverityWarning, "Edges do not hold 10.0.0.6"},
+		"a fifth that is reserved":     {network.Settings{EdgeAddresses: five, Reservations: reserved}, network.SeverityWarning, "Edges do not hold 10.0.0.6"},
+		"outside the CIDR":             {network.Settings{DHCPExclude: []network.Range{one("10.0.1.50")}}, network.SeverityWarning, "10.0.1.50, which is outside CIDR 10.0.0.0/24"},
+		"outside the pool":             {network.Settings{DHCPExclude: []network.Range{one("10.0.0.9")}}, network.SeverityInfo, "outside the DHCP range 10.0.0.10-10.0.0.253"},
+		"one of two":                   {network.Settings{DHCPExclude: []network.Range{one("10.0.0.20"), one("10.0.0.254")}}, network.SeverityInfo, "dhcp-exclude has 10.0.0.254, which"},
+		"partly in the pool":           {network.Settings{DHCPExclude: []network.Range{{First: netip.MustParseAddr("10.0.0.6"), Last: netip.MustParseAddr("10.0.0.20")}}}, "", ""},
+		"around the CIDR":              {network.Settings{DHCPExclude: []network.Range{{First: netip.MustParseAddr("9.0.0.0"), Last: netip.MustParseAddr("9.255.255.255")}}}, network.SeverityWarning, "9.0.0.0-9.255.255.255"},
+		"a reservation, no pool there": {network.Settings{Reservations: reserved}, "", ""},
+		"no DHCP":                      {network.Settings{Services: dns, DHCPExclude: []network.Range{one("10.0.0.20")}, Reservations: reserved}, network.SeverityInfo, "no effect there: dhcp-exclude, reservations."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			plan, problems := derived(on("10.0.0.0/24", network.NetworkRequest{Settings: c.settings}))
+			g.Expect(plan.Networks).To(HaveLen(1))
+			var found network.Problems
+			for _, p := range problems {
+				if p.Reason == network.AnnotationUnknown {
+					found = append(found, p)
+				}
+			}
+			if c.says == "" {
+				g.Expect(found).To(BeEmpty())
+				return
+			}
+			g.Expect(found).To(ConsistOf(And(HaveField("Severity", c.severity), WithTransform(message, ContainSubstring(c.says)))))
+		})
+	}
 }

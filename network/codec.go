@@ -19,7 +19,9 @@ const (
 	// UnversionedPlan is every format before plans had a version. Fields were only
 	// added: relays; then services, endpoints, layer2 and backend kinds.
 	UnversionedPlan PlanVersion = 0
-	// CurrentPlanVersion added version and placement.
+	// CurrentPlanVersion added version and placement. Later, without a new number: named in
+	// dhcp, targetPort in backends, loadBalancer in endpoints, and service ntp. An edge of an earlier
+	// version ignores them, and may lease a named address. A plan without them means the same as before.
 	CurrentPlanVersion PlanVersion = 1
 )
 
@@ -66,7 +68,7 @@ func ReadPlan(b []byte) (Plan, error) {
 }
 
 // UnmarshalJSON reads a network. A network of an earlier format without services
-// runs all of them. Earlier formats listed the addresses of nodes apart.
+// runs all of that time: NTP came later. Earlier formats listed the addresses of nodes apart.
 func (n *Network) UnmarshalJSON(b []byte) error {
 	type plain Network
 	earlier := struct {
@@ -80,7 +82,7 @@ func (n *Network) UnmarshalJSON(b []byte) error {
 		n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, earlier.ReservedNodes))
 	}
 	if n.Services == nil {
-		n.Services = services(NetworkRequest{Primary: n.Primary})
+		n.Services = slices.DeleteFunc(services(NetworkRequest{Primary: n.Primary}), func(s Service) bool { return s == ServiceNTP })
 	}
 	return nil
 }

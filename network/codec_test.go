@@ -16,7 +16,7 @@ import (
 // TestPlansOfEveryFormat: a plan that an older version stored is read after an upgrade,
 // with all services of its edges.
 func TestPlansOfEveryFormat(t *testing.T) {
-	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} // NTP came later.
 	formats := map[string]func(Gomega, network.Plan){
 		"0-without-services.json": func(g Gomega, p network.Plan) {
 			g.Expect(p.Version).To(Equal(network.UnversionedPlan))
@@ -43,6 +43,17 @@ func TestPlansOfEveryFormat(t *testing.T) {
 				NodeSelectors: []map[string]string{{"vlan100": "yes"}},
 				Tolerations:   []network.Toleration{{Key: "infra", Operator: "Exists"}}, PriorityClass: "hypershift-api-critical"}))
 			g.Expect(p.Networks[0].DHCP.ReservedForVMs).To(Equal(3))
+			g.Expect(p.Networks[0].DHCP.Named).To(BeEmpty(), "added later")
+		},
+		"1-with-ntp.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Version).To(Equal(network.CurrentPlanVersion))
+			g.Expect(p.Networks[0].Services).To(Equal(network.AllServices()))
+			g.Expect(p.Networks[0].TimeServers()).To(HaveExactElements(p.Networks[0].ServiceVIP))
+		},
+		"1-with-named.json": func(g Gomega, p network.Plan) {
+			g.Expect(p.Version).To(Equal(network.CurrentPlanVersion))
+			g.Expect(p.Networks[0].DHCP.Named).To(HaveExactElements(netip.MustParseAddr("192.168.100.77")))
+			g.Expect(p.Networks[0].Backends[0].TargetPort).To(BeEquivalentTo(31443))
 		},
 	}
 	files, err := os.ReadDir("testdata/plans")

@@ -14,44 +14,78 @@ import (
 // observed state, last (the plan in force; zero if there is none), and the other hosted
 // clusters on the same networks. The steps, in this order:
 //
-//  1. An endpoint that is missing now keeps its last known good state (lastgood.go).
-//  2. A network with VMs on it keeps its addresses (pinned.go).
+//  1. An endpoint that is missing now keeps its last known good state, and one without
+//     the address of its load balancer keeps that address (lastgood.go).
+//  2. A load balancer whose address another host has is not used (load_balancer.go). A
+//     network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
+//     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
 //  3. Each requested network gets addresses (addresses.go), servers (services.go),
 //     listeners (listeners.go), records (records.go) and options (dhcp_options.go). It
-//     waits if its CIDR overlaps an older network (overlap.go). It must not hide a
-//     destination that edges or nodes use (reserved.go).
+//     waits if its CIDR overlaps an older network (overlap.go). It gives way to another NAD
+//     of the same layer-2 network (twins.go). It must not hide a destination that edges or
+//     nodes use (reserved.go).
 //  4. A network whose addresses another hosted cluster has waits (sharing.go).
 //  5. A network of which a VM has an edge's address is refused (inuse.go).
 //  6. A network in force that can't be decided now, and is still wanted, is retained
 //     unchanged (lastgood.go).
 //  7. On a network that another hosted cluster was on first, only own VMs get an address
 //     (sharing.go).
-//  8. Each network's edges are placed on nodes (placement.go), and get the list of
+//  8. A network with an Error is left out, or stays as it runs, if VMs boot from another
+//     one. Steps 3 to 6 are then done without it (confined.go).
+//  9. Each network's edges are placed on nodes (placement.go), and get the list of
 //     destinations that they never dial for VMs (dialable.go).
+//  10. A plan that a ConfigMap cannot hold is refused (plan_size.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
-	seen := input{Request: r, Facts: f}.withLastKnownGood(last)
+	observed := input{Request: r, Facts: f}
+	seen := observed.withLastKnownGood(last)
 	in, pinned := seen.withPinned(last)
-	plan, refused := settled(in)
-	plan, yielding := plan.yielding(others, last)
-	plan, inUse := plan.withoutInUse(f.VMAddresses, last)
-	whole := plan.retaining(last, r.Wanted)
-	displaced := plan.displaced(whole)
-	whole = whole.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations)
-	return Decision{draft: whole, Problems: slices.Concat(f.Problems.stale(last), pinned, refused, yielding, inUse, displaced)}
+	in, taken := in.withoutTakenLoadBalancers(others)
+	out, ok := in.confined(last, others)
+	noted := slices.Concat(seen.stale(last), observed.staleLoadBalancers(last), seen.notSelected(last))
+	if !ok {
+		noted = noted.unconfined()
+	}
+	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations)
+	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, draft.tooLarge())}
+}
+
+// outcome is the result of steps 3 to 6 for the networks of in that are not refused yet. A
+// network that steps 4 and 5 leave out may run, and then keeps its CIDR. So the others are
+// decided again without it: they may have got that CIDR.
+func (in input) outcome(last Plan, others []OtherCluster) outcome {
+	var left Problems
+	out := in.decided(last, others)
+	for len(out.left) > 0 {
+		in.refused = slices.Concat(in.refused, out.left)
+		left = append(left, out.leftProblems...)
+		out = in.decided(last, others)
+	}
+	out.problems = append(left, out.problems...)
+	whole := out.plan.retaining(last.Restricted(in.Reserved, in.Permissions), in.Wanted)
+	out.problems = append(out.problems, out.plan.displaced(whole)...)
+	out.plan = whole
+	return out
+}
+
+// decided is the result of steps 3 to 5.
+func (in input) decided(last Plan, others []OtherCluster) outcome {
+	out := settled(in)
+	out = out.yielding(others, last)
+	return out.withoutInUse(in.VMAddresses, last)
 }
 
 // A Decision is a plan, and the problems why it differs from the request.
 type Decision struct {
-	// Problems in the order of the steps. Errors refuse the plan.
+	// Problems in the order of the steps. Those that block refuse the plan.
 	Problems Problems
 	draft    Plan
 }
 
-// Plan returns the plan to apply. ok is false, and the plan empty, if a problem is an
-// Error; then the plan in force is kept.
+// Plan returns the plan to apply. ok is false, and the plan empty, if a problem blocks;
+// then the plan in force is kept.
 func (d Decision) Plan() (p Plan, ok bool) {
 	if d.Problems.Blocking() {
 		return Plan{}, false
@@ -76,55 +110,64 @@ type input struct {
 	// running are the networks in force that are retained. No other network gets their
 	// addresses.
 	running []Network
+	// refused are the Names of the networks that are left out, because they have an Error.
+	refused []string
 }
 
 // settled are the requested networks, after the networks that change their CIDR have
 // done so: their former CIDRs are free at once, not only in the next plan.
-func settled(in input) (Plan, Problems) {
-	plan, problems := requested(in)
+func settled(in input) outcome {
+	out := requested(in)
 	for range in.running {
 		moved := slices.Clone(in.running)
 		for i, n := range moved {
-			if at := slices.IndexFunc(plan.Networks, func(x Network) bool { return x.Name == n.Name }); at >= 0 {
-				moved[i] = plan.Networks[at]
+			if at := slices.IndexFunc(out.plan.Networks, func(x Network) bool { return x.Name == n.Name }); at >= 0 {
+				moved[i] = out.plan.Networks[at]
 			}
 		}
 		if slices.EqualFunc(moved, in.running, func(a, b Network) bool { return a.CIDR == b.CIDR }) {
 			break
 		}
 		in.running = moved
-		plan, problems = requested(in)
+		out = requested(in)
 	}
-	return plan, problems
+	return out
 }
 
 // requested are the networks that in requests. A secondary network with an Error is left
 // out, and the others are served.
-func requested(in input) (Plan, Problems) {
-	var problems Problems
-	plan := Plan{Version: CurrentPlanVersion, Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}
+func requested(in input) outcome {
+	out := outcome{plan: Plan{Version: CurrentPlanVersion, Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
+		name := s.Attachment.NetworkName()
+		if slices.Contains(in.refused, name) {
+			continue
+		}
+		if len(services(s)) == 0 {
+			out.adds(name, s.Primary, in.noServices(s))
+			continue
+		}
+		if twin, gives := in.givesWay(s); gives {
+			out.adds(name, s.Primary, Problems{twinProblem(s, twin)})
+			continue
+		}
 		if !s.CIDR.IsValid() {
-			problems = append(problems, cidrMissing(s, in.Networks))
+			out.adds(name, s.Primary, Problems{in.cidrMissing(s)})
 			continue
 		}
-		if p, none := noServices(s); none {
-			problems = append(problems, p)
-			continue
-		}
-		if other, met := in.overlaps(s, plan.Networks); met {
-			problems = append(problems, overlapProblem(in, s, other))
+		if other, met := in.overlaps(s, out.plan.Networks); met {
+			out.adds(name, s.Primary, Problems{overlapProblem(in, s, other)})
+			if s.Primary && other.Primary && !in.isRunning(other.Name) {
+				out.refused = append(out.refused, other.Name) // neither has precedence
+			}
 			continue
 		}
 		n, ps := newNetwork(in, s)
-		if ps.Blocking() && !s.Primary {
-			problems = append(problems, ps.notBlocking()...)
-			continue
+		if out.adds(name, s.Primary, ps) {
+			out.plan.Networks = append(out.plan.Networks, n)
 		}
-		problems = append(problems, ps...)
-		plan.Networks = append(plan.Networks, n)
 	}
-	return plan, problems
+	return out
 }
 
 // sortedRequests orders primary networks first, then by attachment. The order in which
@@ -132,7 +175,7 @@ func requested(in input) (Plan, Problems) {
 func sortedRequests(in []NetworkRequest) []NetworkRequest {
 	out := slices.Clone(in)
 	slices.SortFunc(out, func(a, b NetworkRequest) int {
-		return byPrimary(a.Primary, b.Primary, cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+		return cmp.Or(trueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
 }
@@ -140,19 +183,34 @@ func sortedRequests(in []NetworkRequest) []NetworkRequest {
 // cidrMissing returns the problem of a network without CIDR. It is an Error if VMs cannot
 // boot from any other network. The network is left out, and a CIDR that is set later
 // moves no address.
-func cidrMissing(s NetworkRequest, all []NetworkRequest) Problem {
+func (in input) cidrMissing(s NetworkRequest) Problem {
 	args := Args{"where": s.CIDRField}
 	if s.CIDRUnused != "" {
 		args["found"] = s.CIDRFound
 	}
-	boots := slices.ContainsFunc(all, func(x NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
+	boots := slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
 	switch {
-	case !s.Primary || boots:
+	case !s.Primary:
+		return in.secondaryWithoutCIDR(s)
+	case boots:
 		return s.problem(cmp.Or(s.CIDRUnused, NetworkCIDRNotSet), args, s.CIDRKeys...)
 	case s.CIDRUnused == NetworkCIDROnlyIPv6:
 		return s.problem(CIDROnlyIPv6, args, s.CIDRKeys...)
 	}
 	return s.problem(CIDRNotSet, Args{"where": s.CIDRField}, s.CIDRKeys...)
+}
+
+// secondaryWithoutCIDR returns the hint that s is left to others. If it runs, its CIDR was set
+// before, and it stays as it is.
+func (in input) secondaryWithoutCIDR(s NetworkRequest) Problem {
+	i := slices.IndexFunc(in.running, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
+	switch {
+	case i >= 0:
+		return s.problem(SecondaryCIDRRemoved, Args{"cidr": in.running[i].CIDR.String(), "where": s.CIDRField}, s.CIDRKeys...)
+	case s.CIDRUnused == SecondaryCIDRForBootOnly:
+		return s.problem(SecondaryCIDRForBootOnly, Args{"where": s.CIDRField, "found": s.CIDRFound}, s.CIDRKeys...)
+	}
+	return s.problem(SecondaryWithoutCIDR, Args{"where": s.CIDRField}, s.CIDRKeys...)
 }
 
 // problem returns a problem about s's network, which is named in its arguments.
@@ -185,18 +243,20 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		ReservedAddresses: addresses.reserved,
 	}
 	endpoints := in.Endpoints
-	if !n.runs(ServiceProxy) {
-		in.Endpoints, in.Announced = nil, nil
-	}
-	n.DNS.Upstreams.Mode = UpstreamNone
-	if s.Primary {
-		var ps Problems
+	var ps Problems
+	switch {
+	case !n.runs(ServiceProxy):
+		in.Endpoints, in.Announced = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e Endpoint) bool { return !n.HasLoadBalancer(e) }), nil
+	case s.Primary:
 		n.PublishedAddresses = publishedAddresses(in.Endpoints)
 		n.Listeners, n.Backends, ps = connections(n.ServiceVIP, in.Endpoints)
 		problems = append(problems, ps...)
 	}
+	problems = append(problems, loadBalancerIsEdge(n, s, endpoints)...)
+	n.DNS.Upstreams.Mode = UpstreamNone
+	n.ClientNetworks, ps = clientNetworks(n, s, in)
+	problems = append(problems, ps...)
 	if n.runs(ServiceDNS) {
-		var ps Problems
 		n.DNS, ps = names(n, s, in)
 		problems = append(problems, ps...)
 		if p, ours := appsAddressIsEdge(n, in); ours && n.Primary {
@@ -204,11 +264,19 @@ func newNetwork(in input, s NetworkRequest) (Network, Problems) {
 		}
 	}
 	problems = append(problems, conflicts(n, s, in)...)
-	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain)
-	if p, small := rangeTooSmall(n, s); small {
+	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain, in.NodeAPI)
+	n.DHCP.Named = named(n, in)
+	if p, large := mtuTooLarge(n, s); large {
 		problems = append(problems, p)
 	}
-	return n, append(problems, servedByOthers(n, endpoints)...)
+	if p, small := rangeTooSmall(n, s, in.VMAddresses); small {
+		problems = append(problems, p)
+	}
+	if !s.Primary && s.Gateway.IsValid() {
+		problems = append(problems, n.problem(GatewayOnSecondary, Args{"gateway": s.Gateway.String()}, keyGateway))
+	}
+	problems = append(problems, unreached(n, s, in)...)
+	return n, append(problems, servedByOthers(n, n.withoutLoadBalancer(endpoints))...)
 }
 
 // host is the prefix of the single address a.

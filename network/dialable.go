@@ -47,10 +47,13 @@ func (n Network) MayDial(a netip.Addr) bool {
 }
 
 // UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.
-// A plan of an earlier version can have others.
+// A plan of an earlier version can have others. Edges dial each on the network or through the
+// pod network, see Reach.FromEdge.
 func (n Network) UpstreamServers() []netip.AddrPort {
+	reach := n.Reach()
 	return slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(s netip.AddrPort) bool {
-		return !isDNSPort(s.Port()) || !n.MayDial(s.Addr())
+		way := reach.FromEdge(s.Addr())
+		return !isDNSPort(s.Port()) || way == Unreachable || way == ThroughPods && !n.MayDial(s.Addr())
 	})
 }
 
@@ -68,7 +71,11 @@ func (n Network) RefusedHosts(names []string) Problems {
 	if len(known) == 0 {
 		return nil
 	}
-	return Problems{n.problem(HostInsideManagement, Args{"hosts": strings.Join(known, ", ")}, keyAllowedHosts)}
+	cause := HostInsideManagement
+	if len(n.ClientNetworks) > 0 {
+		cause = HostInClientNetwork // or inside the management cluster: the edges do not tell
+	}
+	return Problems{n.problem(cause, Args{"hosts": strings.Join(known, ", ")}, keyAllowedHosts)}
 }
 
 // withDestinations is p with what each network never dials, and what it may dial all the same. Retained

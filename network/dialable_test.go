@@ -55,7 +55,7 @@ func TestRefusedUpstreams(t *testing.T) {
 			in.Reserved = reserved
 			in.Permissions.Upstreams = prefixesOf("192.0.2.0/24", "10.0.0.0/8")
 			plan, problems := derived(in)
-			g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", c.cause), HaveField("Severity", network.SeverityWarning),
+			g.Expect(problems.Of(network.SeverityWarning)).To(HaveExactElements(And(HaveField("Cause", c.cause), HaveField("Severity", network.SeverityWarning),
 				HaveField("Keys", HaveExactElements("dns-upstreams")), WithTransform(message, And(ContainSubstring(server), ContainSubstring(c.words))))))
 			g.Expect(plan.Networks[0].DNS.Upstreams.Servers).To(HaveExactElements(netip.MustParseAddrPort("192.0.2.53:53")))
 
@@ -74,7 +74,7 @@ func TestPermittedUpstream(t *testing.T) {
 	in.Reserved = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("10.96.0.0/12")}}
 	in.Permissions.Destinations = prefixesOf("10.96.0.77/32")
 	plan, problems := derived(in)
-	g.Expect(problems).To(BeEmpty())
+	g.Expect(problems.Of(network.SeverityWarning)).To(BeEmpty())
 	n := plan.Networks[0]
 	g.Expect(n.UpstreamServers()).To(Equal(in.Networks[0].Settings.Upstreams.Servers))
 	g.Expect(n.MayDial(netip.MustParseAddr("10.96.0.10"))).To(BeFalse())
@@ -99,7 +99,8 @@ func TestNotRequired(t *testing.T) {
 	in := asksOf("192.0.2.53:53")
 	in.Reserved = []network.ReservedDestination{{What: "pods", Prefix: netip.MustParsePrefix("192.168.0.0/16")}}
 	plan, problems := derived(in)
-	g.Expect(problems).To(BeEmpty())
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", network.UpstreamsNotByGateway), HaveField("Severity", network.SeverityInfo),
+		WithTransform(message, ContainSubstring("192.0.2.53:53 through the pod network, not through gateway 192.168.100.1")))))
 	g.Expect(plan.Networks[0].MayDial(netip.MustParseAddr("192.168.7.7"))).To(BeFalse())
 }
 
@@ -113,6 +114,9 @@ func TestRefusedHosts(t *testing.T) {
 		HaveField("Reason", network.NotPermitted), HaveField("Severity", network.SeverityWarning),
 		WithTransform(message, And(ContainSubstring("management cluster: b.example.com:443."), ContainSubstring("--permit-destinations"))))))
 	g.Expect(n.RefusedHosts([]string{"x"})).To(BeEmpty())
+	n.ClientNetworks = prefixesOf("10.9.0.0/16")
+	g.Expect(n.RefusedHosts([]string{"b.example.com:443"})).To(HaveExactElements(
+		WithTransform(message, ContainSubstring("Remove hosts in a client network from annotation allowed-hosts"))))
 	long := network.Report{}
 	for i := range 100 {
 		long.RefusedHosts = append(long.RefusedHosts, fmt.Sprint(i))

@@ -3,7 +3,10 @@
 
 package network
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Facts are the observed state. Order has no meaning.
 type Facts struct {
@@ -11,6 +14,7 @@ type Facts struct {
 	Endpoints []Endpoint `json:"endpoints"`
 	// Waiting are the names of expected endpoints whose address or Service is not known
 	// now. A name that ends with "/" is a prefix. Their last known good state is served.
+	// An endpoint that is in Endpoints, too, waits for the address of its load balancer.
 	Waiting []string `json:"waiting,omitempty"`
 	// Announced are bare IPs at which an endpoint will be published. They are known
 	// before it is published, and final.
@@ -21,10 +25,19 @@ type Facts struct {
 	// Guest destinations are inside the hosted cluster: its pods and Services. Its
 	// nodes never use the network for them.
 	Guest []ReservedDestination `json:"guest,omitempty"`
+	// NodeAPI is the address at which each node of the hosted cluster reaches its API server.
+	// The node has it on its loopback interface. Zero: unknown.
+	NodeAPI netip.Addr `json:"nodeAPI,omitzero"`
 	// InUse are the Names of the networks that VMs are on now. Sorted.
 	InUse []string `json:"inUse,omitempty"`
+	// BootedFrom are those of InUse that is the first network of some VM, before the pod
+	// network. Sorted.
+	BootedFrom []string `json:"bootedFrom,omitempty"`
 	// VMAddresses are the addresses that VMs report.
 	VMAddresses []VMAddress `json:"vmAddresses,omitempty"`
+	// Refused are the Names of networks that VMs boot from and that have a confined Error in
+	// Problems. None of them is requested.
+	Refused []string `json:"refused,omitempty"`
 	// Problems found while the objects were read, such as an invalid value or an
 	// endpoint that is not published yet.
 	Problems Problems `json:"problems,omitempty"`
@@ -41,6 +54,9 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
+	// Observed is true for addresses that are reserved only because a pod or a Service of any tenant
+	// has them now, and for blocks of these. They may change nothing that edges route.
+	Observed bool `json:"observed,omitempty"`
 }
 
 // A VMAddress is an address that a VM reports on a network.
@@ -94,4 +110,13 @@ type Endpoint struct {
 	Port      uint16       `json:"port"`
 	Match     Match        `json:"match"`
 	Backend   Backend      `json:"backend"`
+	// LoadBalancer is the address of a load balancer that answers at Port, too. On a network
+	// that has the address, Hosts resolve to it. Zero: none.
+	LoadBalancer netip.Addr `json:"loadBalancer,omitzero"`
+}
+
+// NeededByNodes reports whether no node becomes a working part of its cluster without e: the API
+// server, Ignition and konnectivity, as HyperShift publishes them.
+func (e Endpoint) NeededByNodes() bool {
+	return e.Origin == OriginHyperShift && slices.Contains([]string{APIService, "ignition-server", "konnectivity-server"}, e.Name)
 }

@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// withoutInUse is p without the networks of which a VM has an edge's address. Addresses
-// that edges already hold in last, the plan in force, stay with the edges. A primary
-// network stays in the plan with an Error.
-func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
-	out, problems := p.checked(func(n Network) Problems {
+// withoutInUse is o without the secondary networks of which a VM has an edge's address. Such
+// a primary network is refused. Addresses that edges already hold in last, the plan in
+// force, stay with the edges.
+func (o outcome) withoutInUse(seen []VMAddress, last Plan) outcome {
+	out := o.checked(func(n Network) Problems {
 		var ps Problems
 		for _, h := range n.claimsOf(seen) {
 			if last.holds(n.Name, h.Address) {
@@ -25,15 +25,15 @@ func (p Plan) withoutInUse(seen []VMAddress, last Plan) (Plan, Problems) {
 		}
 		return ps
 	})
-	for _, n := range out.Networks {
+	for _, n := range out.plan.Networks {
 		for _, h := range n.claimsOf(seen) {
 			if last.holds(n.Name, h.Address) {
 				args := Args{"vm": h.VM, "role": n.roleOf(h.Address), "address": h.Address.String(), "mac": cmp.Or(h.MAC, "unknown")}
-				problems = append(problems, n.problem(AddressUsedByVM, args))
+				out.problems = append(out.problems, n.problem(AddressUsedByVM, args))
 			}
 		}
 	}
-	return out, problems
+	return out
 }
 
 // claimsOf are those of seen that are an address of n's edges.

@@ -5,6 +5,7 @@ package network
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -14,8 +15,14 @@ import (
 // moment does not change what is served.
 func (in input) withLastKnownGood(last Plan) input {
 	out := in
-	out.running = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !slices.Contains(in.Wanted, n.Name) })
+	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.leavesAlone)
+	out.running = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !slices.Contains(out.Wanted, n.Name) })
 	out.Endpoints = slices.Clone(in.Endpoints)
+	for i, e := range out.Endpoints {
+		if was, kept := in.keepsLoadBalancer(e, last); kept {
+			out.Endpoints[i].LoadBalancer = was
+		}
+	}
 	for _, e := range last.Endpoints {
 		has := slices.ContainsFunc(in.Endpoints, func(x Endpoint) bool { return x.Name == e.Name && x.Origin == e.Origin })
 		if in.waitsFor(e.Name) && !has {
@@ -25,14 +32,49 @@ func (in input) withLastKnownGood(last Plan) input {
 	return out
 }
 
-// stale is ps, in which a waiting endpoint is a Warning if last has it, since it is
-// still served.
-func (ps Problems) stale(last Plan) Problems {
-	out := slices.Clone(ps)
-	for i, p := range ps {
+// keepsLoadBalancer returns the address that the load balancer of e has in last, if it has none now:
+// the same backend waits for it.
+func (in input) keepsLoadBalancer(e Endpoint, last Plan) (netip.Addr, bool) {
+	if e.LoadBalancer.IsValid() || e.Origin != OriginApps || !in.waitsFor(e.Name) {
+		return netip.Addr{}, false
+	}
+	i := slices.IndexFunc(last.Endpoints, func(x Endpoint) bool {
+		return x.Name == e.Name && x.Origin == e.Origin && x.Port == e.Port && x.Backend.Name == e.Backend.Name
+	})
+	if i < 0 || !last.Endpoints[i].LoadBalancer.IsValid() {
+		return netip.Addr{}, false
+	}
+	return last.Endpoints[i].LoadBalancer, true
+}
+
+// stale is the problems of in, without that an endpoint is missing which last has: it is
+// still served. That is a Warning, or a hint where the missing endpoint was one.
+func (in input) stale(last Plan) Problems {
+	out := slices.Clone(in.Problems)
+	for i, p := range in.Problems {
 		has := slices.ContainsFunc(last.Endpoints, func(e Endpoint) bool { return p.Subject == e.subject() })
-		if p.Reason == WaitingForEndpoint && has {
-			out[i] = NewProblem(LastGoodEndpoint, p.Subject, Args{"object": p.Args["object"]})
+		if !has || !in.waitsFor(p.Subject.Name) || p.Reason != WaitingForEndpoint && p.Cause != RouteServiceMissing && p.Cause != RoutePortMissing {
+			continue
+		}
+		if p.Cause == IngressCopyPending {
+			out[i] = NewProblem(LastGoodIngress, p.Subject, p.Args, p.Keys...)
+			continue
+		}
+		out[i] = NewProblem(LastGoodEndpoint, p.Subject, Args{"object": p.Args["object"]})
+		if p.Severity == SeverityInfo {
+			out[i].Severity = SeverityInfo
+		}
+	}
+	return out
+}
+
+// staleLoadBalancers are the problems that load balancers have no address now, but one in last: names
+// still resolve to it.
+func (in input) staleLoadBalancers(last Plan) Problems {
+	var out Problems
+	for _, e := range in.Endpoints {
+		if _, kept := in.keepsLoadBalancer(e, last); kept && e.Port == PortHTTPS && len(e.Hosts) > 0 {
+			out = append(out, NewProblem(LastGoodEndpoint, e.subject(), Args{"object": "the load balancer of " + e.Hosts[0]}))
 		}
 	}
 	return out
@@ -66,7 +108,7 @@ func (p Plan) retaining(last Plan, wanted []string) Plan {
 	})
 	out.Networks = append(out.Networks, kept...)
 	slices.SortFunc(out.Networks, func(a, b Network) int {
-		return byPrimary(a.Primary, b.Primary, cmp.Compare(a.Attachment.String(), b.Attachment.String()))
+		return cmp.Or(trueFirst(a.Primary, b.Primary), cmp.Compare(a.Attachment.String(), b.Attachment.String()))
 	})
 	return out
 }
@@ -84,11 +126,11 @@ func (p Plan) displaced(kept Plan) Problems {
 	return ps
 }
 
-// byPrimary orders primary networks first, else by otherwise.
-func byPrimary(a, b bool, otherwise int) int {
+// trueFirst compares a and b so that true comes before false.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
-		return otherwise
+		return 0
 	case a:
 		return -1
 	}

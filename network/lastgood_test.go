@@ -75,11 +75,25 @@ func TestStaleEndpoint(t *testing.T) {
 	for _, name := range []string{"oauth", "apps"} {
 		ps = append(ps, network.NewProblem(network.EndpointServiceMissing, network.Subject{Kind: "Endpoint", Name: name}, network.Args{"object": "Service x"}))
 	}
-	kept := ps.Stale(last)
+	kept := network.Facts{Problems: ps, Waiting: []string{"oauth", "apps"}}.Stale(last)
 	g.Expect(kept[0].Severity).To(Equal(network.SeverityWarning))
 	g.Expect(message(kept[0])).To(ContainSubstring("is still served"))
 	g.Expect(kept[1]).To(Equal(ps[1]), "there was none, so it is waited for")
 	g.Expect(ps[0].Reason).To(Equal(network.WaitingForEndpoint), "problems are values")
+}
+
+// TestStaleEndpointThatIsPublished: a problem about an endpoint that does not wait stays.
+func TestStaleEndpointThatIsPublished(t *testing.T) {
+	g := NewWithT(t)
+	last := network.Plan{Endpoints: []network.Endpoint{{Name: "ignition-server"}, {Name: "extra"}}}
+	subject := func(name string) network.Subject { return network.Subject{Kind: "Endpoint", Name: name} }
+	ps := network.Problems{
+		network.NewProblem(network.IgnitionRouteNotAdmitted, subject("ignition-server"), network.Args{"object": "Route ignition-server"}),
+		network.NewProblem(network.RouteServiceMissing, subject("extra"), network.Args{"object": "Service extra", "route": "extra"}),
+	}
+	kept := network.Facts{Problems: ps, Waiting: []string{"extra"}}.Stale(last)
+	g.Expect(kept[0]).To(Equal(ps[0]))
+	g.Expect(kept[1]).To(And(HaveField("Cause", network.LastGoodEndpoint), HaveField("Severity", network.SeverityInfo)), "a hint stays one")
 }
 
 // TestRemovedEndpoint: an endpoint that is no longer requested is removed. One that returns

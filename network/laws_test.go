@@ -33,12 +33,15 @@ func world(seed uint64) given {
 		if r.IntN(2) > 0 {
 			s.Gateway = addr()
 		}
+		for range r.IntN(3) {
+			s.Settings.ClientNetworks = append(s.Settings.ClientNetworks, netip.PrefixFrom(addr(), 8+r.IntN(25)).Masked())
+		}
 		s.VMs = []int{0, 3, 300, 70000}[r.IntN(4)]
 		if r.IntN(3) == 0 {
-			s.Settings = network.Settings{EdgeAddresses: []netip.Addr{addr(), addr(), addr(), addr()}[:r.IntN(5)], DHCPRange: network.Range{First: addr(), Last: addr()}, Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addr()}}, DHCPExclude: []network.Range{{First: addr(), Last: addr()}}}
+			s.Settings = network.Settings{ClientNetworks: s.Settings.ClientNetworks, EdgeAddresses: []netip.Addr{addr(), addr(), addr(), addr()}[:r.IntN(5)], DHCPRange: network.Range{First: addr(), Last: addr()}, Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: addr()}}, DHCPExclude: []network.Range{{First: addr(), Last: addr()}}}
 		}
 		if r.IntN(3) == 0 {
-			all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+			all := network.AllServices()
 			s.Settings.Services = slices.DeleteFunc(all, func(network.Service) bool { return r.IntN(2) == 0 })
 			s.Settings.Upstreams = &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.AddrPortFrom(addr(), 53)}}
 		}
@@ -50,6 +53,15 @@ func world(seed uint64) given {
 			e.Hosts = []string{fmt.Sprintf("H%d.example.com.", r.IntN(4))}
 		} else {
 			e.Addresses = []netip.Addr{netip.AddrFrom4([4]byte{203, 0, 113, byte(r.IntN(4))})}
+		}
+		if len(e.Hosts) > 0 && r.IntN(3) == 0 {
+			e.Origin, e.LoadBalancer = network.OriginApps, addr()
+			if s := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.CIDR.IsValid() }); s >= 0 && r.IntN(4) > 0 {
+				e.LoadBalancer = in.Networks[s].CIDR.Addr().Next()
+				for range r.IntN(8) {
+					e.LoadBalancer = e.LoadBalancer.Next()
+				}
+			}
 		}
 		in.Endpoints = append(in.Endpoints, e)
 	}
@@ -89,7 +101,7 @@ func laws(t *testing.T, seed uint64) {
 	g.Expect(cmp.Diff(shape(plan, in.Edges), shape(changed, other.Edges))).To(BeEmpty(), "stable: one edge or two moves nobody")
 
 	more := in
-	more.Networks = append(slices.Clone(in.Networks), network.NetworkRequest{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.20.0.0/24")})
+	more.Networks = append(slices.Clone(in.Networks), network.NetworkRequest{Attachment: network.Attachment{Namespace: "clusters", Name: "added"}, Primary: true, CIDR: netip.MustParsePrefix("172.21.0.0/24")})
 	larger, _ := derived(more)
 	for _, n := range plan.Networks {
 		i := slices.IndexFunc(larger.Networks, func(x network.Network) bool { return x.Name == n.Name })

@@ -11,8 +11,9 @@
 // name has precedence over a wildcard that matches it.
 //
 // Two endpoints can request the same listener or name. What HyperShift published has
-// precedence, then a Service's annotation, the ingress, a registry, then the first by
-// name. The other endpoint is left out with a problem.
+// precedence, and of it what every node needs. Then come a Service's annotation, the
+// ingress, a registry, then the first by name. The other endpoint is left out with a
+// problem. That is an Error if every node needs the endpoint.
 
 package network
 
@@ -41,15 +42,15 @@ func inClusterNames() []string {
 // portDNS is the port of the DNS server, for UDP and TCP.
 const portDNS = 53
 
-// portHTTPS is the port on which endpoints are selected by server name.
-const portHTTPS = 443
+// PortHTTPS is the port on which endpoints are selected by server name.
+const PortHTTPS = 443
 
 // connections returns the listeners for endpoints, and their backends.
 func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backend, Problems) {
 	var problems Problems
 	listeners := map[string]*builder{}
 	backends := map[string]Backend{}
-	for _, e := range catchAllFirst(sortedEndpoints(endpoints)) {
+	for _, e := range byPrecedence(endpoints) {
 		for _, at := range listenAddresses(service, e) {
 			key := netip.AddrPortFrom(at, e.Port).String()
 			l := listeners[key]
@@ -88,19 +89,24 @@ func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backen
 	return ls, bs, problems
 }
 
-// catchAllFirst puts HyperShift's MatchAny endpoints first, so that no other endpoint
-// gets the server names of their clients.
-func catchAllFirst(in []Endpoint) []Endpoint {
-	slices.SortStableFunc(in, func(a, b Endpoint) int {
-		first := func(e Endpoint) int {
-			if e.Origin == OriginHyperShift && e.Match == MatchAny {
-				return 0
-			}
+// byPrecedence orders endpoints for listeners: the API server, then HyperShift's other
+// MatchAny endpoints, so that no other endpoint gets the server names of their clients,
+// then what every node needs, then the rest.
+func byPrecedence(endpoints []Endpoint) []Endpoint {
+	rank := func(e Endpoint) int {
+		switch {
+		case e.NeededByNodes() && e.Name == APIService:
+			return 0
+		case e.Origin == OriginHyperShift && e.Match == MatchAny:
 			return 1
+		case e.NeededByNodes():
+			return 2
 		}
-		return cmp.Compare(first(a), first(b))
-	})
-	return in
+		return 3
+	}
+	out := sortedEndpoints(endpoints)
+	slices.SortStableFunc(out, func(a, b Endpoint) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
 }
 
 // sameBackend reports whether two backends of the same name have the same target. The
@@ -147,7 +153,14 @@ func (l *builder) refused(e Endpoint, c Cause, args Args) (Problem, bool) {
 		all["at"] = fmt.Sprintf("%s:%d", e.Hosts[0], e.Port)
 	}
 	maps.Copy(all, args)
-	return NewProblem(c, subject, all, keys...).warning(), true
+	if e.NeededByNodes() {
+		return NewProblem(c, subject, all, keyPublishing), true
+	}
+	p := NewProblem(c, subject, all, keys...).warning()
+	if e.Origin == OriginApps && e.Port != PortHTTPS {
+		p.Severity = SeverityInfo // Its names work: clients of plain HTTP are few.
+	}
+	return p, true
 }
 
 // keyPublish is the annotation key that publishes a Service.
@@ -166,7 +179,7 @@ func (l *builder) assign(e Endpoint) (Problem, bool) {
 		}
 		l.Default = e.Backend.Name
 		if e.Origin == OriginHyperShift {
-			l.ignoresNames = e.Port != portHTTPS
+			l.ignoresNames = e.Port != PortHTTPS
 			names = append(names, inClusterNames()...)
 		}
 	} else {
@@ -225,8 +238,8 @@ func (l *builder) exceptFromWildcards() {
 	}
 }
 
-// sortedEndpoints orders by origin and name, which is the order of precedence. The order
-// in which objects were listed has no effect.
+// sortedEndpoints orders by origin and name. The order in which objects were listed has
+// no effect.
 func sortedEndpoints(in []Endpoint) []Endpoint {
 	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
 	out := slices.Clone(in)

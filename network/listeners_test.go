@@ -176,6 +176,43 @@ func TestListenerPrecedence(t *testing.T) {
 	})
 }
 
+// TestNeededEndpointWithoutPlace: a node needs the API server, Ignition and konnectivity. If one
+// of them has no listener, the plan is refused. OAuth and further Routes are left out.
+func TestNeededEndpointWithoutPlace(t *testing.T) {
+	api := named("kube-apiserver", "api.example.com", 6443, network.MatchAny)
+	at := func(e network.Endpoint, port uint16) network.Endpoint {
+		e.Hosts, e.Addresses, e.Port = nil, []netip.Addr{netip.MustParseAddr("203.0.113.7")}, port
+		return e
+	}
+	konnectivity := named("konnectivity-server", "k.example.com", 8091, network.MatchAny)
+	ignition := named("ignition-server", "i.example.com", 443, network.MatchServerName)
+	oauth := named("oauth", "i.example.com", 443, network.MatchServerName)
+	for name, c := range map[string]struct {
+		endpoints []network.Endpoint
+		left      string
+		blocks    bool
+	}{
+		"API and konnectivity at one address and port": {[]network.Endpoint{at(api, 6443), at(konnectivity, 6443)}, "konnectivity-server", true},
+		"API on the port of DNS":                       {[]network.Endpoint{at(api, 53)}, "kube-apiserver", true},
+		"a name on the port of DNS":                    {[]network.Endpoint{api, named("ignition-server", "i.example.com", 53, network.MatchAny)}, "ignition-server", true},
+		"Ignition by name at an address":               {[]network.Endpoint{api, at(ignition, 443)}, "ignition-server", true},
+		"OAuth has Ignition's name":                    {[]network.Endpoint{api, ignition, oauth}, "oauth", false},
+		"a further Route has Ignition's name":          {[]network.Endpoint{api, ignition, named("aaa", "i.example.com", 443, network.MatchServerName)}, "aaa", false},
+		"a further Route has the API's address":        {[]network.Endpoint{at(api, 6443), at(named("aaa", "", 0, network.MatchAny), 6443)}, "aaa", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, problems := derived(serving(c.endpoints...))
+			g.Expect(problems).To(HaveLen(1))
+			g.Expect(problems[0].Subject).To(Equal(network.Subject{Kind: "Endpoint", Name: c.left}))
+			g.Expect(problems[0].Blocks()).To(Equal(c.blocks))
+			if c.blocks {
+				g.Expect(problems[0].Keys).To(Equal([]string{"spec.services"}))
+			}
+		})
+	}
+}
+
 // TestExactNameAndWildcard: both are listed, and Envoy prefers the exact name.
 func TestExactNameAndWildcard(t *testing.T) {
 	g := NewWithT(t)

@@ -31,12 +31,8 @@ func (in input) runs(s NetworkRequest) bool {
 	})
 }
 
-// overlapProblem returns the problem that s waits for other. It is an Error unless VMs
-// boot from another network that runs.
+// overlapProblem returns the problem that s waits for other.
 func overlapProblem(in input, s NetworkRequest, other Network) Problem {
-	boots := slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool {
-		return x.Primary && x.Attachment != s.Attachment && in.inForce(x)
-	})
 	c := NetworksOverlap
 	if !slices.ContainsFunc(in.Networks, func(x NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {
 		c = NetworkOverlapsRemoved
@@ -44,17 +40,14 @@ func overlapProblem(in input, s NetworkRequest, other Network) Problem {
 	keys, where := s.CIDRKeys, s.CIDRField
 	if s.Primary && len(s.NodePools) > 0 {
 		own := "cidr." + slices.Min(s.NodePools)
-		keys, where = append([]string{own}, keys...), "annotation "+own+" on the HostedCluster"
+		keys = slices.Compact(append([]string{own}, keys...))
+		where = "annotation " + own + " on the HostedCluster"
 	}
 	args := Args{"cidr": s.CIDR.String(), "otherNetwork": other.Attachment.String(), "otherCIDR": other.CIDR.String(), "where": where}
-	p := s.problem(c, args, keys...)
-	if !s.Primary || boots {
-		return p.warning()
-	}
-	return p
+	return s.problem(c, args, keys...)
 }
 
-// inForce reports whether the network of s runs, with any CIDR.
-func (in input) inForce(s NetworkRequest) bool {
-	return slices.ContainsFunc(in.running, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
+// isRunning reports whether the network of this name runs, with any CIDR.
+func (in input) isRunning(name string) bool {
+	return slices.ContainsFunc(in.running, func(n Network) bool { return n.Name == name })
 }

@@ -54,9 +54,10 @@ func (n Network) EdgeReported(c Cause, edge int, subject Subject) Problem {
 }
 
 // KernelCauses returns the causes of problems that follow from what the kernel of an edge
-// believes VMs. A VM brings some of them about, so none of them ends service.
+// believes VMs, and from routes that it lacks. A VM brings some of them about, so none of them
+// ends service.
 func KernelCauses() []Cause {
-	return []Cause{EdgeAnswersForgedSources, EdgeAnswersForgedIPv6Sources, EdgeTakesForgedRedirects, EdgeHasAdvertisedRoute}
+	return []Cause{EdgeAnswersForgedSources, EdgeAnswersForgedIPv6Sources, EdgeTakesForgedRedirects, EdgeHasAdvertisedRoute, EdgeLacksClientRoutes}
 }
 
 // maxControls is the number of control addresses. Other hosts have few addresses, and

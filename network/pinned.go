@@ -1,6 +1,6 @@
 // This file decides that addresses in use never change. While VMs are on a network, it
-// keeps the addresses of the plan in force, and a changed setting is a problem. All
-// other changes take effect.
+// keeps the addresses and the layer-2 network (pinned_nad.go) of the plan in force, and a
+// changed setting is a problem. All other changes take effect.
 
 package network
 
@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// withPinned is in, with the addresses of last, the plan in force, for the networks in
-// use whose CIDR or edge addresses would change. Each change is a problem, and takes
-// effect when no VM is on the network.
+// withPinned is in, with the NADs and the addresses of last, the plan in force, for the
+// networks in use where they would change. Each change is a problem, and takes effect
+// when no VM is on the network.
 func (in input) withPinned(last Plan) (input, Problems) {
 	var problems Problems
+	var pinned []Attachment
+	var booted []string
 	out := in
 	out.Networks = slices.Clone(in.Networks)
 	for i, s := range out.Networks {
-		if s.CIDR.IsValid() && !s.CIDR.Contains(s.Gateway) && last.hasInUse(s.Gateway, in.InUse) {
-			// It is the gateway of a network whose CIDR is no longer set.
+		if s.CIDR.IsValid() && in.leftBy(last, s) {
 			out.Networks[i].Gateway, s.Gateway = netip.Addr{}, netip.Addr{}
 		}
 		at := slices.IndexFunc(last.Networks, func(n Network) bool { return n.Name == s.Attachment.NetworkName() })
@@ -27,6 +28,16 @@ func (in input) withPinned(last Plan) (input, Problems) {
 			continue
 		}
 		n := last.Networks[at]
+		if s.Attachment.changedFrom(n.Attachment) {
+			problems = append(problems, n.Attachment.pinnedProblem(s.Attachment))
+			s.Attachment, out.Networks[i].Attachment = n.Attachment, n.Attachment
+			pinned = append(pinned, n.Attachment)
+		}
+		if in.keepsRole(n, s) {
+			problems = append(problems, n.pinnedRole(s))
+			booted = append(booted, n.Name)
+			continue
+		}
 		held := n.byRole()
 		would, ps := allocate(s, len(n.Edges))
 		if s.CIDR.IsValid() && s.CIDR.Masked() == n.CIDR && slices.Equal(would.byRole(), held) || len(held) != 4 {
@@ -35,12 +46,19 @@ func (in input) withPinned(last Plan) (input, Problems) {
 		problems = append(problems, n.pinnedProblems(s, would, ps)...)
 		out.Networks[i] = n.pin(s, held)
 	}
-	return out, problems
+	out.Networks = slices.DeleteFunc(out.Networks, func(s NetworkRequest) bool { return slices.Contains(booted, s.Attachment.NetworkName()) })
+	out, doubles := out.without(pinned)
+	return out, append(problems, doubles...)
 }
 
-// hasInUse reports whether a is in the CIDR of a network of p that is in use.
-func (p Plan) hasInUse(a netip.Addr, inUse []string) bool {
-	return slices.ContainsFunc(p.Networks, func(n Network) bool { return slices.Contains(inUse, n.Name) && n.CIDR.Contains(a) })
+// leftBy reports whether the gateway of s is the router of another network in use whose CIDR is
+// no longer requested: a gateway of the HostedCluster that no requested CIDR contains. A gateway
+// that was mistyped is not one.
+func (in input) leftBy(last Plan, s NetworkRequest) bool {
+	contains := func(x NetworkRequest) bool { return x.CIDR.IsValid() && x.CIDR.Contains(s.Gateway) }
+	return !slices.ContainsFunc(in.Networks, contains) && slices.ContainsFunc(last.Networks, func(n Network) bool {
+		return n.Name != s.Attachment.NetworkName() && n.DHCP.Router == s.Gateway && slices.Contains(in.InUse, n.Name)
+	})
 }
 
 // pin is s with n's addresses. held are those of n's edges, in the order of
@@ -71,7 +89,7 @@ func (n Network) pinnedProblems(s NetworkRequest, would addresses, problems Prob
 		return Problems{n.problem(PinnedCIDRChanged, args, s.CIDRKeys...)}
 	case problems.Blocking():
 		p := n.problem(PinnedSettingsRefused, Args{"cidr": n.CIDR.String(), "addresses": addresses}, problems[0].Keys...)
-		return append(Problems{p}, problems.notBlocking()...)
+		return append(Problems{p}, problems.NotBlocking()...)
 	}
 	return Problems{n.problem(PinnedAddressesChanged, Args{"addresses": addresses, "wanted": inOrder(would.byRole())}, keyEdgeAddresses)}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -168,4 +169,45 @@ func pinned(n network.Network) string {
 		own = append(own, e.Address)
 	}
 	return fmt.Sprint(n.CIDR, n.NextHopVIP, n.ServiceVIP, append(own, n.ReservedAddresses...))
+}
+
+// TestGatewayOfAnotherNetworkInUse: a gateway in the CIDR of another network in use is an Error,
+// with VMs or without. Only the router of a network whose CIDR is no longer set says nothing
+// about the others: it was set for that network.
+func TestGatewayOfAnotherNetworkInUse(t *testing.T) {
+	one, two := onVLAN("one", "10.1.0.0/24", "cidr"), onVLAN("two", "10.2.0.0/24", "cidr.pool-two")
+	two.Gateway = netip.MustParseAddr("10.2.0.1")
+	for name, c := range map[string]struct {
+		gateway string
+		change  func(one, two *network.NetworkRequest)
+		want    types.GomegaMatcher
+	}{
+		"no host": {"", func(_, two *network.NetworkRequest) { two.Gateway = netip.MustParseAddr("10.1.0.1") },
+			HaveExactElements(And(HaveField("Cause", network.GatewayOutsideCIDR), HaveField("Confined", true)))},
+		"its router": {"10.1.0.1", func(_, two *network.NetworkRequest) { two.Gateway = netip.MustParseAddr("10.1.0.1") },
+			HaveExactElements(And(HaveField("Cause", network.GatewayOutsideCIDR), HaveField("Confined", true)))},
+		"its CIDR is no longer set, and the HostedCluster's gateway is for the other one": {"10.1.0.1", func(one, two *network.NetworkRequest) {
+			one.CIDR, one.Gateway, two.Gateway = netip.Prefix{}, netip.Addr{}, netip.MustParseAddr("10.1.0.1")
+		}, HaveExactElements(HaveField("Cause", network.PinnedCIDRRemoved))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			one, two := one, two
+			if c.gateway != "" {
+				one.Gateway = netip.MustParseAddr(c.gateway)
+			}
+			wanted := []string{"a.one", "a.two"}
+			last, problems := served(network.Plan{}, wanted, one, two)
+			g.Expect(problems.Blocking()).To(BeFalse())
+			c.change(&one, &two)
+			in := asking(1, one, two)
+			in.Wanted, in.InUse = wanted, wanted
+			p, problems := after(in, last)
+			g.Expect(problems).To(c.want)
+			g.Expect(p.Networks[0].DHCP.Router).To(Equal(last.Networks[0].DHCP.Router))
+			if problems[0].Cause == network.GatewayOutsideCIDR {
+				g.Expect(p.Networks[1]).To(Equal(last.Networks[1]), "it stays as it runs")
+			}
+		})
+	}
 }

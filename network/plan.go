@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,6 +50,9 @@ type Network struct {
 	// PublishedAddresses are the bare IPs that HyperShift published. Every edge holds
 	// each of them as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
+	// ClientNetworks are behind the gateway, DHCP.Router. Edges reach hosts there through it, on
+	// the network's device. Sorted. Empty: edges answer hosts in the CIDR only.
+	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
 	// Placement of the edges' pods.
 	Placement Placement  `json:"placement,omitzero"`
 	DHCP      DHCP       `json:"dhcp"`
@@ -72,6 +76,7 @@ type Service string
 const (
 	ServiceDHCP  Service = "dhcp"
 	ServiceDNS   Service = "dns"
+	ServiceNTP   Service = "ntp"
 	ServiceProxy Service = "proxy"
 )
 
@@ -89,6 +94,10 @@ type DHCP struct {
 	Range Range `json:"range"`
 	// Exclude are addresses in Range that are never assigned.
 	Exclude []Range `json:"exclude,omitempty"`
+	// Named are addresses in Range that the user gave to a host, by a name or as a server,
+	// sorted. No new client gets them. One that has such an address keeps it: the name may be
+	// its own.
+	Named []netip.Addr `json:"named,omitempty"`
 	// Reservations are assigned to their MAC only, in or outside Range.
 	Reservations []Reservation `json:"reservations,omitempty"`
 	LeaseTime    Duration      `json:"leaseTime"`
@@ -107,7 +116,7 @@ type DHCP struct {
 	SearchDomains []string `json:"searchDomains,omitempty"`
 	// MTU is option 26 in bytes, 0: not sent.
 	MTU int `json:"mtu,omitempty"`
-	// NTPServers is option 42.
+	// NTPServers are those that the user set. [Network.TimeServers] is option 42.
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
 	// Relays are the giaddr addresses of the relay agents that are answered. Packets of
 	// other relay agents are dropped.
@@ -130,6 +139,18 @@ type Reservation struct {
 type Route struct {
 	Destination netip.Prefix `json:"destination"`
 	Via         netip.Addr   `json:"via"`
+}
+
+// String is "destination via router".
+func (r Route) String() string { return r.Destination.String() + " via " + r.Via.String() }
+
+// RouteList returns routes for messages: in their order, with commas.
+func RouteList(routes []Route) string {
+	var out []string
+	for _, r := range routes {
+		out = append(out, r.String())
+	}
+	return strings.Join(out, ", ")
 }
 
 // A Range is a sequence of addresses, first and last included.
@@ -162,6 +183,8 @@ type View struct {
 	// NXDOMAIN instead of being forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
+	// OwnNamesOnly: a name in neither Zones nor Records gets REFUSED, whatever the upstreams are.
+	OwnNamesOnly bool `json:"ownNamesOnly,omitempty"`
 }
 
 // A Record is one name and its A records.
@@ -241,6 +264,10 @@ type Backend struct {
 	// one unnamed port.
 	Port     uint16 `json:"port"`
 	PortName string `json:"portName,omitempty"`
+	// TargetPort is where VMs behind Service listen, its node port in the hosted cluster. An
+	// edge outside of a cluster dials it, since there it reads no EndpointSlice. Zero: unknown,
+	// or another kind of backend.
+	TargetPort uint16 `json:"targetPort,omitempty"`
 	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
 	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
@@ -276,6 +303,15 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// Attachments returns what the networks of p are attached to, in their order.
+func (p Plan) Attachments() []Attachment {
+	var out []Attachment
+	for _, n := range p.Networks {
+		out = append(out, n.Attachment)
+	}
+	return out
 }
 
 // JSON returns the plan as it is stored and mounted. It is indented, and equal for equal

@@ -29,6 +29,8 @@ const (
 	RangeTooSmall            Reason = "RangeTooSmall"
 	AddressConflict          Reason = "AddressConflict"
 	AddressInUse             Reason = "AddressInUse"
+	AddressesExhausted       Reason = "AddressesExhausted"
+	LeasesNotWritten         Reason = "LeasesNotWritten"
 	RogueDHCPServer          Reason = "RogueDHCPServer"
 	RogueRouter              Reason = "RogueRouter"
 	EdgesPartitioned         Reason = "EdgesPartitioned"
@@ -41,12 +43,17 @@ const (
 	ImagesUnreachable        Reason = "ImagesUnreachable"
 	OAuthUnreachable         Reason = "OAuthUnreachable"
 	NTPMissing               Reason = "NTPMissing"
+	ClockUnsynchronized      Reason = "ClockUnsynchronized"
 	NotPermitted             Reason = "NotPermitted"
 	NamesOverridden          Reason = "NamesOverridden"
 	ServedByOthers           Reason = "ServedByOthers"
 	FailoverDegraded         Reason = "FailoverDegraded"
 	NotApplied               Reason = "NotApplied"
+	Paused                   Reason = "Paused"
+	RemovalScheduled         Reason = "RemovalScheduled"
+	Removing                 Reason = "Removing"
 	EdgeUnavailable          Reason = "EdgeUnavailable"
+	UpdatePending            Reason = "UpdatePending"
 	EdgeNotReady             Reason = "EdgeNotReady"
 	AddressCheckPending      Reason = "AddressCheckPending"
 	WaitingForControlPlane   Reason = "WaitingForControlPlane"
@@ -60,8 +67,8 @@ type Severity string
 
 // The severities, the highest first.
 const (
-	// SeverityError: the user must act. While the plan has an error, nothing of it is
-	// applied, and running edges keep the previous plan.
+	// SeverityError: the user must act. Nothing of the plan is applied, and running edges
+	// keep the previous plan. If the Error is confined, this is so for one network only.
 	SeverityError Severity = "Error"
 	// SeverityWaiting: a part is not served until something else exists.
 	SeverityWaiting Severity = "Waiting"
@@ -118,13 +125,17 @@ type Problem struct {
 	// helps.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
+	// Confined is true for an Error of one network if VMs boot from another one. That network
+	// is left out, or stays as it runs; everything else is applied. In Facts, it is true for
+	// each Error of one network, since Derive decides whether VMs boot from another one.
+	Confined bool `json:"confined,omitempty"`
 }
 
 // Level returns the severity of p.
 func (p Problem) Level() Severity { return p.Severity }
 
 // Blocks reports whether p prevents the plan from being applied.
-func (p Problem) Blocks() bool { return p.Level() == SeverityError }
+func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confined }
 
 // Waits reports whether p ends when another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
@@ -144,7 +155,7 @@ func (ps Problems) Of(s Severity) Problems {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Level() != s })
 }
 
-// Blocking reports whether any problem is an error.
+// Blocking reports whether any problem prevents the plan from being applied.
 func (ps Problems) Blocking() bool { return slices.ContainsFunc(ps, Problem.Blocks) }
 
 // Waiting reports whether any problem ends when another object exists.
@@ -155,9 +166,9 @@ func (ps Problems) Has(r Reason) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Reason == r })
 }
 
-// notBlocking returns ps with each error as a warning. It is for a part without which
-// the rest can be served.
-func (ps Problems) notBlocking() Problems {
+// NotBlocking returns ps with each Error as a Warning. It is for a part without which the rest can
+// be served, such as a network that no VM boots from.
+func (ps Problems) NotBlocking() Problems {
 	out := slices.Clone(ps)
 	for i := range out {
 		out[i] = out[i].warning()

@@ -1,6 +1,7 @@
 // This file decides the DNS records of a network, and the upstream servers. Each host
-// name of an endpoint resolves to the service VIP. Only these exact names are answered:
-// other names in their domains are still forwarded.
+// name of an endpoint resolves to the service VIP, or to its own load balancer on the
+// network. Only these exact names are answered: other names in their domains are still
+// forwarded.
 
 package network
 
@@ -17,20 +18,37 @@ func names(n Network, s NetworkRequest, in input) (DNS, Problems) {
 	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []Record{in.Apps})
 	}
-	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n.ServiceVIP, in.Endpoints, own)}
+	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
 	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
 		v.Zones = []string{in.Cluster.Domain}
 	}
-	return DNS{Views: []View{v}, Upstreams: up}, problems
+	views := []View{v}
+	if s.Primary && s.Gateway.IsValid() {
+		views = append(views, viewBeyond(n, s.Gateway, v.Records, in.Cluster.Domain))
+	}
+	return DNS{Views: views, Upstreams: up}, problems
 }
 
-// records returns one record per name. A record that the user set has precedence over a
-// derived one.
-func records(service netip.Addr, endpoints []Endpoint, own []Record) []Record {
+// viewBeyond is the view of hosts beyond n: those in client networks, and those that gateway
+// masquerades, which have its address. They get the names of VMs and no others: edges resolve names
+// for VMs only. Nothing in the cluster's domain is forwarded for them, so what is not there does not exist.
+func viewBeyond(n Network, gateway netip.Addr, records []Record, domain string) View {
+	v := View{Name: "clients", Clients: slices.Concat([]netip.Prefix{host(gateway)}, n.ClientNetworks), Records: records, OwnNamesOnly: true}
+	if domain != "" {
+		v.Zones = []string{domain}
+	}
+	return v
+}
+
+// records returns one record per name of n. A record that the user set has precedence over a
+// derived one. Of endpoints with one name, the first by precedence decides.
+func records(n Network, endpoints []Endpoint, own []Record) []Record {
 	byName := map[string]Record{}
-	for _, e := range endpoints {
+	for _, e := range sortedEndpoints(endpoints) {
 		for _, h := range lowered(e.Hosts) {
-			byName[h] = Record{Name: h, Addresses: []netip.Addr{service}}
+			if _, has := byName[h]; !has {
+				byName[h] = Record{Name: h, Addresses: []netip.Addr{n.resolved(e)}}
+			}
 		}
 	}
 	chosen := map[string]Record{}

@@ -34,14 +34,20 @@ type Report struct {
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
 	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
+	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
+	// has not reported it yet.
+	NotServing string `json:"notServing,omitempty"`
 	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The
 	// younger pod writes the same report, without Yields.
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
-	// Believes is what the kernel of the edge believes VMs, as the causes of problems. See
-	// KernelCauses.
+	// Believes is what the kernel of the edge believes VMs, and which routes it lacks, as the causes
+	// of problems. See KernelCauses.
 	Believes []Cause `json:"believes,omitempty"`
+	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which tells the time
+	// of its node's clock, one line. Empty: they do, or the edge has not reported it yet.
+	ClockUnsynchronized string `json:"clockUnsynchronized,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
@@ -51,8 +57,10 @@ type Report struct {
 	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address
 	// outside of the network.
 	DHCPServers []UsedAddress `json:"dhcpServers,omitempty"`
+	// DHCP is what the DHCP server of this edge observes.
+	DHCP DHCPReport `json:"dhcp,omitzero"`
 	// RefusedHosts are Names of external backends of which an address is inside the
-	// management cluster. Edges do not dial it.
+	// management cluster or in a client network. Edges do not dial it.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
 }
 
@@ -130,12 +138,16 @@ func ReadReport(b []byte) (Report, error) {
 			return Report{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
 		}
 	}
+	if err := r.DHCP.validate(); err != nil {
+		return Report{}, err
+	}
 	return r.normalized(), nil
 }
 
 // normalized is r with sorted addresses, texts of one line, and known values only.
 func (r Report) normalized() Report {
-	r.Peer, r.Degraded = oneLine(r.Peer), r.Degraded.normalized()
+	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
+	r.ClockUnsynchronized = oneLine(r.ClockUnsynchronized)
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
 	}
@@ -144,7 +156,7 @@ func (r Report) normalized() Report {
 		r.Believes = nil
 	}
 	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
-	r.PeerHosts = sortedInUse(r.PeerHosts)
+	r.PeerHosts, r.DHCP = sortedInUse(r.PeerHosts), r.DHCP.normalized()
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
 	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
 	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]

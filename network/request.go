@@ -34,6 +34,9 @@ type Request struct {
 	// Wanted are the Names of all networks that a NodePool or a VM refers to, sorted. Their
 	// edges are not removed, even if the network is invalid.
 	Wanted []string `json:"wanted,omitempty"`
+	// Unselected are the Names of the networks that VMs are on and that annotation network does
+	// not select, sorted.
+	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
 	// Placement of the edges' pods.
@@ -47,6 +50,9 @@ type NetworkRequest struct {
 	Attachment Attachment `json:"attachment"`
 	// NodePools that use it, sorted.
 	NodePools []string `json:"nodePools,omitempty"`
+	// OlderTwins are the NADs ("namespace/name") of the same layer-2 network that an older
+	// NodePool names, or the same NodePool before this one.
+	OlderTwins []string `json:"olderTwins,omitempty"`
 	// Primary networks carry a VM's default route, DNS and everything
 	// else it needs to boot; others give an address only.
 	Primary bool `json:"primary"`
@@ -57,7 +63,7 @@ type NetworkRequest struct {
 	CIDRField string   `json:"cidrField,omitempty"`
 	CIDRKeys  []string `json:"cidrKeys,omitempty"`
 	// CIDRUnused is why CIDRFound, from spec.networking.machineNetwork, is not used for a
-	// network without CIDR: NetworkCIDROnlyIPv6, NetworkCIDRForBootOnly or
+	// network without CIDR: NetworkCIDROnlyIPv6, SecondaryCIDRForBootOnly or
 	// NetworkCIDRAmbiguous. Empty: CIDRFound is empty too.
 	CIDRUnused Cause  `json:"cidrUnused,omitempty"`
 	CIDRFound  string `json:"cidrFound,omitempty"`
@@ -67,6 +73,8 @@ type NetworkRequest struct {
 	// VMs is the largest number of VMs at a time: the maximum sizes of the NodePools, and
 	// their surge during an update. 0: unknown.
 	VMs int `json:"vms,omitempty"`
+	// UnservedNetworks is true if all VMs are also on networks whose addresses are unknown.
+	UnservedNetworks bool `json:"unservedNetworks,omitempty"`
 	// Settings of the user. Zero values mean the defaults.
 	Settings Settings `json:"settings,omitzero"`
 }
@@ -88,6 +96,9 @@ type Attachment struct {
 	// Layer2 is equal for two NetworkAttachmentDefinitions of one network, such as the
 	// same bridge and VLAN. Empty: unknown.
 	Layer2 string `json:"layer2,omitempty"`
+	// ConfigHash identifies what edges take of the NetworkAttachmentDefinition:
+	// "<version>-<hash>". Edits of anything else leave it as it is. Empty: unknown.
+	ConfigHash string `json:"configHash,omitempty"`
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
 	// addresses. Empty: the edges use the NAD of the VMs (OVN).
 	EdgeNADConfig string `json:"siblingConfig,omitempty"`
@@ -117,6 +128,8 @@ type Settings struct {
 	// MTU in bytes for DHCP option 26.
 	MTU        int          `json:"mtu,omitempty"`
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
+	// ClientNetworks are behind the gateway. Edges answer hosts there.
+	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
 	// DHCPRelays are the giaddr addresses of the relay agents that are answered.
 	DHCPRelays    []netip.Addr `json:"dhcpRelays,omitempty"`
 	SearchDomains []string     `json:"searchDomains,omitempty"`

@@ -30,16 +30,20 @@ func conflicts(n Network, s NetworkRequest, in input) Problems {
 	}
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
-	return append(ps, checkGuest(n, s, held, in.Guest)...)
+	ps = append(ps, checkGuest(n, s, held, in.Guest)...)
+	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
-// checkPublished returns a problem for each published address in n's CIDR. VMs would
-// expect a host of the network there.
+// checkPublished returns a problem for each published address in n's CIDR, where VMs would
+// expect a host of the network, and for each that no host can have.
 func checkPublished(n Network, held []netip.Addr) Problems {
 	var ps Problems
 	for _, a := range held {
 		if n.CIDR.Contains(a) {
 			ps = append(ps, n.problem(PublishedInCIDR, Args{"cidr": n.CIDR.String(), "address": a.String()}, keyPublishing))
+		}
+		if block, special := SpecialBlock(a); special {
+			ps = append(ps, published(PublishedIsSpecial, a, block.String()))
 		}
 	}
 	return ps

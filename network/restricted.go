@@ -19,7 +19,10 @@ func (p Plan) Restricted(reserved []ReservedDestination, permitted Permissions) 
 		n = n.withoutBackends(func(b Backend) bool {
 			return b.Kind == BackendExternal && !(permitted.Host(b.Host) && permitted.Port(b.Port))
 		})
-		n.DNS.Upstreams.Servers = without(n.DNS.Upstreams.Servers, func(s netip.AddrPort) bool { return !permitted.Upstream(s.Addr()) })
+		reach := n.Reach()
+		n.DNS.Upstreams.Servers = without(n.DNS.Upstreams.Servers, func(s netip.AddrPort) bool {
+			return reach.FromEdge(s.Addr()) == ThroughPods && !permitted.Upstream(s.Addr())
+		})
 		if n.dialsForVMs() {
 			n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, places))
 		}

@@ -15,26 +15,42 @@ const keyServices = "services"
 // services are the servers that an edge on s runs: all, or those that the user set. On a
 // secondary network, it is DHCP at most.
 func services(s NetworkRequest) []Service {
-	all := []Service{ServiceDHCP, ServiceDNS, ServiceProxy}
+	all := AllServices()
 	if !s.Primary {
-		all = all[:1]
+		all = []Service{ServiceDHCP}
 	}
-	return slices.DeleteFunc(all, func(x Service) bool {
-		return s.Settings.Services != nil && !slices.Contains(s.Settings.Services, x)
-	})
+	return slices.DeleteFunc(all, func(x Service) bool { return !s.Settings.Selects(x) })
 }
+
+// AllServices returns the servers of an edge, in the order in which a network lists them.
+func AllServices() []Service { return []Service{ServiceDHCP, ServiceDNS, ServiceNTP, ServiceProxy} }
+
+// Selects reports whether the user wants server x. It says nothing about secondary networks,
+// which run no other server than DHCP.
+func (s Settings) Selects(x Service) bool { return s.Services == nil || slices.Contains(s.Services, x) }
 
 func (n Network) runs(s Service) bool { return slices.Contains(n.Services, s) }
 
-// noServices returns the problem that the user disabled all services of s.
-func noServices(s NetworkRequest) (Problem, bool) {
-	if len(services(s)) > 0 {
-		return Problem{}, false
+// noServices returns the problem that the user disabled all services of s. There is none if
+// annotation services says so, and no VM boots from s.
+func (in input) noServices(s NetworkRequest) Problems {
+	switch {
+	case s.Primary:
+		return Problems{s.problem(ServicesEmpty, nil, keyServices)}
+	case in.isRunning(s.Attachment.NetworkName()):
+		return Problems{s.problem(SecondaryInUse, nil, keyServices)}
+	case len(s.Settings.Services) > 0:
+		return Problems{s.problem(SecondaryWithoutDHCP, nil, keyServices)}
 	}
-	if s.Primary {
-		return s.problem(ServicesEmpty, nil, keyServices), true
-	}
-	return s.problem(SecondaryWithoutDHCP, nil, keyServices), true
+	return nil
+}
+
+// leavesAlone reports whether the user disabled all services of the secondary network of this
+// name, and no VM is on it: its edges are removed.
+func (in input) leavesAlone(name string) bool {
+	return !slices.Contains(in.InUse, name) && slices.ContainsFunc(in.Networks, func(s NetworkRequest) bool {
+		return s.Attachment.NetworkName() == name && !s.Primary && len(services(s)) == 0
+	})
 }
 
 // nameServers is option 6: the service VIP if edges run DNS, else the user's upstreams on
@@ -52,6 +68,16 @@ func nameServers(n Network, s NetworkRequest) []netip.Addr {
 		}
 	}
 	return out
+}
+
+// TimeServers are what DHCP sends as option 42: what the user set, otherwise the service VIP if edges
+// run NTP. The plan does not store that default: an edge of a release without NTP reads the plan, too,
+// and must not send VMs to a closed port.
+func (n Network) TimeServers() []netip.Addr {
+	if len(n.DHCP.NTPServers) == 0 && n.runs(ServiceNTP) && n.ServiceVIP.IsValid() {
+		return []netip.Addr{n.ServiceVIP}
+	}
+	return n.DHCP.NTPServers
 }
 
 // servedByOthers returns a problem for each disabled service of n, which names what other
@@ -82,13 +108,12 @@ func servedByOthers(n Network, endpoints []Endpoint) Problems {
 
 // optionsInWords are the DHCP options that another DHCP server must send.
 func (n Network) optionsInWords() string {
-	var routes []string
-	for _, r := range n.DHCP.Routes {
-		routes = append(routes, r.Destination.String()+" via "+r.Via.String())
-	}
-	out := "121 (routes) " + strings.Join(routes, ", ")
+	out := "121 (routes) " + RouteList(n.DHCP.Routes)
 	if len(n.DHCP.DNSServers) > 0 {
 		out += "; 6 (DNS servers) " + list(n.DHCP.DNSServers)
+	}
+	if servers := n.TimeServers(); len(servers) > 0 {
+		out += "; 42 (NTP servers) " + list(servers)
 	}
 	return out
 }

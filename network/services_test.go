@@ -22,7 +22,7 @@ func publishing(s network.NetworkRequest) given {
 }
 
 func without(left ...network.Service) network.NetworkRequest {
-	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	all := network.AllServices()
 	return network.NetworkRequest{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
 }
 
@@ -42,7 +42,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(message(problems[0])).To(And(
 			ContainSubstring("exclude 192.168.100.2, 192.168.100.3, 192.168.100.4, 192.168.100.5"),
 			ContainSubstring("121 (routes) 192.168.100.3/32 via 192.168.100.2, 203.0.113.7/32 via 192.168.100.2, 0.0.0.0/0 via 192.168.100.2"),
-			ContainSubstring("6 (DNS servers) 192.168.100.3")))
+			ContainSubstring("6 (DNS servers) 192.168.100.3; 42 (NTP servers) 192.168.100.3.")))
 	})
 	t.Run("DNS", func(t *testing.T) {
 		g := NewWithT(t)
@@ -69,6 +69,12 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(n.PublishedAddresses).To(BeEmpty(), "nobody answers there")
 		g.Expect(n.DNS.Views[0].Records).To(Equal(s.Settings.Records), "no name leads to an address where nothing listens")
 		g.Expect(message(problems[0])).To(ContainSubstring("kube-apiserver, oauth"))
+	})
+	t.Run("NTP", func(t *testing.T) {
+		g := NewWithT(t)
+		p, problems := derived(publishing(without(network.ServiceNTP)))
+		g.Expect(p.Networks[0].TimeServers()).To(BeEmpty(), "no server is there")
+		g.Expect(problems).To(BeEmpty(), "hcp knows whether VMs have a gateway")
 	})
 	t.Run("DHCP, where there is nothing else", func(t *testing.T) {
 		g := NewWithT(t)
@@ -128,6 +134,27 @@ func TestAddressesForVMs(t *testing.T) {
 	}
 }
 
+// TestNoAddressForVMs: a pool without any address is an Error, since no VM boots from the network.
+// A reservation is an address, and another DHCP server has its own pool.
+func TestNoAddressForVMs(t *testing.T) {
+	g := NewWithT(t)
+	pool := network.Range{First: netip.MustParseAddr("192.168.100.20"), Last: netip.MustParseAddr("192.168.100.22")}
+	none := network.Settings{DHCPRange: pool, DHCPExclude: []network.Range{pool}}
+	for _, vms := range []int{0, 3} {
+		_, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: vms, Settings: none}))
+		g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.RangeTooSmall), HaveField("Blocks()", true))))
+		g.Expect(problems[0].Keys).To(Equal([]string{"dhcp-exclude", "dhcp-range"}))
+	}
+	reserved := none
+	reserved.Reservations = []network.Reservation{{MAC: "02:00:00:00:00:01", Address: pool.First}}
+	_, problems := derived(on("192.168.100.0/24", network.NetworkRequest{VMs: 3, Settings: reserved}))
+	g.Expect(problems.Blocking()).To(BeFalse())
+	others := none
+	others.Services = []network.Service{network.ServiceDNS, network.ServiceProxy}
+	_, problems = derived(on("192.168.100.0/24", network.NetworkRequest{VMs: 3, Settings: others}))
+	g.Expect(problems.Blocking()).To(BeFalse())
+}
+
 // TestSecondNetworkWithoutCIDRBlocksNothing, wherever its name sorts.
 func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	g := NewWithT(t)
@@ -143,4 +170,31 @@ func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	_, problems = derived(in)
 	g.Expect(problems[0].Reason).To(Equal(network.CIDRMissing), "no machine could boot")
 	g.Expect(problems.Blocking()).To(BeTrue())
+}
+
+// TestTime: edges of a network that VMs boot from serve the time, and VMs are told where, unless
+// the user names other servers.
+func TestTime(t *testing.T) {
+	g := NewWithT(t)
+	in := publishing(network.NetworkRequest{})
+	in.Networks = append(in.Networks, network.NetworkRequest{
+		Attachment: network.Attachment{Namespace: "clusters", Name: "storage"}, CIDR: netip.MustParsePrefix("10.0.0.0/24")})
+	p, problems := derived(in)
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(p.Networks[0].Services).To(HaveExactElements(network.ServiceDHCP, network.ServiceDNS, network.ServiceNTP, network.ServiceProxy))
+	g.Expect(p.Networks[0].TimeServers()).To(HaveExactElements(p.Networks[0].ServiceVIP))
+	g.Expect(p.Networks[0].DHCP.NTPServers).To(BeEmpty(), "an edge without an NTP server reads the plan, too, and would send it")
+	g.Expect(p.Networks[1].Services).To(HaveExactElements(network.ServiceDHCP), "no VM boots from it")
+	g.Expect(p.Networks[1].TimeServers()).To(BeEmpty())
+
+	for _, own := range []string{"192.168.100.1", "192.168.100.3"} {
+		in.Networks[0].Settings.NTPServers = addressesOf(own)
+		p, problems = derived(in)
+		g.Expect(problems).To(BeEmpty(), own)
+		g.Expect(p.Networks[0].TimeServers()).To(Equal(addressesOf(own)))
+		g.Expect(p.Networks[0].Services).To(ContainElement(network.ServiceNTP), "static hosts may use it")
+	}
+	in.Networks[0].Settings.Services = []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+	_, problems = derived(in)
+	g.Expect(problems).To(HaveExactElements(HaveField("Cause", network.OnlyTimeServersUnreachable)), "edges do not serve the time there")
 }

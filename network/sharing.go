@@ -18,8 +18,10 @@ import (
 type OtherCluster struct {
 	// Name is "namespace/name".
 	Name string `json:"name"`
-	// Older than this cluster.
-	Older bool `json:"older"`
+	// Older than this cluster. If SameAge is true, the names decided it: creation times do
+	// not say which one is older.
+	Older   bool `json:"older"`
+	SameAge bool `json:"sameAge,omitempty"`
 	// On are the networks of its NodePools.
 	On []Attachment `json:"on"`
 	// Wants is the plan for its request. Empty: refused, or the cluster opted out.
@@ -33,38 +35,20 @@ func (a Attachment) SameNetwork(b Attachment) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name || a.Layer2 != "" && a.Layer2 == b.Layer2
 }
 
-// yielding is p without the networks that another cluster has precedence on. A primary
-// network stays in the plan with an Error. last is this cluster's plan in force.
-func (p Plan) yielding(others []OtherCluster, last Plan) (Plan, Problems) {
-	return p.checked(func(n Network) Problems {
+// yielding is o without the secondary networks that another cluster has precedence on. Such
+// a primary network is refused. last is this cluster's plan in force.
+func (o outcome) yielding(others []OtherCluster, last Plan) outcome {
+	return o.checked(func(n Network) Problems {
 		var ps Problems
 		for _, u := range others {
-			if theirs, yields := n.yieldsTo(u, last); yields {
-				ps = append(ps, n.sharedAddresses(theirs, u))
+			if theirs, cause := n.yieldsTo(u, last); cause != "" {
+				ps = append(ps, n.sharedAddresses(theirs, u, cause))
 			} else if !last.has(n) && n.getsOffersFrom(u) {
 				ps = append(ps, n.pendingOn(u))
 			}
 		}
 		return ps
 	})
-}
-
-// checked is p without the secondary networks for which fault returns problems, which
-// become Warnings. A primary network stays in the plan with its problems.
-func (p Plan) checked(fault func(Network) Problems) (Plan, Problems) {
-	var problems Problems
-	out := p
-	out.Networks = []Network{}
-	for _, n := range p.Networks {
-		ps := fault(n)
-		if len(ps) > 0 && !n.Primary {
-			problems = append(problems, ps.notBlocking()...)
-			continue
-		}
-		problems = append(problems, ps...)
-		out.Networks = append(out.Networks, n)
-	}
-	return out, problems
 }
 
 // answeringOwnVMs is p with unknown clients ignored on each network that another cluster
@@ -113,22 +97,30 @@ func (n Network) SharedWith(others []OtherCluster) []string {
 	return out
 }
 
-// yieldsTo reports whether u has precedence over n, and with which network.
-func (n Network) yieldsTo(u OtherCluster, last Plan) (Network, bool) {
+// yieldsTo returns why u has precedence over n, and with which network. No cause: it has not.
+func (n Network) yieldsTo(u OtherCluster, last Plan) (other Network, why Cause) {
+	byAge := SharedAddresses
+	if u.SameAge {
+		byAge = SharedAddressesByName
+	}
 	weServe := func(theirs Network) bool {
 		return slices.ContainsFunc(last.Networks, func(x Network) bool { return x.Name == n.Name && x.conflictsWith(theirs) })
 	}
 	for _, theirs := range u.Serves.Networks {
-		if n.conflictsWith(theirs) && (u.Older || !weServe(theirs)) {
-			return theirs, true
+		switch serve := weServe(theirs); {
+		case !n.conflictsWith(theirs) || serve && !u.Older:
+		case serve:
+			return theirs, byAge
+		default:
+			return theirs, SharedAddresses
 		}
 	}
 	for _, theirs := range u.Wants.Networks {
 		if u.Older && n.conflictsWith(theirs) && !weServe(theirs) {
-			return theirs, true
+			return theirs, byAge
 		}
 	}
-	return Network{}, false
+	return Network{}, ""
 }
 
 func (p Plan) has(n Network) bool {
@@ -155,9 +147,9 @@ func (n Network) conflictsWith(other Network) bool {
 }
 
 // sharedAddresses returns the problem of addresses that n and theirs have in common.
-func (n Network) sharedAddresses(theirs Network, u OtherCluster) Problem {
+func (n Network) sharedAddresses(theirs Network, u OtherCluster, c Cause) Problem {
 	keys, ranges := n.conflict(theirs)
-	return n.problem(SharedAddresses, Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
+	return n.problem(c, Args{"hostedCluster": u.Name, "addresses": strings.Join(ranges, ", ")}, keys...)
 }
 
 // A usedRange is a range of addresses on a network, and the key that sets it.
@@ -175,7 +167,7 @@ func (n Network) assigned() []usedRange {
 	if !slices.Contains(n.Services, ServiceDHCP) {
 		return out
 	}
-	for _, r := range n.DHCP.Range.without(n.DHCP.Exclude) {
+	for _, r := range n.DHCP.Range.Without(n.DHCP.Exclude) {
 		out = append(out, usedRange{r, keyDHCPRange})
 	}
 	for _, r := range n.DHCP.Reservations {
@@ -232,17 +224,13 @@ func (n Network) conflict(other Network) (keys, ranges []string) {
 	compare(n.published(), other.hosts())
 	slices.Sort(keys)
 	for _, r := range merged(met) {
-		if r.First == r.Last {
-			ranges = append(ranges, r.First.String())
-			continue
-		}
-		ranges = append(ranges, r.String())
+		ranges = append(ranges, r.short())
 	}
 	return slices.Compact(keys), ranges
 }
 
-// without is r without holes.
-func (r Range) without(holes []Range) []Range {
+// Without returns the parts of r that are in none of holes, sorted.
+func (r Range) Without(holes []Range) []Range {
 	if !r.First.IsValid() {
 		return nil
 	}

@@ -133,6 +133,17 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 		_, problems = same.Yielding([]network.OtherCluster{{Older: false, Wants: same, Serves: same}}, same)
 		g.Expect(problems).To(BeEmpty())
 	})
+	t.Run("names decide", func(t *testing.T) {
+		g := NewWithT(t)
+		first := network.OtherCluster{Name: "a/b", Older: true, SameAge: true, Wants: same}
+		_, problems := same.Yielding([]network.OtherCluster{first}, network.Plan{})
+		g.Expect(message(problems[0])).To(ContainSubstring("the names decide: a/b takes precedence"))
+		first.Serves = same
+		_, problems = same.Yielding([]network.OtherCluster{first}, network.Plan{})
+		g.Expect(message(problems[0])).To(ContainSubstring("already used by hosted cluster a/b"), "the running one has precedence")
+		_, problems = same.Yielding([]network.OtherCluster{first}, same)
+		g.Expect(problems).To(ConsistOf(HaveField("Cause", network.SharedAddressesByName)), "both run")
+	})
 	t.Run("the older opts in to what the younger serves", func(t *testing.T) {
 		g := NewWithT(t)
 		_, problems := same.Yielding([]network.OtherCluster{{Older: true, Wants: same}}, same)

@@ -67,6 +67,11 @@ func (n Network) validate() error {
 			wrong("published address %s is inside %s", a, n.CIDR)
 		}
 	}
+	for _, p := range n.ClientNetworks {
+		if p != p.Masked() || p.Bits() < MinClientBits || p.Overlaps(n.CIDR) || !n.CIDR.Contains(n.DHCP.Router) {
+			wrong("no route to client network %s through %s", p, n.DHCP.Router)
+		}
+	}
 	errs = append(errs, n.validateServices()...)
 	errs = append(errs, n.validateListeners()...)
 	return errors.Join(errs...)

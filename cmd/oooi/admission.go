@@ -4,13 +4,18 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/controllers"
 )
@@ -19,26 +24,43 @@ import (
 const applyPolicies = time.Minute
 
 func newAdmissionCommand() *cobra.Command {
-	return &cobra.Command{
+	var namespace, health string
+	c := &cobra.Command{
 		Use:   "admission",
 		Short: "Apply the admission policies that limit the operator and the edges",
 		Long: `Applies the ValidatingAdmissionPolicies that limit what the operator and its edges may write,
 and restores them every minute. The Operator Lifecycle Manager runs it, because a bundle cannot
-hold a policy. With kustomize, config/default has the policies.`,
+hold a policy. With kustomize, config/default has the policies. The policies are deleted with the
+operator's namespace, not with the operator: they also limit edges that serve without it.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()
 			if err != nil {
 				return err
 			}
+			if namespace == "" {
+				return errors.New("the namespace is not known: set --namespace or " + envNamespace)
+			}
 			log := managerLog(os.Stderr)
 			ctrl.SetLogger(log)
+			klog.SetLogger(log)
 			api, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 			if err != nil {
 				return err
 			}
-			keeper := controllers.AdmissionKeeper{Client: api, Log: log.WithName("admission"), Interval: applyPolicies}
-			return keeper.Run(c.Context())
+			keeper := &controllers.AdmissionKeeper{Client: api, Log: log.WithName("admission"), Namespace: namespace, Interval: applyPolicies}
+			// The manager serves the probe. It watches nothing.
+			mgr, err := ctrl.NewManager(config, ctrl.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: health})
+			if err != nil {
+				return fmt.Errorf("setting up the manager: %w", err)
+			}
+			if err := errors.Join(mgr.AddReadyzCheck("policies", keeper.Ready), mgr.Add(manager.RunnableFunc(keeper.Run))); err != nil {
+				return err
+			}
+			return mgr.Start(c.Context())
 		},
 	}
+	c.Flags().StringVar(&namespace, "namespace", os.Getenv(envNamespace), "the operator's namespace, which owns the policies (default: $"+envNamespace+")")
+	c.Flags().StringVar(&health, "health-probe-bind-address", ":8081", "`address` of /readyz, which reports whether the policies are applied; 0 disables it")
+	return c
 }

@@ -9,13 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -44,15 +44,17 @@ func (f finding) String() string {
 }
 
 func newLintCommand() *cobra.Command {
-	var files []string
-	var output string
+	var from *inputFlags
 	c := &cobra.Command{
 		Use:   "lint -f FILE|DIR...",
 		Short: "Check annotations in YAML files",
 		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters, NodePools,
-NetworkAttachmentDefinitions and Services. Each object is checked alone. Hosted clusters
-that opted in are also checked as a whole, such as for addresses that overlap.
-Each finding is one line: an annotation that would be refused or ignored.
+NetworkAttachmentDefinitions and Services. Hosted clusters that opted in are checked as a whole:
+their errors are those of oooi plan. Each object is also checked alone.
+Each finding is one line: an error, or an annotation that would be refused or ignored, or has
+less effect than it says.
+
+` + inputHelp + `
 
 Exit codes:
   0  no findings
@@ -63,16 +65,17 @@ Exit codes:
   oooi lint -f clusters/ -o json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", output))
+			in, err := from.read(c, args)
+			if err != nil {
+				return err
 			}
-			found, err := lint(c.InOrStdin(), append(files, args...))
+			found, err := lint(in)
 			if err != nil {
 				return exit(exitUnreadable, err)
 			}
 			for _, f := range found {
 				line := f.String()
-				if output == "json" {
+				if from.output == "json" {
 					b, err := json.Marshal(f)
 					if err != nil {
 						return err
@@ -87,95 +90,111 @@ Exit codes:
 			return nil
 		},
 	}
-	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
-	c.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, or json (one object a line)")
+	from = addInputFlags(c)
 	return c
 }
 
-// An annotated object is what lint looks at of one object.
-type annotated struct {
-	file       string
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Namespace   string            `json:"namespace"`
-		Name        string            `json:"name"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-	Spec struct {
-		ClusterName string `json:"clusterName"`
-	} `json:"spec"`
-}
-
-func (a annotated) String() string {
-	return a.Kind + " " + a.Metadata.Namespace + "/" + a.Metadata.Name
-}
+// An annotated object is one whose kind can have annotations of ours.
+type annotated struct{ manifest.Object }
 
 // finds is p as a finding about key of a.
 func (a annotated) finds(p network.Problem, key string) finding {
-	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") {
+	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") && !strings.Contains(key, "/") {
 		key = settings.Prefix + key
 	}
-	return finding{File: a.file, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
+	return finding{File: a.File, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
 // named reports whether s has a's name, and its namespace where it says one.
 func (a annotated) named(s network.Subject) bool {
-	return a.Metadata.Name == s.Name && (s.Namespace == "" || a.Metadata.Namespace == s.Namespace)
+	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
 }
 
 // sets reports whether a has the annotation key, without prefix.
 func (a annotated) sets(key string) bool {
-	_, ok := a.Metadata.Annotations[settings.Prefix+key]
+	_, ok := a.Annotations[settings.Prefix+key]
 	return ok
 }
 
-func lint(stdin io.Reader, files []string) ([]finding, error) {
-	dump, all := &hcp.Dump{}, []annotated(nil)
-	err := eachFile(stdin, files, func(name string, data []byte) error {
-		objects, err := annotatedIn(name, data)
-		if err != nil {
-			return err
+func lint(in input) ([]finding, error) {
+	var all []annotated
+	for _, o := range in.objects {
+		if _, ok := hcp.PlaceOf(o); ok {
+			all = append(all, annotated{o})
 		}
-		all = append(all, objects...)
-		return dump.Add(data)
-	})
-	if err != nil {
-		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
 	}
-	var found []finding
-	known := map[string]bool{}
-	for _, a := range all {
-		for _, p := range settings.Check(a.Kind, a.Metadata.Name, a.Metadata.Annotations) {
-			found, known[identity(p)] = append(found, a.finds(p, bestKey(p))), true
-		}
-	}
-	clusters := dump.Clusters()
-	for _, o := range clusters {
-		if !hcp.OptedIn(o.HostedCluster) {
-			continue
-		}
-		for _, p := range planFor(o, clusters).Problems {
-			if isFinding(p) && !known[identity(p)] {
-				found = append(found, toChange(p, ofCluster(o, all)))
+	clusters := in.dump.Clusters()
+	found := findings{known: map[[3]string]bool{}}
+	for _, p := range newPlanner(in.dump, clusters, in.permitted).plans() {
+		its := ofCluster(p.objects, all)
+		for _, problem := range p.Problems {
+			if isFinding(problem, its) {
+				found.add(toChange(problem, its))
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b finding) int {
+	for _, a := range all {
+		for _, problem := range alone(a, clusters) {
+			found.add(a.finds(problem, bestKey(problem)))
+		}
+	}
+	slices.SortStableFunc(found.all, func(a, b finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Object, b.Object), strings.Compare(a.Key, b.Key))
 	})
-	return found, nil
+	return found.all, nil
 }
 
-// isFinding reports whether p is about something in the input that is refused or ignored:
-// every error that names an annotation or a field is, and every annotation without
-// effect.
-func isFinding(p network.Problem) bool {
+// alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
+// a copied Service.
+func alone(a annotated, clusters []hcp.Objects) network.Problems {
+	place := settings.Place(a.Kind)
+	if _, copied := a.Labels[settings.LabelGuestService]; copied && place == settings.OnService {
+		return nil
+	}
+	name := hcp.NameOf(a.Object)
+	return slices.Concat(settings.Check(a.Kind, name, a.Annotations), settings.Unquoted(place, name, a.Annotations, a.Unquoted),
+		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
+}
+
+// publishedElsewhere is the problem of a Service that would be published, if its namespace is the
+// control plane of no hosted cluster. Without any in the input, that is unknown.
+func publishedElsewhere(a annotated, clusters []hcp.Objects) network.Problems {
+	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
+	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(settings.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
+		return nil
+	}
+	on := network.Subject{Kind: a.Kind, Name: a.Name}
+	return network.Problems{network.NewProblem(network.PublishedElsewhere, on, network.Args{"namespace": a.Namespace}, settings.KeyPublish)}
+}
+
+// findings are without repetition. The plans of two clusters may find one fact.
+type findings struct {
+	all   []finding
+	known map[[3]string]bool
+}
+
+// add appends f, unless it is known.
+func (fs *findings) add(f finding) {
+	place := [3]string{f.Object, f.Key, f.Detail}
+	if !fs.known[place] {
+		fs.known[place], fs.all = true, append(fs.all, f)
+	}
+}
+
+// isFinding reports whether p is about something in the input that would be refused or
+// ignored, or that has less effect than it says: each Error, each problem of annotations, and each
+// Warning about an annotation that one of the objects has.
+func isFinding(p network.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
-	return ofAnnotations || p.Blocks() && len(p.Keys) > 0
+	if ofAnnotations || p.Level() == network.SeverityError {
+		return true
+	}
+	return p.Level() == network.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
+		return slices.ContainsFunc(objects, func(a annotated) bool { return a.sets(key) })
+	})
 }
 
 // bestKey is the best key of p to change, "*" where p is about all annotations.
@@ -186,31 +205,14 @@ func bestKey(p network.Problem) string {
 	return p.Keys[0]
 }
 
-// identity is equal for one fact that was found twice.
-func identity(p network.Problem) string {
-	return fmt.Sprint(p.Cause, p.Subject.Kind, p.Subject.Name, p.Keys)
-}
-
 // ofCluster are the objects whose annotations speak of o: the HostedCluster first, its
 // NodePools, then NetworkAttachmentDefinitions and Services.
 func ofCluster(o hcp.Objects, all []annotated) []annotated {
-	hc := o.HostedCluster
-	var cluster, pools, rest []annotated
-	for _, a := range all {
-		switch settings.Place(a.Kind) {
-		case settings.OnHostedCluster:
-			if a.Metadata.Namespace == hc.Namespace && a.Metadata.Name == hc.Name {
-				cluster = append(cluster, a)
-			}
-		case settings.OnNodePool:
-			if a.Metadata.Namespace == hc.Namespace && a.Spec.ClusterName == hc.Name {
-				pools = append(pools, a)
-			}
-		default:
-			rest = append(rest, a)
-		}
-	}
-	return slices.Concat(cluster, pools, rest)
+	order := []settings.Place{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
+	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !o.Has(a.Object) })
+	at := func(x annotated) int { return slices.Index(order, settings.Place(x.Kind)) }
+	slices.SortStableFunc(its, func(a, b annotated) int { return at(a) - at(b) })
+	return its
 }
 
 // toChange is the finding about p: at the object that p is about, else where the best
@@ -228,21 +230,4 @@ func toChange(p network.Problem, objects []annotated) finding {
 		}
 	}
 	return objects[0].finds(p, bestKey(p))
-}
-
-// annotatedIn are the objects in a file whose annotations may be ours.
-func annotatedIn(file string, data []byte) ([]annotated, error) {
-	var out []annotated
-	err := hcp.EachObject(data, func(kind string, object []byte) error {
-		switch kind {
-		case "hypershift.openshift.io HostedCluster", "hypershift.openshift.io NodePool", "k8s.cni.cncf.io NetworkAttachmentDefinition", "v1 Service":
-			a := annotated{file: file}
-			if err := json.Unmarshal(object, &a); err != nil {
-				return err
-			}
-			out = append(out, a)
-		}
-		return nil
-	})
-	return out, err
 }

@@ -4,16 +4,14 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"golang.org/x/net/http/httpproxy"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -23,19 +21,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // The environment of the operator's pod.
 const (
 	envNamespace      = "POD_NAMESPACE"
 	envServiceAccount = "SERVICE_ACCOUNT"
-	envImage          = "RELATED_IMAGE_OOOI"
+	envEdgeImage      = "RELATED_IMAGE_EDGE"
 	envEnvoyImage     = "RELATED_IMAGE_ENVOY"
 )
 
-// defaultEnvoyImage has envoy as its entrypoint, and a numeric user that is not
-// root.
-const defaultEnvoyImage = "docker.io/envoyproxy/envoy:distroless-v1.36.2"
+const (
+	// electionRetry is how often a replica that does not lead tries to, and how often the leader
+	// renews its Lease: a leader that ends is followed within 2 s. One that is lost is followed
+	// after 15 s, when its Lease has expired.
+	electionRetry = 800 * time.Millisecond
+	// shutdownTimeout is how long a leader that ends waits for what it is doing. It must be
+	// below the pod's grace period.
+	shutdownTimeout = 5 * time.Second
+)
+
+// collectAt is how much the heap grows until garbage is collected, in percent of what is used. $GOGC
+// replaces it. Nearly all that is used are caches, which live long.
+const collectAt = 30
 
 // managerOptions are the flags, and the environment laid under them.
 type managerOptions struct {
@@ -54,8 +63,8 @@ func newManagerCommand() *cobra.Command {
 plane namespace. The operator starts on any cluster, and waits until HyperShift is installed.
 
 Environment variables:
-  ` + envImage + `        image of edges: the image of this program (required)
-  ` + envEnvoyImage + `       image of Envoy (default ` + defaultEnvoyImage + `)
+  ` + envEdgeImage + `        image of edges, which holds oooi-edge (required)
+  ` + envEnvoyImage + `       image of Envoy, which has envoy as its entrypoint (required)
   HTTPS_PROXY, NO_PROXY     HTTP proxy through which edges reach external hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -63,7 +72,7 @@ Environment variables:
 			if err != nil {
 				return err
 			}
-			if o.controllers.Management, err = surroundings(resolvConf); err != nil {
+			if o.controllers.Management, err = surroundings(wire.ResolvConf); err != nil {
 				return err
 			}
 			if o.controllers.Permissions, err = permit.parse(); err != nil {
@@ -91,8 +100,8 @@ Environment variables:
 // environment is what the pod's environment says of the controllers' options.
 func environment() controllers.Options {
 	return controllers.Options{
-		Image:          os.Getenv(envImage),
-		EnvoyImage:     cmp.Or(os.Getenv(envEnvoyImage), defaultEnvoyImage),
+		Image:          os.Getenv(envEdgeImage),
+		EnvoyImage:     os.Getenv(envEnvoyImage),
 		Proxy:          *httpproxy.FromEnvironment(),
 		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
 	}
@@ -101,7 +110,9 @@ func environment() controllers.Options {
 func (o managerOptions) validate() error {
 	switch {
 	case o.controllers.Image == "":
-		return errors.New(envImage + " is not set: set it to the image of this program, which edges run")
+		return errors.New(envEdgeImage + " is not set: set it to the image of edges, which holds oooi-edge")
+	case o.controllers.EnvoyImage == "":
+		return errors.New(envEnvoyImage + " is not set: set it to the image of Envoy, which edges run")
 	case o.controllers.ServiceAccount.Namespace == "" || o.controllers.ServiceAccount.Name == "":
 		return errors.New("the operator's ServiceAccount is not known: set --namespace and --service-account, or " + envNamespace + " and " + envServiceAccount)
 	}
@@ -112,38 +123,30 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	if err := controllers.AddToScheme(scheme); err != nil {
-		return nil, err
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
 	}
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = 50, 100
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
+	config.QPS, config.Burst = 200, 400
+	r := &controllers.Reconciler{Metrics: controllers.NewMetrics(metrics.Registry), Options: o.controllers, Now: time.Now}
+	mgr, err := controllers.NewManager(config, ctrl.Options{
 		Logger:                        log,
-		Cache:                         controllers.CacheOptions(),
 		Metrics:                       server.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.health,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "oooi.densityops.com",
 		LeaderElectionNamespace:       o.controllers.ServiceAccount.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-	})
+		RetryPeriod:                   new(electionRetry),
+		GracefulShutdownTimeout:       new(shutdownTimeout),
+	}, r)
 	if err != nil {
-		return nil, fmt.Errorf("setting up the manager: %w", err)
+		return nil, err
 	}
 	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
 		if err := add("ping", healthz.Ping); err != nil {
 			return nil, err
 		}
 	}
-	r := &controllers.Reconciler{
-		Client:  mgr.GetClient(),
-		Live:    mgr.GetAPIReader(),
-		Events:  mgr.GetEventRecorder("oooi"),
-		Metrics: controllers.NewMetrics(metrics.Registry),
-		Options: o.controllers,
-		Now:     time.Now,
-	}
-	return mgr, r.SetupWithManager(mgr)
+	return mgr, nil
 }

@@ -9,8 +9,9 @@ import (
 	"net/netip"
 	"os"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/network/dns"
+	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
 // surroundings are the resolvers in file and the API server in the environment.
@@ -21,10 +22,10 @@ func surroundings(file string) (hcp.Management, error) {
 	if err != nil {
 		return m, fmt.Errorf("reading which resolver edges will ask: %w", err)
 	}
-	for _, s := range dns.ParseResolver(string(text)).Servers {
+	for _, s := range resolvconf.Parse(string(text)).Servers {
 		m.Resolvers = append(m.Resolvers, s.Addr().Unmap())
 	}
-	if a, err := netip.ParseAddr(os.Getenv(envAPI)); err == nil {
+	if a, err := netip.ParseAddr(os.Getenv(wire.APIServerVariable)); err == nil {
 		m.APIServers = append(m.APIServers, a.Unmap())
 	}
 	return m, nil

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -27,10 +28,11 @@ func TestManagerReportsMissingSettings(t *testing.T) {
 		options controllers.Options
 		want    string
 	}{
-		"no image":           {controllers.Options{ServiceAccount: me}, "RELATED_IMAGE_OOOI"},
-		"no namespace":       {controllers.Options{Image: "x", ServiceAccount: types.NamespacedName{Name: "oooi"}}, "POD_NAMESPACE"},
-		"no service account": {controllers.Options{Image: "x", ServiceAccount: types.NamespacedName{Namespace: "oooi-system"}}, "SERVICE_ACCOUNT"},
-		"nothing":            {controllers.Options{Image: "x", ServiceAccount: me}, ""},
+		"no image":           {controllers.Options{EnvoyImage: "y", ServiceAccount: me}, "RELATED_IMAGE_EDGE"},
+		"no image of Envoy":  {controllers.Options{Image: "x", ServiceAccount: me}, "RELATED_IMAGE_ENVOY"},
+		"no namespace":       {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: types.NamespacedName{Name: "oooi"}}, "POD_NAMESPACE"},
+		"no service account": {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: types.NamespacedName{Namespace: "oooi-system"}}, "SERVICE_ACCOUNT"},
+		"nothing":            {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: me}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -48,12 +50,10 @@ func TestManagerReportsMissingSettings(t *testing.T) {
 // cluster names others.
 func TestManagerTakesImagesFromItsEnvironment(t *testing.T) {
 	g := NewWithT(t)
-	t.Setenv(envEnvoyImage, "")
-	g.Expect(environment().EnvoyImage).To(Equal(defaultEnvoyImage))
 	t.Setenv(envEnvoyImage, "localhost/envoy:dev")
-	t.Setenv(envImage, "localhost/oooi:dev")
+	t.Setenv(envEdgeImage, "localhost/oooi-edge:dev")
 	g.Expect(environment().EnvoyImage).To(Equal("localhost/envoy:dev"))
-	g.Expect(environment().Image).To(Equal("localhost/oooi:dev"))
+	g.Expect(environment().Image).To(Equal("localhost/oooi-edge:dev"))
 }
 
 // TestManagerKnowsItsEnvironment, as each pod of the cluster can.
@@ -61,12 +61,12 @@ func TestManagerKnowsItsEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	g.Expect(os.WriteFile(file, []byte("search oooi-system.svc.cluster.local svc.cluster.local\nnameserver 172.30.0.10\nnameserver fd02::a\noptions ndots:5\n"), 0o600)).To(Succeed())
-	t.Setenv(envAPI, "172.30.0.1")
+	t.Setenv(wire.APIServerVariable, "172.30.0.1")
 	m, err := surroundings(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(m.Resolvers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.10"), netip.MustParseAddr("fd02::a")}))
 	g.Expect(m.APIServers).To(Equal([]netip.Addr{netip.MustParseAddr("172.30.0.1")}))
-	t.Setenv(envAPI, "")
+	t.Setenv(wire.APIServerVariable, "")
 	m, err = surroundings(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(m.APIServers).To(BeEmpty())
@@ -92,26 +92,38 @@ func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { g.Expect(env.Stop()).To(Succeed()) }()
 
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	address := free.Addr().String()
-	g.Expect(free.Close()).To(Succeed())
+	address := freeAddress(t)
 	mgr, err := newManager(config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
-		Image: "localhost/oooi:dev", EnvoyImage: defaultEnvoyImage, ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
+		Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev", ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
 	}}, logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	g.Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	g.Eventually(func() (int, error) {
+	g.Eventually(readyz(address)).WithTimeout(30 * time.Second).Should(Equal(http.StatusOK))
+	g.Eventually(mgr.Elected()).WithTimeout(30 * time.Second).Should(BeClosed())
+	stop()
+	g.Eventually(ended).WithTimeout(30*time.Second).Should(Receive(BeNil()), "it ends when it is told to")
+}
+
+// freeAddress is an address of this machine with a port that nothing uses.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = free.Close() }()
+	return free.Addr().String()
+}
+
+// readyz is the status of the readiness probe at address.
+func readyz(address string) func() (int, error) {
+	return func() (int, error) {
 		r, err := http.Get("http://" + address + "/readyz")
 		if err != nil {
 			return 0, err
 		}
-		defer r.Body.Close()
-		return r.StatusCode, nil
-	}).WithTimeout(30 * time.Second).Should(Equal(http.StatusOK))
-	g.Eventually(mgr.Elected()).WithTimeout(30 * time.Second).Should(BeClosed())
-	stop()
-	g.Eventually(ended).WithTimeout(30*time.Second).Should(Receive(BeNil()), "it ends when it is told to")
+		return r.StatusCode, r.Body.Close()
+	}
 }

@@ -1,5 +1,5 @@
 // Package admission holds the ValidatingAdmissionPolicies that limit what the ServiceAccounts of
-// oooi may write. kustomize installs the YAML files of this directory. The Operator Lifecycle
+// oooi may write, and those that check the annotations of users. kustomize installs the YAML files of this directory. The Operator Lifecycle
 // Manager installs no such kind, so there `oooi admission` applies the same files.
 package admission
 
@@ -19,12 +19,16 @@ const (
 	Operator = "oooi-operator"
 	// EdgeLeases limits edges.
 	EdgeLeases = "oooi-edge-leases"
+	// Annotations denies invalid values of annotations.
+	Annotations = "oooi-annotations"
+	// AnnotationKeys warns about annotations that have no effect.
+	AnnotationKeys = "oooi-annotation-keys"
 )
 
 // OperatorAccount is the name of the ServiceAccounts that Operator covers, in any namespace.
 const OperatorAccount = "oooi"
 
-//go:embed operator.yaml edge_leases.yaml
+//go:embed operator.yaml edge_leases.yaml annotations.yaml annotation_keys.yaml
 var files embed.FS
 
 // A Policy is a policy and its binding, with the fields that the API server would default.
@@ -33,10 +37,16 @@ type Policy struct {
 	Binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
+// Limits reports whether the policy limits what the ServiceAccounts of oooi may write. The others
+// check the annotations that users set.
+func (p Policy) Limits() bool {
+	return p.Policy.Spec.FailurePolicy != nil && *p.Policy.Spec.FailurePolicy == admissionregistrationv1.Fail
+}
+
 // Policies returns all policies. An error means that this program was built from invalid files.
 func Policies() ([]Policy, error) {
 	var out []Policy
-	for _, name := range []string{"operator.yaml", "edge_leases.yaml"} {
+	for _, name := range []string{"operator.yaml", "edge_leases.yaml", "annotations.yaml", "annotation_keys.yaml"} {
 		p, err := read(name)
 		if err != nil {
 			return nil, fmt.Errorf("embedded admission policy %s: %w", name, err)

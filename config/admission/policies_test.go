@@ -12,20 +12,31 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// TestPoliciesFailClosed: what a policy cannot judge is refused, everywhere.
+// TestPoliciesFailClosed: what a policy that limits oooi cannot judge is refused, everywhere. A policy for users is in
+// the way of nothing that it cannot judge.
 func TestPoliciesFailClosed(t *testing.T) {
 	g := NewWithT(t)
 	all, err := admission.Policies()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(all).To(HaveLen(2))
-	for i, name := range []string{admission.Operator, admission.EdgeLeases} {
+	g.Expect(all).To(HaveLen(4))
+	for i, want := range []struct {
+		name   string
+		policy admissionregistrationv1.FailurePolicyType
+		action admissionregistrationv1.ValidationAction
+	}{
+		{admission.Operator, admissionregistrationv1.Fail, admissionregistrationv1.Deny},
+		{admission.EdgeLeases, admissionregistrationv1.Fail, admissionregistrationv1.Deny},
+		{admission.Annotations, admissionregistrationv1.Ignore, admissionregistrationv1.Deny},
+		{admission.AnnotationKeys, admissionregistrationv1.Ignore, admissionregistrationv1.Warn},
+	} {
 		p, b := all[i].Policy, all[i].Binding
-		g.Expect(p.Name).To(Equal(name))
-		g.Expect(*p.Spec.FailurePolicy).To(Equal(admissionregistrationv1.Fail))
+		g.Expect(p.Name).To(Equal(want.name))
+		g.Expect(*p.Spec.FailurePolicy).To(Equal(want.policy))
+		g.Expect(all[i].Limits()).To(Equal(want.policy == admissionregistrationv1.Fail))
 		g.Expect(p.Spec.ParamKind).To(BeNil())
 		g.Expect(p.Spec.MatchConstraints.ExcludeResourceRules).To(BeEmpty())
 		g.Expect(b.Spec).To(Equal(admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			PolicyName: want.name, ValidationActions: []admissionregistrationv1.ValidationAction{want.action},
 		}), "no namespace is left out")
 	}
 }

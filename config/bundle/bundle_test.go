@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,9 +13,11 @@ import (
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/validation"
 	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 )
 
 const root = "../.."
@@ -36,6 +39,22 @@ func TestBundleIsFresh(t *testing.T) {
 	})).To(Succeed())
 	if diff := cmp.Diff(text(want), text(got)); diff != "" {
 		t.Errorf("bundle/ is not what config/ says; run make bundle (-want +got):\n%s", diff)
+	}
+}
+
+// TestExtensionIsFresh: the sample for OLM v1 gives the rights that the bundle needs now.
+func TestExtensionIsFresh(t *testing.T) {
+	g := NewWithT(t)
+	got, err := os.ReadFile(filepath.Join(root, extensionFile))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(got)).To(Equal(string(extension(installed(t)))), "run make bundle")
+}
+
+// TestDeploymentsAreFound: one label finds the Deployments of the operator and those of edges.
+func TestDeploymentsAreFound(t *testing.T) {
+	g := NewWithT(t)
+	for _, d := range strategy(installed(t)).DeploymentSpecs {
+		g.Expect(d.Label).To(HaveKeyWithValue("app.kubernetes.io/part-of", "oooi"), d.Name)
 	}
 }
 
@@ -98,24 +117,25 @@ func findings(bundle *manifests.Bundle) []string {
 func TestRights(t *testing.T) {
 	g := NewWithT(t)
 	in := installed(t)
-	rules := slices.Concat(in.clusterRules[operator], in.clusterRules[keeper], in.rules)
+	rules := slices.Concat(in.clusterRules[operator], in.clusterRules[keeper], in.rules[operator], in.rules[keeper])
 	for _, role := range in.shipped {
 		rules = append(rules, role.Rules...)
 	}
 	for _, r := range rules {
-		g.Expect(r.Resources).NotTo(Or(ContainElement("secrets"), ContainElement("*"), ContainElement("roles"), ContainElement("pods")))
+		g.Expect(r.Resources).NotTo(Or(ContainElement("secrets"), ContainElement("*"), ContainElement("pods")))
 		g.Expect(r.Verbs).NotTo(Or(ContainElement("*"), ContainElement("escalate"), ContainElement("impersonate"), ContainElement("deletecollection")))
 		g.Expect(r.APIGroups).NotTo(ContainElement("*"))
 		if slices.Contains(r.APIGroups, rbacv1.GroupName) {
-			g.Expect(r.ResourceNames).To(Or(ConsistOf("oooi-edge", "oooi-controlplane"), ConsistOf("oooi-edge")))
+			g.Expect(r.ResourceNames).To(Or(ConsistOf("oooi-controlplane"), ConsistOf("oooi-edge")))
 		}
 		if slices.Contains(r.APIGroups, "admissionregistration.k8s.io") {
-			g.Expect(r.ResourceNames).To(ConsistOf("oooi-operator", "oooi-edge-leases"))
+			g.Expect(r.ResourceNames).To(ConsistOf("oooi-operator", "oooi-edge-leases", "oooi-annotations", "oooi-annotation-keys"))
 		}
 		if slices.Contains(r.APIGroups, "hypershift.openshift.io") && !slices.Equal(r.Resources, []string{"hostedclusters/status"}) {
 			g.Expect(r.Verbs).To(ConsistOf("get", "list", "watch"))
 		}
 	}
+	g.Expect(in.shipped).To(ConsistOf(HaveField("Name", "oooi-controlplane")), "the rights of edges are Roles of the operator")
 }
 
 // TestOnlyTheKeeperWritesPolicies: no other right of an installation is over the kinds that
@@ -133,24 +153,28 @@ func TestOnlyTheKeeperWritesPolicies(t *testing.T) {
 		return out
 	}
 	g.Expect(written(in.clusterRules[operator])).To(ConsistOf("get"))
-	g.Expect(written(in.clusterRules[keeper])).To(ConsistOf("create", "patch"))
-	g.Expect(in.clusterRules[keeper]).To(HaveLen(2), "and reads the ClusterRole that owns them")
+	g.Expect(written(in.clusterRules[keeper])).To(ConsistOf("create", "patch", "delete"))
+	g.Expect(in.clusterRules[keeper]).To(HaveLen(2), "and owns ClusterRole oooi-controlplane")
+	g.Expect(in.rules[keeper]).To(ConsistOf(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}))
 	for _, role := range in.shipped {
 		g.Expect(written(role.Rules)).To(BeEmpty())
 	}
 }
 
-// TestProgramsRunOneImage: changing the operator's image changes the image of the edges and of
-// the keeper too.
-func TestProgramsRunOneImage(t *testing.T) {
+// TestImagesHaveOneVersion: the tag of the operator's image is that of the image of edges. The
+// keeper runs the operator's image. A mirror is told of all.
+func TestImagesHaveOneVersion(t *testing.T) {
 	g := NewWithT(t)
 	in := installed(t)
 	g.Expect(in.deployments).To(HaveLen(2))
 	manager, policies := in.deployments[0].Spec.Template.Spec, in.deployments[1].Spec.Template.Spec
 	images, err := relatedImages(in)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(images[0].Image).To(Equal(manager.Containers[0].Image))
-	g.Expect(images[1].Image).To(ContainSubstring("envoyproxy/envoy:distroless-"))
+	_, version, _ := strings.Cut(manager.Containers[0].Image, ":")
+	g.Expect(images).To(HaveLen(3))
+	g.Expect(images[0].Image).To(And(Equal(manager.Containers[0].Image), HaveSuffix("/oooi:"+version)))
+	g.Expect(images[1].Image).To(HaveSuffix("/oooi-edge:" + version))
+	g.Expect(images[2].Image).To(ContainSubstring("envoyproxy/envoy:distroless-"))
 	g.Expect(policies.Containers[0].Image).To(Equal(manager.Containers[0].Image))
 	g.Expect(policies.ServiceAccountName).NotTo(Equal(manager.ServiceAccountName))
 }
@@ -167,4 +191,72 @@ func TestSamplesBuild(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(built.Size()).To(Equal(3))
+}
+
+// TestPoliciesOutliveTheOperator: config/operator is the operator alone. Without it, the policies limit the
+// edges that serve on. The rights of edges are in no manifest: the operator writes them next to the edges.
+func TestPoliciesOutliveTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	names := func(dir string) []string {
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "config", dir))
+		g.Expect(err).NotTo(HaveOccurred())
+		var out []string
+		for _, r := range built.Resources() {
+			out = append(out, r.GetKind()+" "+r.GetName())
+		}
+		return out
+	}
+	policies, program := names("admission"), names("operator")
+	g.Expect(policies).To(ConsistOf(
+		"ValidatingAdmissionPolicy oooi-operator", "ValidatingAdmissionPolicyBinding oooi-operator",
+		"ValidatingAdmissionPolicy oooi-edge-leases", "ValidatingAdmissionPolicyBinding oooi-edge-leases",
+		"ValidatingAdmissionPolicy oooi-annotations", "ValidatingAdmissionPolicyBinding oooi-annotations",
+		"ValidatingAdmissionPolicy oooi-annotation-keys", "ValidatingAdmissionPolicyBinding oooi-annotation-keys"))
+	g.Expect(program).To(ContainElements("Deployment oooi", "PodDisruptionBudget oooi"))
+	for _, p := range policies {
+		g.Expect(program).NotTo(ContainElement(p))
+	}
+	all := names("default")
+	g.Expect(all).To(ConsistOf(slices.Concat(policies, program)))
+	g.Expect(all).NotTo(ContainElement(ContainSubstring("Role oooi-edge")))
+}
+
+// TestMirrorsKnowEveryImage: "disconnected" is claimed, so relatedImages has each image that a pod of
+// the operator runs, or that it creates pods with.
+func TestMirrorsKnowEveryImage(t *testing.T) {
+	g := NewWithT(t)
+	in := installed(t)
+	csv, err := serviceVersion(in, "icon.svg")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(csv.Annotations).To(HaveKeyWithValue("features.operators.openshift.io/disconnected", "true"))
+	var related []string
+	for _, r := range csv.Spec.RelatedImages {
+		related = append(related, r.Image)
+	}
+	for _, d := range in.deployments {
+		for _, c := range d.Spec.Template.Spec.Containers {
+			g.Expect(related).To(ContainElement(c.Image))
+			for _, e := range c.Env {
+				if strings.Contains(e.Value, "/") {
+					g.Expect(related).To(ContainElement(e.Value), e.Name)
+				}
+			}
+		}
+	}
+	for _, image := range related {
+		g.Expect(image).To(Or(HavePrefix("ghcr.io/cldmnky/"), ContainSubstring("@sha256:")), "the release knows the digests of our own")
+	}
+}
+
+// TestSuggestedNamespace: a namespace that the console creates has the Pod Security level of config/.
+func TestSuggestedNamespace(t *testing.T) {
+	g := NewWithT(t)
+	in := installed(t)
+	csv, err := serviceVersion(in, "icon.svg")
+	g.Expect(err).NotTo(HaveOccurred())
+	var suggested corev1.Namespace
+	g.Expect(yaml.UnmarshalStrict([]byte(csv.Annotations["operatorframework.io/suggested-namespace-template"]), &suggested)).To(Succeed())
+	g.Expect(suggested.Name).To(Equal(csv.Annotations["operatorframework.io/suggested-namespace"]))
+	g.Expect(suggested.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	g.Expect(suggested).To(Equal(in.namespace))
 }

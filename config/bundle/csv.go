@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,21 +42,22 @@ func serviceVersion(in installation, iconPath string) (*v1alpha1.ClusterServiceV
 	csv := &v1alpha1.ClusterServiceVersion{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.ClusterServiceVersionAPIVersion, Kind: v1alpha1.ClusterServiceVersionKind},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        packageName + ".v" + version,
+			Name:        packageName + ".v" + in.version(),
 			Namespace:   "placeholder",
-			Annotations: annotations(images),
-			Labels:      map[string]string{"operatorframework.io/arch.amd64": "supported", "operatorframework.io/os.linux": "supported"},
+			Annotations: annotations(in, images),
+			Labels: map[string]string{"operatorframework.io/arch.amd64": "supported", "operatorframework.io/arch.arm64": "supported",
+				"operatorframework.io/os.linux": "supported"},
 		},
 		Spec: v1alpha1.ClusterServiceVersionSpec{
 			DisplayName:    displayName,
 			Description:    description(),
-			Version:        opversion.OperatorVersion{Version: semver.MustParse(version)},
+			Version:        opversion.OperatorVersion{Version: semver.MustParse(in.version())},
 			Maturity:       "alpha",
 			MinKubeVersion: "1.31.0",
 			Keywords:       []string{"hypershift", "hosted control planes", "kubevirt", "vlan", "dhcp", "dns", "proxy"},
 			Maintainers:    []v1alpha1.Maintainer{{Name: "cldmnky", Email: "cldmnky@users.noreply.github.com"}},
 			Provider:       v1alpha1.AppLink{Name: "cldmnky", URL: repository},
-			Links:          []v1alpha1.AppLink{{Name: "Source", URL: repository}, {Name: "Problems and their fixes", URL: repository + "/blob/main/docs/problems.md"}},
+			Links:          links(in),
 			Icon:           []v1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}},
 			RelatedImages:  images,
 			InstallModes: []v1alpha1.InstallMode{
@@ -75,33 +75,35 @@ func serviceVersion(in installation, iconPath string) (*v1alpha1.ClusterServiceV
 
 // strategy is what the Operator Lifecycle Manager creates.
 func strategy(in installation) v1alpha1.StrategyDetailsDeployment {
-	out := v1alpha1.StrategyDetailsDeployment{
-		Permissions: []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: operator, Rules: in.rules}},
-	}
+	out := v1alpha1.StrategyDetailsDeployment{}
 	for _, d := range in.deployments {
 		out.DeploymentSpecs = append(out.DeploymentSpecs, v1alpha1.StrategyDeploymentSpec{Name: d.Name, Label: d.Labels, Spec: d.Spec})
+		out.Permissions = append(out.Permissions, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: d.Name, Rules: in.rules[d.Name]})
 		out.ClusterPermissions = append(out.ClusterPermissions, v1alpha1.StrategyDeploymentPermissions{ServiceAccountName: d.Name, Rules: in.clusterRules[d.Name]})
 	}
 	return out
 }
 
-// relatedImages are what a mirror must hold: every RELATED_IMAGE_ of the
-// operator.
+// relatedImages are what a mirror must hold: the operator's own image first, then every
+// RELATED_IMAGE_ of the operator.
 func relatedImages(in installation) ([]v1alpha1.RelatedImage, error) {
-	var out []v1alpha1.RelatedImage
-	for _, e := range in.deployments[0].Spec.Template.Spec.Containers[0].Env {
+	manager := in.deployments[0].Spec.Template.Spec.Containers[0]
+	out := []v1alpha1.RelatedImage{{Name: operator, Image: manager.Image}}
+	for _, e := range manager.Env {
 		if name, ok := strings.CutPrefix(e.Name, "RELATED_IMAGE_"); ok {
 			out = append(out, v1alpha1.RelatedImage{Name: strings.ToLower(name), Image: e.Value})
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 1 {
 		return nil, fmt.Errorf("the operator names no RELATED_IMAGE_")
 	}
 	return out, nil
 }
 
-// annotations claim what tests show, and no more.
-func annotations(images []v1alpha1.RelatedImage) map[string]string {
+// annotations claim what tests show, and no more. Everything runs from images that are named by
+// digest, without a host of the Internet; OLM's proxy settings reach the edges. Programs use Go's
+// FIPS 140-3 module, but Envoy does not use a validated one.
+func annotations(in installation, images []v1alpha1.RelatedImage) map[string]string {
 	out := map[string]string{
 		"alm-examples":   "[]",
 		"capabilities":   "Basic Install",
@@ -111,13 +113,37 @@ func annotations(images []v1alpha1.RelatedImage) map[string]string {
 		"description":    summary,
 		"repository":     repository,
 		"support":        "Community",
-		"operatorframework.io/suggested-namespace":  "oooi-system",
-		"operators.openshift.io/valid-subscription": "[]",
+		"operatorframework.io/suggested-namespace":          in.namespace.Name,
+		"operatorframework.io/suggested-namespace-template": namespaceTemplate(in),
+		"operators.openshift.io/valid-subscription":         "[]",
 	}
 	for _, feature := range []string{"disconnected", "fips-compliant", "proxy-aware", "tls-profiles", "token-auth-aws", "token-auth-azure", "token-auth-gcp", "cnf", "cni", "csi"} {
 		out["features.operators.openshift.io/"+feature] = "false"
 	}
+	out["features.operators.openshift.io/disconnected"], out["features.operators.openshift.io/proxy-aware"] = "true", "true"
 	return out
+}
+
+// namespaceTemplate is the namespace as the console creates it, with its Pod Security labels.
+func namespaceTemplate(in installation) string {
+	text, err := yaml.YAMLToJSON(marshal(in.namespace))
+	if err != nil {
+		panic("bundle: what we build is always YAML: " + err.Error())
+	}
+	return string(text)
+}
+
+// links are the pages that a catalog shows, as they were in this version.
+func links(in installation) []v1alpha1.AppLink {
+	docs := repository + "/blob/v" + in.version() + "/docs/"
+	return []v1alpha1.AppLink{
+		{Name: "Source", URL: repository},
+		{Name: "Installation", URL: docs + "install.md"},
+		{Name: "Create a hosted cluster", URL: docs + "create-cluster.md"},
+		{Name: "Annotations", URL: docs + "annotations.md"},
+		{Name: "Problems and their fixes", URL: docs + "problems.md"},
+		{Name: "Security", URL: docs + "security.md"},
+	}
 }
 
 // description is the text in the catalog. Its table of annotations is the one that
@@ -125,6 +151,14 @@ func annotations(images []v1alpha1.RelatedImage) map[string]string {
 func description() string {
 	var b strings.Builder
 	b.WriteString(summary + `
+
+## Prerequisites
+
+- OpenShift 4.18 or later with hosted control planes, or Kubernetes 1.31 or later with HyperShift. Without them, the operator starts and waits.
+- KubeVirt (OpenShift Virtualization), and Multus.
+- A NetworkAttachmentDefinition without IPAM, of type bridge, macvlan, sriov or OVN-Kubernetes localnet or layer2. NodePools name it.
+
+Install in the namespace ` + "`oooi-system`" + ` that the console suggests. It has the Pod Security level *restricted*.
 
 ## One annotation
 
@@ -134,6 +168,21 @@ A hosted cluster opts in with the annotation ` + "`" + settings.Prefix + "networ
     oc wait --for=condition=` + settings.Prefix + `NetworkReady hostedcluster/blue -n clusters
 
 Everything runs in the cluster's control plane namespace, without privileges, and is removed with it. oooi defines no custom resource.
+
+## Disconnected clusters, proxies and FIPS
+
+- All images are named by digest, so that a mirror can serve them. At run time, oooi needs no host of the Internet.
+- The cluster-wide proxy applies: edges reach the allowed external hosts through it.
+- The operator and the servers of edges use Go's FIPS 140-3 module v1.0.0 by default. This is no claim that oooi as a whole is certified.
+
+## Uninstall
+
+Delete the Subscription and the ClusterServiceVersion. Edges keep serving their VMs, without an operator that follows changes.
+To remove edges, set ` + "`" + settings.Prefix + "network=none`" + ` on each HostedCluster before. Delete the namespace ` + "`oooi-system`" + ` to remove the admission policies.
+
+## Support
+
+oooi is a community project. Report problems as issues of the [repository](` + repository + `), and vulnerabilities in private as its SECURITY.md tells.
 
 ## All annotations
 
@@ -181,5 +230,3 @@ func withoutNulls(v any) any {
 	}
 	return v
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

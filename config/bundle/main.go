@@ -1,6 +1,6 @@
 // Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager
-// (registry+v1), from config/ and the texts in this directory. Nothing in bundle/ is
-// edited by hand; a test checks that it is current. It runs in this directory (`make
+// (registry+v1), from config/ and the texts in this directory, and the sample that installs it with
+// OLM v1. Neither is edited by hand; a test checks that they are current. It runs in this directory (`make
 // bundle`), which is a Go module of its own, so that the operator does not depend on its
 // dependencies.
 package main
@@ -18,7 +18,7 @@ func main() {
 	}
 }
 
-// write replaces bundle/ below the root of the project.
+// write replaces bundle/ below the root of the project, and the sample for OLM v1.
 func write(root string) error {
 	files, err := generate(root)
 	if err != nil {
@@ -37,5 +37,9 @@ func write(root string) error {
 			return err
 		}
 	}
-	return nil
+	in, err := read(filepath.Join(root, "config", "olm"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, extensionFile), extension(in), 0o644)
 }

@@ -29,7 +29,8 @@ const (
 	Stuck    Health = "Stuck"
 )
 
-func healthOf(s Seen, now time.Time) Health {
+// HealthOf returns the health at now of an edge that was seen as s.
+func HealthOf(s Seen, now time.Time) Health {
 	switch {
 	case !s.Exists:
 		return Absent

@@ -25,7 +25,8 @@
 //	** recreate where the peer was Failed or Stuck before.
 //
 // An edge without a wanted peer never waits, because no other edge would come.
-// Turn gives the order among edges that are due.
+// Turn gives the order among edges that are due. An edge that is postponed is not due while
+// it exists.
 //
 // An edge that is not wanted any more is removed, except while it serves and no
 // wanted edge of the network can replace it:
@@ -67,6 +68,9 @@ type Edge struct {
 	Name string
 	// Wanted is the version that it is to run. Empty: the edge is not wanted.
 	Wanted string
+	// Postponed says that the edge keeps what it runs for now, if it exists, although Wanted is
+	// another version: other hosted clusters get a new release of oooi first.
+	Postponed bool
 	// Seen is what exists. The zero value: nothing does.
 	Seen Seen
 }
@@ -174,9 +178,6 @@ type Step struct {
 	Unproven bool
 }
 
-// Writes reports whether the step writes the edge's Deployment.
-func (s Step) Writes() bool { return s.Action == Create || s.Action == Recreate || s.Action == Apply }
-
 // A Disruption is an edge that serves and whose pod ends by a step: open
 // connections through it are reset.
 type Disruption struct {
@@ -195,7 +196,7 @@ func Next(n Network, now time.Time) Decision {
 	}
 	found := make([]edge, len(n.Edges))
 	for i, e := range n.Edges {
-		found[i] = edge{Edge: e, version: versionOf(e), health: healthOf(e.Seen, now)}
+		found[i] = edge{Edge: e, version: versionOf(e), health: HealthOf(e.Seen, now)}
 	}
 	h := holdOf(found, n.HeldSince, now)
 	d := Decision{

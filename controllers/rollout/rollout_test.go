@@ -67,3 +67,27 @@ func TestUnwantedEdges(t *testing.T) {
 		}
 	}
 }
+
+// TestPostponed: an edge keeps what it runs until it is its cluster's turn, whatever its peer
+// does. One that does not exist is created.
+func TestPostponed(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	runs := Seen{Exists: true, Version: "old", Observed: true, Available: true, Progress: Complete}
+	for name, c := range map[string]struct {
+		edge Edge
+		want Action
+	}{
+		"exists":         {Edge{Wanted: "new", Postponed: true, Seen: runs}, Hold},
+		"is absent":      {Edge{Wanted: "new", Postponed: true}, Create},
+		"is current":     {Edge{Wanted: "old", Postponed: true, Seen: runs}, Apply},
+		"has its turn":   {Edge{Wanted: "new", Seen: runs}, Recreate},
+		"is wanted away": {Edge{Postponed: true, Seen: runs}, Keep},
+	} {
+		c.edge.Name = "edge"
+		peer := Edge{Name: "peer", Wanted: "new", Seen: runs, Postponed: true}
+		s := Next(Network{Check: Check{Owned: true}, Edges: []Edge{c.edge, peer}}, now).Steps[0]
+		if s.Action != c.want || s.Peer != "" {
+			t.Errorf("an edge that %s: %+v, not %s", name, s, c.want)
+		}
+	}
+}

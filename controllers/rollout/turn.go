@@ -40,13 +40,18 @@ func versionOf(e Edge) Version {
 	return Outdated
 }
 
-// waitingOf are the edges that wait now, each with the peer that it waits for.
+// waitingOf are the edges that wait now, each with the peer that it waits for. An edge that is
+// postponed waits for no peer.
 func waitingOf(found []edge, h hold) map[string]string {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	slices.SortFunc(wanted, turn)
 	waiting, recreated := map[string]string{}, map[string]bool{}
 	for _, e := range wanted {
 		if e.version == Current {
+			continue
+		}
+		if e.Postponed && e.health != Absent {
+			waiting[e.Name] = ""
 			continue
 		}
 		peer := slices.IndexFunc(wanted, func(x edge) bool { return x.Name != e.Name && (h.holds(e) || waits(e, x, recreated[x.Name])) })

@@ -6,14 +6,21 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
 )
 
-const dhcpPort = 67
+const (
+	dhcpPort = 67
+	// broadcastSockets share the broadcasts of VMs. Together they hold the messages of 500 VMs that
+	// start in one instant, even if the kernel grants each only its default of 212,992 bytes.
+	broadcastSockets = 4
+	// receiveBuffer in bytes is requested from the kernel for each socket. It may grant less.
+	receiveBuffer = 4 << 20
+)
 
 // A DHCP runs the DHCP server of one edge.
 type DHCP struct {
@@ -22,30 +29,56 @@ type DHCP struct {
 	Log       *slog.Logger
 	// Needs are the destinations that serving depends on.
 	Needs []network.ReservedDestination
-	// Serve answers on a socket until ctx ends.
-	Serve func(context.Context, *net.UDPConn) error
+	// Serve answers on sockets until ctx ends.
+	Serve func(context.Context, dhcp.Sockets) error
 	// Status is kept by Run: whether the server serves.
 	Status Status
 }
 
+// at returns the address to serve at. The server sends from it.
+func (d *DHCP) at() netip.AddrPort {
+	return netip.AddrPortFrom(d.Source.Current().Network.DHCP.ServerID, dhcpPort)
+}
+
 // Run serves until ctx ends.
 func (d *DHCP) Run(ctx context.Context) error {
-	// The server sends from the service VIP.
 	admissible := func() error {
 		n := d.Source.Current().Network
 		if err := d.Interface.Reaches(n, d.Needs...); err != nil {
 			return err
 		}
-		return d.Interface.Admissible(n.DHCP.ServerID)
+		return d.Interface.Admissible(d.at().Addr())
 	}
 	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
 	return ServeWhile(ctx, &d.Status, d.Log, triggers, admissible, func(ctx context.Context, ready func()) error {
-		conn, err := edge.ListenPacket(ctx, d.Interface.Name, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
+		ctx, stop, here := untilMoved(ctx, d.Source, d.at)
+		defer stop()
+		sockets, err := ListenDHCP(ctx, d.Interface.Name, here.Addr())
 		if err != nil {
 			return err
 		}
 		ready()
-		d.Log.Info("serving", "interface", d.Interface.Name)
-		return d.Serve(ctx, conn)
+		d.Log.Info("serving", "address", here.Addr(), "interface", d.Interface.Name)
+		return d.Serve(ctx, sockets)
 	})
+}
+
+// ListenDHCP opens the sockets of a DHCP server on device. The service VIP must be an address of the device.
+func ListenDHCP(ctx context.Context, device string, serviceVIP netip.Addr) (dhcp.Sockets, error) {
+	at := []netip.AddrPort{netip.AddrPortFrom(serviceVIP, dhcpPort)}
+	for range broadcastSockets {
+		at = append(at, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpPort))
+	}
+	conns, err := edge.ListenPackets(ctx, device, at...)
+	if err != nil {
+		return dhcp.Sockets{}, err
+	}
+	for _, c := range conns {
+		_ = c.SetReadBuffer(receiveBuffer)
+	}
+	sockets, err := dhcp.NewSockets(conns[0], conns[1:]...)
+	if err != nil {
+		sockets.Close()
+	}
+	return sockets, err
 }

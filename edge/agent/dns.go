@@ -31,34 +31,17 @@ type DNS struct {
 
 // Run serves until ctx ends.
 func (d *DNS) Run(ctx context.Context) error {
-	changed := d.Source.Changed()
-	d.Handler.Serve(d.Source.Current().Network)
-	go d.atEach(ctx, changed, func() { d.Handler.Serve(d.Source.Current().Network) })
 	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
+	// The routes of the interface decide which upstream servers are asked.
+	atEach(ctx, triggers, func() { d.Handler.Serve(d.network()) })
 	return ServeWhile(ctx, &d.Status, d.Log, triggers, d.admissible, d.serve)
 }
 
-// atEach calls do at each change of the plan, until ctx ends. Changed is the channel of
-// the first change.
-func (d *DNS) atEach(ctx context.Context, changed <-chan struct{}, do func()) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		}
-		changed = d.Source.Changed()
-		do()
-	}
-}
+// network returns the network of the plan, with the upstream servers to which the edge has a way.
+func (d *DNS) network() network.Network { return d.Interface.Routed(d.Source.Current().Network) }
 
 // at returns the address to serve at.
-func (d *DNS) at() netip.AddrPort {
-	if d.Listen.IsValid() {
-		return d.Listen
-	}
-	return netip.AddrPortFrom(d.Source.Current().Network.ServiceVIP, dnsPort)
-}
+func (d *DNS) at() netip.AddrPort { return serviceAddress(d.Source, d.Listen, dnsPort) }
 
 // admissible returns nil if DNS may be served. The resolvers must be reachable only if
 // the plan forwards queries to them.
@@ -74,24 +57,22 @@ func (d *DNS) admissible() error {
 
 // serve answers at one address, until ctx ends or the plan changes the address.
 func (d *DNS) serve(ctx context.Context, ready func()) error {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop, here := untilMoved(ctx, d.Source, d.at)
 	defer stop()
-	changed, here := d.Source.Changed(), d.at()
-	p, err := edge.ListenPacket(ctx, d.Interface.Name, here)
-	if err != nil {
-		return err
-	}
 	l, err := edge.Listen(ctx, d.Interface.Name, here)
 	if err != nil {
-		_ = p.Close()
 		return err
 	}
-	go d.atEach(ctx, changed, func() {
-		if d.at() != here {
-			stop()
-		}
-	})
+	p, err := edge.ListenShared(ctx, d.Interface.Name, here, dns.Sockets)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer p.Close()
+	if p.Unprotected != nil {
+		d.Log.Warn("another container of this edge could receive questions", "err", p.Unprotected)
+	}
 	ready()
 	d.Log.Info("serving", "address", here, "interface", d.Interface.Name)
-	return dns.Run(ctx, d.Handler, p, l)
+	return dns.Run(ctx, d.Handler, p.Conns, l)
 }

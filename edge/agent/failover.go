@@ -44,6 +44,9 @@ type Failover struct {
 	Report func(network.Report)
 	Log    *slog.Logger
 
+	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
+	Stale func() bool
+
 	// serving and peer hold whether this edge and its peer serve.
 	serving, peer Status
 
@@ -88,7 +91,7 @@ func (f *Failover) Run(ctx context.Context) error {
 			Dir: wire.Dir(f.RunDir, wire.Failover), LeaseCache: wire.File(f.RunDir, string(network.ServiceDHCP), wire.LeaseCache),
 			Device: f.Interface.Name, ClusterDevice: f.ClusterDevice, CIDR: f.Source.Current().Network.CIDR,
 			Edge: a.edge, Address: a.own, PeerAddress: a.peer, NextHopVIP: a.nextHop, OnLink: f.onLink, Removed: a.removed,
-			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.planHash,
+			Serving: f.serves, ServingChanged: f.Servers.Changed, Carrier: f.carrier, Reach: f.Reach, Plan: f.planHash, Stale: f.Stale,
 			Log: f.Log, Changed: f.changed, Announced: f.Metrics.announced,
 		})
 		replaced := errors.Is(context.Cause(run), failover.ErrReplaced)
@@ -238,19 +241,20 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 // look reports what follows from the time that has passed, from the kernel's settings, and from
 // its neighbor table.
 func (f *Failover) look() {
-	believes, peer := f.Interface.Believes(), assignmentOf(f.Source.Current(), false).peer
+	believes, peer := f.Interface.Believes(f.Source.Current().Network), assignmentOf(f.Source.Current(), false).peer
 	mac, err := device.MACOf(f.Interface.Name, peer)
 	if err != nil {
 		f.Log.Debug("MAC of the peer not found", "err", err)
 	}
+	serving := f.Servers.All(f.Source.Current().Network)
 	f.mu.Lock()
-	f.view = f.view.next(f.state, time.Now())
+	f.view = f.view.next(f.state, time.Now()).served(serving, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.list()
 	f.mu.Unlock()
 	if changed {
-		f.Log.Warn("the kernel believes VMs more or less than before", "interface", f.Interface.Name, "believes", believes)
+		f.Log.Warn("what the kernel believes VMs, or its routes to client networks, changed", "interface", f.Interface.Name, "believes", believes)
 	}
 	f.tell()
 }

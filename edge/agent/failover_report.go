@@ -16,6 +16,9 @@ import (
 // errYields is why an edge is not ready that a younger pod replaces. It serves no new VM.
 var errYields = errors.New("a younger pod has the number of this edge, so this pod yields")
 
+// errStale is why a peer that serves answers no new client of DHCP.
+var errStale = errors.New("it cannot read its leases")
+
 // lasting is how long a state lasts until it is reported: a restart of the hosted API server
 // or a lost heartbeat is no news. That the peer is not heard is reported at once, since it
 // keeps the operator from replacing the peer. So is a duplicated edge.
@@ -30,6 +33,8 @@ type view struct {
 	changed time.Time
 	// differ is since when both edges serve different plans. Zero: they do not.
 	differ time.Time
+	// failing is since when this edge does not serve. Zero: it serves.
+	failing time.Time
 	// peerAddress is which hosts answer for the peer's edge address.
 	peerAddress peerAddress
 }
@@ -66,6 +71,22 @@ func (v view) next(s failover.State, now time.Time) view {
 	return v
 }
 
+// served returns the view after the servers of this edge were asked: err is why they do not serve,
+// nil if they do, ErrStarting if they were not asked yet.
+func (v view) served(err error, now time.Time) view {
+	if err == nil || errors.Is(err, ErrStarting) {
+		v.failing, v.report.NotServing = time.Time{}, ""
+		return v
+	}
+	if v.failing.IsZero() {
+		v.failing = now
+	}
+	if now.Sub(v.failing) >= lasting {
+		v.report.NotServing = err.Error()
+	}
+	return v
+}
+
 // differ reports whether both edges serve, and name different plans. An earlier version may
 // name the same plan otherwise.
 func differ(s failover.State) bool {
@@ -74,12 +95,15 @@ func differ(s failover.State) bool {
 }
 
 // peerServes returns nil if the peer answers DHCP clients, else why it does not. A peer that
-// is worth less than this edge still does, unless it is worth nothing.
+// is worth less than this edge still does, unless it is worth nothing. A peer that cannot read
+// its leases offers nothing.
 func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {
 	case s.Yields:
 		return edge.Yields(errYields.Error())
+	case (s.PeerState == failover.PeerServing || impaired) && s.Peer.Stale:
+		return errStale
 	case s.PeerState == failover.PeerServing || impaired:
 		return nil
 	}

@@ -90,6 +90,32 @@ func TestPeerSharesClients(t *testing.T) {
 	}
 }
 
+// TestStalePeerSharesNoClients: a peer that cannot read its leases says so, at once, and this edge
+// answers all clients of DHCP. VMs stay where they are.
+func TestStalePeerSharesNoClients(t *testing.T) {
+	g := NewWithT(t)
+	w := newWatchedEdge()
+	m := failover.Message{Phase: failover.Serving, Plan: "a", Level: failover.LevelReaches}
+	for range 10 {
+		w.event(failover.Event{Kind: failover.Reached, Began: w.now})
+		w.hears(failover.Interval, m, failover.VLAN)
+	}
+	g.Expect(peerServes(w.state)).To(Succeed())
+	m.Stale = true
+	w.hears(failover.Interval, m, failover.VLAN)
+	g.Expect(peerServes(w.state)).To(MatchError(errStale))
+	g.Expect(w.state.PeerState).To(Equal(failover.PeerServing))
+	m.Stale = false
+	w.hears(failover.Interval, m, failover.VLAN)
+	g.Expect(peerServes(w.state)).To(Succeed())
+
+	s, _ := failover.Next(w.state, failover.Event{Kind: failover.Ready, Plan: "a"}, w.now)
+	_, actions := failover.Next(s, failover.Event{Kind: failover.Ready, Plan: "a", Stale: true}, w.now)
+	g.Expect(actions.Send).To(HaveLen(1), "the peer is told at once")
+	g.Expect(actions.Send[0].Stale).To(BeTrue())
+	g.Expect(actions.Send[0].Phase).To(Equal(failover.Serving))
+}
+
 // TestYieldingEdge is not ready, and its DHCP server leaves all clients to the younger pod.
 func TestYieldingEdge(t *testing.T) {
 	g, w := NewWithT(t), newWatchedEdge()
@@ -137,4 +163,18 @@ func TestReportOfWhatLasts(t *testing.T) {
 	g.Expect(v.report).To(And(HaveField("Level", network.LevelReaches), HaveField("Deaf", false), HaveField("Peer", network.PeerServing)), "it goes back and forth")
 	v = v.next(worse, now.Add(9*time.Second))
 	g.Expect(v.report).To(And(HaveField("Level", network.LevelServes), HaveField("Deaf", true), HaveField("Peer", network.PeerImpaired)))
+}
+
+// TestReportOfServersThatDoNotServe: the reason is reported once it lasts, and no longer than that.
+func TestReportOfServersThatDoNotServe(t *testing.T) {
+	g, now := NewWithT(t), time.Unix(1_800_000_000, 0)
+	cut := errors.New("dns: CIDR 10.128.0.0/14 contains 10.128.0.10 (the resolver)")
+	v := view{}.served(cut, now)
+	g.Expect(v.report.NotServing).To(BeEmpty(), "each edge starts")
+	v = v.served(cut, now.Add(lasting))
+	g.Expect(v.report.NotServing).To(Equal(cut.Error()))
+	v = v.served(nil, now.Add(2*lasting))
+	g.Expect(v.report.NotServing).To(BeEmpty())
+	v = v.served(cut, now.Add(3*lasting))
+	g.Expect(v.report.NotServing).To(BeEmpty(), "it has just stopped")
 }

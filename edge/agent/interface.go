@@ -6,11 +6,12 @@ package agent
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/dns"
+	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
 // An Interface is the network interface that an edge serves on.
@@ -76,9 +77,9 @@ func (i Interface) answers(address netip.Addr) error {
 }
 
 // Believes returns what the kernel believes VMs, as the causes of problems: forged source
-// addresses of the pod network, redirects and routers. It is empty where nothing is known, and
-// outside of a pod.
-func (i Interface) Believes() []network.Cause {
+// addresses of the pod network, redirects and routers. Routes to client networks of n that it lacks
+// are among them. It is empty where nothing is known, and outside of a pod.
+func (i Interface) Believes(n network.Network) []network.Cause {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod {
 		return nil
@@ -97,7 +98,27 @@ func (i Interface) Believes() []network.Cause {
 	if len(s.IPv6Routes) > 0 {
 		out = append(out, network.EdgeHasAdvertisedRoute)
 	}
+	if len(edge.Routes{Snapshot: s}.MissingClientRoutes(n, i.Name)) > 0 {
+		out = append(out, network.EdgeLacksClientRoutes)
+	}
 	return out
+}
+
+// Routed returns n without the upstream DNS servers in client networks to which the kernel has no
+// route. It would look for them on the network, where any VM could answer as one. Outside of a pod,
+// n is unchanged.
+func (i Interface) Routed(n network.Network) network.Network {
+	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
+		return n
+	}
+	missing := n.ClientNetworks // as long as the routes are unknown
+	if r, err := i.Routes(); err == nil {
+		missing = r.MissingClientRoutes(n, i.Name)
+	}
+	n.DNS.Upstreams.Servers = slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(server netip.AddrPort) bool {
+		return slices.ContainsFunc(missing, func(p netip.Prefix) bool { return p.Contains(server.Addr()) })
+	})
+	return n
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.
@@ -148,7 +169,7 @@ func APIServer(address string) []network.ReservedDestination {
 // Resolvers returns the name servers in the text of resolv.conf.
 func Resolvers(text string) []network.ReservedDestination {
 	var out []network.ReservedDestination
-	for _, s := range dns.ParseResolver(text).Servers {
+	for _, s := range resolvconf.Parse(text).Servers {
 		out = append(out, placeOf("the resolver", s.Addr()))
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -69,7 +70,7 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	planned(t, file, blue())
 	source, err := edge.NewSource(file, edge.Selection{Edge: 2}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
-	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Log: slog.New(slog.DiscardHandler)}
+	f := &Failover{Interface: Interface{Name: "net1", InPod: true}, Source: source, Servers: NewServers(t.TempDir()), Log: slog.New(slog.DiscardHandler)}
 	const forged, redirects = network.EdgeAnswersForgedSources, network.EdgeTakesForgedRedirects
 	for _, x := range []struct {
 		rpFilter, all, own string
@@ -95,4 +96,38 @@ func TestWhatTheKernelBelieves(t *testing.T) {
 	f.Interface.InPod = false
 	e.Do(t, f.look)
 	g.Expect(f.view.report.Believes).To(BeEmpty(), "a host's settings are not ours")
+}
+
+// TestRoutesToClientNetworks: an edge without such a route reports it, and asks no DNS server there:
+// any VM could answer for its address.
+func TestRoutesToClientNetworks(t *testing.T) {
+	g := NewWithT(t)
+	e := newEdge(t)
+	office, here := netip.MustParseAddrPort("10.9.0.53:53"), netip.MustParseAddrPort("192.168.100.53:53")
+	n := network.Network{Name: "blue", CIDR: netip.MustParsePrefix("192.168.100.0/24"), ClientNetworks: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}}
+	n.DNS.Upstreams = network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{office, here}}
+	on := Interface{Name: "net1", InPod: true}
+	now := func() (lacks bool, servers []netip.AddrPort) {
+		e.Do(t, func() {
+			lacks = slices.Contains(on.Believes(n), network.EdgeLacksClientRoutes)
+			servers = on.Routed(n).DNS.Upstreams.Servers
+		})
+		return lacks, servers
+	}
+	lacks, servers := now()
+	g.Expect(lacks).To(BeTrue())
+	g.Expect(servers).To(HaveExactElements(here))
+	e.Run(t, "ip", "route", "add", "10.9.0.0/16", "dev", "eth0")
+	lacks, servers = now()
+	g.Expect(lacks).To(BeTrue(), "the pod network does not lead there")
+	g.Expect(servers).To(HaveExactElements(here))
+	e.Run(t, "ip", "route", "replace", "10.9.0.0/16", "dev", "net1")
+	lacks, servers = now()
+	g.Expect(lacks).To(BeFalse())
+	g.Expect(servers).To(HaveExactElements(office, here))
+	on.InPod = false
+	e.Run(t, "ip", "route", "del", "10.9.0.0/16")
+	lacks, servers = now()
+	g.Expect(lacks).To(BeFalse(), "a host's routes are not ours")
+	g.Expect(servers).To(HaveExactElements(office, here))
 }

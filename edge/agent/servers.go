@@ -96,7 +96,7 @@ func NewServers(runDir string) *Servers {
 }
 
 // followed are all possible servers.
-var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
+var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceNTP, network.ServiceProxy}
 
 // Follow follows the servers of the current network until ctx ends. Plan fires when that
 // network may have changed.
@@ -171,7 +171,7 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 }
 
 // take takes in an answer. It returns when to take it in again, zero for never. Envoy
-// keeps serving without `oooi proxy`, so take asks Envoy while that is away or silent, or
+// keeps serving without `oooi-edge proxy`, so take asks Envoy while that is away or silent, or
 // has not checked Envoy itself.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
 	unchecked := errors.As(a.err, new(edge.Unchecked))
@@ -187,11 +187,11 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	defer s.mu.Unlock()
 	now, grace := time.Now(), graceOf(x)
 	s.state[x], s.verdict[x] = s.state[x].Next(a.err, a.due, now, grace)
-	_ = s.status.Set(s.all(n))
+	_ = s.status.Set(s.why(decisive(n)))
 	return max(again, s.state[x].rest(now, grace))
 }
 
-// askEnvoy returns Envoy's own answer in place of one of `oooi proxy`. If both are silent,
+// askEnvoy returns Envoy's own answer in place of one of `oooi-edge proxy`. If both are silent,
 // Envoy was due when the proxy was, unless it has answered since. A question that follows
 // an unanswered one ends when the silence counts.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer) answer {
@@ -219,16 +219,34 @@ func (s *Servers) askEnvoy(ctx context.Context, n network.Network, proxy answer)
 // Changed returns a channel that is closed when Err may have changed.
 func (s *Servers) Changed() <-chan struct{} { return s.status.Changed() }
 
-// Err returns nil if this edge serves all services of n.
+// Err returns nil if this edge serves the services of n that are worth a failover.
 func (s *Servers) Err(n network.Network) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.all(n)
+	return s.why(decisive(n))
 }
 
-func (s *Servers) all(n network.Network) error {
+// All returns nil if this edge serves all services of n.
+func (s *Servers) All(n network.Network) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why(n.Services)
+}
+
+// decisive returns the services of n that decide whether an edge serves. A failover resets every
+// long connection. VMs keep the time for hours, so NTP alone is not worth one where other services serve.
+func decisive(n network.Network) []network.Service {
+	others := slices.DeleteFunc(slices.Clone(n.Services), func(x network.Service) bool { return x == network.ServiceNTP })
+	if len(others) == 0 {
+		return n.Services
+	}
+	return others
+}
+
+// why returns why these services are not served, nil if they are. The caller holds the lock.
+func (s *Servers) why(services []network.Service) error {
 	var errs []error
-	for _, x := range n.Services {
+	for _, x := range services {
 		if err := s.verdict[x]; err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", x, err))
 		}

@@ -86,7 +86,27 @@ func TestAnEdgeServesWhileAllItsServersDo(t *testing.T) {
 	g.Eventually(why, "5s", "10ms").Should(Succeed())
 }
 
-// TestEnvoyServesWithoutProxy: while `oooi proxy` is away Envoy is asked; its own
+// TestNTPIsWorthAFailoverAlone: with another server on the network, its end is named and nothing more.
+func TestNTPIsWorthAFailoverAlone(t *testing.T) {
+	g := NewWithT(t)
+	dir := fakes.RunDir(t)
+	alone := network.Network{Services: []network.Service{network.ServiceNTP}}
+	beside := network.Network{Services: []network.Service{network.ServiceDNS, network.ServiceNTP}}
+	s := NewServers(dir)
+	go s.Follow(t.Context(), func() network.Network { return beside }, nil)
+	g.Expect(s.Err(alone)).To(MatchError("ntp: starting"), "it has not begun")
+	fakes.NewServer(t, dir, "dns")
+	ntp := fakes.NewServer(t, dir, "ntp")
+	g.Eventually(func() error { return s.All(beside) }, "5s", "10ms").Should(Succeed())
+	ntp.End()
+	g.Eventually(func() error { return s.Err(alone) }, "10s", "50ms").Should(MatchError(HavePrefix("ntp: ")))
+	g.Expect(s.All(beside)).To(MatchError(HavePrefix("ntp: ")))
+	g.Expect(s.Err(beside)).To(Succeed(), "VMs keep the time for hours")
+	ntp.Start()
+	g.Eventually(func() error { return s.Err(alone) }, "5s", "10ms").Should(Succeed())
+}
+
+// TestEnvoyServesWithoutProxy: while `oooi-edge proxy` is away Envoy is asked; its own
 // end, and what proxy says, count at once.
 func TestEnvoyServesWithoutProxy(t *testing.T) {
 	g := NewWithT(t)

@@ -48,8 +48,8 @@
 //
 // Silence on the VLAN has many causes, and few of them are the peer's end. It is counted only
 // while the device has a carrier and frames arrive, if frames are to be expected. During a
-// silence the edge probes a closed port of the peer's kernel and of VMs that it knows; in peace
-// it does so every ten seconds. Where VMs
+// silence the edge probes a closed port of the peer's kernel and of VMs that it knows. In peace
+// it does so every 1.5 s until a VM has answered, then every ten seconds. Where VMs
 // answered before, or used this edge, four probes without a frame show that the edge itself
 // is deaf.
 //

@@ -1,7 +1,6 @@
 package failover_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // A site is two edges, as unprivileged processes, and two VMs on one segment: v sends to
@@ -39,30 +38,12 @@ type site struct {
 type member struct {
 	ns   *netns.Namespace
 	own  string
-	log  *journal
+	log  *programs.Output
 	kill func(syscall.Signal)
 	gone chan struct{}
 	pid  int
 	// before counts its announcements before the test began.
 	before int
-}
-
-// A journal is the output of a process.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(b)
-}
-
-func (j *journal) count(what string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.b.String(), what)
 }
 
 const announcements = `msg="failover announcement sent"`
@@ -75,7 +56,7 @@ func newSite(t *testing.T, strict bool) *site {
 	s := &site{T: t, g: NewWithT(t), segment: netns.NewSegment(t), strict: strict}
 	s.binary = readable(t)
 	for i, own := range []string{"192.168.100.4", "192.168.100.5"} {
-		s.edges[i+1] = &member{own: own, log: &journal{}}
+		s.edges[i+1] = &member{own: own, log: &programs.Output{}}
 		s.attach(i + 1)
 		s.run(i + 1)
 	}
@@ -84,11 +65,11 @@ func newSite(t *testing.T, strict bool) *site {
 	var done sync.WaitGroup
 	t.Cleanup(func() { cancel(); done.Wait() })
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.edges[i].log.count("peer=serving") }, "10s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[i].log.Count("peer=serving") }, "10s").Should(Equal(1))
 	}
 	for _, i := range []int{1, 2} {
 		s.quiet(i)
-		s.edges[i].before = s.edges[i].log.count(announcements)
+		s.edges[i].before = s.edges[i].log.Count(announcements)
 	}
 	s.sendsTo(s.v, 1)
 	s.sendsTo(s.w, 2)
@@ -158,7 +139,7 @@ func (s *site) run(i int) {
 		kill(syscall.SIGKILL)
 		<-gone
 		if s.Failed() {
-			s.Logf("edge %d:\n%s", i, e.log.b.String())
+			s.Logf("edge %d:\n%s", i, e.log.String())
 		}
 	})
 }
@@ -208,7 +189,7 @@ func (s *site) settles(what string, since time.Time) {
 }
 
 func (s *site) announcementsBy(i int) int {
-	return s.edges[i].log.count(announcements) - s.edges[i].before
+	return s.edges[i].log.Count(announcements) - s.edges[i].before
 }
 
 // TestFailover covers the faults of an edge, with real kernels.
@@ -226,7 +207,7 @@ func TestFailover(t *testing.T) {
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty(), "w sent to the edge that lives")
 		again := time.Now()
 		s.run(1)
-		s.g.Eventually(func() int { return s.edges[2].log.count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
 		announced := s.announcementsBy(2)
 		s.settles("process started again", again)
 		s.g.Expect(s.announcementsBy(2)).To(Equal(announced), "both serve")
@@ -240,7 +221,7 @@ func TestFailover(t *testing.T) {
 		s.passes("server fails, agent lives", since, 2)
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		s.edges[1].kill(syscall.SIGUSR2)
-		s.g.Eventually(func() int { return s.edges[2].log.count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
 	})
 	t.Run("link pulled", func(t *testing.T) {
 		t.Parallel()
@@ -251,7 +232,7 @@ func TestFailover(t *testing.T) {
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		again := time.Now()
 		s.segment.Plug(t, s.edges[1].ns, "net1")
-		s.g.Eventually(func() int { return s.edges[2].log.count("was=unreachable") }, "20s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=unreachable") }, "20s").Should(Equal(1))
 		s.quiet(2)
 		s.settles("link plugged in again", again)
 		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty(), "both serve again, and neither announces")
@@ -293,7 +274,7 @@ func TestReplacedNode(t *testing.T) {
 	s.passes("new pod does not serve yet", born, 2)
 	late := s.announcementsBy(2)
 	s.run(1)
-	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
+	s.g.Eventually(func() int { return s.edges[1].log.Count("peer=serving") }, "10s").Should(Equal(2))
 	s.quiet(2)
 	s.sendsTo(s.v, 1)
 	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves, and the peer does not announce")

@@ -77,6 +77,9 @@ type Message struct {
 	Address netip.Addr `json:"address,omitzero"`
 	// MAC is the sender's on the VLAN, in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
+	// Stale: the sender's DHCP server cannot read its leases now, so it offers nothing. The
+	// receiver answers all clients. It says nothing about the level.
+	Stale bool `json:"stale,omitempty"`
 }
 
 const (

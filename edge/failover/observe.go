@@ -121,6 +121,15 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	return r
 }
 
+// probedEvery is how many Intervals lie between two probes in peace. An edge without any answer yet
+// does not expect frames, so it cannot tell that it is isolated.
+func (r reception) probedEvery() int {
+	if r.answer.IsZero() {
+		return 3
+	}
+	return 20
+}
+
 // receives reports whether a frame arrived recently.
 func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
@@ -190,14 +199,14 @@ func (s State) calls() bool {
 // probes reports whether to probe over the VLAN: only answers tell a peer that is gone from
 // a device that receives nothing. A long silence is probed less often. At a tick the last
 // message of a peer that is heard is one Interval old. In peace, probes find the VMs that
-// answer.
+// answer; until one did, they are sent more often.
 func (s State) probes() bool {
 	silent := s.paths[VLAN].silent
 	switch {
 	case s.PeerState == Alone || s.seen.last.NoLink:
 		return false
 	case silent < 2:
-		return s.clock.ticks%20 == 2
+		return s.clock.ticks%s.seen.probedEvery() == 2
 	}
 	return silent <= 20 || s.Deaf || silent%4 == 0
 }

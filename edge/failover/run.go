@@ -54,12 +54,14 @@ type Options struct {
 	// time at which a probe began that was answered, and with the zero time when none was
 	// for too long. Nil: the edge never reaches the API server.
 	Reach func(ctx context.Context, report func(began time.Time))
+	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
+	Stale func() bool
 	// Plan returns a name for the plan in force, at most 64 bytes. Nil: no name.
 	Plan func() string
 	Log  *slog.Logger
 	// Changed receives each state that differs visibly from the last: in phases, plans,
-	// levels, the peer's state or instance, who sees whom over which path, or in pods that
-	// share a number. It must return soon. It may be nil.
+	// levels, the peer's state or instance, whether the peer can read its leases, who sees whom over which path,
+	// or in pods that share a number. It must return soon. It may be nil.
 	Changed func(State)
 	// Announced is called after each announcement, with its error. It may be nil.
 	Announced func(error)
@@ -316,6 +318,7 @@ type notice struct {
 	instance                        string
 	edge                            int
 	sees, deaf, yields, duplicated  bool
+	peerStale                       bool
 	heardOnVLAN, heardOnClusterPath bool
 }
 
@@ -324,6 +327,7 @@ func noticeOf(s State) notice {
 		phase: s.Self.Phase, level: s.Self.Level, plan: s.Self.Plan, deaf: s.Deaf, yields: s.Yields,
 		peer: s.PeerState, peerPhase: s.Peer.Phase, peerLevel: s.Peer.Level, peerPlan: s.Peer.Plan,
 		instance: s.Peer.Instance, edge: s.Peer.Edge, sees: s.Peer.Sees, duplicated: s.Duplicated(),
+		peerStale:   s.Peer.Stale,
 		heardOnVLAN: s.Heard(VLAN), heardOnClusterPath: s.Heard(ClusterNetwork),
 	}
 }

@@ -32,6 +32,7 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 		if o.Plan != nil {
 			e.Plan = o.Plan()
 		}
+		e.Stale = o.Stale != nil && o.Stale()
 		if e == last {
 			return
 		}

@@ -152,7 +152,7 @@ const (
 	// Refused: the peer's kernel reports that no process listens on the VLAN (ICMP port
 	// unreachable).
 	Refused
-	// Ready and NotReady: this edge serves, or does not. Plan may have changed.
+	// Ready and NotReady: this edge serves, or does not. Plan and Stale may have changed.
 	Ready
 	NotReady
 	// Reached: the API server answered a probe through this edge's Envoy, begun at Began.
@@ -169,6 +169,7 @@ type Event struct {
 	Message  Message
 	Path     Path
 	Plan     string
+	Stale    bool
 	Began    time.Time
 	Observed Observation
 }
@@ -219,7 +220,7 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 		answer.Message.Peer = answer.instance
 		a.Answers = append(a.Answers, answer)
 	}
-	changed := s.Self.Phase != was.Self.Phase || s.Self.Plan != was.Self.Plan || s.Self.Level != was.Self.Level || a.Announce
+	changed := s.Self.Phase != was.Self.Phase || s.Self.Plan != was.Self.Plan || s.Self.Level != was.Self.Level || s.Self.Stale != was.Self.Stale || a.Announce
 	if s.PeerState != Alone && (e.Kind == Tick || changed) {
 		s.Self.Number++
 		a.Send = append(a.Send, s.Self)
@@ -242,6 +243,7 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 	case Refused:
 		s.refused = 0
 	case Ready, NotReady:
+		s.Self.Stale = e.Stale
 		if s.Self.Phase == Draining {
 			break
 		}

@@ -68,7 +68,7 @@ func TestNewMacvlanEdge(t *testing.T) {
 		s.edges[1].ns.SetNeighbour(t, "net1", m.address, m.MAC(t, "eth0"), true)
 	}
 	s.run(1)
-	s.g.Eventually(func() int { return s.edges[1].log.count("peer=serving") }, "10s").Should(Equal(2))
+	s.g.Eventually(func() int { return s.edges[1].log.Count("peer=serving") }, "10s").Should(Equal(2))
 	s.settles("new macvlan edge", since)
 	gap, _ := s.v.gap(since)
 	s.g.Expect(gap).To(BeNumerically("<=", time.Second))

@@ -18,6 +18,12 @@ const (
 	LabelNetwork = Prefix + "network"
 	// LabelEdge is the edge's number; "0" for the address conflict detection.
 	LabelEdge = Prefix + "edge"
+	// LabelVM, LabelMAC and LabelAddress of a DHCP lease's object are for people who select
+	// leases. Edges do not read them. The VM's name is shortened to 63 characters, and the MAC
+	// has dashes. A lease without a VM or a MAC lacks the label.
+	LabelVM      = Prefix + "vm"
+	LabelMAC     = Prefix + "mac"
+	LabelAddress = Prefix + "address"
 )
 
 // Values of LabelName.
@@ -38,12 +44,24 @@ const (
 	AnnotationReport = Prefix + "report"
 	// AnnotationTemplate of a Deployment is a hash of the pod that it was applied with.
 	AnnotationTemplate = Prefix + "template"
+	// AnnotationRelease of an edge's Deployment is a hash of what every edge of one release of
+	// oooi has in common.
+	AnnotationRelease = Prefix + "release"
+	// AnnotationNetworkConfig of a pod is network.Attachment.ConfigHash of its network. Another value
+	// means that the pod must be recreated.
+	AnnotationNetworkConfig = Prefix + "network-config"
+	// AnnotationClientRoutes of a pod lists the routes to client networks that the edge NAD sets.
+	// Another value means that the pod must be recreated.
+	AnnotationClientRoutes = Prefix + "client-routes"
 	// AnnotationACDAddresses of an ACD pod lists the addresses that it checks.
 	AnnotationACDAddresses = Prefix + "acd-addresses"
 	// AnnotationVM and AnnotationMAC of a DHCP lease's object hold the VM's name and
-	// MAC address.
-	AnnotationVM  = Prefix + "machine"
+	// MAC address. Edges read them.
+	AnnotationVM  = Prefix + "vm"
 	AnnotationMAC = Prefix + "mac"
+	// FormerAnnotationVM is what AnnotationVM was before the first release. Edges read it, and the
+	// next write of the lease removes it.
+	FormerAnnotationVM = Prefix + "machine"
 
 	// AnnotationNetworks of a pod lists its NADs and addresses. Multus reads it.
 	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"

@@ -26,7 +26,7 @@ const (
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
 
-	// ServiceAccount of every edge. Its ClusterRole and RoleBinding have the same name.
+	// ServiceAccount of every edge. Its Role and RoleBinding have the same name.
 	ServiceAccount = NameEdge
 )
 

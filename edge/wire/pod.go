@@ -2,7 +2,7 @@
 
 package wire
 
-// The programs of a pod in addition to those of network.Service (dhcp, dns, proxy). Each
+// The programs of a pod in addition to those of network.Service (dhcp, dns, ntp, proxy). Each
 // is a container, a socket and a subcommand.
 const (
 	// Failover is the failover agent.
@@ -30,22 +30,21 @@ const (
 	PodinfoAnnotations = "annotations"
 	// TokenDir holds the ServiceAccount's token, in the place that clients expect.
 	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// ResolvConf names the pod's resolvers, as the kubelet wrote it.
+	ResolvConf = "/etc/resolv.conf"
+	// APIServerVariable is the environment variable that has the address of the API server.
+	APIServerVariable = "KUBERNETES_SERVICE_HOST"
 )
 
 // HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
 // addresses on the network, and between the pods' addresses on the cluster network.
 const HeartbeatPort = 7788
 
+// Program is the program in the image of edges, found through its PATH. It is the image's
+// entrypoint. Each container runs the subcommand of its name.
+const Program = "oooi-edge"
+
 // ProbeCommand returns the command of the kubelet's readiness probe of the named program.
 func ProbeCommand(program string) []string {
-	return []string{"oooi", "edge", "probe", program, "--run-dir", RunDir}
-}
-
-// Command returns the arguments that start the named program. Users run dhcp, dns and
-// proxy too; the other commands are for containers only.
-func Command(program string) []string {
-	if program == Failover || program == ACD {
-		return []string{"edge", program}
-	}
-	return []string{program}
+	return []string{Program, "probe", program, "--run-dir", RunDir}
 }

@@ -28,7 +28,7 @@ const (
 // Watcher returns the program that watches the plan for the programs without a token, and that
 // writes the failover agent's report to the API server. Empty: there are no services.
 func Watcher(services []network.Service) string {
-	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceProxy, network.ServiceDNS} {
+	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceProxy, network.ServiceDNS, network.ServiceNTP} {
 		if slices.Contains(services, s) {
 			return string(s)
 		}
@@ -88,7 +88,7 @@ func RunMounts(services []network.Service, program string) []RunMount {
 	switch watcher := Watcher(services); {
 	case program == watcher:
 		read(Failover)
-	case program == string(network.ServiceDNS):
+	case program == string(network.ServiceDNS), program == string(network.ServiceNTP):
 		read(watcher)
 	}
 	return out

@@ -37,29 +37,27 @@ func parse(config string) (plugins []map[string]any, conf map[string]any, err er
 	return plugins, conf, nil
 }
 
-// vlan returns the 802.1Q ID that a plugin sets, or 0 if none does. The key is
+// vlan returns the 802.1Q ID that the first plugin sets, or 0 if it sets none. The key is
 // "vlan" for bridges and SR-IOV, and "vlanID" for OVN. For macvlan it is the suffix of "master".
-func vlan(plugins []map[string]any) int {
-	for _, p := range plugins {
-		for _, key := range []string{"vlan", "vlanID"} {
-			if n := number(p[key]); n != 0 {
-				return n
-			}
-		}
-	}
-	if _, suffix, ok := strings.Cut(text(plugins[0]["master"]), "."); ok {
+func vlan(first map[string]any) int {
+	switch text(first["type"]) {
+	case typeOVN:
+		return number(valueOf(first, "vlanID"))
+	case typeMacvlan:
+		_, suffix, _ := strings.Cut(text(valueOf(first, "master")), ".")
 		if n, err := strconv.Atoi(suffix); err == nil && n > 0 && n < 4095 {
 			return n
 		}
+		return 0
 	}
-	return 0
+	return number(valueOf(first, "vlan"))
 }
 
 // mtu returns the MTU in bytes, or 0 if no plugin sets one. The last plugin that
 // sets it wins: the tuning plugin follows the main one.
 func mtu(plugins []map[string]any) int {
 	for _, p := range slices.Backward(plugins) {
-		if n := number(p["mtu"]); n != 0 {
+		if n := number(valueOf(p, "mtu")); n != 0 {
 			return n
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
@@ -15,14 +17,13 @@ import (
 // forwardByDefault is false, it sets only those that OpenShift allows: CRI-O already
 // disables forwarding, and OpenShift's allow-list for the plugin rejects the others.
 func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
-	first := needed(plugins[0])
+	taken := takenPlugins(plugins)
+	first := taken[0]
 	first["ipam"] = map[string]any{"type": "static"}
 	first["capabilities"] = map[string]any{"ips": true}
-	chain := []any{first}
-	for _, p := range plugins[1:] {
-		if chained(text(p["type"])) {
-			chain = append(chain, needed(p))
-		}
+	var chain []any
+	for _, p := range taken {
+		chain = append(chain, p)
 	}
 	settings := []map[string]any{allowedSysctls()}
 	if forwardByDefault {
@@ -31,10 +32,36 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	return encode(conf, "", append(chain, tuning(settings...)))
 }
 
+// takenPlugins are the first plugin and those that edges keep, with what edges need of them.
+func takenPlugins(plugins []map[string]any) []map[string]any {
+	out := []map[string]any{needed(plugins[0])}
+	for _, p := range plugins[1:] {
+		if chained(text(p["type"])) {
+			out = append(out, needed(p))
+		}
+	}
+	return out
+}
+
 // chained reports whether edges keep a CNI plugin that follows the first one. The others do nothing
 // that an edge needs. Some change the node, such as portmap and firewall.
 func chained(kind string) bool {
 	return slices.Contains([]string{typeTuning, typeCNVTuning, typeBandwidth}, kind)
+}
+
+// WithRoutes returns config, the EdgeNADConfig of an Attachment, with these routes of its static
+// addresses. Without routes, it returns config as it is.
+func WithRoutes(config string, routes []network.Route) string {
+	plugins, conf, err := parse(config)
+	if err != nil || len(routes) == 0 {
+		return config
+	}
+	var all []any
+	for _, r := range routes {
+		all = append(all, map[string]any{"dst": r.Destination.String(), "gw": r.Via.String()})
+	}
+	plugins[0]["ipam"] = map[string]any{"type": "static", "routes": all}
+	return encoded(conf)
 }
 
 // vipConfig returns the CNI configuration of an interface without a link, which holds the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
 )
 
 // TestEdgesTakeWhatTheyNeed: an edge NAD changes nothing on a node but the pod's interface,
@@ -39,6 +41,28 @@ func TestEdgesTakeWhatTheyNeed(t *testing.T) {
 	}))
 	g.Expect(conf.Plugins).To(HaveLen(4), "and the sysctls of edges")
 	g.Expect(a.EdgeNADConfig).NotTo(Or(ContainSubstring(`\`), ContainSubstring("kernel")))
+}
+
+func clientRoutes() []network.Route {
+	return []network.Route{
+		{Destination: netip.MustParsePrefix("10.9.0.0/16"), Via: netip.MustParseAddr("192.168.100.1")},
+		{Destination: netip.MustParsePrefix("198.51.100.7/32"), Via: netip.MustParseAddr("192.168.100.1")},
+	}
+}
+
+// TestEdgesRouteToClients: the IPAM plugin sets the routes, of the interface on the network. Without
+// client networks an edge NAD stays as it is.
+func TestEdgesRouteToClients(t *testing.T) {
+	g := NewWithT(t)
+	for _, config := range everyNAD(t) {
+		a, problem := nad.Attach(nad.Object{Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: true})
+		g.Expect(problem).To(BeNil())
+		g.Expect(nad.WithRoutes(a.EdgeNADConfig, nil)).To(Equal(a.EdgeNADConfig))
+		const routes = `"ipam":{"routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1"},{"dst":"198.51.100.7/32","gw":"192.168.100.1"}],"type":"static"}`
+		with := nad.WithRoutes(a.EdgeNADConfig, clientRoutes())
+		g.Expect(strings.Replace(with, routes, `"ipam":{"type":"static"}`, 1)).To(Equal(a.EdgeNADConfig))
+		g.Expect(with).NotTo(Equal(a.EdgeNADConfig))
+	}
 }
 
 // TestPolicyAllowsWhatEdgesTake, no less and no more: the admission policy of the operator repeats
@@ -77,14 +101,29 @@ func TestPolicyAllowsWhatEdgesTake(t *testing.T) {
 	g.Expect(slices.Collect(maps.Keys(sysctls))).To(ConsistOf(quoted(`'("net[^']+":"[^']*)'`)))
 }
 
-// everyConfig returns the edge NADs for VMs' NADs of each kind that have every key of CNI plugins.
+// everyConfig returns the edge NADs for everyNAD.
 func everyConfig(t *testing.T) []string {
 	t.Helper()
-	plugin := map[string]any{"mode": "vepa", "args": map[string]any{"cni": map[string]any{"mac": "x"}}, "sysctl": map[string]any{"net.core.x": "1"}}
+	var out []string
+	for _, config := range everyNAD(t) {
+		for _, forward := range []bool{false, true} {
+			a, problem := nad.Attach(nad.Object{Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
+			NewWithT(t).Expect(problem).To(BeNil(), fmt.Sprint(config, problem))
+			out = append(out, a.EdgeNADConfig, a.VIPNADConfig, nad.WithRoutes(a.EdgeNADConfig, clientRoutes()))
+		}
+	}
+	return out
+}
+
+// everyNAD returns VMs' NADs of each kind but OVN that have every key of CNI plugins.
+func everyNAD(t *testing.T) []string {
+	t.Helper()
+	plugin := map[string]any{"mode": "bridge", "args": map[string]any{"cni": map[string]any{"mac": "x"}}, "sysctl": map[string]any{"net.core.x": "1"}}
 	for _, key := range strings.Fields("bridge master vlanProto spoofchk trust link_state mac dataDir logFile deviceID pciBusID ipMasqBackend iptablesAdminChainName") {
 		plugin[key] = "x"
 	}
-	for _, key := range strings.Fields("vlan mtu vlanQoS min_tx_rate max_tx_rate ingressRate ingressBurst egressRate egressBurst txQLen bcqueuelen") {
+	plugin["mtu"] = 1400
+	for _, key := range strings.Fields("vlan vlanQoS min_tx_rate max_tx_rate ingressRate ingressBurst egressRate egressBurst txQLen bcqueuelen") {
 		plugin[key] = 7
 	}
 	for _, key := range strings.Fields("macspoofchk preserveDefaultVlan isGateway isDefaultGateway ipMasq forceAddress hairpinMode promiscMode promisc allmulti " +
@@ -104,11 +143,7 @@ func everyConfig(t *testing.T) []string {
 		}
 		config, err := json.Marshal(map[string]any{"cniVersion": "1.0.0", "name": "n", "disableCheck": true, "plugins": chain})
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		for _, forward := range []bool{false, true} {
-			a, problem := nad.Attach(nad.Object{Config: string(config), ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
-			NewWithT(t).Expect(problem).To(BeNil(), fmt.Sprint(kind, problem))
-			out = append(out, a.EdgeNADConfig, a.VIPNADConfig)
-		}
+		out = append(out, string(config))
 	}
 	return out
 }

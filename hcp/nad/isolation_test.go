@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -28,6 +29,9 @@ var (
 	secret             = "the payload of a VM"
 	acknowledged       = uint32(0x5ec4e75e)
 	acknowledgedOnWire = []byte{0x5e, 0xc4, 0xe7, 0x5e}
+	// office is in a client network of clientRoutes. Its packets come from the gateway, which is the VM's
+	// host here.
+	office = netip.MustParseAddr("10.9.0.5")
 )
 
 // A siege is the kernel of an edge between the network and the pod network, as on a node
@@ -40,8 +44,9 @@ type siege struct {
 	eth0MAC net.HardwareAddr
 }
 
-// besiege makes a siege. The tuning plugin writes the sysctls in an order.
-func besiege(t *testing.T, sysctls map[string]string, order []string) siege {
+// besiege makes a siege. The tuning plugin writes the sysctls in an order, after the IPAM plugin
+// has set routes.
+func besiege(t *testing.T, sysctls map[string]string, order []string, routes ...network.Route) siege {
 	t.Helper()
 	g := NewWithT(t)
 	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
@@ -62,6 +67,9 @@ func besiege(t *testing.T, sysctls map[string]string, order []string) siege {
 	s.edge.Run(t, "ip", "-6", "route", "replace", "default", "via", pod6.String(), "dev", "eth0")
 	vlan.Attach(t, s.edge, "net1", "", "192.168.100.4/24", vip.String()+"/32")
 	vlan.Attach(t, guest, "eth0", "", vm.String()+"/24")
+	for _, r := range routes {
+		s.edge.Route(t, r.Destination.String(), vm.String())
+	}
 	for _, key := range order {
 		s.edge.Sysctl(t, strings.ReplaceAll(strings.ReplaceAll(key, "IFNAME", "net1"), ".", "/"), sysctls[key])
 	}
@@ -200,7 +208,8 @@ func written(t *testing.T, nodes nad.Nodes, config string) map[string]string {
 }
 
 // TestHostileVM attacks the kernel of an edge from both sides. Each attack succeeds without the
-// sysctls of the edge NAD, and fails with them, in whatever order they are written.
+// sysctls of the edge NAD, and fails with them, in whatever order they are written, and whether or
+// not the edge has routes to client networks.
 func TestHostileVM(t *testing.T) {
 	sysctls := written(t, nad.Nodes{ForwardByDefault: true}, `{"type":"bridge","bridge":"br1"}`)
 	forward := slices.Sorted(maps.Keys(sysctls))
@@ -210,8 +219,8 @@ func TestHostileVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			g.Expect(attack(besiege(t, nil, nil))).To(BeTrue(), "without the sysctls")
-			for _, order := range [][]string{forward, backward} {
-				s := besiege(t, sysctls, order)
+			for order, routes := range map[*[]string][]network.Route{&forward: nil, &backward: clientRoutes()} {
+				s := besiege(t, sysctls, *order, routes...)
 				g.Expect(attack(s)).To(BeFalse())
 				s.edge.Do(t, func() {
 					seen, err := device.Read("net1")
@@ -222,5 +231,26 @@ func TestHostileVM(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestHostBeyondTheGateway: the kernel of an edge answers hosts in client networks through the gateway,
+// and drops their packets without these routes. So it does with every other host beyond, whether or
+// not it has them.
+func TestHostBeyondTheGateway(t *testing.T) {
+	sysctls := written(t, nad.Nodes{ForwardByDefault: true}, `{"type":"bridge","bridge":"br1"}`)
+	order := slices.Sorted(maps.Keys(sysctls))
+	for _, routes := range [][]network.Route{nil, clientRoutes()} {
+		g, s := NewWithT(t), besiege(t, sysctls, order, routes...)
+		for _, from := range []netip.Addr{office, stranger, other} {
+			s.fromVM(hostile.IPv4, hostile.Echo(from, vip, secret))
+			answered := slices.ContainsFunc(s.answered(), func(p []byte) bool {
+				return bytes.Contains(p, []byte(secret)) && hostile.Destination(p) == from
+			})
+			g.Expect(answered).To(Equal(from == office && routes != nil), "%s with routes %v", from, routes)
+			g.Expect(has(s.atPod(), []byte(secret))).To(BeFalse(), "%s with routes %v", from, routes)
+		}
+		g.Expect(s.pod.Send(s.pod.MAC(), s.eth0MAC, hostile.IPv4, hostile.Echo(office, edgeIP, secret))).To(Succeed())
+		g.Expect(has(append(s.answered(), s.answered()...), []byte(secret))).To(BeFalse(), "a pod in the name of such a host")
 	}
 }

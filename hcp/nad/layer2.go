@@ -19,18 +19,18 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 		}
 		return fmt.Sprintf("%s %s vlan %d", kind, what, a.VLAN)
 	}
-	switch name := text(conf["name"]); a.Kind {
+	switch name := text(valueOf(conf, "name")); a.Kind {
 	case typeBridge, typeCNVBridge:
-		return on("bridge", text(plugin["bridge"]))
+		return on("bridge", text(valueOf(plugin, "bridge")))
 	case typeMacvlan:
-		return on("macvlan", text(plugin["master"]))
+		return on("macvlan", text(valueOf(plugin, "master")))
 	case typeSRIOV:
 		return on("sriov", a.ResourceName)
 	case typeOVN:
-		if text(plugin["topology"]) == "layer2" {
+		if text(valueOf(plugin, "topology")) == "layer2" {
 			return on("layer2", name)
 		}
-		if physical := text(plugin["physicalNetworkName"]); physical != "" {
+		if physical := text(valueOf(plugin, "physicalNetworkName")); physical != "" {
 			name = physical
 		}
 		return on("localnet", name)

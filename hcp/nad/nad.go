@@ -50,9 +50,8 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	if p := unsupported(o, nodes, conf, plugins); p != nil {
 		return network.Attachment{}, p
 	}
-	first := plugins[0]
-	a := network.Attachment{Namespace: o.Namespace, Name: o.Name, Kind: text(first["type"]), VLAN: vlan(plugins), MTU: mtu(plugins), ResourceName: o.ResourceName}
-	a.Layer2 = layer2(a, first, conf)
+	a := attached(o, plugins, conf)
+	a.ConfigHash = configHash(a, plugins)
 	if a.Kind != typeOVN {
 		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
 	}
@@ -60,6 +59,14 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 		a.VIPNADConfig = vipConfig(conf, nodes.ForwardByDefault)
 	}
 	return a, nil
+}
+
+// attached returns the network of o.
+func attached(o Object, plugins []map[string]any, conf map[string]any) network.Attachment {
+	first := plugins[0]
+	a := network.Attachment{Namespace: o.Namespace, Name: o.Name, Kind: text(first["type"]), VLAN: vlan(first), MTU: mtu(plugins), ResourceName: o.ResourceName}
+	a.Layer2 = layer2(a, first, conf)
+	return a
 }
 
 // problem returns a problem that prevents edges from joining the network of o.

@@ -23,9 +23,9 @@ func TestAttachReadsNetwork(t *testing.T) {
 		"bridge set by the node":       {config: `{"type":"bridge"}`},
 		"macvlan":                      {config: `{"type":"macvlan","master":"bond0.9"}`, layer2: "macvlan bond0.9 vlan 9", vlan: 9},
 		"list, MTU set by tuning":      {config: `{"name":"n","plugins":[{"type":"bridge","bridge":"br1","vlan":7,"mtu":9000},{"type":"tuning","mtu":1400}]}`, layer2: "bridge br1 vlan 7", vlan: 7, mtu: 1400},
-		"localnet":                     {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"mtu":1500}`, layer2: "localnet tenant vlan 10", vlan: 10, mtu: 1500},
-		"localnet of another physical": {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","vlanID":10,"physicalNetworkName":"physnet"}`, layer2: "localnet physnet vlan 10", vlan: 10},
-		"layer2":                       {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, layer2: "layer2 tenant vlan 0"},
+		"localnet":                     {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":10,"mtu":1500}`, layer2: "localnet tenant vlan 10", vlan: 10, mtu: 1500},
+		"localnet of another physical": {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":10,"physicalNetworkName":"physnet"}`, layer2: "localnet physnet vlan 10", vlan: 10},
+		"layer2":                       {config: `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`, layer2: "layer2 tenant vlan 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -85,6 +85,22 @@ func TestVIPsWithoutAName(t *testing.T) {
 	NewWithT(t).Expect(a.VIPNADConfig).To(ContainSubstring(`"name":""`))
 }
 
+// ovn returns the configuration of a localnet with one more key.
+func ovn(more string) string {
+	return `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100",` + more + `}`
+}
+
+// TestPortIsolationIsNotTaken: two ports with portIsolation cannot reach each other, so an edge
+// has a port without it. An edge takes no empty text either.
+func TestPortIsolationIsNotTaken(t *testing.T) {
+	g := NewWithT(t)
+	for _, config := range []string{`{"type":"bridge","bridge":"br1","portIsolation":true}`, `{"type":"macvlan","master":"eth1","mode":""}`} {
+		a, problem := nad.Attach(nad.Object{Config: config}, nad.Nodes{})
+		g.Expect(problem).To(BeNil())
+		g.Expect(a.EdgeNADConfig).NotTo(Or(ContainSubstring("solation"), ContainSubstring("mode")))
+	}
+}
+
 // TestAttachRefuses checks that each unsupported NetworkAttachmentDefinition has a
 // message that says how to fix it.
 func TestAttachRefuses(t *testing.T) {
@@ -93,25 +109,46 @@ func TestAttachRefuses(t *testing.T) {
 		config string
 		owner  nad.Owner
 		want   string
+		// resource is the value of the NAD's annotation of that name.
+		resource string
 	}{
-		"subnets":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
-		"subnets of a CUDN":     {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
-		"a primary UDN":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
-		"IPAM":                  {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
-		"IPAM in a list":        {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
-		"IPAM of unknown form":  {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
-		"SR-IOV, no resource":   {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
-		"a link for one pod":    {config: `{"type":"macvlan","master":"eth1","Mode":"passthru"}`, want: `has "mode": "passthru", which edges cannot use. Change it in spec.config. Allowed: bridge, private or vepa.`},
-		"a name with a quote":   {config: `{"name":"a\"b","type":"bridge","bridge":"br1"}`, want: `"name": "a\"b"`},
-		"a text with an escape": {config: `{"type":"bridge","bridge":"a\\b"}`, want: `"bridge": "a\\b"`},
-		"a text beyond ASCII":   {config: `{"type":"bridge","bridge":"brücke"}`, want: `"bridge": "brücke"`},
-		"a number as text":      {config: `{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"tuning","mtu":"1400"}]}`, want: `"mtu": "1400"`},
-		"a version of objects":  {config: `{"cniVersion":"1.0}","type":"bridge","bridge":"br1"}`, want: `"cniVersion": "1.0}"`},
-		"unreadable":            {config: `{"type":`, want: "not a CNI configuration"},
+		"subnets":                {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
+		"subnets of a CUDN":      {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
+		"a primary UDN":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
+		"IPAM":                   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
+		"IPAM in a list":         {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
+		"IPAM of unknown form":   {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
+		"SR-IOV, no resource":    {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
+		"a link for one pod":     {config: `{"type":"macvlan","master":"eth1","Mode":"passthru"}`, want: `has the macvlan mode passthru. VMs and edges on one node cannot reach each other. Set "mode": "bridge"`},
+		"pods apart":             {config: `{"type":"macvlan","master":"eth1","mode":"private"}`, want: "the macvlan mode private"},
+		"pods by the switch":     {config: `{"type":"macvlan","master":"eth1","mode":"vepa"}`, want: "the macvlan mode vepa"},
+		"a VLAN as text":         {config: `{"type":"bridge","bridge":"br1","vlan":"100"}`, want: `"vlan": "100", which edges cannot use. Change it in spec.config. Allowed: a number from 0 to 4094`},
+		"a VLAN too large":       {config: `{"type":"bridge","bridge":"br1","vlan":4095}`, want: `"vlan": 4095`},
+		"a VLAN below 0":         {config: `{"type":"sriov","vlan":-1}`, resource: "x/y", want: `"vlan": -1`},
+		"half a VLAN":            {config: `{"type":"cnv-bridge","bridge":"br1","vlan":1.5}`, want: `"vlan": 1.5`},
+		"an MTU too small":       {config: `{"type":"bridge","bridge":"br1","mtu":575}`, want: `"mtu": 575, which edges cannot use. Change it in spec.config. Allowed: a number from 576 to 65535`},
+		"an MTU too large":       {config: `{"type":"macvlan","master":"eth1","mtu":65536}`, want: `"mtu": 65536`},
+		"an MTU by tuning":       {config: `{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"tuning","mtu":-1}]}`, want: `"mtu": -1`},
+		"OVN: a VLAN as text":    {config: ovn(`"vlanID":"10"`), want: `"vlanID": "10"`},
+		"OVN: a large VLAN":      {config: ovn(`"vlanID":5000`), want: `"vlanID": 5000`},
+		"OVN: a large MTU":       {config: ovn(`"mtu":100000`), want: `"mtu": 100000`},
+		"OVN: a list of subnets": {config: ovn(`"subnets":["10.0.0.0/24"]`), want: `"subnets": ["10.0.0.0/24"]`},
+		"OVN: other case":        {config: ovn(`"Subnets":"10.0.0.0/24"`), want: "Remove subnets"},
+		"OVN: IPAM":              {config: ovn(`"ipam":{"type":"whereabouts"}`), want: "ipam whereabouts"},
+		"OVN: a chain":           {config: `{"name":"n","plugins":[{"type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"},{"type":"tuning"}]}`, want: `"plugins": 2 entries`},
+		"OVN: of another NAD":    {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"default/vlan100"}`, want: `"netAttachDefName": "default/vlan100", which edges cannot use. Change it in spec.config. Allowed: clusters/vlan100.`},
+		"OVN: of no NAD":         {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, want: `"netAttachDefName": null`},
+		"OVN: no name":           {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`, want: `"name": null`},
+		"a name with a quote":    {config: `{"name":"a\"b","type":"bridge","bridge":"br1"}`, want: `"name": "a\"b"`},
+		"a text with an escape":  {config: `{"type":"bridge","bridge":"a\\b"}`, want: `"bridge": "a\\b"`},
+		"a text beyond ASCII":    {config: `{"type":"bridge","bridge":"brücke"}`, want: `"bridge": "brücke"`},
+		"a number as text":       {config: `{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"tuning","mtu":"1400"}]}`, want: `"mtu": "1400"`},
+		"a version of objects":   {config: `{"cniVersion":"1.0}","type":"bridge","bridge":"br1"}`, want: `"cniVersion": "1.0}"`},
+		"unreadable":             {config: `{"type":`, want: "not a CNI configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner}, nad.Nodes{})
+			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, UserDefined: c.owner, ResourceName: c.resource}, nad.Nodes{})
 			g.Expect(a).To(BeZero())
 			g.Expect(problem).NotTo(BeNil())
 			g.Expect(problem.Reason).To(Equal(network.NetworkUnsupported))

@@ -4,7 +4,9 @@
 package nad
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,8 +21,30 @@ type form struct {
 	matches func(any) bool
 }
 
+// aNumber is what CNI plugins read as an integer. They read no text as one.
 func aNumber() form {
-	return form{"a number", func(v any) bool { _, ok := v.(float64); return ok }}
+	form := numberIn(0, math.MaxUint32)
+	form.allowed = "a number"
+	return form
+}
+
+// aVLAN is an 802.1Q ID. 0 means untagged.
+func aVLAN() form { return numberIn(0, 4094) }
+
+// anMTU is in bytes. 0 means the plugin's default.
+func anMTU() form {
+	form := numberIn(network.MinMTU, network.MaxMTU)
+	inRange := form.matches
+	form.matches = func(v any) bool { return v == 0.0 || inRange(v) }
+	return form
+}
+
+// numberIn is an integer from least to most.
+func numberIn(least, most float64) form {
+	return form{fmt.Sprintf("a number from %.0f to %.0f", least, most), func(v any) bool {
+		n, ok := v.(float64)
+		return ok && n == math.Trunc(n) && n >= least && n <= most
+	}}
 }
 
 func aSwitch() form {
@@ -43,21 +67,25 @@ func pattern(allowed, expression string) form {
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
-		return map[string]form{"bridge": aText(), "vlan": aNumber(), "mtu": aNumber(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
+		return map[string]form{"bridge": aText(), "vlan": aVLAN(), "mtu": anMTU(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
 	case typeMacvlan:
-		// With mode passthru, the link would belong to the edge alone.
-		return map[string]form{"master": aText(), "mode": pattern("bridge, private or vepa", "^(bridge|private|vepa)$"), "mtu": aNumber()}
+		return map[string]form{"master": aText(), "mode": aText(), "mtu": anMTU()}
 	case typeSRIOV:
 		return map[string]form{
-			"vlan": aNumber(), "vlanQoS": aNumber(), "vlanProto": aText(), "spoofchk": aText(), "trust": aText(), "link_state": aText(),
+			"vlan": aVLAN(), "vlanQoS": aNumber(), "vlanProto": aText(), "spoofchk": aText(), "trust": aText(), "link_state": aText(),
 			"min_tx_rate": aNumber(), "max_tx_rate": aNumber(),
 		}
 	case typeTuning, typeCNVTuning:
-		return map[string]form{"mtu": aNumber()}
+		return map[string]form{"mtu": anMTU()}
 	case typeBandwidth:
 		return map[string]form{"ingressRate": aNumber(), "ingressBurst": aNumber(), "egressRate": aNumber(), "egressBurst": aNumber()}
 	}
 	return nil
+}
+
+// ovnForms are the keys that decide which network of OVN-Kubernetes pods join.
+func ovnForms() map[string]form {
+	return map[string]form{"vlanID": aVLAN(), "mtu": anMTU(), "subnets": aText(), "physicalNetworkName": aText(), "netAttachDefName": aText()}
 }
 
 // headForms are the keys of a CNI configuration other than its plugins. A network's name is what the
@@ -69,12 +97,13 @@ func headForms() map[string]form {
 	}
 }
 
-// needed returns what an edge needs of a plugin's configuration.
+// needed returns what an edge needs of a plugin's configuration. An empty text is the same as
+// none.
 func needed(plugin map[string]any) map[string]any {
 	kind := text(plugin["type"])
 	out := map[string]any{"type": kind}
 	for key := range forms(kind) {
-		if v := valueOf(plugin, key); v != nil {
+		if v := valueOf(plugin, key); v != nil && v != "" {
 			out[key] = v
 		}
 	}
@@ -113,8 +142,13 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *network.
 func malformed(o Object, values map[string]any, allowed map[string]form) *network.Problem {
 	for _, key := range slices.Sorted(maps.Keys(allowed)) {
 		if v := valueOf(values, key); v != nil && !allowed[key].matches(v) {
-			return o.problem(network.NADValueUnsupported, network.Args{"setting": key, "value": encoded(v), "values": allowed[key].allowed})
+			return o.wrong(key, v, allowed[key].allowed)
 		}
 	}
 	return nil
+}
+
+// wrong returns the problem that a key of o has value v, where only what allowed describes works.
+func (o Object) wrong(key string, v any, allowed string) *network.Problem {
+	return o.problem(network.NADValueUnsupported, network.Args{"setting": key, "value": encoded(v), "values": allowed})
 }

@@ -5,6 +5,8 @@ package nad
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -32,8 +34,12 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	first := plugins[0]
 	switch kind := text(first["type"]); kind {
 	case typeOVN:
-		return unsupportedOVN(o, first)
-	case typeBridge, typeCNVBridge, typeMacvlan:
+		return unsupportedOVN(o, conf, plugins)
+	case typeBridge, typeCNVBridge:
+	case typeMacvlan:
+		if mode := text(valueOf(first, "mode")); mode != "" && mode != "bridge" {
+			return o.problem(network.MacvlanModeUnsupported, network.Args{"mode": mode})
+		}
 	case typeSRIOV:
 		if p := unsupportedSRIOV(o, nodes); p != nil {
 			return p
@@ -41,18 +47,39 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	default:
 		return o.problem(network.NADTypeUnsupported, network.Args{"type": kind, "types": SupportedKinds})
 	}
+	if p := assigning(o, plugins); p != nil {
+		return p
+	}
+	return unusable(o, conf, plugins)
+}
+
+// Limits returns what VMs on the network of o lack. It is for an o that Attach accepts.
+func Limits(o Object) network.Problems {
+	plugins, _, err := parse(o.Config)
+	if err != nil {
+		return nil
+	}
+	kind := text(plugins[0]["type"])
+	if (kind == typeBridge || kind == typeCNVBridge) && valueOf(plugins[0], "portIsolation") == true {
+		return network.Problems{*o.problem(network.NADPortsIsolated, nil)}
+	}
+	return nil
+}
+
+// assigning returns the problem that a plugin assigns addresses, or nil.
+func assigning(o Object, plugins []map[string]any) *network.Problem {
 	for _, p := range plugins {
 		if kind, ok := ipam(p); ok {
 			return o.problem(network.NADHasIPAM, network.Args{"ipam": kind})
 		}
 	}
-	return unusable(o, conf, plugins)
+	return nil
 }
 
 // ipam returns the type of the IPAM plugin. ok is false if plugin has no IPAM.
 // A value of an unknown form is returned as text.
 func ipam(plugin map[string]any) (kind string, ok bool) {
-	switch v := plugin["ipam"].(type) {
+	switch v := valueOf(plugin, "ipam").(type) {
 	case nil:
 		return "", false
 	case map[string]any:
@@ -64,22 +91,43 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 }
 
 // unsupportedOVN is unsupported for networks of OVN-Kubernetes.
-func unsupportedOVN(o Object, plugin map[string]any) *network.Problem {
-	if text(plugin["role"]) == "primary" {
+func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+	plugin := plugins[0]
+	if text(valueOf(plugin, "role")) == "primary" {
 		return o.problem(network.OVNPrimaryNetwork, nil)
 	}
-	if s := text(plugin["subnets"]); s != "" {
+	if s := text(valueOf(plugin, "subnets")); s != "" {
 		if o.UserDefined != (Owner{}) {
 			return o.problem(network.OVNOwnerHasSubnets, network.Args{"subnets": s, "owner": o.UserDefined.Kind + " " + o.UserDefined.Name})
 		}
 		return o.problem(network.OVNHasSubnets, network.Args{"subnets": s})
 	}
-	switch t := text(plugin["topology"]); t {
-	case "localnet", "layer2":
-		return nil
-	default:
+	if t := text(valueOf(plugin, "topology")); t != "localnet" && t != "layer2" {
 		return o.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
 	}
+	if p := assigning(o, plugins); p != nil {
+		return p
+	}
+	return ignoredByOVN(o, conf, plugins)
+}
+
+// ignoredByOVN returns the problem that OVN-Kubernetes would ignore o, so that no pod starts on
+// its network, or nil.
+func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *network.Problem {
+	plugin := plugins[0]
+	if len(plugins) > 1 {
+		return o.problem(network.NADValueUnsupported, network.Args{"setting": "plugins", "value": strconv.Itoa(len(plugins)) + " entries", "values": "one entry"})
+	}
+	if p := malformed(o, plugin, ovnForms()); p != nil {
+		return p
+	}
+	if name := valueOf(conf, "name"); name == nil || slices.Contains([]any{"", "default", "ovn-kubernetes"}, name) {
+		return o.wrong("name", name, "the name of a network of its own")
+	}
+	if own := o.Namespace + "/" + o.Name; valueOf(plugin, "netAttachDefName") != own {
+		return o.wrong("netAttachDefName", valueOf(plugin, "netAttachDefName"), own)
+	}
+	return nil
 }
 
 // unsupportedSRIOV is unsupported for SR-IOV: some node must have a virtual

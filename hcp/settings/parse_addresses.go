@@ -1,8 +1,9 @@
-// This file parses addresses, address ranges and MACs in annotation values.
+// This file has the formats of addresses, address ranges and MACs in annotation values.
 
 package settings
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -10,10 +11,26 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
+const (
+	wantCIDR          = "an IPv4 network such as 192.168.100.0/24"
+	wantClientNetwork = "an IPv4 network of 8 to 32 bits such as 10.9.0.0/16"
+	wantAddress       = "an IPv4 address such as 192.168.100.1"
+	wantReservation   = "MAC=address such as 02:00:00:00:00:01=192.168.100.20"
+)
+
+// longestAddressList is the number of addresses that a range in an address list can have.
+const longestAddressList = 16
+
+func cidrs() format[netip.Prefix] {
+	masked := Requirement{Valid: "cidr(v) == cidr(v).masked()", Cause: network.CIDRHasHostBits,
+		Computed: map[string]string{"want": "string(cidr(v).masked())"}}
+	return format[netip.Prefix]{cidr, []Requirement{wanted(wantCIDR, "isCIDR(v) && cidr(v).ip().family() == 4"), masked}}
+}
+
 func cidr(v string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(v)
 	if err != nil || !p.Addr().Is4() {
-		return netip.Prefix{}, want("an IPv4 network such as 192.168.100.0/24")
+		return netip.Prefix{}, want(wantCIDR)
 	}
 	if p != p.Masked() {
 		return netip.Prefix{}, ValueError{network.CIDRHasHostBits, network.Args{"value": v, "want": p.Masked().String()}}
@@ -21,12 +38,51 @@ func cidr(v string) (netip.Prefix, error) {
 	return p, nil
 }
 
+// clientNetworks returns the format of a client network. Edges get a route to it, so it must leave
+// them the pod network.
+func clientNetworks() format[netip.Prefix] {
+	long := wanted(wantClientNetwork, fmt.Sprintf("cidr(v).prefixLength() >= %d", network.MinClientBits))
+	return format[netip.Prefix]{clientNetwork, append(cidrs().requirements, long)}
+}
+
+func clientNetwork(v string) (netip.Prefix, error) {
+	p, err := cidr(v)
+	if err == nil && p.Bits() < network.MinClientBits {
+		return netip.Prefix{}, want(wantClientNetwork)
+	}
+	return p, err
+}
+
+func addresses() format[netip.Addr] {
+	return format[netip.Addr]{ipv4, []Requirement{wanted(wantAddress, isIPv4("v"))}}
+}
+
+// isIPv4 returns the expression that v, an expression without side effects, is an IPv4 address.
+func isIPv4(v string) string { return fmt.Sprintf("isIP(%s) && ip(%[1]s).family() == 4", v) }
+
 func ipv4(v string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(v)
 	if err != nil || !a.Is4() {
-		return netip.Addr{}, want("an IPv4 address such as 192.168.100.1")
+		return netip.Addr{}, want(wantAddress)
 	}
 	return a, nil
+}
+
+// A range has one or two addresses. The number of an address orders addresses.
+const (
+	isRange = "v.split('-').size() <= 2 && v.split('-').all(a, isIP(a.trim()) && ip(a.trim()).family() == 4)"
+	// numbers are the numbers of the addresses in a range.
+	numbers = "v.split('-').map(a, a.trim().split('.'))" +
+		".map(n, ((int(n[0]) * 256 + int(n[1])) * 256 + int(n[2])) * 256 + int(n[3]))"
+)
+
+func addressRanges() format[network.Range] {
+	return format[network.Range]{addressRange, []Requirement{wanted(wantAddress, isRange), forward("true")}}
+}
+
+// forward refuses a range that ends before it begins, if expression when is true.
+func forward(when string) Requirement {
+	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: network.RangeReversed}
 }
 
 // addressRange parses "first-last". A single address is a range of one.
@@ -49,7 +105,17 @@ func addressRange(v string) (network.Range, error) {
 	return network.Range{First: f, Last: l}, nil
 }
 
-// addressList parses a list of addresses, or a range of at most 16 addresses.
+func addressLists() format[[]netip.Addr] {
+	const oneRange = "v.contains('-')"
+	short := fmt.Sprintf("!%s || [%s].all(n, n[1] - n[0] < %d)", oneRange, numbers, longestAddressList)
+	return format[[]netip.Addr]{addressList, []Requirement{
+		wanted(wantAddress, fmt.Sprintf("%s ? %s : v.split(',').all(a, %s)", oneRange, isRange, isIPv4("a.trim()"))),
+		forward(oneRange),
+		{Valid: short, Cause: network.RangeTooLong, Args: network.Args{"most": fmt.Sprint(longestAddressList)}},
+	}}
+}
+
+// addressList parses a list of addresses, or a range of at most longestAddressList addresses.
 func addressList(v string) ([]netip.Addr, error) {
 	if !strings.Contains(v, "-") {
 		return list(v, ipv4)
@@ -60,18 +126,26 @@ func addressList(v string) ([]netip.Addr, error) {
 	}
 	var out []netip.Addr
 	for a := r.First; r.Contains(a); a = a.Next() {
-		if out = append(out, a); len(out) > 16 {
-			return nil, ValueError{network.RangeTooLong, network.Args{"value": v, "most": "16"}}
+		if out = append(out, a); len(out) > longestAddressList {
+			return nil, ValueError{network.RangeTooLong, network.Args{"value": v, "most": fmt.Sprint(longestAddressList)}}
 		}
 	}
 	return out, nil
+}
+
+func reservations() format[network.Reservation] {
+	const mac = `v.contains('=') && v.split('=', 2)[0].trim().matches(r'^([[:xdigit:]]{2}(:[[:xdigit:]]{2}){5}|` +
+		`[[:xdigit:]]{2}(-[[:xdigit:]]{2}){5}|[[:xdigit:]]{4}([.][[:xdigit:]]{4}){2})$')`
+	return format[network.Reservation]{reservation, []Requirement{
+		wanted(wantReservation, mac), wanted(wantAddress, isIPv4("v.split('=', 2)[1].trim()")),
+	}}
 }
 
 func reservation(v string) (network.Reservation, error) {
 	mac, addr, ok := strings.Cut(v, "=")
 	hw, err := net.ParseMAC(strings.TrimSpace(mac))
 	if !ok || err != nil || len(hw) != 6 {
-		return network.Reservation{}, want("MAC=address such as 02:00:00:00:00:01=192.168.100.20")
+		return network.Reservation{}, want(wantReservation)
 	}
 	a, err := ipv4(strings.TrimSpace(addr))
 	return network.Reservation{MAC: hw.String(), Address: a}, err

@@ -1,9 +1,10 @@
-// This file parses names in annotation values: NetworkAttachmentDefinitions, DNS
-// names and records, and hosts with ports.
+// This file has the formats of names in annotation values: NetworkAttachmentDefinitions,
+// DNS names and records, and hosts with ports.
 
 package settings
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -29,6 +30,26 @@ type AllowedHosts struct {
 	Hosts []HostPort
 }
 
+const (
+	wantNetwork    = "auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition"
+	wantNamespaces = "namespaces such as clusters-blue,clusters-green"
+	wantDomain     = "a DNS name such as blue.example.com"
+	wantRecord     = "name=address such as registry.example.com=192.168.100.1"
+	wantAuto       = "none, auto, or auto and further hosts such as auto,registry.example.com"
+	wantPort       = "a host with a port from 1 to 65535, such as git.example.com:443"
+	wantHostPort   = "host:port such as git.example.com:443"
+)
+
+// isDomain returns the expression that v is a DNS name, with or without a trailing dot.
+func isDomain(v string) string {
+	const label = "[[:alnum:]]([-[:alnum:]]{0,61}[[:alnum:]])?"
+	return fmt.Sprintf("%s.matches(r'^%s([.]%[2]s)*[.]?$') && %[1]s.size() <= (%[1]s.endsWith('.') ? 254 : 253)", v, label)
+}
+
+func networkNames() format[string] {
+	return format[string]{networkName, []Requirement{wanted(wantNetwork, "v.matches('^(auto|none|[^/]+/[^/]+)$')")}}
+}
+
 // networkName validates the value of the annotation network. It returns "auto"
 // with an error, so that the other problems of the cluster are found too.
 func networkName(v string) (string, error) {
@@ -37,42 +58,63 @@ func networkName(v string) (string, error) {
 	}
 	ns, name, ok := strings.Cut(v, "/")
 	if !ok || ns == "" || name == "" || strings.Contains(name, "/") {
-		return "auto", want("auto, none, or <namespace>/<name> of a NetworkAttachmentDefinition")
+		return "auto", want(wantNetwork)
 	}
 	return v, nil
+}
+
+func namespaces() format[string] {
+	return format[string]{namespace, []Requirement{wanted(wantNamespaces, "v.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')")}}
 }
 
 // namespace validates the name of a namespace.
 func namespace(v string) (string, error) {
 	if len(validation.IsDNS1123Label(v)) > 0 {
-		return "", want("namespaces such as clusters-blue,clusters-green")
+		return "", want(wantNamespaces)
 	}
 	return v, nil
+}
+
+func domainNames() format[string] {
+	return format[string]{DomainName, []Requirement{wanted(wantDomain, isDomain("v"))}}
 }
 
 // DomainName validates a host name (RFC 1123, section 2.1). It returns the name in
 // lower case without a trailing dot.
 func DomainName(v string) (string, error) {
-	v = strings.ToLower(strings.TrimSuffix(v, "."))
-	notName := want("a DNS name such as blue.example.com")
+	v = strings.TrimSuffix(v, ".")
 	if v == "" || len(v) > 253 {
-		return "", notName
+		return "", want(wantDomain)
 	}
 	for label := range strings.SplitSeq(v, ".") {
 		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return "", notName
+			return "", want(wantDomain)
 		}
-		if strings.ContainsFunc(label, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
-			return "", notName
+		if strings.ContainsFunc(label, func(r rune) bool { return r != '-' && !isAlphanumeric(r) }) {
+			return "", want(wantDomain)
 		}
 	}
-	return v, nil
+	return strings.ToLower(v), nil
+}
+
+// isAlphanumeric reports whether r is an ASCII letter or digit.
+func isAlphanumeric(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+func records() format[network.Record] {
+	const name = "[v.split('=', 2)[0].trim()].map(n, n.startsWith('*.') ? n.substring(2) : n)"
+	return format[network.Record]{record, []Requirement{
+		wanted(wantRecord, "v.contains('=')"),
+		wanted(wantDomain, name+".all(n, "+isDomain("n")+")"),
+		wanted(wantAddress, isIPv4("v.split('=', 2)[1].trim()")),
+	}}
 }
 
 func record(v string) (network.Record, error) {
 	name, addr, ok := strings.Cut(v, "=")
 	if !ok {
-		return network.Record{}, want("name=address such as registry.example.com=192.168.100.1")
+		return network.Record{}, want(wantRecord)
 	}
 	n, err := DomainName(strings.TrimPrefix(strings.TrimSpace(name), "*."))
 	if err != nil {
@@ -85,13 +127,19 @@ func record(v string) (network.Record, error) {
 	return network.Record{Name: n, Addresses: []netip.Addr{a}}, err
 }
 
+func allowedHostLists() format[*AllowedHosts] {
+	const further = "v.contains(',') ? v.substring(v.indexOf(',') + 1).split(',') : []"
+	requirements := []Requirement{wanted(wantAuto, "v == 'none' || v.split(',')[0].trim() == 'auto'"), tooLong(further)}
+	return format[*AllowedHosts]{allowedHosts, append(requirements, forEach(further, hostPort(network.HostInManagementCluster))...)}
+}
+
 func allowedHosts(v string) (*AllowedHosts, error) {
 	if v == "none" {
 		return &AllowedHosts{None: true}, nil
 	}
 	first, more, further := strings.Cut(v, ",")
 	if strings.TrimSpace(first) != "auto" {
-		return nil, want("none, auto, or auto and further hosts such as auto,registry.example.com")
+		return nil, want(wantAuto)
 	}
 	if !further {
 		return &AllowedHosts{}, nil
@@ -111,6 +159,26 @@ func ExternalHost(v string) (HostPort, error) {
 		return HostPort{}, bad(network.HostInManagementCluster, h.Host)
 	}
 	return h, nil
+}
+
+func publishedHosts() format[HostPort] {
+	port := wanted(wantHostPort, "v.contains(':')")
+	return format[HostPort]{publishedAt, append([]Requirement{port}, hostPort(network.HostInHostedCluster)...)}
+}
+
+// hostPort returns the requirements of "host" and "host:port". inside is the cause for names inside
+// a cluster.
+func hostPort(inside network.Cause) []Requirement {
+	const host, port = "v.split(':', 2)[0]", "v.split(':', 2)[1]"
+	name := map[string]string{"value": "v.split(':', 2)[0].lowerAscii()"}
+	return []Requirement{
+		wanted(wantPort, "!v.contains(':') || "+port+".matches('^0*[1-9][0-9]{0,4}$') && int("+port+") <= 65535"),
+		{Valid: "!isIP(" + host + ".replace('[', '').replace(']', ''))", Cause: network.HostIsAddress},
+		wanted(wantDomain, isDomain(host)),
+		{Valid: host + ".matches('[.][^.]')", Cause: network.HostHasOneLabel},
+		{Valid: "!" + host + ".lowerAscii().matches('[.](svc|cluster[.]local)[.]?$|^(kubernetes|openshift)[.]default[.]?$')",
+			Cause: inside, Computed: name},
+	}
 }
 
 // publishedAt parses "host:port". It rejects in-cluster names, because clients of
@@ -142,12 +210,12 @@ func readHostPort(v string, fallback uint16) (HostPort, error) {
 	if h, p, ok := strings.Cut(v, ":"); ok {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return HostPort{}, want("a host with a port from 1 to 65535, such as git.example.com:443")
+			return HostPort{}, want(wantPort)
 		}
 		host, port = h, uint16(n)
 	}
 	if port == 0 {
-		return HostPort{}, want("host:port such as git.example.com:443")
+		return HostPort{}, want(wantHostPort)
 	}
 	if _, err := netip.ParseAddr(strings.Trim(v, "[]")); err == nil {
 		return HostPort{}, bad(network.HostIsAddress, v)

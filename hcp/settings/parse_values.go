@@ -1,9 +1,10 @@
-// This file parses the other annotation values: lists, choices, numbers, durations
-// and labels. Each error describes the accepted values.
+// This file has the formats of the other annotation values: lists, choices, numbers,
+// durations and labels. Each error describes the accepted values.
 
 package settings
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -40,86 +41,158 @@ func list[T any](v string, read func(string) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-// oneOf reports whether v is second. It is an error if v is neither word.
-func oneOf(v, first, second string) (bool, error) {
-	if v != first && v != second {
-		return false, want(first + " or " + second)
+// oneOf returns the format of a choice of two words. The value is true for second.
+func oneOf(first, second string) format[bool] {
+	what := first + " or " + second
+	parse := func(v string) (bool, error) {
+		if v != first && v != second {
+			return false, want(what)
+		}
+		return v == second, nil
 	}
-	return v == second, nil
+	return format[bool]{parse, []Requirement{wanted(what, in(first, second))}}
 }
 
-// services parses a list of servers. The result has the fixed order dhcp, dns,
-// proxy, without duplicates.
-func services(v string) ([]network.Service, error) {
-	all := []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}
-	wanted, err := list(v, func(s string) (network.Service, error) {
-		if !slices.Contains(all, network.Service(s)) {
-			return "", want("one or more of dhcp, dns, proxy, such as dns,proxy")
+// in returns the expression that v is one of words.
+func in(words ...string) string { return "v in ['" + strings.Join(words, "', '") + "']" }
+
+// serviceLists returns the format of a list of servers. The result has the fixed order dhcp,
+// dns, ntp, proxy, without duplicates. It is empty and not nil for none.
+func serviceLists() format[[]network.Service] {
+	const none = "none"
+	var words []string
+	for _, s := range network.AllServices() {
+		words = append(words, string(s))
+	}
+	what := "none, or one or more of " + strings.Join(words, ", ") + ", such as dns,proxy"
+	one := func(s string) (network.Service, error) {
+		if !slices.Contains(words, s) {
+			return "", want(what)
 		}
 		return network.Service(s), nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	return slices.DeleteFunc(all, func(s network.Service) bool { return !slices.Contains(wanted, s) }), nil
-}
-
-func edges(v string) (int, error) {
-	two, err := oneOf(v, "1", "2")
-	switch {
-	case err != nil:
-		return 0, err
-	case two:
-		return 2, nil
-	}
-	return 1, nil
-}
-
-func leaseTime(v string) (network.Duration, error) {
-	d, err := time.ParseDuration(v)
-	if err != nil || d < time.Minute || d > 7*24*time.Hour {
-		return 0, want("a duration from 1m to 168h such as 1h")
-	}
-	return network.Duration(d), nil
-}
-
-func mtu(v string) (int, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 576 || n > 65535 {
-		return 0, want("a number of bytes from 576 to 65535")
-	}
-	return n, nil
-}
-
-func paused(v string) error {
-	if slices.Contains([]string{"true", "false"}, v) {
-		return nil
-	}
-	if _, err := time.Parse(time.RFC3339, v); err != nil {
-		return want("true, false, or a time such as 2026-01-02T15:04:05Z")
-	}
-	return nil
-}
-
-func upstreams(v string) (*network.Upstreams, error) {
-	switch v {
-	case string(network.UpstreamNone), string(network.UpstreamManagement):
-		return &network.Upstreams{Mode: network.UpstreamMode(v)}, nil
-	}
-	servers, err := list(v, func(s string) (netip.AddrPort, error) {
-		if ap, err := netip.ParseAddrPort(s); err == nil && ap.Addr().Is4() && ap.Port() != 0 {
-			return ap, nil
+	parse := func(v string) ([]network.Service, error) {
+		if v == none {
+			return []network.Service{}, nil
 		}
-		a, err := ipv4(s)
+		listed, err := list(v, one)
 		if err != nil {
-			return netip.AddrPort{}, want("none, management, or IPv4 addresses with or without a port")
+			return nil, err
 		}
-		return netip.AddrPortFrom(a, 53), nil
-	})
-	if err != nil {
-		return nil, err
+		return slices.DeleteFunc(network.AllServices(), func(s network.Service) bool { return !slices.Contains(listed, s) }), nil
 	}
-	return &network.Upstreams{Mode: network.UpstreamServers, Servers: servers}, nil
+	valid := in(none) + " || v.split(',').all(e, [e.trim()].all(v, " + in(words...) + "))"
+	return format[[]network.Service]{parse, []Requirement{wanted(what, valid)}}
+}
+
+func edgeCounts() format[int] {
+	choice := oneOf("1", "2")
+	parse := func(v string) (int, error) {
+		two, err := choice.parse(v)
+		switch {
+		case err != nil:
+			return 0, err
+		case two:
+			return 2, nil
+		}
+		return 1, nil
+	}
+	return format[int]{parse, choice.requirements}
+}
+
+// leaseTimes returns the format of a duration as in Go. A number of hours that overflows is an
+// error in CEL, so only the operator refuses it.
+func leaseTimes() format[network.Duration] {
+	const what = "a duration from 1m to 168h such as 1h"
+	const valid = `v.matches(r'^[-+]?(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|\x{b5}s|\x{3bc}s|ms|s|m|h))+$') && ` +
+		`duration(v) >= duration('60s') && duration(v) <= duration('604800s')`
+	parse := func(v string) (network.Duration, error) {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < time.Minute || d > network.LongestLeaseTime {
+			return 0, want(what)
+		}
+		return network.Duration(d), nil
+	}
+	return format[network.Duration]{parse, []Requirement{wanted(what, valid)}}
+}
+
+func mtus() format[int] {
+	what := fmt.Sprintf("a number of bytes from %d to %d", network.MinMTU, network.MaxMTU)
+	parse := func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < network.MinMTU || n > network.MaxMTU {
+			return 0, want(what)
+		}
+		return n, nil
+	}
+	return format[int]{parse, []Requirement{wanted(what, fmt.Sprintf("v.matches('^[+]?0*[0-9]{1,5}$') && int(v) >= %d && int(v) <= %d", network.MinMTU, network.MaxMTU))}}
+}
+
+// pauses returns the format of paused: a boolean, or a time. CEL does not check that the day
+// exists, so only the operator refuses February 30.
+func pauses() format[string] {
+	const what = "true, false, or a time such as 2026-01-02T15:04:05Z"
+	const valid = `v in ['true', 'false'] || v.matches(r'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}` +
+		`([.,][0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})$')`
+	parse := func(v string) (string, error) {
+		if v == "true" || v == "false" {
+			return v, nil
+		}
+		if _, err := time.Parse(time.RFC3339, v); err != nil {
+			return v, want(what)
+		}
+		return v, nil
+	}
+	return format[string]{parse, []Requirement{wanted(what, valid)}}
+}
+
+// upstreamLists returns the format of DNS servers: a mode, or addresses with or without a port.
+func upstreamLists() format[*network.Upstreams] {
+	const what = "none, management, or IPv4 addresses with or without a port"
+	modes := in(string(network.UpstreamNone), string(network.UpstreamManagement))
+	return format[*network.Upstreams]{upstreams(what), []Requirement{wanted(what, modes+` || v.split(',').all(e, [e.trim()].all(a, `+
+		`a.matches('^[0-9.]+(:0*[0-9]{1,5})?$') && isIP(a.split(':')[0]) && `+
+		`(!a.contains(':') || int(a.split(':')[1]) > 0 && int(a.split(':')[1]) <= 65535)))`)}}
+}
+
+func upstreams(what string) func(v string) (*network.Upstreams, error) {
+	return func(v string) (*network.Upstreams, error) {
+		switch v {
+		case string(network.UpstreamNone), string(network.UpstreamManagement):
+			return &network.Upstreams{Mode: network.UpstreamMode(v)}, nil
+		}
+		servers, err := list(v, func(s string) (netip.AddrPort, error) {
+			if ap, err := netip.ParseAddrPort(s); err == nil && ap.Addr().Is4() && ap.Port() != 0 {
+				return ap, nil
+			}
+			a, err := ipv4(s)
+			if err != nil {
+				return netip.AddrPort{}, want(what)
+			}
+			return netip.AddrPortFrom(a, 53), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &network.Upstreams{Mode: network.UpstreamServers, Servers: servers}, nil
+	}
+}
+
+const wantLabels = "labels of nodes such as vlan100=yes, separated by commas"
+
+// nodeLabelLists returns the format of a node selector. CEL looks for repeated keys in at most
+// maxListEntries labels, because it compares all pairs.
+func nodeLabelLists() format[map[string]string] {
+	const name = `[[:alnum:]]([-[:alnum:]_.]{0,61}[[:alnum:]])?`
+	const label = `v.matches(r'^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?` + name + `=(` + name + `)?$') && ` +
+		`v.indexOf('/') <= 253`
+	const keys = `v.split(',').map(e, e.trim().split('=')[0])`
+	once := Requirement{
+		Valid:    fmt.Sprintf("v.split(',').size() > %d || [%s].all(keys, keys.all(k, keys.exists_one(o, o == k)))", maxListEntries, keys),
+		Cause:    network.ListEntryRepeated,
+		Computed: map[string]string{"value": "[" + keys + "].map(keys, keys.filter(k, !keys.exists_one(o, o == k))[0])[0]"},
+	}
+	return format[map[string]string]{nodeLabels, append(forEach(commaSeparated, []Requirement{wanted(wantLabels, label)}), once)}
 }
 
 // nodeLabels parses a comma-separated list of key=value. A repeated key is an
@@ -129,7 +202,7 @@ func nodeLabels(v string) (map[string]string, error) {
 	for part := range strings.SplitSeq(v, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(value)) > 0 {
-			return nil, want("labels of nodes such as vlan100=yes, separated by commas")
+			return nil, want(wantLabels)
 		}
 		if _, twice := out[key]; twice {
 			return nil, bad(network.ListEntryRepeated, key)

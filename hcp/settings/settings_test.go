@@ -93,6 +93,7 @@ func TestSuggestedKeys(t *testing.T) {
 	}
 	g.Expect(text("Service", "publsh")).To(HaveSuffix("Did you mean publish?"))
 	g.Expect(text("HostedCluster", "publsh")).NotTo(ContainSubstring("Did you mean"))
+	g.Expect(text("HostedCluster", "a")).NotTo(ContainSubstring("Did you mean"), "no letter is that of mtu")
 	g.Expect(text("NetworkAttachmentDefinition", "cdir")).To(HaveSuffix("Did you mean cidr?"))
 	g.Expect(text("NodePool", "cidr.workers")).To(ContainSubstring("does not exist and has no effect."))
 	g.Expect(settings.Check("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())

@@ -4,7 +4,9 @@
 package settings
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -12,7 +14,10 @@ import (
 // unknown returns the problem of a key that has no effect on an object of kind at.
 func unknown(on network.Subject, name string, at Place) network.Problem {
 	near, ok := nearest(name, at)
-	switch {
+	ofPool, nodePool, _ := strings.Cut(name, ".")
+	switch _, isKey := find(ofPool, OnNodePool); {
+	case isKey && nodePool != "" && at == OnHostedCluster:
+		return network.NewProblem(network.AnnotationNotPerNodePool, on, network.Args{"meant": ofPool, "nodePool": nodePool}, name)
 	case ok && near.Name == name:
 		return network.NewProblem(network.AnnotationMisplaced, on, network.Args{"places": near.On.String()}, name)
 	case ok:
@@ -21,21 +26,21 @@ func unknown(on network.Subject, name string, at Place) network.Problem {
 	return network.NewProblem(network.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest returns the key with the smallest edit distance to name, at most three.
-// A key that has no effect at that place only counts if it is equal to name.
+// nearest returns the key with the smallest edit distance to name, at most three, and
+// less than the key's length. Case has no effect. A key that has no effect at that place only counts if it is equal to name.
 func nearest(name string, at Place) (best Key, ok bool) {
-	least := 4
+	least, lower := 4, strings.ToLower(name)
 	for _, k := range Keys() {
-		d := distance(name, k.Name)
-		if d < least && (d == 0 || slices.Contains(k.On, at)) {
+		d := Distance(lower, k.Name)
+		if d < min(least, len(k.Name)) && (name == k.Name || slices.Contains(k.On, at)) {
 			best, least = k, d
 		}
 	}
 	return best, least < 4
 }
 
-// distance returns the Levenshtein distance of a and b in bytes.
-func distance(a, b string) int {
+// Distance returns the Levenshtein distance of a and b in bytes.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -53,4 +58,29 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// maxPrefixDistance is how many characters of a misspelled prefix differ, whatever their case.
+const maxPrefixDistance = 2
+
+// nearPrefix returns the key with the right prefix, if full is a key with a misspelled one.
+func nearPrefix(full string) (meant string, ok bool) {
+	prefix, name, _ := strings.Cut(full, "/")
+	if prefix+"/" == Prefix || Distance(strings.ToLower(prefix)+"/", Prefix) > maxPrefixDistance {
+		return "", false
+	}
+	return Prefix + name, true
+}
+
+// Labels returns a problem for each label that would have an effect as an annotation on an object of
+// kind at.
+func Labels(at Place, object string, labels map[string]string) network.Problems {
+	var out network.Problems
+	for _, full := range slices.Sorted(maps.Keys(labels)) {
+		name, ours := strings.CutPrefix(full, Prefix)
+		if _, known := find(name, at); ours && known {
+			out = append(out, network.NewProblem(network.LabelNotAnnotation, subject(at, object), nil, name))
+		}
+	}
+	return out
 }

@@ -55,6 +55,9 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 	var problems network.Problems
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
+		if meant, misspelled := nearPrefix(full); misspelled {
+			problems = append(problems, network.NewProblem(network.AnnotationPrefixMisspelled, on, network.Args{"meant": meant}, full))
+		}
 		if !ours {
 			continue
 		}
@@ -81,7 +84,7 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 // currentKey returns the current name of a key. The problems say whether it was
 // renamed, or has no effect at that place. The value of a renamed key still applies.
 func currentKey(name string, at Place, on network.Subject) (string, network.Problems) {
-	now, old := renamed(name)
+	now, old := Renamed()[name]
 	if !old {
 		now = name
 	}
@@ -104,7 +107,7 @@ func currentKey(name string, at Place, on network.Subject) (string, network.Prob
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
 	s := base
 	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
-	s.EdgeAddresses, s.DHCPRange, s.DHCPExclude, s.Reservations = nil, network.Range{}, nil, nil
+	s.EdgeAddresses, s.DHCPRange, s.DHCPExclude, s.Reservations, s.ClientNetworks = nil, network.Range{}, nil, nil, nil
 	for _, k := range Keys() {
 		key := k.Name + "." + name
 		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
@@ -125,7 +128,7 @@ func NodePoolOf(full string) (name string, ok bool) {
 
 // apply sets one value in s, and records where a CIDR is set.
 func (s *Values) apply(k Key, value, name string, on network.Subject) error {
-	err := k.set(s, value)
+	err := k.value.set(s, value)
 	if err == nil && k.Name == KeyCIDR {
 		s.CIDRKey, s.CIDRField = name, "annotation "+name+" on "+on.String()
 	}

@@ -1,21 +1,17 @@
 // This file decides which address a client gets. Equal MAC, plan and leases give the
-// same address on every edge. It reads no clock and writes nothing.
+// same address on every edge. It reads no clock and writes nothing. The search of the range
+// is in search.go.
 
 package dhcp
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/leases"
 )
-
-// maxProbes is how many addresses of a range are checked for one client. No larger
-// range is ever full.
-const maxProbes = 1 << 16
 
 // A client is one MAC on one network at one time.
 type client struct {
@@ -27,6 +23,8 @@ type client struct {
 	vm string
 	// reported is the address that KubeVirt reports for the VM.
 	reported netip.Addr
+	// scarce: addresses that other hosts seem to use are offered, too, unless they are spared.
+	scarce bool
 }
 
 func newClient(n network.Network, k Known, mac string, now time.Time) client {
@@ -53,27 +51,37 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address returns the address for this client: the one it has if the plan permits it,
-// else its reservation, else the hint (option 50 or ciaddr), else a place in the range
-// that depends on its MAC. False: there is none.
+// address returns the address for this client: the one it has if the plan permits it (of
+// several, the hint), else its reservation, else the hint (option 50 or ciaddr), else a place in the range
+// that depends on its MAC. While another client has its reservation, it gets an address
+// like a client without one. False: there is none.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
+	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
+		return hint, true
+	}
 	if a := c.own(); a.IsValid() && (c.holds(a) || c.room()) {
 		return a, true
 	}
-	if a := c.reservation(); a.IsValid() {
-		return a, c.available(a)
+	if a := c.reservation(); a.IsValid() && c.available(a) {
+		return a, true
 	}
 	if !c.room() {
 		return netip.Addr{}, false
 	}
-	if hint.IsValid() && c.permitted(hint) && c.available(hint) {
+	wanted := hint.IsValid() && c.permitted(hint) && c.available(hint)
+	if wanted && (!c.last(hint) || c.known.Offered(hint) == c.mac) {
 		return hint, true
 	}
-	return c.probe()
+	a, ok := c.probe()
+	if wanted && c.last(a) {
+		return hint, true
+	}
+	return a, ok
 }
 
 // own returns the address that the client has, from a lease or from KubeVirt's report.
-// A report wins over an expired lease. Zero: none that it may keep.
+// A report wins over an expired lease. A VM that has neither inherits the address of its former
+// MAC. Zero: none that it may keep.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -84,7 +92,33 @@ func (c client) own() netip.Addr {
 	case reported:
 		return c.reported
 	}
-	return netip.Addr{}
+	return c.inherited()
+}
+
+// inherited returns the address of the VM's former MAC: KubeVirt makes a new one when a VM
+// restarts, and a node whose address changes is lost to its cluster. Of several leases, the last
+// one counts. Zero: none.
+func (c client) inherited() netip.Addr {
+	if c.vm == "" || !c.known.Complete {
+		return netip.Addr{}
+	}
+	var last network.Lease
+	for _, l := range c.known.Leases.OfVM(c.vm) {
+		if c.inherits(l) && c.keeps(l.Address) && c.available(l.Address) && (!last.Address.IsValid() || leases.Later(l, last)) {
+			last = l
+		}
+	}
+	return last.Address
+}
+
+// inherits reports whether l is of this VM, with a MAC that no VM has any more.
+func (c client) inherits(l network.Lease) bool {
+	if c.vm == "" || l.VM != c.vm || l.MAC == "" || !c.known.Complete {
+		return false
+	}
+	_, _, exists := c.known.VMs.VM(l.MAC)
+	_, _, is := c.known.VMs.VM(c.mac)
+	return is && !exists
 }
 
 // holds reports whether the client has a lease on a that prevents its reassignment.
@@ -95,10 +129,10 @@ func (c client) holds(a netip.Addr) bool {
 
 // permitted reports whether the plan permits this client to start using a.
 func (c client) permitted(a netip.Addr) bool {
-	if r := c.reservation(); r.IsValid() {
+	if r := c.reservation(); r.IsValid() && c.available(r) {
 		return a == r
 	}
-	return c.n.DHCP.Range.Contains(a) && c.allowed(a)
+	return c.n.DHCP.Range.Contains(a) && !slices.Contains(c.n.DHCP.Named, a) && c.allowed(a) && !c.inUse(a)
 }
 
 // keeps reports whether the plan permits this client to keep its address a. A running
@@ -132,9 +166,12 @@ func (c client) excluded(a netip.Addr) bool {
 // ours reports whether a belongs to an edge, to the router, or is published. Such an
 // address is never assigned, even inside the range.
 func (c client) ours(a netip.Addr) bool {
-	return a == c.n.NextHopVIP || a == c.n.ServiceVIP || a == c.n.DHCP.Router ||
-		slices.Contains(c.n.ReservedAddresses, a) || slices.Contains(c.n.PublishedAddresses, a) ||
-		slices.ContainsFunc(c.n.Edges, func(e network.Edge) bool { return e.Address == a })
+	for b := range ours(c.n) {
+		if a == b {
+			return true
+		}
+	}
+	return false
 }
 
 // available reports whether no other client has a.
@@ -143,11 +180,10 @@ func (c client) available(a netip.Addr) bool {
 		if l.MAC == c.mac {
 			return true
 		}
-		gone := l.VM != "" && c.known.VMs.Gone(l.VM)
 		// A declined address is in quarantine for all but the VM that KubeVirt reports to
 		// use it: another client declined it, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
-		if !mistaken && !l.Free(c.now, c.leaseTime(), gone) {
+		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {
 			return false
 		}
 	}
@@ -155,74 +191,24 @@ func (c client) available(a netip.Addr) bool {
 	return by == "" || by == c.mac
 }
 
-// probe searches the range from the place of the MAC. It prefers addresses that were
-// never assigned, then those with an expired lease, then those that were offered.
-func (c client) probe() (netip.Addr, bool) {
-	size, ok := rangeSize(c.n.DHCP.Range)
-	if !ok {
-		return netip.Addr{}, false
+// gone reports whether l is of a VM that is gone, with a MAC that no other VM has.
+func (c client) gone(l network.Lease) bool {
+	if l.VM == "" || !c.known.VMs.Gone(l.VM) {
+		return false
 	}
-	first, start := number(c.n.DHCP.Range.First), place(c.mac)%size
-	var used, offered netip.Addr
-	for i := range min(size, maxProbes) {
-		a := address(first + uint32((start+i)%size))
-		if !c.permitted(a) || !c.available(a) {
-			continue
-		}
-		_, had := c.known.Leases.At(a)
-		by := c.known.Offered(a)
-		switch {
-		case by != "" && by != c.mac:
-			offered = either(offered, a)
-		case had:
-			used = either(used, a)
-		default:
-			return a, true
-		}
-	}
-	a := either(used, offered)
-	return a, a.IsValid()
+	_, _, exists := c.known.VMs.VM(l.MAC)
+	return !exists
 }
 
-// rangeSize returns the number of addresses of r; false if it has none.
-func rangeSize(r network.Range) (uint64, bool) {
-	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
-		return 0, false
-	}
-	return uint64(number(r.Last)-number(r.First)) + 1, true
-}
-
-func either(a, b netip.Addr) netip.Addr {
-	if a.IsValid() {
-		return a
-	}
-	return b
-}
-
-// place is stable for a MAC, on every edge and in every version.
-func place(mac string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(mac))
-	x := h.Sum64()
-	// FNV maps similar MACs to similar values; this is MurmurHash3's finalizer.
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	return x ^ x>>33
+// last reports whether a is assigned to another client only if no other address of the range is: its
+// lease is not over, but its VM is gone.
+func (c client) last(a netip.Addr) bool {
+	l, ok := c.known.Leases.At(a)
+	return ok && l.MAC != c.mac && !l.Free(c.now, c.leaseTime(), false) && c.gone(l)
 }
 
 // isHost reports whether a is a host address of p: not its network or broadcast
 // address.
 func isHost(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && a != p.Masked().Addr() && a != broadcast(p)
-}
-
-func number(a netip.Addr) uint32 {
-	b := a.As4()
-	return binary.BigEndian.Uint32(b[:])
-}
-
-func address(n uint32) netip.Addr {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], n)
-	return netip.AddrFrom4(b)
 }

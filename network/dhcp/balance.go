@@ -15,12 +15,15 @@ import (
 
 const (
 	// delayed is the value of secs from which on both edges reply (RFC 3074's service
-	// delay). Some clients use a new transaction for each try. Most retry after three or
-	// four seconds.
+	// delay).
 	delayed = 3
-	// heardFor is the minimum time for which a received message is remembered.
+	// secondTry is the least time after which a message with a new transaction is another try
+	// of the first one, and seriesGap the longest time between two tries. Clients retry after
+	// two to four seconds.
+	secondTry, seriesGap = time.Second, 10 * time.Second
+	// heardFor is the minimum time for which a question is remembered.
 	heardFor = 30 * time.Second
-	// maxHeard messages are remembered for each such period.
+	// maxHeard questions are remembered for each such period.
 	maxHeard = 4096
 )
 
@@ -28,13 +31,15 @@ const (
 type Sent struct {
 	// Direct: it was sent to the service VIP, so the peer has not received it.
 	Direct bool
-	// Again: it was received before, or the DISCOVER of its transaction was received
-	// twice. So the selected edge did not reply.
+	// Again: its client sent it before, or had to send the DISCOVER before it twice. So the
+	// selected edge did not reply.
 	Again bool
 	// PeerServes: the peer serves now.
 	PeerServes bool
 	// Yields: a younger pod has this edge's number, and replies for it.
 	Yields bool
+	// Stale: the store does not answer this edge. A peer that serves has a store that answers.
+	Stale bool
 }
 
 // Defers reports whether edge leaves request to its peer, or to a younger pod of its own.
@@ -53,8 +58,21 @@ func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 		return true
 	}
 	isOne := slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Number == edge })
+	if isOne && len(n.Edges) > 1 && s.PeerServes && s.Stale && !s.Direct && remembers(request) {
+		return true // Its client may have released the address at the peer.
+	}
 	return isOne && len(n.Edges) > 1 && s.PeerServes && !s.Direct && !s.Again &&
 		request.NumSeconds < delayed && selected(n, request) != edge
+}
+
+// uses reports whether the client of a REQUEST uses an address, so that it renews or rebinds.
+func uses(m *dhcpv4.DHCPv4) bool {
+	return !m.Options.Has(dhcpv4.OptionServerIdentifier) && set(m.ClientIPAddr)
+}
+
+// remembers reports whether m is a REQUEST of a client that remembers an address (INIT-REBOOT).
+func remembers(m *dhcpv4.DHCPv4) bool {
+	return m.MessageType() == dhcpv4.MessageTypeRequest && !m.Options.Has(dhcpv4.OptionServerIdentifier) && !set(m.ClientIPAddr)
 }
 
 // selected returns the number of the edge for a client, by its identifier or else by
@@ -97,42 +115,69 @@ var mixing = [256]uint8{
 	216, 131, 89, 21, 28, 133, 37, 153, 149, 80, 170, 68, 6, 169, 234, 151,
 }
 
-// A transmission identifies all tries of one message.
-type transmission struct {
+// A question is what all tries of a client have in common. The transaction is not: some clients
+// (NetworkManager's) choose a new one for each try.
+type question struct {
 	mac  [6]byte
-	xid  dhcpv4.TransactionID
 	kind dhcpv4.MessageType
 }
 
-// heard holds the messages of the last heardFor, and of the period before. True: the
-// message was received more than once.
-type heard struct {
-	recent, older map[transmission]bool
-	since         time.Time // Of recent
+// A series is the tries of one question, none of them more than seriesGap after the former.
+type series struct {
+	xid         dhcpv4.TransactionID // Of the last try
+	first, last time.Time
+	again       bool
 }
 
-// again records m and reports whether it was received before, or follows an offer
-// that the client requested twice. If the table is full, it reports true: two replies
+// heard holds the questions of the last heardFor, and of the period before.
+type heard struct{ periods[map[question]series] }
+
+// again records m and reports whether it is another try of a question, or follows an offer
+// that the client had to request twice. If the table is full, it reports true: two replies
 // are better than none.
 func (h *heard) again(m *dhcpv4.DHCPv4, now time.Time) bool {
-	if age := now.Sub(h.since); age < 0 || age >= heardFor {
-		h.older, h.recent, h.since = h.recent, map[transmission]bool{}, now
-		if age < 0 || age >= 2*heardFor {
-			h.older = nil
-		}
-	}
-	t := transmission{xid: m.TransactionID, kind: m.MessageType()}
-	copy(t.mac[:], m.ClientHWAddr)
-	_, recently := h.recent[t]
-	_, before := h.older[t]
-	known := recently || before
-	if !recently && len(h.recent) >= maxHeard {
+	h.turn(now, heardFor, func() map[question]series { return map[question]series{} })
+	q := question{kind: m.MessageType()}
+	copy(q.mac[:], m.ClientHWAddr)
+	s, known := h.of(q)
+	if _, recently := h.current[q]; !recently && len(h.current) >= maxHeard {
 		return true
 	}
-	h.recent[t] = known
-	if t.kind == dhcpv4.MessageTypeRequest && !known {
-		t.kind = dhcpv4.MessageTypeDiscover
-		return h.recent[t] || h.older[t]
+	switch late := now.Sub(s.last) > seriesGap || now.Before(s.last); {
+	case known && s.xid == m.TransactionID:
+		s.again = true
+	case !known || late:
+		s = series{first: now, again: h.went(q, now)}
+	default:
+		s.again = s.again || now.Sub(s.first) >= secondTry
 	}
-	return known
+	s.xid, s.last = m.TransactionID, now
+	h.current[q] = s
+	return s.again
+}
+
+// went ends the other series of a client that went on from DISCOVER to REQUEST, or starts once more after
+// a REQUEST. It reports whether the client had to ask more than once there.
+func (h *heard) went(to question, now time.Time) bool {
+	from := question{to.mac, dhcpv4.MessageTypeDiscover}
+	switch to.kind {
+	case dhcpv4.MessageTypeRequest:
+	case dhcpv4.MessageTypeDiscover:
+		from.kind = dhcpv4.MessageTypeRequest
+	default:
+		return false
+	}
+	s, _ := h.of(from)
+	delete(h.current, from)
+	delete(h.former, from)
+	return s.again && now.Sub(s.last) <= seriesGap
+}
+
+// of returns the series of a question. False: it was not heard.
+func (h *heard) of(q question) (series, bool) {
+	if s, ok := h.current[q]; ok {
+		return s, true
+	}
+	s, ok := h.former[q]
+	return s, ok
 }

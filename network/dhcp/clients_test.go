@@ -2,8 +2,8 @@ package dhcp_test
 
 import (
 	"context"
+	"iter"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -40,7 +40,7 @@ func blue() network.Network {
 		Backend: network.Backend{Name: "kube-apiserver:6443", Service: "kube-apiserver", Port: 6443}}}}
 	decision := network.Derive(request, seen, network.Plan{}, nil)
 	plan, ok := decision.Plan()
-	if !ok || len(decision.Problems) > 0 || plan.Validate() != nil {
+	if !ok || plan.Validate() != nil {
 		panic(decision.Problems)
 	}
 	return plan.Networks[0]
@@ -52,6 +52,15 @@ type vms map[string]string
 func (m vms) VM(mac string) (string, netip.Addr, bool) {
 	name, ok := m[mac]
 	return name, netip.Addr{}, ok
+}
+func (m vms) All() iter.Seq2[string, netip.Addr] {
+	return func(yield func(string, netip.Addr) bool) {
+		for mac := range m {
+			if !yield(mac, netip.Addr{}) {
+				return
+			}
+		}
+	}
 }
 func (m vms) Reporter(netip.Addr) string { return "" }
 func (m vms) Ready() error               { return nil }
@@ -66,7 +75,7 @@ func (m vms) Gone(name string) bool {
 
 // A site is an edge that serves DHCP on a segment.
 type site struct {
-	t       *testing.T
+	t       testing.TB
 	n       network.Network
 	segment *netns.Segment
 	edge    *netns.Namespace
@@ -76,10 +85,10 @@ type site struct {
 	stop func()
 }
 
-func segment(t *testing.T) *netns.Segment { return netns.NewSegment(t) }
+func segment(t testing.TB) *netns.Segment { return netns.NewSegment(t) }
 
 // serve keeps leases in dir, or in memory where it is empty.
-func serve(t *testing.T, n network.Network, dir string) site {
+func serve(t testing.TB, n network.Network, dir string) site {
 	t.Helper()
 	netns.Require(t)
 	files, err := dhcp.OpenFiles(dir)
@@ -92,46 +101,84 @@ func serve(t *testing.T, n network.Network, dir string) site {
 	return s
 }
 
-func serveFrom(t *testing.T, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
+func serveFrom(t testing.TB, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
 	t.Helper()
 	return serveOn(t, segment(t), n, store, settings...)
 }
 
 // serveOn is the first edge of n on a segment, or the one that settings say.
-func serveOn(t *testing.T, on *netns.Segment, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
+func serveOn(t testing.TB, on *netns.Segment, n network.Network, store dhcp.Store, settings ...func(*dhcp.Server)) site {
 	t.Helper()
-	s := site{t: t, n: n, segment: on, edge: netns.New(t), counted: prometheus.NewRegistry()}
-	m, err := dhcp.NewMetrics(s.counted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &dhcp.Server{
-		Network: func() network.Network { return n }, Edge: 1, Store: store, VMs: vms{mac1: "blue-worker-1"}, Metrics: m,
-		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
-	}
+	server := &dhcp.Server{Edge: 1, Store: store, VMs: vms{mac1: "blue-worker-1"}}
 	for _, set := range settings {
 		set(server)
 	}
-	own := n.Edges[server.Edge-1].Address.String() + "/" + strconv.Itoa(n.CIDR.Bits())
-	s.segment.Attach(t, s.edge, "net1", "", own, n.NextHopVIP.String()+"/32", n.ServiceVIP.String()+"/32")
-	var conn *net.UDPConn
-	s.edge.Do(t, func() {
-		conn, err = edge.ListenPacket(t.Context(), "net1", netip.MustParseAddrPort("0.0.0.0:67"))
-	})
-	if err != nil {
-		t.Fatal(err)
+	s := newSite(t, on, n, server.Edge)
+	s.serve(server, s.listen(1, 4<<20))
+	return s
+}
+
+// newSite is an edge of n that does not serve yet.
+func newSite(t testing.TB, on *netns.Segment, n network.Network, number int) site {
+	t.Helper()
+	s := site{t: t, n: n, segment: on, edge: netns.New(t), counted: prometheus.NewRegistry()}
+	own := n.Edges[number-1].Address.String() + "/" + strconv.Itoa(n.CIDR.Bits())
+	on.Attach(t, s.edge, "net1", "", own, n.NextHopVIP.String()+"/32", n.ServiceVIP.String()+"/32")
+	return s
+}
+
+// serve serves on sockets until the test or stop ends it.
+func (s *site) serve(server *dhcp.Server, sockets dhcp.Sockets) {
+	s.t.Helper()
+	var err error
+	if server.Metrics, err = dhcp.NewMetrics(s.counted); err != nil {
+		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	if server.Network == nil {
+		server.Network = func() network.Network { return s.n }
+	}
+	if server.Log == nil {
+		server.Log = slog.New(slog.NewTextHandler(s.t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, conn) }()
+	go func() { ended <- server.Serve(ctx, sockets) }()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			s.t.Error(err)
 		}
 	})
-	t.Cleanup(s.stop)
-	return s
+	s.t.Cleanup(s.stop)
+}
+
+// listen opens the sockets of the edge. With one for broadcasts, the server receives them in the order
+// in which they are sent. Each receives into a buffer of so many bytes. 0: the kernel's default.
+func (s site) listen(broadcasts, buffer int) (sockets dhcp.Sockets) {
+	s.t.Helper()
+	at := []netip.AddrPort{netip.AddrPortFrom(s.n.ServiceVIP, 67)}
+	for range broadcasts {
+		at = append(at, netip.MustParseAddrPort("0.0.0.0:67"))
+	}
+	s.edge.Do(s.t, func() {
+		conns, err := edge.ListenPackets(s.t.Context(), "net1", at...)
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		for _, c := range conns {
+			if buffer > 0 {
+				_ = c.SetReadBuffer(buffer)
+			}
+		}
+		if sockets, err = dhcp.NewSockets(conns[0], conns[1:]...); err != nil {
+			s.t.Error(err)
+		}
+	})
+	if s.t.Failed() {
+		s.t.FailNow()
+	}
+	return sockets
 }
 
 // script does what a client's own script does with what it got, and writes down

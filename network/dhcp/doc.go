@@ -6,8 +6,8 @@
 //     the reply is sent. Defers decides which edge replies.
 //   - Leases, VMs and Store are what Reply reads and Server writes. Files stores
 //     leases without a cluster.
-//   - Server reads a UDP socket that the caller bound to the network's device,
-//     writes leases and sends replies.
+//   - Server reads the Sockets that the caller bound to the network's device, writes
+//     leases and sends replies. A reader for each socket only queues, and no reply waits.
 //
 // # Two edges, one server
 //
@@ -17,6 +17,16 @@
 // the address. A hash of the client selects the edge that replies to a broadcast
 // (RFC 3074). The other edge also replies if its peer does not serve, or if the client
 // asks again (Defers).
+//
+// An edge may be cut off from the store, and is told late what its peer writes and
+// removes. These rules keep an address from being assigned twice, and a client from
+// losing the one it has:
+//
+//   - A client that accepts an offer, or remembers an address, is always written, whatever is known about it:
+//     it may have released the address at the peer.
+//   - A renewal that cannot be written promises at most network.Lease.Promised.
+//   - An edge whose store does not answer offers nothing, and refuses no client.
+//   - Before a client is refused, its leases are read from the store again.
 //
 // # Client identity
 //
@@ -29,12 +39,28 @@
 // A VM keeps its address, known from a lease or from KubeVirt, before any address is
 // assigned. So the server assigns nothing until it has read leases and VMs. Unknown
 // clients get the addresses that are not reserved for VMs (PoolRemaining). A lease is
-// deleted one day after its address became free.
+// deleted one day after its address became free. The address of a VM is free once it
+// has been gone for five minutes (VMs.Gone), but is assigned only if no other address of the range is. A VM with a
+// new MAC inherits the address of its former one.
+//
+// # Limits
+//
+// The messages of one MAC cause at most four writes in any four seconds, and three
+// addresses in quarantine in any hour (budget.go). While they are spent, a client gets
+// the lease that this edge wrote for it a moment ago. MACs are forged easily, so there are limits for all
+// together: a tenth of the range is in quarantine at most, and no address that VMs need.
+// A client with a lease always renews it.
 //
 // # Without privileges
 //
 // There is no raw socket. So a reply to a client without an address goes to
 // 255.255.255.255, even if the client did not set the broadcast flag (RFC 2131 section
-// 4.1); clients accept it. The server does not probe an address before it offers it.
-// A client that detects a conflict sends DHCPDECLINE.
+// 4.1); clients accept it.
+//
+// # Addresses in use
+//
+// Before an address is offered to a client that did not have it, the network is asked
+// whether a host has it (RFC 2131 section 3.1), through the kernel's ARP (ask.go).
+// Offers wait 200 ms for an answer, all at once. A client that detects a conflict later
+// sends DHCPDECLINE.
 package dhcp

@@ -1,42 +1,58 @@
-// This file stores leases as files, one for each address, for a server without a
-// cluster. Each file is written, flushed and renamed atomically.
+// This file stores leases in a file, for a server without a cluster. Leases that are written at one time are
+// flushed together, so that many clients wait for the disk once.
 
 package dhcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/leases"
 )
 
 // Files stores leases in memory, and in a directory if one is given.
 type Files struct {
+	leases.Table
 	dir  string
 	lock *os.File
 
-	mu     sync.RWMutex
-	leases map[netip.Addr]network.Lease
-	byMAC  map[string]netip.Addr
+	// flushing is held while a batch is written.
+	flushing sync.Mutex
+	journal  journal
+
+	mu sync.Mutex
+	// changing has the addresses whose leases are being written. Changed is told when one is not any more.
+	changing map[netip.Addr]bool
+	changed  sync.Cond
+	// version is that of the change that was applied last. Equal leases have different ones.
+	version atomic.Uint64
+	// next are the changes that wait for the disk. Nil: none.
+	next *batch
 }
 
-// OpenFiles reads the leases in dir and locks it. The address of an unreadable file is
-// not assigned. With an empty dir, leases exist only in memory.
+// A batch is flushed as a whole. Done is closed when its changes are durable, or err says why they are not.
+type batch struct {
+	changes []change
+	done    chan struct{}
+	err     error
+}
+
+// OpenFiles reads the leases in dir and locks it. With an empty dir, leases exist only in memory.
 func OpenFiles(dir string) (*Files, error) {
-	f := &Files{dir: dir, leases: map[netip.Addr]network.Lease{}, byMAC: map[string]netip.Addr{}}
+	f := &Files{dir: dir, changing: map[netip.Addr]bool{}}
+	f.changed.L = &f.mu
 	if dir == "" {
 		return f, nil
 	}
@@ -50,34 +66,21 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := unix.Flock(int(f.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is in use by another server: %w", dir, err), f.lock.Close())
 	}
-	entries, err := os.ReadDir(dir)
+	changes, written, err := readJournal(dir)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	var read []network.Lease
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		a, err := netip.ParseAddr(name)
-		if !ok || err != nil {
-			continue
+	for _, c := range changes {
+		// A clock that is behind the last write is wrong, so it bounds nothing.
+		if now := time.Now(); !now.Before(written) {
+			c.lease = c.lease.Bounded(now)
 		}
-		read = append(read, readFile(filepath.Join(dir, e.Name()), a))
+		f.apply(c)
 	}
-	// Of several leases of a MAC, the one that expires last counts.
-	slices.SortFunc(read, func(a, b network.Lease) int { return a.Expires.Compare(b.Expires) })
-	for _, l := range read {
-		f.put(l)
+	if f.journal, err = newJournal(dir, f.All()); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-func readFile(path string, a netip.Addr) network.Lease {
-	var l network.Lease
-	b, err := os.ReadFile(path)
-	if err == nil && json.Unmarshal(b, &l) == nil && l.Address == a {
-		return l
-	}
-	return network.Lease{Address: a, Expires: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
 // Close unlocks the directory.
@@ -85,112 +88,93 @@ func (f *Files) Close() error {
 	if f.lock == nil {
 		return nil
 	}
-	return f.lock.Close()
+	return errors.Join(f.journal.close(), f.lock.Close())
 }
 
 // Ready returns nil: OpenFiles has read everything.
 func (f *Files) Ready() error { return nil }
 
-// At returns the lease on an address.
-func (f *Files) At(a netip.Addr) (network.Lease, bool) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	l, ok := f.leases[a]
-	return l, ok
-}
+// Fresh returns nil: no other process writes the files.
+func (f *Files) Fresh() error { return nil }
 
-// Of returns the lease of a MAC; of several, the one written last.
-func (f *Files) Of(mac string) (network.Lease, bool) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	l, ok := f.leases[f.byMAC[mac]]
-	return l, ok
-}
-
-// All returns all leases, in no order.
-func (f *Files) All() []network.Lease {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return slices.Collect(maps.Values(f.leases))
-}
+// Confirm does nothing: no other process writes the files.
+func (f *Files) Confirm(context.Context, string, netip.Addr) error { return nil }
 
 // Replace writes next if was is the stored lease of its address.
 func (f *Files) Replace(_ context.Context, was, next network.Lease) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.leases[next.Address] != was {
-		return fmt.Errorf("lease on %s: %w", next.Address, fs.ErrExist)
-	}
-	if f.dir != "" {
-		b, err := json.Marshal(next)
-		if err == nil {
-			err = writeFile(f.dir, next.Address.String()+".json", append(b, '\n'))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	f.put(next)
-	return nil
+	return f.change(change{next.Address, next}, was)
 }
 
 // Remove deletes a lease if it still equals was.
 func (f *Files) Remove(_ context.Context, was network.Lease) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.leases[was.Address] != was {
-		return nil
-	}
-	if f.dir != "" {
-		if err := os.Remove(filepath.Join(f.dir, was.Address.String()+".json")); err != nil {
-			return err
-		}
-		if err := syncDir(f.dir); err != nil {
-			return err
-		}
-	}
-	delete(f.leases, was.Address)
-	if f.byMAC[was.MAC] == was.Address {
-		delete(f.byMAC, was.MAC)
+	if err := f.change(change{address: was.Address}, was); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return nil
 }
 
-// put stores l in memory. The caller holds the lock or is alone.
-func (f *Files) put(l network.Lease) {
-	if old, ok := f.leases[l.Address]; ok && f.byMAC[old.MAC] == l.Address {
-		delete(f.byMAC, old.MAC)
+// change makes c durable if was is the stored lease of its address (fs.ErrExist: it is not). It waits for another
+// change of the same address.
+func (f *Files) change(c change, was network.Lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.changing[c.address] {
+		f.changed.Wait()
 	}
-	f.leases[l.Address] = l
-	if l.MAC != "" {
-		f.byMAC[l.MAC] = l.Address
+	if now, _ := f.At(c.address); now != was {
+		return fmt.Errorf("lease on %s: %w", c.address, fs.ErrExist)
+	}
+	if f.dir == "" {
+		f.apply(c)
+		return nil
+	}
+	f.changing[c.address] = true
+	b, first := f.next, f.next == nil
+	if first {
+		b = &batch{done: make(chan struct{})}
+		f.next = b
+	}
+	b.changes = append(b.changes, c)
+	f.mu.Unlock()
+	if first {
+		f.flush(b)
+	}
+	<-b.done
+	f.mu.Lock()
+	delete(f.changing, c.address)
+	f.changed.Broadcast()
+	return b.err
+}
+
+// flush makes the next batch durable. While another one is flushed, further changes join it.
+func (f *Files) flush(b *batch) {
+	f.flushing.Lock()
+	defer f.flushing.Unlock()
+	f.mu.Lock()
+	f.next = nil
+	f.mu.Unlock()
+	defer close(b.done)
+	if b.err = f.journal.write(b.changes); b.err != nil {
+		return
+	}
+	for _, c := range b.changes {
+		f.apply(c)
+	}
+	if f.journal.long() {
+		// All that is durable is in the table, so the journal may begin with that. Without a new one, it goes on.
+		if next, err := newJournal(f.dir, f.All()); err == nil {
+			_ = f.journal.close()
+			f.journal = next
+		}
 	}
 }
 
-// writeFile writes atomically and durably.
-func writeFile(dir, name string, content []byte) error {
-	t, err := os.CreateTemp(dir, "."+name+".*")
-	if err != nil {
-		return err
+// apply makes a durable change known.
+func (f *Files) apply(c change) {
+	if !c.lease.Address.IsValid() {
+		f.Delete(c.address)
+		return
 	}
-	_, err = t.Write(content)
-	if err == nil {
-		err = t.Sync()
-	}
-	err = errors.Join(err, t.Close())
-	if err == nil {
-		err = os.Rename(t.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(t.Name()))
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	c.lease.Version = strconv.FormatUint(f.version.Add(1), 10)
+	f.Put(c.lease)
 }

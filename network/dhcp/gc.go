@@ -40,10 +40,7 @@ func (s *Server) collect(ctx context.Context) {
 		if left == 0 {
 			return
 		}
-		s.mu.Lock()
-		_, late := s.late[l.Address]
-		s.mu.Unlock()
-		if late || !Collectable(l, leaseTime, s.VMs, s.Now()) {
+		if _, late := s.late.At(l.Address); late || !Collectable(l, leaseTime, s.VMs, s.Now()) {
 			continue
 		}
 		left--

@@ -64,14 +64,13 @@ func TestLeasesAreExclusive(t *testing.T) {
 		n := blue()
 		n.DHCP.Range = network.Range{First: at("10"), Last: at("16")}
 		store, _ := dhcp.OpenFiles("")
-		late := dhcp.Late{}
 		clock := now
 		uses := map[netip.Addr]network.Lease{} // as the clients believe
 		has := map[string]netip.Addr{}
 		for step := range 3000 {
 			clock = clock.Add(time.Duration(r.IntN(200)) * time.Second)
 			mac := fmt.Sprintf("02:00:00:00:00:%02x", r.IntN(12))
-			known := dhcp.Known{Leases: late.Over(store), VMs: dhcp.NoVMs{}, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			known := dhcp.Known{Leases: store, VMs: dhcp.NoVMs{}, Complete: true, Fresh: true, Offered: func(netip.Addr) string { return "" }}
 			var m *dhcpv4.DHCPv4
 			mine := has[mac]
 			held := mine.IsValid() && uses[mine].MAC == mac && clock.Before(uses[mine].Expires)
@@ -95,25 +94,21 @@ func TestLeasesAreExclusive(t *testing.T) {
 				}
 				m = message(dhcpv4.MessageTypeRequest, mac, server(us), dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(offer.Address.AsSlice())))
 			}
-			v := dhcp.Reply(n, known, m, clock)
+			v, most := dhcp.Reply(n, known, m, clock), hour
 			if v.Next.Address.IsValid() {
-				was, _ := store.At(v.Next.Address)
 				switch away := r.IntN(5) == 0; {
-				case away && v.Anyway:
-					late[v.Next.Address] = v.Next
+				case away && !v.Anyway.IsZero():
+					most = v.Anyway.Sub(clock)
 				case away:
 					continue
 				default:
-					if err := store.Replace(t.Context(), was, v.Next); err != nil {
+					if err := store.Replace(t.Context(), v.Was, v.Next); err != nil {
 						t.Fatal(err)
 					}
-					delete(late, v.Next.Address)
 				}
 			}
 			if a := v.Remove.Address; a.IsValid() {
-				was, _ := store.At(a)
-				_ = store.Remove(t.Context(), was)
-				delete(late, a)
+				_ = store.Remove(t.Context(), v.Remove)
 			}
 			if v.Outcome != dhcp.Granted {
 				continue
@@ -121,7 +116,7 @@ func TestLeasesAreExclusive(t *testing.T) {
 			if other, ok := uses[v.Address]; ok && other.MAC != mac && clock.Before(other.Expires) {
 				t.Fatalf("seed %d step %d: %s is given to %s while %s uses it until %s (now %s)", seed, step, v.Address, mac, other.MAC, other.Expires, clock)
 			}
-			lease := v.Answer.IPAddressLeaseTime(0)
+			lease := min(v.Answer.IPAddressLeaseTime(0), most)
 			uses[v.Address] = network.Lease{Address: v.Address, MAC: mac, Expires: clock.Add(lease)}
 			has[mac] = v.Address
 		}
@@ -187,7 +182,7 @@ func TestReservationHolds(t *testing.T) {
 		clock := now
 		// boots reports whether the client has an address in the end.
 		boots := func(mac string) bool {
-			k := dhcp.Known{Leases: store, VMs: vms, Complete: true, Offered: func(netip.Addr) string { return "" }}
+			k := dhcp.Known{Leases: store, VMs: vms, Complete: true, Fresh: true, Offered: func(netip.Addr) string { return "" }}
 			k.PoolRemaining = func() int { return dhcp.PoolRemaining(n, k, clock) }
 			offer := dhcp.Reply(n, k, message(dhcpv4.MessageTypeDiscover, mac), clock)
 			if offer.Answer == nil {

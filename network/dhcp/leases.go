@@ -4,17 +4,32 @@ package dhcp
 
 import (
 	"context"
+	"iter"
 	"net/netip"
+	"slices"
+	"time"
 
 	"github.com/cldmnky/oooi/network"
 )
 
-// Leases is the read access to leases.
+// Leases is the read access to leases. leases.Table has it.
 type Leases interface {
 	// At returns the lease on an address, expired or not.
 	At(netip.Addr) (network.Lease, bool)
 	// Of returns the lease of a MAC; of several, the one that expires last.
 	Of(mac string) (network.Lease, bool)
+	// OfVM returns all leases of the VM of this name, in no order.
+	OfVM(name string) []network.Lease
+	// OfVMs returns the leases of all VMs with a name that is selected, in no order.
+	OfVMs(selected func(name string) bool) []network.Lease
+	// Unassigned returns the first address from first through last that has no lease.
+	Unassigned(first, last netip.Addr) (netip.Addr, bool)
+	// Free returns the first address from first through last with a lease that is free at
+	// now (network.Lease.Free, for a VM that exists).
+	Free(first, last netip.Addr, now time.Time, leaseTime time.Duration) (netip.Addr, bool)
+	// Taken returns how many addresses from first through last have a lease that is not
+	// free at now. Quarantined of them are in quarantine.
+	Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int)
 }
 
 // A Store keeps leases beyond the life of the server.
@@ -23,6 +38,12 @@ type Store interface {
 	// Ready returns nil once all leases were read. Until then the server assigns
 	// nothing.
 	Ready() error
+	// Fresh returns nil while the leases can be read and written: what they are kept in
+	// answered lately. It returns at once.
+	Fresh() error
+	// Confirm reads the lease on an address and those of a MAC again, from what they are
+	// kept in. An error: it did not answer.
+	Confirm(ctx context.Context, mac string, address netip.Addr) error
 	// Replace writes next if was is the stored lease of next.Address (the zero Lease:
 	// none), and returns when it is durable. fs.ErrExist: another writer changed the
 	// address, and the store knows the new lease.
@@ -41,7 +62,11 @@ type VMs interface {
 	// Reporter returns the MAC of the VM for which KubeVirt reports address. Empty:
 	// none.
 	Reporter(address netip.Addr) string
-	// Gone reports that no VM of this name exists. False if that is not certain.
+	// All returns the MACs of all VMs, each with the address that KubeVirt reports for it
+	// on the network (zero: none), in no order.
+	All() iter.Seq2[string, netip.Addr]
+	// Gone reports that no VM of this name has existed for five minutes. False if that is
+	// not certain.
 	Gone(name string) bool
 	// Ready returns nil once all VMs were read. Until then the server assigns nothing,
 	// since a VM may have the address.
@@ -57,6 +82,9 @@ func (NoVMs) VM(string) (string, netip.Addr, bool) { return "", netip.Addr{}, fa
 // Reporter returns none.
 func (NoVMs) Reporter(netip.Addr) string { return "" }
 
+// All returns none.
+func (NoVMs) All() iter.Seq2[string, netip.Addr] { return func(func(string, netip.Addr) bool) {} }
+
 // Gone is always false.
 func (NoVMs) Gone(string) bool { return false }
 
@@ -71,43 +99,31 @@ type Known struct {
 	// It avoids equal offers to VMs that start together. The write before the ACK
 	// decides.
 	Offered func(netip.Addr) string
+	// InUse returns the MAC of a host that answered for an address of late. Empty: none. Spared:
+	// the address is not offered even if no other one is free. Nil: no address was asked for. It
+	// affects offers only, and no client that has the address.
+	InUse func(netip.Addr) (mac string, spared bool)
+	// GoneVMs returns the leases of all VMs that are gone, by address. It may be a moment old. Nil:
+	// they are searched now.
+	GoneVMs func() []network.Lease
 	// PoolRemaining returns how many more addresses unknown clients may get. Nil: no
 	// limit, since VMs are not known.
 	PoolRemaining func() int
 	// Complete: all leases and VMs were read.
 	Complete bool
+	// Fresh: the store answered lately (Store.Fresh), so leases are known as they are, but
+	// for a moment. False: the peer may have assigned and removed any of them since.
+	Fresh bool
+	// Shared: a peer writes the same leases. False: this server knows all changes.
+	Shared bool
 }
 
-// Late holds leases that were granted but could not be written, by address. All are
-// renewals of known clients.
-type Late map[netip.Addr]network.Lease
-
-// Over returns the late leases on top of the written ones. A late lease counts while
-// no other client has its address.
-func (l Late) Over(written Leases) Leases { return layered{l, written} }
-
-type layered struct {
-	late    Late
-	written Leases
-}
-
-// At returns the late lease, or the written one.
-func (l layered) At(a netip.Addr) (network.Lease, bool) {
-	written, ok := l.written.At(a)
-	late, is := l.late[a]
-	if is && (!ok || written.MAC == late.MAC && written.Expires.Before(late.Expires)) {
-		return late, true
+// goneVMs returns the leases of VMs that are gone, by address.
+func (k Known) goneVMs() []network.Lease {
+	if k.GoneVMs != nil {
+		return k.GoneVMs()
 	}
-	return written, ok
-}
-
-// Of returns the lease of a MAC that expires last.
-func (l layered) Of(mac string) (network.Lease, bool) {
-	best, ok := l.written.Of(mac)
-	for _, late := range l.late {
-		if now, is := l.At(late.Address); is && now.MAC == mac && (!ok || best.Expires.Before(now.Expires)) {
-			best, ok = now, true
-		}
-	}
-	return best, ok
+	all := k.Leases.OfVMs(k.VMs.Gone)
+	slices.SortFunc(all, func(a, b network.Lease) int { return a.Address.Compare(b.Address) })
+	return all
 }

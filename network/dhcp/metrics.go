@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // Metrics holds the metrics of one server.
@@ -14,6 +16,9 @@ type Metrics struct {
 	dropped  *prometheus.CounterVec
 	writes   *prometheus.HistogramVec
 	late     prometheus.Gauge
+	pool     *prometheus.GaugeVec
+	inUse    prometheus.Gauge
+	others   prometheus.Gauge
 }
 
 // NewMetrics creates the metrics and registers them with r.
@@ -32,13 +37,34 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		late: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "oooi_dhcp_leases_unwritten", Help: "Renewals that were granted and could not be written yet.",
 		}),
+		pool: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_dhcp_addresses", Help: "Addresses of the pool, by state: assigned, declined or free. Their sum is the size of the pool.",
+		}, []string{"state"}),
+		inUse: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "oooi_dhcp_addresses_in_use", Help: "Addresses of the pool and of reservations that other hosts have.",
+		}),
+		others: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "oooi_dhcp_other_servers", Help: "Other DHCP servers that were seen of late.",
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.messages, m.dropped, m.writes, m.late} {
+	for _, c := range []prometheus.Collector{m.messages, m.dropped, m.writes, m.late, m.pool, m.inUse, m.others} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// OtherServers sets how many other DHCP servers were seen of late.
+func (m *Metrics) OtherServers(count int) { m.others.Set(float64(count)) }
+
+// observe sets the gauges of the pool and of the leases that wait to be written.
+func (m *Metrics) observe(pool network.PoolUse, inUse, waiting int) {
+	for state, count := range map[string]int{"assigned": pool.Assigned, "declined": pool.Declined, "free": pool.Free} {
+		m.pool.WithLabelValues(state).Set(float64(count))
+	}
+	m.inUse.Set(float64(inUse))
+	m.late.Set(float64(waiting))
 }
 
 func (m *Metrics) wrote(result string, since time.Time) {

@@ -2,6 +2,7 @@ package dhcp_test
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -73,7 +74,10 @@ func TestDhclient(t *testing.T) {
 	))
 	first := one.got("BOUND")["new_ip_address"]
 	one.gets(first)
-	w.Expect(filepath.Join(dir, first+".json")).To(BeAnExistingFile())
+	stored, err := os.ReadFile(filepath.Join(dir, "leases"))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(string(stored)).To(ContainSubstring(first + " {"))
+	w.Eventually(func() string { return one.read("leases") }, "20s").Should(ContainSubstring("fixed-address " + first))
 	stop(syscall.SIGKILL)
 
 	again := s.guest(mac1)

@@ -17,73 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-const (
-	serverPort, clientPort = 67, 68
-	// quarantine is how long a declined address is not assigned.
-	quarantine = time.Hour
-)
-
-// An Outcome names a decision for metrics and logs.
-type Outcome string
-
-// The outcomes. From Malformed on, the client gets no reply.
-const (
-	Offered  Outcome = "offered"
-	Granted  Outcome = "granted"
-	Refused  Outcome = "refused"
-	Informed Outcome = "informed"
-	// Malformed: not a DHCP request over Ethernet, or a required field is missing.
-	Malformed Outcome = "malformed"
-	// Relayed by a relay that the plan does not list.
-	Relayed Outcome = "relayed"
-	// OtherServer was chosen by the client.
-	OtherServer Outcome = "other-server"
-	// UnknownClient: the plan serves only VMs of the cluster.
-	UnknownClient Outcome = "unknown-client"
-	// UnknownAddress: the client requests an address that is not ours. RFC 2131
-	// requires silence, since another server may know it.
-	UnknownAddress Outcome = "unknown-address"
-	// Exhausted: the pool has no free address.
-	Exhausted Outcome = "exhausted"
-	// ReservedForVMs: the client is unknown, and the rest of the pool is for VMs.
-	ReservedForVMs Outcome = "reserved-for-vms"
-	// LeftToPeer: the peer replies (Defers).
-	LeftToPeer Outcome = "left-to-peer"
-	// NotReady: not all leases and VMs were read, so no address is assigned.
-	NotReady Outcome = "not-ready"
-	Declined Outcome = "declined"
-	// DeclineIgnored: KubeVirt reports that the VM uses the address.
-	DeclineIgnored Outcome = "decline-ignored"
-	Released       Outcome = "released"
-	// NotHeld: the client declines or releases an address that it does not have, or
-	// sends INFORM from outside the network.
-	NotHeld Outcome = "not-held"
-)
-
-// A Verdict is the decision about one message.
-type Verdict struct {
-	Outcome Outcome
-	MAC     string
-	// VM is the name of the VM with this MAC. Empty: an unknown client.
-	VM string
-	// Address is offered, granted, refused, declined or released.
-	Address netip.Addr
-	// Why it is refused, for the client (option 56) and the log.
-	Why string
-	// Next is written before the reply is sent, if Was is still the stored lease of its
-	// address (zero: none). A zero Next: nothing is written.
-	Was, Next network.Lease
-	// Anyway: the reply is sent even if Next cannot be written, because the client
-	// already has the address. Next is then written later.
-	Anyway bool
-	// Remove is deleted: the released lease, or the client's previous one.
-	Remove network.Lease
-	// Answer is sent to To. Nil: no reply.
-	Answer *dhcpv4.DHCPv4
-	To     netip.AddrPort
-	// LeftOut lists requested options that do not fit into the packet.
-	LeftOut []uint8
-}
+const serverPort, clientPort = 67, 68
 
 // Reply decides about one message at now. It reads the network's CIDR, its DHCP
 // settings and the addresses of its edges.
@@ -92,6 +26,9 @@ func Reply(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) Ve
 		len(request.ClientHWAddr) != 6 || request.ClientHWAddr[0]&1 != 0 ||
 		bytes.Equal(request.ClientHWAddr, make([]byte, 6)) {
 		return Verdict{Outcome: Malformed}
+	}
+	if request.MessageType() != dhcpv4.MessageTypeDiscover {
+		k.InUse = nil
 	}
 	c := newClient(n, k, request.ClientHWAddr.String(), now)
 	x := exchange{client: c, request: request, asked: addr(request.RequestedIPAddress()), has: addr(request.ClientIPAddr)}
@@ -136,7 +73,10 @@ func (x exchange) discover() Verdict {
 	if _, known := x.known.Leases.Of(x.mac); !x.known.Complete && !known {
 		return x.silent(NotReady)
 	}
-	a, ok := x.address(x.asked)
+	if !x.known.Fresh {
+		return x.silent(NotFresh)
+	}
+	a, ok := x.offerable()
 	switch {
 	case !ok && !x.room():
 		return x.silent(ReservedForVMs)
@@ -144,7 +84,7 @@ func (x exchange) discover() Verdict {
 		return x.silent(Exhausted)
 	}
 	v := x.silent(Offered)
-	v.Address = a
+	v.Address, v.Ask = a, a != x.own() && a != x.reservation()
 	v.Answer, v.LeftOut = x.answer(dhcpv4.MessageTypeOffer, a)
 	v.To = x.to(v.Answer)
 	return v
@@ -163,7 +103,8 @@ func (x exchange) requested() Verdict {
 	return x.silent(Malformed)
 }
 
-// selecting: the client accepts our offer.
+// selecting: the client accepts our offer. It is written in any case: a lease that is known
+// may have been released at the peer, and its address assigned to another client.
 func (x exchange) selecting() Verdict {
 	if !x.asked.IsValid() {
 		return x.silent(Malformed)
@@ -171,10 +112,13 @@ func (x exchange) selecting() Verdict {
 	if _, known := x.known.Leases.Of(x.mac); !x.known.Complete && !known {
 		return x.silent(NotReady)
 	}
-	if a, ok := x.address(x.asked); !ok || a != x.asked {
+	// What was offered to a VM a moment ago is not taken from it by a client that heard the offer.
+	_, _, vms := x.known.VMs.VM(x.known.Offered(x.asked))
+	taken := x.vm == "" && vms && !x.holds(x.asked)
+	if a, ok := x.address(x.asked); !ok || a != x.asked || taken {
 		return x.refuse(x.asked, "this address is not offered to you")
 	}
-	return x.grant(x.asked)
+	return x.grant(x.asked).written(x)
 }
 
 // renewing or rebinding: the client uses the address. An unknown address is adopted if
@@ -186,7 +130,8 @@ func (x exchange) renewing() Verdict {
 	return x.grant(x.has)
 }
 
-// rebooting (INIT-REBOOT): the client remembers an address.
+// rebooting (INIT-REBOOT): the client remembers an address. Where edges share the store, the write shows that
+// its lease is still there. An edge that is cut off grants what it knows, if its peer does not serve (Defers).
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
 		return x.refuse(x.asked, "this address is of another network")
@@ -196,12 +141,22 @@ func (x exchange) rebooting() Verdict {
 		return x.silent(NotReady)
 	}
 	if !known && x.vm == "" {
-		return x.silent(UnknownAddress)
+		v := x.silent(UnknownAddress)
+		// The peer may have assigned it a moment ago.
+		v.Address, v.Confirm = x.asked, x.n.DHCP.Range.Contains(x.asked)
+		return v
 	}
 	if a, ok := x.address(x.asked); !ok || a != x.asked {
 		return x.deny(x.asked)
 	}
-	return x.grant(x.asked)
+	v := x.grant(x.asked)
+	if x.known.Shared {
+		// The client may have released it at the peer. Only the store can tell.
+		unwritten := v.Anyway
+		v = v.written(x)
+		v.Anyway = unwritten
+	}
+	return v
 }
 
 // deny refuses the address that a client uses or remembers. It is silent about an
@@ -216,7 +171,8 @@ func (x exchange) deny(a netip.Addr) Verdict {
 }
 
 // grant writes ahead: the stored expiry is one lease time after the one that the
-// client gets, so that most renewals write nothing.
+// client gets, so that most renewals write nothing. A renewal that is due to be written and
+// cannot be promises at most what the written lease allows (network.Lease.Promised).
 func (x exchange) grant(a netip.Addr) Verdict {
 	v := x.silent(Granted)
 	v.Address = a
@@ -224,12 +180,11 @@ func (x exchange) grant(a netip.Addr) Verdict {
 	was, had := x.known.Leases.At(a)
 	mine := had && was.MAC == x.mac
 	if !mine || was.VM != x.vm || was.Expires.Before(now.Add(x.leaseTime())) {
-		v.Was = was
-		v.Next = network.Lease{Address: a, MAC: x.mac, VM: x.vm, Expires: now.Add(2 * x.leaseTime())}
+		v = v.written(x)
 	}
-	// A client keeps its address while the store is not writable. No other client can
-	// get it meanwhile, since that needs a write, too.
-	v.Anyway = mine || x.has == a && !x.known.Complete
+	if until := was.Promised(x.leaseTime()); mine && until.After(x.now) {
+		v.Anyway = until
+	}
 	if other, ok := x.known.Leases.Of(x.mac); ok && other.Address != a {
 		v.Remove = other
 	}
@@ -238,14 +193,34 @@ func (x exchange) grant(a netip.Addr) Verdict {
 	return v
 }
 
+// written makes v a grant that needs a write, whatever is known.
+func (v Verdict) written(x exchange) Verdict {
+	v.Was, _ = x.known.Leases.At(v.Address)
+	v.Next = network.Lease{Address: v.Address, MAC: x.mac, VM: x.vm, Expires: x.now.UTC().Truncate(time.Second).Add(2 * x.leaseTime())}
+	// A peer that is cut off may have promised what an earlier expiry or a longer lease time allows
+	// (network.Lease.Promised), so neither a write nor a shorter lease time shortens that.
+	if v.Was.MAC == x.mac {
+		shorter := max(0, time.Duration(v.Was.LeaseTime)-x.leaseTime())
+		if until := v.Was.Expires.Add(shorter); until.After(v.Next.Expires) {
+			v.Next.Expires = until
+		}
+	}
+	v.Anyway = time.Time{}
+	return v
+}
+
 // refuse sends DHCPNAK, which carries no configuration. An edge that has not read all
-// leases refuses nothing, since its peer may have granted the address.
+// leases, or not lately, refuses nothing, since its peer may have granted the address. About an
+// address of the network, the leases are read again first.
 func (x exchange) refuse(a netip.Addr, why string) Verdict {
-	if !x.known.Complete {
+	switch {
+	case !x.known.Complete:
 		return x.silent(NotReady)
+	case !x.known.Fresh:
+		return x.silent(NotFresh)
 	}
 	v := x.silent(Refused)
-	v.Address, v.Why = a, why
+	v.Address, v.Why, v.Confirm = a, why, x.n.CIDR.Contains(a)
 	v.Answer = x.blank(dhcpv4.MessageTypeNak)
 	v.Answer.UpdateOption(dhcpv4.OptMessage(why))
 	if set(x.request.GatewayIPAddr) {
@@ -265,6 +240,8 @@ func (x exchange) decline() Verdict {
 	switch {
 	case !ok || was.MAC != x.mac:
 		return x.silent(NotHeld)
+	case !x.known.Fresh:
+		return x.silent(NotFresh)
 	case x.reported == x.asked:
 		v := x.silent(DeclineIgnored)
 		v.Address = x.asked
@@ -272,15 +249,19 @@ func (x exchange) decline() Verdict {
 	}
 	v := x.silent(Declined)
 	v.Address, v.Was = x.asked, was
-	v.Next = network.Lease{Address: x.asked, Expires: x.now.UTC().Truncate(time.Second).Add(quarantine)}
+	v.Next = network.Lease{Address: x.asked, Expires: x.now.UTC().Truncate(time.Second).Add(network.Quarantine)}
 	return v
 }
 
-// release gets no reply.
+// release gets no reply. The lease that an edge cannot remove expires: a removal that is late could be of the
+// client's next lease.
 func (x exchange) release() Verdict {
 	was, ok := x.known.Leases.At(x.has)
 	if !ok || was.MAC != x.mac {
 		return x.silent(NotHeld)
+	}
+	if !x.known.Fresh {
+		return x.silent(NotFresh)
 	}
 	v := x.silent(Released)
 	v.Address, v.Remove = x.has, was
@@ -302,14 +283,11 @@ func (x exchange) inform() Verdict {
 // time.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
-	may := offers(x.n, x.vm)
+	may := offersTo(x.n, x.vm, x.request)
 	if a.IsValid() {
 		m.YourIPAddr = a.AsSlice()
-		for code, value := range timed(x.leaseTime(), x.mac) {
-			m.Options[code] = value
-		}
-		mask := dhcpv4.OptionSubnetMask.Code()
-		m.Options[mask] = may[mask]
+		putTimes(m.Options, x.leaseTime(), x.mac)
+		m.Options[dhcpv4.OptionSubnetMask.Code()] = mask(x.n.CIDR)
 	}
 	if t == dhcpv4.MessageTypeAck {
 		m.ClientIPAddr = x.request.ClientIPAddr
@@ -323,10 +301,10 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	m := &dhcpv4.DHCPv4{
 		OpCode: dhcpv4.OpcodeBootReply, HWType: x.request.HWType, TransactionID: x.request.TransactionID,
 		Flags: x.request.Flags, GatewayIPAddr: x.request.GatewayIPAddr, ClientHWAddr: x.request.ClientHWAddr,
-		Options: dhcpv4.Options{},
+		Options: make(dhcpv4.Options, mostOffers+8),
 	}
-	m.UpdateOption(dhcpv4.OptMessageType(t))
-	m.UpdateOption(dhcpv4.OptServerIdentifier(x.n.DHCP.ServerID.AsSlice()))
+	m.Options[dhcpv4.OptionDHCPMessageType.Code()] = []byte{byte(t)}
+	m.Options[dhcpv4.OptionServerIdentifier.Code()] = x.n.DHCP.ServerID.AsSlice()
 	for _, code := range []dhcpv4.OptionCode{dhcpv4.OptionClientIdentifier, dhcpv4.OptionRelayAgentInformation} {
 		if value, ok := x.request.Options[code.Code()]; ok && (code != dhcpv4.OptionRelayAgentInformation || set(m.GatewayIPAddr)) {
 			m.Options[code.Code()] = value
@@ -337,16 +315,18 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 
 // to is the destination of a reply: the relay, the client's address, or broadcast.
 // Without a raw socket, only broadcast reaches a client without an address. A NAK is
-// broadcast, too.
+// broadcast, too. A client has an address only where it renews, or sends INFORM: an address
+// in another message (RFC 2131 table 5 requires zero) does not count.
 func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
-	relay := addr(x.request.GatewayIPAddr)
+	relay, kind := addr(x.request.GatewayIPAddr), x.request.MessageType()
+	uses := kind == dhcpv4.MessageTypeInform || kind == dhcpv4.MessageTypeRequest && !x.request.Options.Has(dhcpv4.OptionServerIdentifier)
 	switch {
 	case relay.IsValid():
 		return netip.AddrPortFrom(relay, serverPort)
-	case x.has.IsValid() && m.MessageType() != dhcpv4.MessageTypeNak:
+	case uses && x.has.IsValid() && m.MessageType() != dhcpv4.MessageTypeNak:
 		return netip.AddrPortFrom(x.has, clientPort)
 	}
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), clientPort)
+	return netip.AddrPortFrom(everyone, clientPort)
 }
 
 // addr converts ip; the zero Addr stands for none and for 0.0.0.0.

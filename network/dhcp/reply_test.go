@@ -1,6 +1,7 @@
 package dhcp_test
 
 import (
+	"iter"
 	"net"
 	"net/netip"
 	"testing"
@@ -21,6 +22,10 @@ type world struct {
 	offered map[string]string
 	// partial: not all leases are known, or not all vms.
 	partial bool
+	// cut: the store does not answer.
+	cut bool
+	// shared: a peer writes the same leases.
+	shared bool
 }
 
 // A cluster is what is known of vms, as a table writes it.
@@ -43,6 +48,17 @@ func (c cluster) Reporter(a netip.Addr) string {
 		}
 	}
 	return ""
+}
+
+func (c cluster) All() iter.Seq2[string, netip.Addr] {
+	return func(yield func(string, netip.Addr) bool) {
+		for mac := range c.names {
+			_, a, _ := c.VM(mac)
+			if !yield(mac, a) {
+				return
+			}
+		}
+	}
 }
 
 func (c cluster) Ready() error { return nil }
@@ -71,7 +87,7 @@ func (w world) known() dhcp.Known {
 		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
 	}
 	k := dhcp.Known{
-		Leases: files, VMs: w.vms, Complete: !w.partial,
+		Leases: files, VMs: w.vms, Complete: !w.partial, Fresh: !w.cut, Shared: w.shared,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
 	if w.n.DHCP.ReservedForVMs > 0 {
@@ -140,6 +156,7 @@ var (
 	reserved  = changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac1, Address: at("7")}} })
 	excluded  = changed(func(d *network.DHCP) { d.Exclude = []network.Range{{First: at("20"), Last: at("29")}} })
 	strict    = changed(func(d *network.DHCP) { d.IgnoreUnknownClients = true })
+	named     = changed(func(d *network.DHCP) { d.Named = []netip.Addr{at("20")} })
 )
 
 func changed(change func(*network.DHCP)) network.Network {
@@ -175,6 +192,8 @@ func TestDiscover(t *testing.T) {
 		"DISCOVER: option 50 of ours":                                 {world{}, discover, with(asks("3")), dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: option 50 outside":                                 {world{}, discover, with(asks("10.0.0.1")), dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: a reservation, also outside of the range":          {world{n: reserved, leases: mine}, discover, nil, dhcp.Offered, offer, "7", "", "", false},
+		"DISCOVER: an address with a name is not given":               {world{n: named}, discover, with(asks("20")), dhcp.Offered, offer, ofMAC1, "", "", false},
+		"DISCOVER: an address with a name stays its client's":         {world{n: named, leases: mine}, discover, nil, dhcp.Offered, offer, "20", "", "", false},
 		"DISCOVER: another's reservation is not given":                {world{n: reserved}, discover, with(asks("7"), dhcpv4.WithHwAddr(net.HardwareAddr{2, 0, 0, 0, 0, 2})), dhcp.Offered, offer, "128", "", "", false},
 		"DISCOVER: an excluded address is left":                       {world{n: excluded, leases: mine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: what its machine is reported to have":              {world{vms: cluster{names: isMachine.names, reports: map[string]string{mac1: "192.168.100.66"}}}, discover, nil, dhcp.Offered, offer, "66", "", "", false},
@@ -185,6 +204,7 @@ func TestDiscover(t *testing.T) {
 		"DISCOVER: a machine of the cluster only":                     {world{n: strict}, discover, nil, dhcp.UnknownClient, none, "", "", "", false},
 		"DISCOVER: a machine of the cluster":                          {world{n: strict, vms: isMachine}, discover, nil, dhcp.Offered, offer, ofMAC1, "", "", false},
 		"DISCOVER: not all leases are known":                          {world{partial: true}, discover, nil, dhcp.NotReady, none, "", "", "", false},
+		"DISCOVER: cut off from the store":                            {world{cut: true, leases: mine}, discover, nil, dhcp.NotFresh, none, "", "", "", false},
 		"DISCOVER: relayed by nobody we know":                         {world{}, discover, with(dhcpv4.WithRelay(net.IP{192, 168, 100, 1})), dhcp.Relayed, none, "", "", "", false},
 		"DISCOVER: what was declined":                                 {world{leases: []network.Lease{held("47", "", hour)}}, discover, with(asks("47")), dhcp.Offered, offer, "48", "", "", false},
 		"BOOTP: no message type":                                      {world{}, none, nil, dhcp.Malformed, none, "", "", "", false},
@@ -200,15 +220,19 @@ func TestSelecting(t *testing.T) {
 		"SELECTING: not what it has":                  {world{leases: mine}, request, with(server(us), asks("30")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: ours":                             {world{}, request, with(server(us), asks("2")), dhcp.Refused, nak, "", "", "", false},
 		"SELECTING: without an address":               {world{}, request, with(server(us)), dhcp.Malformed, none, "", "", "", false},
-		"SELECTING: what it has, written long ago":    {world{leases: []network.Lease{held("20", mac1, time.Minute)}}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"SELECTING: what it has, written long ago":    {world{leases: []network.Lease{held("20", mac1, time.Minute)}}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: its reservation, and not the old": {world{n: reserved, leases: mine}, request, with(server(us), asks("7")), dhcp.Granted, ack, "7", mac1, "20", false},
 		"SELECTING: an expired one of a machine that is gone": {
-			world{vms: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-time.Second)}}},
+			world{vms: isMachine, offered: map[string]string{full("20"): mac1},
+				leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(-time.Second)}}},
 			request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
 		"SELECTING: one of a machine that is gone, not expired": {
-			world{vms: isMachine, leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(time.Second)}}},
-			request, with(server(us), asks("20")), dhcp.Refused, nak, "", "", "", false},
-		"SELECTING: not all leases are known": {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
+			world{vms: isMachine, offered: map[string]string{full("20"): mac1},
+				leases: []network.Lease{{Address: at("20"), MAC: mac2, VM: "blue-old", Expires: now.Add(time.Second)}}},
+			request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"SELECTING: written a moment ago, and again": {world{leases: mine}, request, with(server(us), asks("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"SELECTING: another's, cut off":              {world{cut: true, leases: others}, request, with(server(us), asks("20")), dhcp.NotFresh, none, "", "", "", false},
+		"SELECTING: not all leases are known":        {world{partial: true}, request, with(server(us), asks("20")), dhcp.NotReady, none, "", "", "", false},
 	})
 }
 
@@ -217,6 +241,9 @@ func TestSelecting(t *testing.T) {
 func TestRebootingAndRenewing(t *testing.T) {
 	check(t, map[string]row{
 		"INIT-REBOOT: right":                                    {world{leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", "", "", true},
+		"INIT-REBOOT: right, with a peer":                       {world{shared: true, leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"INIT-REBOOT: right, with a peer, cut off":              {world{shared: true, cut: true, leases: mine}, request, with(asks("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: right, with a peer":                          {world{shared: true, leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
 		"INIT-REBOOT: another network":                          {world{leases: mine}, request, with(asks("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: wrong address of this network":            {world{leases: mine}, request, with(asks("30")), dhcp.Refused, nak, "", "", "", false},
 		"INIT-REBOOT: unknown client":                           {world{}, request, with(asks("30")), dhcp.UnknownAddress, none, "", "", "", false},
@@ -226,6 +253,12 @@ func TestRebootingAndRenewing(t *testing.T) {
 		"INIT-REBOOT: wrong, but not all leases are known":      {world{leases: mine, partial: true}, request, with(asks("30")), dhcp.NotReady, none, "", "", "", false},
 		"RENEWING: right":                                       {world{leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
 		"RENEWING: near what was written":                       {world{leases: []network.Lease{held("20", mac1, 5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: right, cut off":                              {world{cut: true, leases: mine}, request, with(has("20")), dhcp.Granted, ack, "20", "", "", true},
+		"RENEWING: near what was written, cut off":              {world{cut: true, leases: []network.Lease{held("20", mac1, -5*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: what was written allows no more, cut off":    {world{cut: true, leases: []network.Lease{held("20", mac1, -9*time.Minute)}}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
+		"RENEWING: another's, cut off":                          {world{cut: true, leases: others}, request, with(has("20")), dhcp.NotFresh, none, "", "", "", false},
+		"RENEWING: the older of two":                            {world{leases: []network.Lease{held("20", mac1, hour), held("30", mac1, 2*hour)}}, request, with(has("20")), dhcp.Granted, ack, "20", "", "30", true},
+		"INIT-REBOOT: wrong, cut off":                           {world{cut: true, leases: mine}, request, with(asks("30")), dhcp.NotFresh, none, "", "", "", false},
 		"RENEWING: another's":                                   {world{leases: others}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: of another network":                          {world{}, request, with(has("10.0.0.1")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: excluded since":                              {world{n: excluded, leases: mine}, request, with(has("20")), dhcp.Refused, nak, "", "", "", false},
@@ -233,7 +266,7 @@ func TestRebootingAndRenewing(t *testing.T) {
 		"RENEWING: excluded, and never given by us":             {world{n: excluded}, request, with(has("20")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: outside of the range, and never given by us": {world{}, request, with(has("254")), dhcp.UnknownAddress, none, "", "", "", false},
 		"RENEWING: the next hop":                                {world{}, request, with(has("2")), dhcp.Refused, nak, "", "", "", false},
-		"RENEWING: not known as not all leases are known":       {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", true},
+		"RENEWING: not known as not all leases are known":       {world{partial: true}, request, with(has("20")), dhcp.Granted, ack, "20", mac1, "", false},
 	})
 }
 
@@ -294,9 +327,13 @@ func check(t *testing.T, rows map[string]row) {
 			g.Expect(yiaddr).To(Equal(want(c.yiaddr)), "yiaddr")
 			g.Expect(writes).To(Equal(c.writes), "written")
 			g.Expect(removes).To(Equal(want(c.removes)), "removed")
-			g.Expect(v.Anyway).To(Equal(c.anyway), "granted without a write")
+			g.Expect(!v.Anyway.IsZero()).To(Equal(c.anyway), "granted without a write")
 			if v.Next.MAC != "" {
-				g.Expect(v.Next.Expires).To(Equal(now.Truncate(time.Second).Add(20*time.Minute)), "written a lease time ahead")
+				ahead := now.Truncate(time.Second).Add(20 * time.Minute)
+				if was := v.Was.Expires; v.Was.MAC == mac1 && was.After(ahead) {
+					ahead = was
+				}
+				g.Expect(v.Next.Expires).To(Equal(ahead), "written a lease time ahead, and no earlier than before")
 			}
 		})
 	}

@@ -116,7 +116,7 @@ func TestReservedForVMs(t *testing.T) {
 		"DISCOVER: ... one of which is in quarantine":        {asking(one, held("11", "", hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: ... one of which is a machine's":          {owned(asking(one, two), cluster{names: map[string]string{two.MAC: "blue-worker-3"}}), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: ... one of which a machine reports":       {owned(asking(one), cluster{names: map[string]string{two.MAC: "blue-worker-3"}, reports: map[string]string{two.MAC: "192.168.100.11"}}), discover, nil, dhcp.Offered, offer, place, "", "", false},
-		"DISCOVER: ... one of which a machine had, now gone": {owned(asking(one, gone), cluster{seen: true}), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
+		"DISCOVER: ... one of which a machine had, now gone": {owned(asking(one, gone), cluster{seen: true}), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"DISCOVER: four of which are not excluded":           {world{n: exclude, leases: []network.Lease{one}}, discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"DISCOVER: a machine":                                {owned(asking(one, two), isMachine), discover, nil, dhcp.Offered, offer, place, "", "", false},
 		"SELECTING: strangers have two of five":              {asking(one, two), request, with(server(us), asks("13")), dhcp.Refused, nak, "", "", "", false},
@@ -127,7 +127,7 @@ func TestReservedForVMs(t *testing.T) {
 		"DISCOVER: what anybody could have by now":           {asking(one, two, held("12", mac1, -hour)), discover, nil, dhcp.ReservedForVMs, none, "", "", "", false},
 		"RENEWING: a lease that was lost":                    {asking(one, two), request, with(has("12")), dhcp.Refused, nak, "", "", "", false},
 		"RENEWING: while vms are not known": {
-			world{n: small, leases: []network.Lease{one, two}, partial: true}, request, with(has("12")), dhcp.Granted, ack, "12", mac1, "", true},
+			world{n: small, leases: []network.Lease{one, two}, partial: true}, request, with(has("12")), dhcp.Granted, ack, "12", mac1, "", false},
 	})
 }
 

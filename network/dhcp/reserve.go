@@ -22,49 +22,56 @@ func (c client) room() bool {
 // KubeVirt's report or by reservation) needs no other. A VM with an address outside
 // the range is not counted, so one address too many is reserved for it.
 //
-// It checks the whole range, up to maxProbes addresses. Only written leases count. So
+// It counts the whole range, up to maxProbes addresses. Only written leases count. So
 // two edges that assign the last address in the same instant may each assign one.
 func PoolRemaining(n network.Network, k Known, now time.Time) int {
-	size, ok := rangeSize(n.DHCP.Range)
-	if !ok {
-		return 0
-	}
+	pool := poolOf(n)
 	// A client without a lease, so that no address counts as its own.
 	newcomer := client{n: n, known: k, now: now, mac: "none"}
-	free, settled := 0, map[string]bool{}
-	settle := func(mac string) {
-		if _, _, ok := k.VMs.VM(mac); ok {
+	settled := map[string]bool{}
+	for mac, reported := range k.VMs.All() {
+		l, ok := k.Leases.Of(mac)
+		if within(pool, reported) && k.VMs.Reporter(reported) == mac || ok && within(pool, l.Address) && !newcomer.available(l.Address) {
 			settled[mac] = true
 		}
 	}
 	for _, r := range n.DHCP.Reservations {
-		settle(r.MAC)
-	}
-	a := n.DHCP.Range.First
-	for range min(size, maxProbes) {
-		switch {
-		case !newcomer.permitted(a):
-		case newcomer.available(a):
-			free++
-		default:
-			if l, ok := k.Leases.At(a); ok {
-				settle(l.MAC)
-			}
-			settle(k.VMs.Reporter(a))
+		if _, _, ok := k.VMs.VM(r.MAC); ok {
+			settled[r.MAC] = true
 		}
-		a = a.Next()
 	}
-	return free - max(0, n.DHCP.ReservedForVMs-len(settled))
+	return poolUse(newcomer, pool).Free - max(0, n.DHCP.ReservedForVMs-len(settled))
 }
 
 // countAgain is how long a count of the range is valid, so that a flood of requests
 // does not repeat the count for each packet.
 const countAgain = time.Second
 
+// goneVMs are the leases of VMs that are gone, and when they were searched.
+type goneVMs struct {
+	leases []network.Lease
+	when   time.Time
+}
+
+// at returns the leases of VMs that are gone, as they were at most countAgain ago. The caller holds the
+// lock of the server.
+func (g *goneVMs) at(k Known, now time.Time) []network.Lease {
+	if since := now.Sub(g.when); since < 0 || since >= countAgain {
+		k.GoneVMs = nil
+		*g = goneVMs{k.goneVMs(), now}
+	}
+	return g.leases
+}
+
 // A count is the number of addresses left for unknown clients, and its time.
 type count struct {
 	room int
 	at   time.Time
+}
+
+// poolRemaining is Known.PoolRemaining, as it is counted now and then.
+func (s *Server) poolRemaining(n network.Network, k Known, now time.Time) func() int {
+	return func() int { return s.room(n, k, now) }
 }
 
 // room returns the current count, less the addresses that are being written for

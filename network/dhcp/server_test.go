@@ -23,7 +23,7 @@ import (
 // A station sends what a test says, from any MAC, and hears what is broadcast.
 type station struct {
 	conn *net.UDPConn
-	t    *testing.T
+	t    testing.TB
 }
 
 func (s site) station(addresses ...string) station {
@@ -126,6 +126,26 @@ func TestNextHopVIPDoesNotAnswer(t *testing.T) {
 		g.Expect(m).NotTo(BeNil(), to)
 		g.Expect(from.String()).To(Equal(us+":67"), to)
 	}
+}
+
+// TestHostsBeyondAreNoClients: a host in a client network, or a VM in its name, changes no lease.
+func TestHostsBeyondAreNoClients(t *testing.T) {
+	g := NewWithT(t)
+	n := blue()
+	n.ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
+	s := serve(t, n, "")
+	s.edge.Run(t, "ip", "route", "add", "10.9.0.0/16", "dev", "net1")
+	station, beyond := s.station("192.168.100.50/24"), s.station("10.9.0.5/8")
+	station.send(message(request, mac1, server(us), asks("20")), everybody)
+	granted, _ := station.hears(10 * time.Second)
+	g.Expect(granted).NotTo(BeNil())
+
+	beyond.send(message(dhcpv4.MessageTypeRelease, mac1, server(us), has("20")), everybody)
+	beyond.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
+	dropped := func() int { return s.count("oooi_dhcp_dropped_total", map[string]string{"reason": "beyond-gateway"}) }
+	g.Eventually(dropped, "10s").Should(Equal(2))
+	held, _ := s.files.At(netip.MustParseAddr("192.168.100.20"))
+	g.Expect(held.Expires).To(BeTemporally(">", time.Now()), "not released")
 }
 
 // TestOtherDevices: only messages that arrive on the network's device are answered.
@@ -262,7 +282,7 @@ func TestOutage(t *testing.T) {
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
 	g.Expect(err).NotTo(HaveOccurred())
-	old := network.Lease{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: time.Now().Add(-time.Hour).UTC().Truncate(time.Second)}
+	old := network.Lease{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: time.Now().Add(-5 * time.Minute).UTC().Truncate(time.Second)}
 	g.Expect(files.Replace(t.Context(), network.Lease{}, old)).To(Succeed())
 	store := &outage{Files: files, away: true}
 	s := serveFrom(t, blue(), store)
@@ -274,10 +294,11 @@ func TestOutage(t *testing.T) {
 	g.Expect(m).NotTo(BeNil())
 	g.Expect(m.ClientHWAddr.String()).To(Equal(mac1))
 	g.Expect(m.MessageType()).To(Equal(dhcpv4.MessageTypeAck))
+	g.Expect(m.IPAddressLeaseTime(0)).To(BeNumerically("<", 5*time.Minute), "the address may be assigned again ten minutes after the written expiry")
 	m, _ = station.hears(300 * time.Millisecond)
 	g.Expect(m).To(BeNil(), "mac2 gets nothing that is not written")
 	l, _ := files.At(at("20"))
-	g.Expect(l).To(Equal(old))
+	g.Expect(l.AsWritten()).To(Equal(old))
 
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2, asks("20")), everybody)
 	m, _ = station.hears(5 * time.Second)

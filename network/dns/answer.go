@@ -18,36 +18,60 @@ type Reply struct {
 	Authority []dns.RR
 }
 
-// VMs knows which VM has an address.
+// VMs knows which VM has an address. Names are those of the VMs' objects, which are the names
+// of their nodes, and never those that clients send.
 type VMs interface {
-	// VMAt returns the name of the VM with a lease on an address, without a dot. It is
-	// the name of its node. Empty: none.
+	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
 	VMAt(netip.Addr) string
+	// VMNamed returns the addresses on which the VM of this name has a lease. The name is in lower
+	// case. Exists: it has one, or a VM with a lease has a name that ends with a dot and this name.
+	VMNamed(name string) (addresses []netip.Addr, exists bool)
 }
 
 // Answer returns the reply of v to q. False: v does not know the name, so an upstream
 // may be queried. The VMs may be nil.
 //
+//	localhost, and names below it     the host itself (RFC 6761)
 //	a name with records               them; other types NODATA
-//	a name with others below          NODATA in a zone of ours, else not known
 //	a name below a wildcard           the wildcard's (RFC 4592)
+//	a VM's name in the domain         its addresses; other types NODATA
+//	a name with others below          NODATA in a zone of ours, else not known
 //	any other name in a zone of ours  NXDOMAIN
 //	the reverse of a VM               its name; others in the CIDR NXDOMAIN
 //	a name that is internal           NXDOMAIN
 func Answer(v *View, vms VMs, q dns.Question) (Reply, bool) {
-	if q.Qclass != dns.ClassINET || !ordinary(q.Qtype) {
+	r, known := decide(v, vms, dns.CanonicalName(q.Name), q.Qtype, q.Qclass)
+	if len(r.Answer) > 0 {
+		r.Answer = owned(r.Answer, q.Name)
+	}
+	return r, known
+}
+
+// decide is Answer for a name in lower case. The records of an answer are those of name, even if they have the name
+// of a wildcard.
+func decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
+	if class != dns.ClassINET || !ordinary(kind) {
 		return Reply{Rcode: dns.RcodeRefused}, true
 	}
-	name := dns.CanonicalName(q.Name)
+	if r, ok := localhost(name, kind); ok {
+		return r, true
+	}
 	if p, whole, ok := parseReverse(name); ok && inside(v.cidr, p) {
-		return v.pointer(q, p, whole, vms), true
+		return v.pointer(name, kind, p, whole, vms), true
 	}
 	n, exact := v.closest(name)
 	switch {
-	case exact && (n.ours || n.zoned):
-		return n.reply(q), true
+	case exact && n.ours:
+		return n.reply(kind), true
 	case !exact && n.wildcard != nil:
-		return n.wildcard.reply(q), true
+		return n.wildcard.reply(kind), true
+	}
+	if r, ok := v.vm(name, kind, n, vms); ok {
+		return r, true
+	}
+	switch {
+	case exact && n.zoned:
+		return n.reply(kind), true
 	case !exact && n.zoned:
 		return Reply{Rcode: dns.RcodeNameError, Authority: n.authority}, true
 	}
@@ -73,9 +97,9 @@ func (v *View) closest(name string) (n *node, exact bool) {
 }
 
 // reply returns the records at n. ANY gets one record set (RFC 8482, section 4.1).
-func (n *node) reply(q dns.Question) Reply {
+func (n *node) reply(kind uint16) Reply {
 	var rrs []dns.RR
-	switch q.Qtype {
+	switch kind {
 	case dns.TypeA:
 		rrs = n.a
 	case dns.TypeAAAA:
@@ -92,7 +116,7 @@ func (n *node) reply(q dns.Question) Reply {
 	if len(rrs) == 0 {
 		return Reply{Authority: n.authority}
 	}
-	return Reply{Answer: owned(rrs, q.Name)}
+	return Reply{Answer: rrs}
 }
 
 // owned returns rrs with the owner name as queried: clients compare its case.

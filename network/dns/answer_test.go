@@ -2,6 +2,7 @@ package dns
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
 func addresses(in ...string) []netip.Addr {
@@ -60,6 +62,17 @@ func blue(mode network.UpstreamMode) network.Network {
 type leases map[netip.Addr]string
 
 func (l leases) VMAt(a netip.Addr) string { return l[a] }
+
+func (l leases) VMNamed(name string) (addresses []netip.Addr, exists bool) {
+	for a, vm := range l {
+		exists = exists || vm == name || strings.HasSuffix(vm, "."+name)
+		if vm == name {
+			addresses = append(addresses, a)
+		}
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return addresses, exists
+}
 
 var workers = leases{netip.MustParseAddr("192.168.100.20"): "blue-abcde-fghij"}
 
@@ -150,7 +163,9 @@ func TestAnswer(t *testing.T) {
 		{"no address either", "1.20.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
 		{"nor this", "x.100.168.192.in-addr.arpa. PTR", "NXDOMAIN\n" + reverse},
 		{"the service address has the first of its names", "3.100.168.192.in-addr.arpa. PTR", "NOERROR\n3.100.168.192.in-addr.arpa. 30 IN PTR api.blue.example.com."},
-		{"the network's reverse zone", "100.168.192.in-addr.arpa. SOA", "NOERROR\n" + reverse},
+		{"the network's reverse zone", "100.168.192.in-addr.arpa. SOA", "NOERROR\n" + strings.TrimPrefix(reverse, "; ")},
+		{"ANY of it", "100.168.192.in-addr.arpa. ANY", "NOERROR\n" + strings.TrimPrefix(reverse, "; ")},
+		{"and nothing else", "100.168.192.in-addr.arpa. PTR", "NOERROR\n" + reverse},
 		{"another network's", "1.101.168.192.in-addr.arpa. PTR", "not known"},
 		{"what is above", "168.192.in-addr.arpa. PTR", "not known"},
 	} {
@@ -182,7 +197,7 @@ func TestOtherClassesAreRefused(t *testing.T) {
 // names, and never for its own.
 func TestNamesInsideTheManagementCluster(t *testing.T) {
 	n := blue(network.UpstreamManagement)
-	v := NewViews(n, Internal(n, Resolver{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
+	v := NewViews(n, Internal(n, resolvconf.File{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
 	for _, c := range []struct{ question, want string }{
 		{"kubernetes.default.svc.cluster.local. A", "NXDOMAIN\n" + authority("cluster.local.")},
 		{"KUBERNETES.default.SVC.Cluster.Local. A", "NXDOMAIN\n" + authority("cluster.local.")},
@@ -204,11 +219,31 @@ func TestNamesInsideTheManagementCluster(t *testing.T) {
 	}
 }
 
+// TestHostsBeyondGetOwnNamesOnly: what is not theirs is refused outside of the zones, and never denied: another server of
+// theirs may have it.
+func TestHostsBeyondGetOwnNamesOnly(t *testing.T) {
+	n := blue(network.UpstreamManagement)
+	n.DNS.Views[0].Zones, n.DNS.Views[0].OwnNamesOnly = nil, true
+	v := NewViews(n, Internal(n, resolvconf.File{}))[0]
+	for question, want := range map[string]string{
+		"api.blue.example.com. A":                 "NOERROR\napi.blue.example.com. 30 IN A 192.168.100.3",
+		"www.blue.example.com. A":                 "not known",
+		"www.example.org. A":                      "not known",
+		"kubernetes.default.svc. A":               "not known",
+		"1.1.168.192.in-addr.arpa. PTR":           "not known",
+		"kubernetes.default.svc.cluster.local. A": "not known",
+	} {
+		if got := text(ask(v, question)); got != want {
+			t.Errorf("%s is answered %s, want %s", question, got, want)
+		}
+	}
+}
+
 // TestRecordsInsideInternal: what the plan has is answered wherever it is.
 func TestRecordsInsideInternal(t *testing.T) {
 	n := blue(network.UpstreamManagement)
 	n.DNS.Views[0].Records = append(n.DNS.Views[0].Records, network.Record{Name: "image-registry.ns.svc", Addresses: addresses("192.168.100.3")})
-	v := NewViews(n, Internal(n, Resolver{}))[0]
+	v := NewViews(n, Internal(n, resolvconf.File{}))[0]
 	for _, c := range []struct{ question, want string }{
 		{"image-registry.ns.svc. A", "NOERROR\nimage-registry.ns.svc. 30 IN A 192.168.100.3"},
 		{"ns.svc. A", "NOERROR\n" + authority("svc.")},
@@ -306,7 +341,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(wire[12:])
 	}
 	n := blue(network.UpstreamManagement)
-	v := NewViews(n, Internal(n, Resolver{}))[0]
+	v := NewViews(n, Internal(n, resolvconf.File{}))[0]
 	f.Fuzz(func(t *testing.T, wire []byte) {
 		var m dns.Msg
 		if m.Unpack(append([]byte{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, wire...)) != nil || len(m.Question) != 1 {

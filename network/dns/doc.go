@@ -7,15 +7,22 @@
 //     question (RFC 1034 section 4.3.2, RFC 4592, RFC 2308).
 //   - Handler is a CoreDNS plugin. It holds everything made from a plan behind one
 //     pointer. So a new plan takes effect between two questions, and none is lost.
-//   - Upstream queries the resolvers of the plan, behind one CoreDNS cache for each
-//     view. So no view sees the answers of another.
-//   - Run is CoreDNS's server on sockets that the caller opened.
+//   - A forwarder answers the rest for each view: from its cache, from an Upstream, or with
+//     an answer that expired (RFC 8767). No view sees the answers of another.
+//   - Shares decide which client loses when a resource is full: the one that holds most.
+//     Clients are counted by MAC.
+//   - Run answers on sockets that the caller opened. A question that the plan answers is
+//     answered where it is read: parsePacket and appendReply are pure, packet in and packet
+//     out. What they leave goes to CoreDNS. Knot and BIND are the judges of both
+//     (TestJudges), and each is the judge of the other (FuzzPacket).
 //
 // # Use of CoreDNS
 //
-// The server (core/dnsserver) and the cache are used as libraries, without Caddy: there
-// is no Corefile and no reload. These plugins are not used:
+// The handling of a question (core/dnsserver) is used as a library, without Caddy: there is
+// no Corefile and no reload. These plugins are not used:
 //
+//   - plugin/cache: it counts answers and not bytes. 10,000 answers of 60 KB do not fit into
+//     a container. Only a Corefile can enable stale answers.
 //   - plugin/forward: its dialer binds to a source address but not to a device. An
 //     unbound socket accepts packets that a VM sends to the pod's other address, such as
 //     a forged answer. Only a Corefile can set its limit of concurrent questions.
@@ -25,6 +32,6 @@
 //     plan is a map already. plugin/hosts supports neither wildcards nor zones.
 //   - plugin/metrics: it serves HTTP on its own socket and uses the global registry.
 //
-// CoreDNS's cache and server count in Prometheus' default registry. A caller that wants
+// CoreDNS's server counts in Prometheus' default registry. A caller that wants
 // these metrics gathers both registries.
 package dns

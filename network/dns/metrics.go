@@ -4,6 +4,7 @@
 package dns
 
 import (
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -16,6 +17,10 @@ type Metrics struct {
 	questions *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	upstreams *prometheus.CounterVec
+	up        *prometheus.GaugeVec
+	cache     *prometheus.GaugeVec
+	evicted   *prometheus.CounterVec
+	dropped   *prometheus.CounterVec
 }
 
 // NewMetrics creates the metrics and registers them with r.
@@ -23,7 +28,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_questions_total",
-			Help: "Questions answered, by view (empty: none), by source of the answer (plan, upstream, none) and by response code.",
+			Help: "Questions answered, by view (empty: none), by source of the answer (plan, cache, upstream, stale, none) and by response code.",
 		}, []string{"view", "by", "rcode"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "oooi_dns_answer_seconds",
@@ -32,12 +37,65 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"by"}),
 		upstreams: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_upstream_questions_total",
-			Help: "Questions to upstream resolvers, by server and outcome (a response code, failed, or busy at the limit of concurrent questions).",
+			Help: "Questions to upstream resolvers, by server and outcome (a response code, failed, or canceled).",
 		}, []string{"server", "outcome"}),
+		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_dns_upstream_up", Help: "Whether an upstream resolver answers (1), by server. Others (0) are only probed.",
+		}, []string{"server"}),
+		cache: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_dns_cache_bytes", Help: "Memory of the answers of upstream resolvers, by view.",
+		}, []string{"view"}),
+		evicted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "oooi_dns_cache_evicted_total", Help: "Answers that left the cache because it was full, by view.",
+		}, []string{"view"}),
+		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "oooi_dns_shed_total", Help: "Questions, answers and connections that were dropped because a resource was full, by reason.",
+		}, []string{"reason"}),
 	}
-	r.MustRegister(m.questions, m.seconds, m.upstreams)
+	r.MustRegister(m.all()...)
 	return m
 }
+
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.questions, m.seconds, m.upstreams, m.up, m.cache, m.evicted, m.dropped}
+}
+
+// The reasons for which questions, answers and connections are dropped.
+const (
+	shedUpstream    = "upstream"       // maxQuestions wait for upstreams
+	shedLarge       = "upstream-large" // maxLarge long answers are under way
+	shedQueue       = "queue"          // maxQueued questions by UDP wait for a worker
+	shedConnections = "connections"    // maxConnections are open
+	shedSend        = "send"           // the buffer of the socket is full, or the host is gone
+	shedReceive     = "receive"        // the kernel refused to receive
+	shedSize        = "size"           // a question is longer than maxQuestion
+)
+
+// shed counts what was dropped.
+func (m *Metrics) shed(reason string, count int) {
+	if count > 0 {
+		m.dropped.WithLabelValues(reason).Add(float64(count))
+	}
+}
+
+// cached counts what the cache of a view has, and what it lost.
+func (m *Metrics) cached(view string, bytes, lost int) {
+	m.cache.WithLabelValues(view).Set(float64(bytes))
+	m.evicted.WithLabelValues(view).Add(float64(lost))
+}
+
+func (m *Metrics) cacheGone(view string) { m.cache.DeleteLabelValues(view) }
+
+// serverUp sets whether an upstream server answers.
+func (m *Metrics) serverUp(server netip.AddrPort, up bool) {
+	value := 0.0
+	if up {
+		value = 1
+	}
+	m.up.WithLabelValues(server.String()).Set(value)
+}
+
+func (m *Metrics) serverGone(server netip.AddrPort) { m.up.DeleteLabelValues(server.String()) }
 
 func (m *Metrics) upstream(server, outcome string) {
 	m.upstreams.WithLabelValues(server, outcome).Inc()
@@ -56,12 +114,16 @@ type by int
 
 const (
 	byPlan by = iota
+	byCache
 	byUpstream
+	byStale
 	byNone
 	answerers
 )
 
-func (b by) String() string { return [answerers]string{"plan", "upstream", "none"}[b] }
+func (b by) String() string {
+	return [answerers]string{"plan", "cache", "upstream", "stale", "none"}[b]
+}
 
 // tally counts the answers of one view without a label lookup for each.
 type tally struct {

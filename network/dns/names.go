@@ -26,6 +26,8 @@ const (
 type View struct {
 	name    string
 	clients []netip.Prefix
+	// ownNamesOnly: no question of these clients is forwarded.
+	ownNamesOnly bool
 	// nodes by name in lower case with trailing dot. The root always exists.
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
@@ -35,6 +37,10 @@ type View struct {
 	reverse []dns.RR
 	// owners of addresses inside cidr, for PTR.
 	owners map[netip.Addr]string
+	// below is the domain of VMs' names, from the dot before it. It is the one that VMs get from
+	// DHCP. Empty: VMs have no names.
+	below  string
+	serial uint32
 }
 
 // Name is the plan's name for the view.
@@ -59,12 +65,17 @@ type node struct {
 
 func newView(n network.Network, in network.View, internal []string, serial uint32) *View {
 	v := &View{
-		name:     in.Name,
-		clients:  in.Clients,
-		nodes:    map[string]*node{},
-		internal: map[string][]dns.RR{},
-		cidr:     n.CIDR,
-		owners:   map[netip.Addr]string{},
+		name:         in.Name,
+		clients:      in.Clients,
+		ownNamesOnly: in.OwnNamesOnly,
+		nodes:        map[string]*node{},
+		internal:     map[string][]dns.RR{},
+		cidr:         n.CIDR,
+		owners:       map[netip.Addr]string{},
+		serial:       serial,
+	}
+	if n.DHCP.DomainName != "" {
+		v.below = "." + dns.CanonicalName(n.DHCP.DomainName)
 	}
 	v.reverse = soa(reverseZone(n.CIDR), serial)
 	v.node(".")

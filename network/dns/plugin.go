@@ -9,14 +9,15 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/coredns/coredns/plugin"
-	"github.com/coredns/coredns/plugin/cache"
 	"github.com/miekg/dns"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
 // A Handler answers the questions of one network's clients. It is safe for
@@ -26,6 +27,9 @@ type Handler struct {
 	metrics *Metrics
 	strange *tally
 	serving atomic.Pointer[serving]
+	// forwarding are the questions by UDP that wait for upstreams.
+	// Each Run has its own.
+	forwarding atomic.Pointer[sync.WaitGroup]
 }
 
 var _ plugin.Handler = (*Handler)(nil)
@@ -33,29 +37,47 @@ var _ plugin.Handler = (*Handler)(nil)
 // Options are the environment of a Handler.
 type Options struct {
 	// Resolver is the one of the pod, for the upstream mode "management".
-	Resolver Resolver
+	Resolver resolvconf.File
 	// Dialer opens the sockets to upstreams. Its Control binds them to a device.
 	Dialer net.Dialer
+	// NetworkDialer does so for upstreams on the network itself.
+	NetworkDialer net.Dialer
+	// MACs of clients, which are counted by MAC. Nil: they are counted by address.
+	MACs MACs
 	// VMs that have leases. Nil: none are known.
 	VMs VMs
 	// Log is the logger. Nil: slog.Default().
 	Log *slog.Logger
 }
 
-// serving holds everything made from one plan.
-type serving struct {
-	network  network.Network
-	views    Views
-	servers  []netip.AddrPort
-	upstream *Upstream
-	// behind has, by view, the tally and the cache in front of the upstream.
-	behind map[*View]behind
+// MACs knows which host has an address.
+type MACs interface {
+	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known now.
+	MACOf(netip.Addr) string
 }
 
-type behind struct {
-	tally *tally
-	// cache is nil without upstreams.
-	cache *cache.Cache
+// dialers returns the dialer of each of servers, the upstreams of n.
+func (o Options) dialers(n network.Network, servers []netip.AddrPort) []net.Dialer {
+	var out []net.Dialer
+	for _, at := range servers {
+		if onNetwork(n, at) {
+			out = append(out, o.NetworkDialer)
+		} else {
+			out = append(out, o.Dialer)
+		}
+	}
+	return out
+}
+
+// serving holds everything made from one plan.
+type serving struct {
+	network network.Network
+	views   Views
+	servers []netip.AddrPort
+	// forwarder is nil without upstreams.
+	forwarder *forwarder
+	// tallies has one for each view.
+	tallies map[*View]*tally
 }
 
 // NewHandler returns a Handler that refuses all questions until Serve.
@@ -65,6 +87,7 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	}
 	h := &Handler{options: o, metrics: m, strange: m.tally("")}
 	h.serving.Store(&serving{})
+	h.forwarding.Store(&sync.WaitGroup{})
 	return h
 }
 
@@ -76,29 +99,37 @@ func (h *Handler) Serve(n network.Network) {
 		network: n,
 		views:   NewViews(n, Internal(n, h.options.Resolver)),
 		servers: Servers(n, h.options.Resolver),
-		behind:  map[*View]behind{},
+		tallies: map[*View]*tally{},
 	}
 	same := slices.Equal(old.servers, s.servers)
-	if same {
-		s.upstream = old.upstream
-	} else if len(s.servers) > 0 {
-		s.upstream = NewUpstream(s.servers, h.options.Dialer, h.metrics, h.options.Log)
+	for _, at := range s.servers {
+		same = same && onNetwork(old.network, at) == onNetwork(n, at)
 	}
-	if s.upstream == nil && n.DNS.Upstreams.Mode != network.UpstreamNone {
+	if same {
+		s.forwarder = old.forwarder
+	} else {
+		if old.forwarder != nil {
+			old.forwarder.upstream.retire(s.servers)
+		}
+		if len(s.servers) > 0 {
+			s.forwarder = newForwarder(NewUpstream(s.servers, h.options.dialers(n, s.servers), h.metrics, h.options.Log), h.metrics)
+		}
+	}
+	if s.forwarder == nil && n.DNS.Upstreams.Mode != network.UpstreamNone {
 		h.options.Log.Warn("no upstream resolver, names outside the plan are refused", "upstreams", n.DNS.Upstreams.Mode)
 	}
+	forwarded := map[string]bool{}
 	for _, v := range s.views {
-		b := behind{tally: h.metrics.tally(v.name)}
-		if s.upstream != nil {
-			b.cache = cache.New()
-			b.cache.Next = s.upstream
+		s.tallies[v] = h.metrics.tally(v.name)
+		if !v.ownNamesOnly {
+			// A view with other clients does not get the answers of the former ones.
+			forwarded[v.name] = slices.ContainsFunc(old.views, func(w *View) bool {
+				return w.name == v.name && !w.ownNamesOnly && slices.Equal(w.clients, v.clients)
+			})
 		}
-		for w, kept := range old.behind {
-			if same && w.name == v.name && slices.Equal(w.clients, v.clients) {
-				b.cache = kept.cache
-			}
-		}
-		s.behind[v] = b
+	}
+	if s.forwarder != nil {
+		s.forwarder.setViews(forwarded)
 	}
 	h.serving.Store(s)
 }
@@ -118,24 +149,62 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	if v == nil {
 		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, h.strange, byNone, start)
 	}
-	b := s.behind[v]
-	recursive := b.cache != nil
+	t, recursive := s.tallies[v], s.recursive(v)
 	if r.Opcode != dns.OpcodeQuery {
-		return h.write(w, r, Reply{Rcode: dns.RcodeNotImplemented}, recursive, b.tally, byNone, start)
+		return h.write(w, r, Reply{Rcode: dns.RcodeNotImplemented}, recursive, t, byNone, start)
 	}
 	if reply, known := Answer(v, h.options.VMs, r.Question[0]); known {
-		return h.write(w, r, reply, recursive, b.tally, byPlan, start)
+		return h.write(w, r, reply, recursive, t, byPlan, start)
 	}
 	if !recursive {
-		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, b.tally, byNone, start)
+		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, t, byNone, start)
 	}
-	seen := &rcodeWriter{ResponseWriter: w}
-	// The upstream has logged a new error already.
-	if rcode, _ := b.cache.ServeDNS(ctx, seen, r); !plugin.ClientWrite(rcode) && !seen.written {
-		return h.write(w, r, Reply{Rcode: rcode}, true, b.tally, byUpstream, start)
+	if answer, source := s.forwarder.known(v.name, r); answer != nil {
+		err := w.WriteMsg(answer)
+		t.count(source, answer.Rcode, start)
+		return dns.RcodeSuccess, err
 	}
-	b.tally.count(byUpstream, seen.rcode, start)
+	from := h.clientAt(clientOf(w.RemoteAddr()))
+	_, tcp := w.RemoteAddr().(*net.TCPAddr)
+	forward := func() {
+		answer, source, done := s.forwarder.ask(v.name, from, r, tcp)
+		defer done()
+		_ = w.WriteMsg(answer) // A client that is gone needs no answer.
+		t.count(source, answer.Rcode, start)
+	}
+	if tcp {
+		forward() // The next question of a connection waits.
+	} else {
+		h.forwarding.Load().Go(forward)
+	}
 	return dns.RcodeSuccess, nil
+}
+
+// recursive reports whether questions of a view may be forwarded.
+func (s *serving) recursive(v *View) bool { return s.forwarder != nil && !v.ownNamesOnly }
+
+// clientAt returns whom an address counts for. Hosts on the network of which the kernel knows no MAC count as one.
+func (h *Handler) clientAt(a netip.Addr) client {
+	if h.options.MACs == nil {
+		return client{address: a}
+	}
+	if mac := h.options.MACs.MACOf(a); mac != "" {
+		return client{mac: mac}
+	}
+	if h.serving.Load().network.CIDR.Contains(a) {
+		return client{}
+	}
+	return client{address: a}
+}
+
+// senderAt returns whom a question by UDP counts for. Hosts beyond the network count as one: a VM can invent their
+// addresses, too.
+func (h *Handler) senderAt(a netip.Addr) client {
+	c := h.clientAt(a)
+	if h.options.MACs != nil && c.address.IsValid() {
+		return client{mac: "beyond the network"}
+	}
+	return c
 }
 
 // write sends and counts reply. Data and negative answers are authoritative, refusals
@@ -150,17 +219,4 @@ func (h *Handler) write(w dns.ResponseWriter, r *dns.Msg, reply Reply, recursive
 	err := w.WriteMsg(m)
 	t.count(b, reply.Rcode, start)
 	return dns.RcodeSuccess, err
-}
-
-// rcodeWriter records the response code that the cache writes.
-type rcodeWriter struct {
-	dns.ResponseWriter
-	written bool
-	rcode   int
-}
-
-// WriteMsg implements dns.ResponseWriter.
-func (w *rcodeWriter) WriteMsg(m *dns.Msg) error {
-	w.written, w.rcode = true, m.Rcode
-	return w.ResponseWriter.WriteMsg(m)
 }

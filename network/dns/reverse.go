@@ -27,7 +27,7 @@ func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 		at := strings.LastIndexByte(rest, '.')
 		label := rest[at+1:]
 		v, err := strconv.ParseUint(label, 10, 8)
-		if err != nil || label != strconv.FormatUint(v, 10) {
+		if err != nil || len(label) > 1 && label[0] == '0' {
 			break
 		}
 		octets[n] = byte(v)
@@ -49,6 +49,24 @@ func reverseZone(p netip.Prefix) string {
 	return zone
 }
 
+// reverseZones returns the reverse zones, at octet boundaries, of the addresses in p. They have no
+// trailing dot. There are up to 128, and none for IPv6.
+func reverseZones(p netip.Prefix) []string {
+	if !p.Addr().Is4() {
+		return nil
+	}
+	whole := (p.Bits() + 7) / 8 * 8
+	var out []string
+	for i := range 1 << (whole - p.Bits()) {
+		octets := p.Masked().Addr().As4()
+		if whole > 0 {
+			octets[whole/8-1] += byte(i)
+		}
+		out = append(out, strings.TrimSuffix(reverseZone(netip.PrefixFrom(netip.AddrFrom4(octets), whole)), "."))
+	}
+	return out
+}
+
 func inside(cidr, p netip.Prefix) bool {
 	return p.Bits() >= cidr.Bits() && cidr.Contains(p.Addr())
 }
@@ -56,7 +74,10 @@ func inside(cidr, p netip.Prefix) bool {
 // pointer answers a reverse name of the network. The name of a VM has no domain: a VM
 // without a host name takes this one (NetworkManager does), and it must be the name of
 // its node.
-func (v *View) pointer(q dns.Question, p netip.Prefix, whole bool, vms VMs) Reply {
+func (v *View) pointer(name string, kind uint16, p netip.Prefix, whole bool, vms VMs) Reply {
+	if name == v.reverse[0].Header().Name && (kind == dns.TypeSOA || kind == dns.TypeANY) {
+		return Reply{Answer: v.reverse}
+	}
 	if whole && p.Bits() < 32 {
 		return Reply{Authority: v.reverse}
 	}
@@ -70,11 +91,11 @@ func (v *View) pointer(q dns.Question, p netip.Prefix, whole bool, vms VMs) Repl
 	if _, ok := dns.IsDomainName(target); target == "" || !ok {
 		return Reply{Rcode: dns.RcodeNameError, Authority: v.reverse}
 	}
-	if q.Qtype != dns.TypePTR && q.Qtype != dns.TypeANY {
+	if kind != dns.TypePTR && kind != dns.TypeANY {
 		return Reply{Authority: v.reverse}
 	}
 	return Reply{Answer: []dns.RR{&dns.PTR{
-		Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypePTR, Class: dns.ClassINET, Ttl: ttl},
+		Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypePTR, Class: dns.ClassINET, Ttl: ttl},
 		Ptr: dns.Fqdn(target),
 	}}}
 }

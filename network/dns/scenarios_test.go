@@ -76,6 +76,7 @@ func TestStories(t *testing.T) {
 					if _, err := h.ServeDNS(context.Background(), w, &dns.Msg{Question: []dns.Question{q}}); err != nil {
 						t.Fatal(err)
 					}
+					h.forwarding.Load().Wait()
 					r := Reply{Rcode: w.sent.Rcode, Answer: w.sent.Answer, Authority: w.sent.Ns}
 					fmt.Fprintln(&out, "   ", strings.ReplaceAll(text(r, true), "\n", "\n    "))
 				}
@@ -101,6 +102,7 @@ func questions(t *testing.T, c network.Cluster, n network.Network) []dns.Questio
 	if c.Domain != "" {
 		add(c.Domain, dns.TypeA)
 		add("nothing."+c.Domain, dns.TypeA)
+		add("machine-1."+c.Domain, dns.TypeA, dns.TypeAAAA)
 	}
 	add("www.example.org", dns.TypeA)
 	add("kubernetes.default.svc.cluster.local", dns.TypeA)

@@ -1,5 +1,5 @@
-// This file queries upstream resolvers. It decides the order and the timing. Which names
-// are forwarded is decided in resolver.go.
+// This file asks upstream resolvers, and probes those that do not answer. Which servers are asked is decided in
+// health.go, and which names are forwarded in upstream_servers.go.
 
 package dns
 
@@ -10,94 +10,79 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/coredns/coredns/plugin"
 	"github.com/miekg/dns"
 )
 
 const (
-	// nextAfter is when the next server is queried, too.
+	// nextAfter is when the next server is asked, too.
 	nextAfter = 400 * time.Millisecond
-	// giveUp on one server. With nextAfter for the earlier ones, this is less than the
-	// 5 s after which a client retries.
+	// giveUp on all servers. This is less than the 5 s after which a client retries.
 	giveUp = 3500 * time.Millisecond
-	// maxQuestions at the same time in total, maxQuestionsEach for one client. Each
-	// takes a socket.
-	maxQuestions     = 512
-	maxQuestionsEach = 64
+	// leastAttempts for one question.
+	leastAttempts = 3
+	// probeTime is how long an answer to a probe is awaited, and probeEvery how often a dead server is probed.
+	probeTime, probeEvery = 500 * time.Millisecond, time.Second
 	// bufferSize in octets fits into a packet of every network (DNS flag day 2020).
 	bufferSize = 1232
 )
 
-// Upstream is a CoreDNS plugin that queries servers. It starts with the one that
-// answered last, and tries the next if that one fails or is slow.
+// errAllDown: no server is asked, because none lives.
+var errAllDown = errors.New("no upstream resolver answers")
+
+// An Upstream asks servers. It starts with the one that answered last, and asks the next one if that one fails or
+// is slow. A server that is known to be dead is only probed.
 type Upstream struct {
 	servers []netip.AddrPort
-	dialer  net.Dialer
+	// dialers has one for each of servers.
+	dialers []net.Dialer
 	metrics *Metrics
 	log     *slog.Logger
-	asking  *quota
-	first   atomic.Int32
-	// down: the failure of the server is logged already.
-	down []atomic.Bool
+	// ctx ends some time after retire.
+	ctx  context.Context
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	retired bool
+	first   int
+	health  []health
+	probing []bool
 }
 
-var _ plugin.Handler = (*Upstream)(nil)
-
-// NewUpstream queries servers (at least one) through sockets of dialer.
-func NewUpstream(servers []netip.AddrPort, dialer net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
-	return &Upstream{
-		servers: servers, dialer: dialer, metrics: m, log: log,
-		asking: newQuota(maxQuestions, maxQuestionsEach), down: make([]atomic.Bool, len(servers)),
+// NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
+func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
+	u := &Upstream{
+		servers: servers, dialers: dialers, metrics: m, log: log,
+		health: make([]health, len(servers)), probing: make([]bool, len(servers)),
 	}
-}
-
-// Name implements plugin.Handler.
-func (u *Upstream) Name() string { return "upstream" }
-
-// ServeDNS implements plugin.Handler. If no server answers, the code is SERVFAIL, with
-// an error if the servers failed.
-func (u *Upstream) ServeDNS(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
-	client := clientOf(w.RemoteAddr())
-	if !u.asking.take(client) {
-		u.metrics.upstream("", "busy")
-		return dns.RcodeServerFailure, nil
+	u.ctx, u.stop = context.WithCancel(context.Background())
+	for _, s := range servers {
+		m.serverUp(s, true)
 	}
-	defer u.asking.free(client)
-	answer, err := u.ask(question(r))
-	if err != nil {
-		return dns.RcodeServerFailure, err
-	}
-	return dns.RcodeSuccess, w.WriteMsg(passed(r, answer))
+	return u
 }
 
-// question returns the upstream question for r. EDNS options are hop by hop (RFC 6891,
-// section 6.1.1), so none is forwarded. It always requests recursion, since the answer
-// is cached for other clients.
-func question(r *dns.Msg) *dns.Msg {
-	m := new(dns.Msg)
-	m.SetQuestion(r.Question[0].Name, r.Question[0].Qtype)
-	m.CheckingDisabled, m.AuthenticatedData = r.CheckingDisabled, r.AuthenticatedData
-	opt := r.IsEdns0()
-	m.SetEdns0(bufferSize, opt != nil && opt.Do())
-	return m
-}
-
-// passed returns an upstream's answer as the answer to r.
-func passed(r, answer *dns.Msg) *dns.Msg {
-	m := answer.Copy()
-	m.Id, m.Question = r.Id, r.Question
-	m.RecursionDesired = r.RecursionDesired
-	m.Authoritative, m.RecursionAvailable, m.Compress = false, true, true
-	m.Extra = m.Extra[:0]
-	for _, rr := range answer.Extra {
-		if rr.Header().Rrtype != dns.TypeOPT {
-			m.Extra = append(m.Extra, rr)
+// retire ends all probes, and all questions once they have had their time. Other servers are asked from now on.
+func (u *Upstream) retire(now []netip.AddrPort) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.retired = true
+	for _, s := range u.servers {
+		if !slices.Contains(now, s) {
+			u.metrics.serverGone(s)
 		}
 	}
-	return m
+	time.AfterFunc(giveUp, u.stop)
+}
+
+// down reports whether all servers are known to be dead.
+func (u *Upstream) down() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return allDown(u.health)
 }
 
 type outcome struct {
@@ -106,41 +91,57 @@ type outcome struct {
 	err    error
 }
 
-// ask returns the first answer. SERVFAIL and REFUSED count only if no server has a
-// better one. Slower servers are awaited in the background, to notice their failures.
-func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
-	outcomes := make(chan outcome, len(u.servers))
-	first := int(u.first.Load())
-	asked := 0
+// ask returns the first answer by transport ("udp" or "tcp"). SERVFAIL and REFUSED count only if no server has a
+// better one. It ends all other questions.
+func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, giveUp)
+	defer cancel()
+	defer context.AfterFunc(u.ctx, cancel)()
+	u.mu.Lock()
+	in := order(u.health, u.first)
+	u.mu.Unlock()
+	if len(in) == 0 {
+		return nil, errAllDown
+	}
+	outcomes := make(chan outcome, max(len(in), leastAttempts))
+	waiting, tried := 0, 0
 	next := func() {
-		server := (first + asked) % len(u.servers)
-		asked++
+		server, ok := attempt(in, tried)
+		if !ok {
+			return
+		}
+		tried, waiting = tried+1, waiting+1
 		go func() {
-			answer, err := u.exchange(u.servers[server], m.Copy())
-			u.note(server, err)
+			answer, err := u.exchange(ctx, server, m.Copy(), transport)
 			outcomes <- outcome{server, answer, err}
 		}()
 	}
 	next()
 	slow := time.NewTicker(nextAfter)
 	defer slow.Stop()
-	var worse outcome
-	for failed := 0; failed < len(u.servers); {
+	worse := outcome{err: errors.New("no answer in time")}
+	for waiting > 0 {
 		select {
+		case <-ctx.Done():
+			return worse.answer, worse.err
 		case <-slow.C:
-			if asked < len(u.servers) {
-				next()
+			// Servers that were asked and did not answer in time may be dead.
+			for _, server := range in[:min(tried, len(in))] {
+				u.suspect(server)
 			}
+			next()
 		case o := <-outcomes:
+			waiting--
 			if o.err == nil && o.answer.Rcode != dns.RcodeServerFailure && o.answer.Rcode != dns.RcodeRefused {
-				u.first.Store(int32(o.server))
+				u.mu.Lock()
+				u.first = o.server
+				u.mu.Unlock()
 				return o.answer, nil
 			}
-			failed++
 			if worse.answer == nil {
 				worse = o
 			}
-			if asked < len(u.servers) {
+			if tried < len(in) {
 				next()
 			}
 		}
@@ -148,28 +149,38 @@ func (u *Upstream) ask(m *dns.Msg) (*dns.Msg, error) {
 	return worse.answer, worse.err
 }
 
-// exchange queries one server, with TCP if the answer is truncated over UDP.
-func (u *Upstream) exchange(server netip.AddrPort, m *dns.Msg) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-	defer cancel()
-	var answer *dns.Msg
-	var err error
-	for _, transport := range []string{"udp", "tcp"} {
-		client := dns.Client{Net: transport, Dialer: &u.dialer, UDPSize: bufferSize, Timeout: giveUp}
-		answer, _, err = client.ExchangeContext(ctx, m, server.String())
-		if err != nil || !answer.Truncated {
-			break
-		}
-	}
+// exchange asks one server.
+func (u *Upstream) exchange(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
+	answer, err := u.send(ctx, server, m, transport)
 	if err == nil && !answers(m, answer) {
 		err = errors.New("answer does not match the question")
 	}
-	if err != nil {
-		u.metrics.upstream(server.String(), "failed")
-		return nil, fmt.Errorf("%s: %w", server, err)
+	at := u.servers[server].String()
+	switch {
+	case err == nil:
+		u.saw(server, true)
+		u.metrics.upstream(at, rcodeName(answer.Rcode))
+		return answer, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		u.metrics.upstream(at, "canceled")
+	default:
+		u.suspect(server)
+		u.metrics.upstream(at, "failed")
 	}
-	u.metrics.upstream(server.String(), rcodeName(answer.Rcode))
-	return answer, nil
+	return nil, fmt.Errorf("%s: %w", at, err)
+}
+
+// send sends m through a socket of its own, so that its port cannot be predicted (RFC 5452).
+func (u *Upstream) send(ctx context.Context, server int, m *dns.Msg, transport string) (*dns.Msg, error) {
+	c := dns.Client{Net: transport, Dialer: &u.dialers[server], UDPSize: bufferSize, Timeout: giveUp}
+	conn, err := c.DialContext(ctx, u.servers[server].String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	answer, _, err := c.ExchangeWithConnContext(ctx, m, conn)
+	return answer, err
 }
 
 // answers reports whether answer belongs to m: others are forged or stale.
@@ -181,15 +192,63 @@ func answers(m, answer *dns.Msg) bool {
 	return q.Qtype == a.Qtype && q.Qclass == a.Qclass && dns.CanonicalName(q.Name) == dns.CanonicalName(a.Name)
 }
 
-// note logs when a server starts or stops failing.
-func (u *Upstream) note(server int, err error) {
-	failing := err != nil
-	if u.down[server].Swap(failing) == failing {
+// suspect probes a server in the background, until it answers.
+func (u *Upstream) suspect(server int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.probing[server] || u.retired {
 		return
 	}
-	if failing {
-		u.log.Warn("an upstream resolver does not answer", "server", u.servers[server], "err", err)
+	u.probing[server] = true
+	go u.probe(server)
+}
+
+// probe asks for the root's servers, which each resolver knows.
+func (u *Upstream) probe(server int) {
+	for {
+		ctx, cancel := context.WithTimeout(u.ctx, probeTime)
+		m := new(dns.Msg).SetQuestion(".", dns.TypeNS)
+		answer, err := u.send(ctx, server, m, "udp")
+		if err != nil {
+			<-ctx.Done() // A refusal comes at once.
+		}
+		cancel()
+		u.saw(server, err == nil && answers(m, answer))
+		u.mu.Lock()
+		if u.health[server] == (health{}) || u.retired {
+			u.probing[server] = false
+			u.mu.Unlock()
+			return
+		}
+		down := u.health[server].down()
+		u.mu.Unlock()
+		if down {
+			select {
+			case <-u.ctx.Done():
+			case <-time.After(probeEvery):
+			}
+		}
+	}
+}
+
+// saw notes whether a server answered, and logs when it starts or stops to live.
+func (u *Upstream) saw(server int, answered bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	before := u.health[server].down()
+	u.health[server] = u.health[server].after(answered)
+	down := u.health[server].down()
+	if before == down || u.retired {
+		return
+	}
+	at := u.servers[server]
+	u.metrics.serverUp(at, !down)
+	if down {
+		u.log.Warn("an upstream resolver does not answer", "server", at)
 	} else {
-		u.log.Info("an upstream resolver answers again", "server", u.servers[server])
+		u.log.Info("an upstream resolver answers again", "server", at)
+	}
+	if all := slices.Clone(u.health); down && allDown(all) {
+		u.log.Warn("no upstream resolver answers, cached answers are served for an hour", "servers", len(all))
 	}
 }

@@ -19,6 +19,10 @@ func NewViews(n network.Network, internal []string) Views {
 	serial := serialOf(n)
 	var vs Views
 	for _, v := range n.DNS.Views {
+		if v.OwnNamesOnly {
+			vs = append(vs, newView(n, v, nil, serial)) // refuses what it does not have
+			continue
+		}
 		vs = append(vs, newView(n, v, internal, serial))
 	}
 	return vs

@@ -93,8 +93,11 @@ func (s Status) unapplied(ps network.Problems) network.Problems {
 	if i < 0 {
 		return ps
 	}
-	refusal := ps[i].Level()
-	return slices.DeleteFunc(ps, func(p network.Problem) bool { return !ofEdge(p) && p.Level() != refusal })
+	refusal := network.SeverityWaiting
+	if ps.Blocking() || !ps.Waiting() {
+		refusal = ps[i].Level()
+	}
+	return slices.DeleteFunc(ps, func(p network.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
 }
 
 // aboutEdges reports whether r is the reason of problems of edges that exist.
@@ -102,19 +105,19 @@ func aboutEdges(r network.Reason) bool {
 	switch r {
 	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
 		network.EdgeDuplicated, network.EdgeImpaired, network.FailoverDegraded, network.SourcesUnverified,
-		network.RogueDHCPServer, network.RogueRouter:
+		network.RogueDHCPServer, network.RogueRouter, network.ClockUnsynchronized, network.AddressesExhausted, network.LeasesNotWritten:
 		return true
 	}
 	return false
 }
 
-// Ordered is ps as a reader wants them: by severity, then what keeps nodes from
-// becoming Ready, then the rest; hints last. A problem that several networks share
-// stands once.
+// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before
+// confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. A
+// problem that several networks share stands once.
 func Ordered(ps network.Problems) network.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b network.Problem) int {
-		return cmp.Or(a.Level().Compare(b.Level()), cmp.Compare(rank(a.Reason), rank(b.Reason)))
+		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), cmp.Compare(rank(a.Reason), rank(b.Reason)))
 	})
 	return out
 }
@@ -123,12 +126,13 @@ func Ordered(ps network.Problems) network.Problems {
 // away, 2 is a hint.
 func rank(r network.Reason) int {
 	switch r {
-	case network.ImagesUnreachable, network.NADNamespaceNotAllowed, network.RangeTooSmall:
+	case network.ImagesUnreachable, network.NADNamespaceNotAllowed, network.RangeTooSmall, network.AddressesExhausted:
 		return 0
-	case network.NTPMissing, network.IPv6NotServed:
+	case network.NTPMissing, network.ClockUnsynchronized, network.IPv6NotServed:
 		return 3
 	case network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans, network.EdgeDuplicated, network.EdgeImpaired,
-		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.RogueDHCPServer:
+		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.RogueDHCPServer, network.LeasesNotWritten,
+		network.RemovalScheduled:
 		return 1
 	}
 	return 2
@@ -136,7 +140,9 @@ func rank(r network.Reason) int {
 
 // mayPrevent reports whether p may keep nodes from becoming Ready although everything is
 // served.
-func mayPrevent(p network.Problem) bool { return rank(p.Reason) == 0 }
+func mayPrevent(p network.Problem) bool {
+	return rank(p.Reason) == 0 && p.Level() != network.SeverityInfo
+}
 
 // merged is ps without repetitions. Warnings and hints that differ only in their network
 // become one that names all of these networks.
@@ -166,7 +172,7 @@ func sameness(p network.Problem) string {
 		return Problem(p).String()
 	}
 	args := maps.Clone(p.Args)
-	if !p.Blocks() && !p.Waits() && p.Subject.Kind == "Network" && args["network"] != "" {
+	if p.Level() != network.SeverityError && !p.Waits() && p.Subject.Kind == "Network" && args["network"] != "" {
 		delete(args, "network")
 		p.Subject = network.Subject{}
 	}
@@ -176,7 +182,8 @@ func sameness(p network.Problem) string {
 // problemLines is a line for each problem, as far as they fit into room bytes. What
 // does not fit is counted, and where to read it is said.
 func problemLines(ps network.Problems, room int) []string {
-	const rest = "%d more problems are not shown. Run: kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
+	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
+		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
 	room -= len(rest)
 	var out []string
 	for i, p := range ps {

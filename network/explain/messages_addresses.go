@@ -36,23 +36,18 @@ func addressesMessages() map[network.Cause]Message {
 			Effect: "It is not served, because only IPv4 is provided.",
 			Fix:    "Set {where}.",
 		},
-		network.NetworkCIDRForBootOnly: {
-			What: "Network {network} has no CIDR.",
-			Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot " +
-				"from the pod network.",
-			Fix: "Set {where}.",
-		},
 		network.NetworkCIDRAmbiguous: {
 			What:   "Network {network} has no CIDR.",
 			Effect: "The second entry of spec.networking.machineNetwork ({found}) is not used, because it does not name a network.",
 			Fix:    "Set {where}.",
 		},
 		network.EdgeAddressCount: {
-			What: "Annotation edge-addresses has {count} addresses, but network {network} needs four.",
-			Fix:  "Set the next-hop VIP, the service VIP, and one address for each of two edges.",
+			What:   "Annotation edge-addresses has {count} addresses, but network {network} needs four.",
+			Effect: "With one edge, the fourth address is reserved, so that a second edge changes no address.",
+			Fix:    "Set the next-hop VIP, the service VIP, and one address for each of two edges.",
 		},
 		network.GatewayOutsideCIDR: {
-			What:   "Gateway {gateway} is outside CIDR {cidr} of network {network}.",
+			What:   "Gateway {gateway} is not a host address of {cidr} (network {network}).",
 			Effect: "VMs cannot reach it.",
 			Fix:    "Set annotation gateway to an address in {cidr}.",
 		},
@@ -83,6 +78,11 @@ func addressesMessages() map[network.Cause]Message {
 
 func addressesMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.MTUExceedsNAD: {
+			What:   "Annotation mtu ({mtu}) is larger than the MTU of the NetworkAttachmentDefinition of network {network} ({ofNAD}).",
+			Effect: "VMs send packets that their own network interface drops.",
+			Fix:    "Set annotation mtu to {ofNAD} or less, or a larger mtu in spec.config.",
+		},
 		network.CIDRIsSpecial: {
 			What:   "CIDR {cidr} of network {network} overlaps the special-purpose block {other}.",
 			Effect: "Hosts on the network cannot have these addresses.",
@@ -109,6 +109,11 @@ func addressesMessagesMore() map[network.Cause]Message {
 			What: "MAC {mac} has two reservations on network {network}.",
 			Fix:  "Remove one of the two reservations.",
 		},
+		network.DHCPRangeEmpty: {
+			What:   "All addresses of the DHCP range {range} of network {network} are excluded, reserved, or have a name.",
+			Effect: "No VM gets an address.",
+			Fix:    "Set a larger annotation dhcp-range, or take fewer addresses out of it ({keys}).",
+		},
 		network.VMsExceedDHCPRange: {
 			What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
 				"counting those that an update adds.",
@@ -124,6 +129,11 @@ func addressesMessagesMore() map[network.Cause]Message {
 			What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
 			Effect: "{name} is not resolved.",
 			Fix:    "Set annotation apps-address to an address that serves {name} on port 443.",
+		},
+		network.AppsLoadBalancerInUse: {
+			What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
+			Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
+			Fix:    "Give the load balancer another address.",
 		},
 	}
 }

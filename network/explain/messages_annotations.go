@@ -10,6 +10,11 @@ func annotationsMessages() map[network.Cause]Message {
 			What: "Annotation {key} of {subject} has the invalid value \"{value}\".",
 			Fix:  "Set {want}.",
 		},
+		network.AnnotationNotString: {
+			What:   "Annotation {key} of {subject} is {value} without quotes, which is not a string in YAML.",
+			Effect: "The API server refuses the object.",
+			Fix:    "Put the value in quotes.",
+		},
 		network.CIDRHasHostBits: {
 			What: "Annotation {key} of {subject} is {value}, which is the address of a host in {want}.",
 			Fix:  "Set {want}.",
@@ -74,14 +79,58 @@ func annotationsMessages() map[network.Cause]Message {
 
 func annotationsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.AnnotationPrefixMisspelled: {
+			What: "{subject} has an annotation {key} with a misspelled prefix, so it has no effect.",
+			Fix:  "Set {meant}.",
+		},
+		network.AnnotationNotPerNodePool: {
+			What: "Annotation {key} of {subject} has no effect. Only cidr and gateway can name a NodePool.",
+			Fix:  "Set annotation {meant} on NodePool {nodePool}.",
+		},
+		network.LabelNotAnnotation: {
+			What: "Label {key} of {subject} has no effect.",
+			Fix:  "Set it as an annotation.",
+		},
+		network.PublishedElsewhere: {
+			What: "Annotation {key} of {subject} has no effect, because namespace {namespace} is the control plane of no hosted cluster in the input.",
+			Fix:  "Set it on a Service of a control plane namespace.",
+		},
+		network.NADValueUnused: {
+			What:   "Annotation {key} ({value}) of {subject} is not used.",
+			Effect: "Network {network} has {otherValue} ({source}), which takes precedence.",
+			Fix:    "Set annotation {key} to the same value on {subject}, and on the HostedCluster or NodePool.",
+		},
+		network.ClusterCIDRNotTaken: {
+			What:   "Annotation cidr ({value}) of the HostedCluster is not used.",
+			Effect: "Network {network} runs with {cidr} of its NetworkAttachmentDefinition, and keeps it.",
+			Fix:    "Remove the annotation. To change the CIDR, edit annotation cidr of the NetworkAttachmentDefinition instead.",
+		},
+		network.GatewayOnSecondary: {
+			What:   "Annotation gateway ({gateway}) gives VMs no router on network {network}, because they do not boot from it.",
+			Effect: "DHCP does not assign the address.",
+		},
+		network.ClientNetworksOnSecondary: {
+			What: "Annotation {key} has no effect on network {network}, because VMs do not boot from it. Edges serve only DHCP there.",
+		},
+		network.ClientNetworksWithoutGateway: {
+			What:   "Annotation client-networks has no effect on network {network}, because it has no gateway.",
+			Effect: "Hosts beyond the network reach nothing at the service VIP.",
+			Fix:    "Set annotation {key} to the router that leads to them, or remove annotation client-networks.",
+		},
 		network.NodePoolSettingsDiffer: {
-			What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations differ.",
+			What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations {keys} differ.",
 			Fix:  "Set the annotations on the HostedCluster, or set the same values on both NodePools.",
 		},
 		network.NodePoolValuesDiffer: {
 			What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is " +
 				"{value} and {otherValue}.",
 			Fix: "Set annotation {key} on the HostedCluster, or set the same value on both NodePools.",
+		},
+		network.NodePoolOverridesOthers: {
+			What: "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the " +
+				"same network, {otherValue} of the HostedCluster applies.",
+			Effect: "A network has one value.",
+			Fix:    "Set the same value for all NodePools of the network, or set it on the HostedCluster only.",
 		},
 	}
 }

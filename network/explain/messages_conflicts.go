@@ -92,6 +92,34 @@ func conflictsMessagesMore() map[network.Cause]Message {
 			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 			Fix:    "Remove the address from the VM, or delete the VM.",
 		},
+		network.PinnedRole: {
+			What: "VMs boot from network {network}, so its edges cannot stop DNS and the proxy. NodePool {nodePools} now has " +
+				"another network before it.",
+			Effect: "The network remains as it is until no VM boots from it. VMs that have it as a further network get its routes and " +
+				"DNS server, too.",
+			Fix: "Replace the VMs that boot from it. To cancel the change, restore additionalNetworks and attachDefaultNetwork of the NodePool.",
+		},
+		network.NotSelectedInUse: {
+			What:   "VMs use network {network}, but annotation network does not select it.",
+			Effect: "The network and its edges remain as they are until no VM uses it.",
+			Fix:    "Delete or replace the VMs that use it. To keep the network, set annotation network to auto.",
+		},
+		network.PinnedNADMoved: {
+			What:   "Network {network} is in use, so its edges cannot move. Its NetworkAttachmentDefinition was edited and now means {wanted}.",
+			Effect: "Edges and running VMs remain on {former}. VMs that start or migrate come up on {wanted}, where no edge serves them.",
+			Fix:    "Change spec.config back to {former}. Or delete all VMs on the network: the edges then move to {wanted}.",
+		},
+		network.PinnedNADChanged: {
+			What:   "Network {network} is in use, so its edges keep {former}. Its NetworkAttachmentDefinition now has {wanted}.",
+			Effect: "VMs that start or migrate have {wanted}. Edges may not reach them, or lose large packets.",
+			Fix:    "Change spec.config back to {former}. Or delete all VMs on the network: the edges then get {wanted}.",
+		},
+		network.PinnedOVNChanged: {
+			What: "Network {network} is in use, and its NetworkAttachmentDefinition was edited from {former} to {wanted}.",
+			Effect: "Edges and VMs that run keep {former}. Edges use the same NetworkAttachmentDefinition, so each edge or VM that " +
+				"starts or migrates has {wanted} and loses the others.",
+			Fix: "Change spec.config back to {former}. Or delete all VMs on the network: the edges are then recreated with {wanted}.",
+		},
 		network.NADDuplicatesRunning: {
 			What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 			Effect: "It is served as {other} until no NodePool and no VM uses that one.",

@@ -1,4 +1,4 @@
-// This file has the messages: edges, and what the operator applies.
+// This file has the messages: edges and failover.
 
 package explain
 
@@ -20,6 +20,16 @@ func edgesMessages() map[network.Cause]Message {
 			What:   "{subject} is not ready.",
 			Effect: "If its peer also fails, network {network} has no {services}.",
 			Fix:    "Check its pod: {command}",
+		},
+		network.EdgeNotServing: {
+			What:   "{subject} does not serve ({error}).",
+			Effect: "If its peer also fails, network {network} has no {services}.",
+			Fix:    "Correct what it reports. Its pod: {command}",
+		},
+		network.NetworkEdgeNotServing: {
+			What:   "{subject} does not serve ({error}), and network {network} has no other ready edge.",
+			Effect: "VMs on the network have no {services}.",
+			Fix:    "Correct what it reports. Its pod: {command}",
 		},
 		network.EdgePodRefused: {
 			What:   "The pod of {subject} cannot be created ({error}).",
@@ -55,18 +65,15 @@ func edgesMessages() map[network.Cause]Message {
 			What: "{subject} keeps its previous version until {peer} is ready.",
 			Fix:  "To replace it anyway, delete Deployment {deployment}.",
 		},
-		network.PlanTooLarge: {
-			What: "The plan has {size} KiB, but a ConfigMap can hold only {most} KiB of it.",
-			Fix:  "Set fewer dns-records, reservations, published Services or external hosts.",
+		network.EdgeMissing: {
+			What:   "{subject} does not exist.",
+			Effect: "If its peer also fails, network {network} has no {services}.",
+			Fix:    "Another problem or line Paused says why the operator does not create it.",
 		},
-		network.PlanUnreadable: {
-			What: "ConfigMap oooi-plan in namespace {namespace} is unreadable ({error}), so the assigned addresses are unknown.",
-			Fix:  "Restore its previous content. Delete it only if no VM is running.",
-		},
-		network.WriteRefused: {
-			What:   "The API server refused an object of this cluster ({error}).",
-			Effect: "Nothing more is applied.",
-			Fix:    "Fix the cause that the error names, or remove the annotation that needs the object.",
+		network.NetworkEdgesMissing: {
+			What:   "Network {network} has no edge.",
+			Effect: "VMs on the network have no {services}.",
+			Fix:    "Another problem or line Paused says why the operator creates none.",
 		},
 	}
 }
@@ -96,6 +103,26 @@ func failoverMessages() map[network.Cause]Message {
 			What:   "Edge {edge} of network {network} cannot check whether it can announce next-hop VIP {nextHop} to VMs ({error}).",
 			Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
 			Fix:    "Fix the cause that the error names, then restart the edge's pod.",
+		},
+		network.EdgeClockUnsynchronized: {
+			What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
+				"is not synchronized ({error}).",
+			Effect: "VMs that use edge {edge} do not set their clocks.",
+			Fix:    "Check the time sources of that node: chronyc sources. To find the node: {command}",
+		},
+		network.OneClockUnsynchronized: {
+			What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
+				"is not synchronized ({error}).",
+			Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but VMs do not move to it for that.",
+			Fix: "Check the time sources of that node: chronyc sources. To find the node: {command}. " +
+				"To move the VMs to edge {other}: {move}",
+		},
+		network.NetworkClocksUnsynchronized: {
+			What: "No edge of network {network} serves the time, because the clocks of their management cluster nodes " +
+				"are not synchronized ({error}).",
+			Effect: "VMs on the network do not set their clocks. If clocks drift, TLS fails.",
+			Fix: "Check the time sources of these nodes: chronyc sources. Or set annotation {key} to a time server on the network. " +
+				"To find the nodes: {command}",
 		},
 		network.PeerNotHeard: {
 			What:   "Both edges of network {network} serve, but edge {edge} cannot reach its peer on the VLAN (UDP port 7788).",

@@ -31,6 +31,12 @@ func hostileMessages() map[network.Cause]Message {
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Find the host with this address on the VLAN, and stop its DHCP server.",
 		},
+		network.EdgeLacksClientRoutes: {
+			What:   "The kernel of edge {edge} of network {network} lacks a route to a network of annotation client-networks.",
+			Effect: "The edge does not answer hosts there, nor ask DNS servers there. VMs are served.",
+			Fix: "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, " +
+				"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network.",
+		},
 		network.EdgeAnswersForgedSources: {
 			What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
 			Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",

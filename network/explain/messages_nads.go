@@ -24,6 +24,11 @@ func nadsMessages() map[network.Cause]Message {
 			What: "No NodePool of the cluster names network {network}.",
 			Fix:  "Name it in spec.platform.kubevirt.additionalNetworks of a NodePool, or set annotation network to auto.",
 		},
+		network.NetworkNotSelected: {
+			What:   "VMs of NodePool {nodePools} boot from network {network}, but annotation network selects only {selected}.",
+			Effect: "New nodes of the NodePool cannot boot.",
+			Fix:    "Set annotation network to auto, or name {selected} first in spec.platform.kubevirt.additionalNetworks of the NodePool.",
+		},
 		network.NoNetworkNamed: {
 			What:   "No NodePool of the cluster names a network.",
 			Effect: "Its VMs use only the pod network, which needs no edges.",
@@ -81,6 +86,16 @@ func nadsMessages() map[network.Cause]Message {
 
 func nadsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.NADPortsIsolated: {
+			What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
+			Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
+			Fix:    "Remove portIsolation from its spec.config.",
+		},
+		network.MacvlanModeUnsupported: {
+			What:   "NetworkAttachmentDefinition {nad} has the macvlan mode {mode}.",
+			Effect: "VMs and edges on one node cannot reach each other.",
+			Fix:    "Set \"mode\": \"bridge\" in its spec.config.",
+		},
 		network.SRIOVResourceMissing: {
 			What:   "NetworkAttachmentDefinition {nad} of type sriov has no annotation {annotation}.",
 			Effect: "Edges cannot get a virtual function.",
@@ -96,6 +111,12 @@ func nadsMessagesMore() map[network.Cause]Message {
 			Effect: "They get a second default route and DNS server there.",
 			Fix:    "Use a network of their own for {nodePools}.",
 		},
+		network.ClientNetworksOnOVN: {
+			What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes sets no routes of such a network in edges.",
+			Effect: "Hosts beyond the network reach nothing at the service VIP, unless the gateway translates their addresses.",
+			Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
+				"type bridge for the network.",
+		},
 		network.NADNamespaceIsolated: {
 			What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
 				"allows the namespaces {allowed}.",
@@ -105,7 +126,7 @@ func nadsMessagesMore() map[network.Cause]Message {
 		network.NADNamespaceNotGranted: {
 			What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 			Effect: "No edge joins its network, which may belong to others.",
-			Fix:    "Set annotation {annotation} on {nad} to {namespace}, or name one in that namespace or default in NodePool {nodePools}.",
+			Fix:    "Add {namespace} to annotation {annotation} on {nad}, or name one in that namespace or default in NodePool {nodePools}.",
 		},
 		network.NADNamespaceDiffers: {
 			What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run.",

@@ -23,6 +23,12 @@ func permissionsMessages() map[network.Cause]Message {
 			Fix: "Use a host outside of the management cluster. Its administrator can permit the addresses with the operator's flag " +
 				"--permit-destinations.",
 		},
+		network.HostInClientNetwork: {
+			What:   "External hosts of network {network} have addresses in a client network, or inside the management cluster: {hosts}.",
+			Effect: "Edges do not dial these addresses for VMs.",
+			Fix: "Remove hosts in a client network from annotation {key}: nodes then reach them through the gateway. The cluster's administrator " +
+				"can permit addresses inside the management cluster with the operator's flag --permit-destinations.",
+		},
 		network.UpstreamPortRefused: {
 			What:   "Annotation {key} names {server} (network {network}), but DNS servers are only reached at ports 53 and 853.",
 			Effect: "Edges do not ask this server.",

@@ -13,9 +13,10 @@ func reachMessages() map[network.Cause]Message {
 				"to the next-hop VIP.",
 		},
 		network.TimeServersMissing: {
-			What:   "VMs on networks without a gateway ({networks}) cannot reach public time servers.",
+			What:   "Annotation services leaves out ntp on networks without a gateway ({networks}), so VMs there have no time server.",
 			Effect: "If clocks drift, TLS fails.",
-			Fix:    "Set annotation ntp-servers to a time server on the network, unless VMs use the time of their hosts.",
+			Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
+				"If VMs use the time of their hosts, no action is needed.",
 		},
 		network.GuestProxyUnreachable: {
 			What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
@@ -30,8 +31,13 @@ func reachMessages() map[network.Cause]Message {
 		network.ExternalHostsNotServed: {
 			What:   "Annotation services leaves out dns or proxy, and network {network} has no gateway.",
 			Effect: "Nodes do not become Ready unless your own servers serve {hosts}.",
-			Fix:    "Set annotation services to dhcp,dns,proxy, or set annotation gateway.",
+			Fix:    "Add dns and proxy to annotation services, or set annotation gateway.",
 		},
+	}
+}
+
+func registriesMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
 		network.RegistryIsAddress: {
 			What:   "Images are pulled from an IP address ({hosts}), which clients do not send as TLS server name.",
 			Effect: "Nodes cannot pull these images.",
@@ -56,6 +62,16 @@ func reachMessages() map[network.Cause]Message {
 			What:   "Images are pulled from more than {most} registries.",
 			Effect: "Nodes cannot reach {count} of the mirrors.",
 			Fix:    "Remove mirrors from spec.imageContentSources, or set annotation gateway.",
+		},
+		network.RegistryMayRedirect: {
+			What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
+			Effect: "Nodes reach no host that is not named.",
+			Fix:    "If a registry redirects, name those hosts in annotation allowed-hosts. If none does, name the registries there.",
+		},
+		network.ReleaseMayNameOthers: {
+			What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
+			Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",
+			Fix:    "Name those hosts in annotation allowed-hosts, or their mirror in spec.imageContentSources.",
 		},
 		network.ManagementProxyUnreadable: {
 			What:   "The operator's HTTPS_PROXY is not a valid URL.",

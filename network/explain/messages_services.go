@@ -6,14 +6,9 @@ import "github.com/cldmnky/oooi/network"
 
 func servicesMessages() map[network.Cause]Message {
 	return map[network.Cause]Message{
-		network.SecondaryWithoutDHCP: {
-			What:   "Network {network} is not served.",
-			Effect: "VMs do not boot from it, so it needs only DHCP, which annotation services leaves out.",
-			Fix:    "To serve it, add dhcp to annotation services.",
-		},
 		network.ServicesEmpty: {
-			What: "Annotation services names none of dhcp, dns and proxy for network {network}.",
-			Fix:  "Name at least one of them, or remove the annotation.",
+			What: "VMs boot from network {network}, but annotation services leaves out all servers.",
+			Fix:  "Name at least one of dhcp, dns, ntp and proxy, or remove the annotation.",
 		},
 		network.DHCPByOthers: {
 			What: "Annotation services leaves DHCP on network {network} to your own server.",
@@ -59,10 +54,46 @@ func servicesMessages() map[network.Cause]Message {
 			Effect: "Nodes cannot pull images from it.",
 			Fix:    "Fix the conflict that is reported for {registry}.",
 		},
+		network.LastGoodIngress: {
+			What:   "The hosted cluster's Service openshift-ingress/router-default has no copy now.",
+			Effect: "{name} still leads to the VMs as the last copy did.",
+			Fix: "If the ingress is of another type now, create Service {service} of type LoadBalancer with the node ports of the guest's " +
+				"router as target ports. Or set annotation apps-address to an address that serves {name} on port 443.",
+		},
 		network.LastGoodEndpoint: {
 			What:   "The address of {subject} is currently unknown ({object}).",
 			Effect: "Its last known address is still served.",
 			Fix:    "If this persists, check {object}.",
+		},
+	}
+}
+
+func secondaryMessages() map[network.Cause]Message {
+	return map[network.Cause]Message{
+		network.SecondaryWithoutDHCP: {
+			What:   "Network {network} is not served.",
+			Effect: "VMs do not boot from it, so it needs only DHCP, which annotation services leaves out.",
+			Fix:    "To serve it, add dhcp to annotation services.",
+		},
+		network.SecondaryWithoutCIDR: {
+			What:   "Network {network} is not served, because it has no CIDR.",
+			Effect: "VMs do not boot from it, and get addresses there from other servers, or have static ones.",
+			Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition.",
+		},
+		network.SecondaryCIDRForBootOnly: {
+			What: "Network {network} is not served, because it has no CIDR.",
+			Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot " +
+				"from the pod network.",
+			Fix: "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition.",
+		},
+		network.SecondaryCIDRRemoved: {
+			What:   "The CIDR of network {network} is no longer set.",
+			Effect: "Its edges stay as they are, with CIDR {cidr}.",
+			Fix:    "To keep them, set {cidr} again ({where}). To remove them, set annotation services to none on its NetworkAttachmentDefinition.",
+		},
+		network.SecondaryInUse: {
+			What:   "Annotation services leaves out DHCP, the only server of network {network}, while VMs are on it.",
+			Effect: "Its edges serve DHCP until no VM uses the network.",
 		},
 	}
 }

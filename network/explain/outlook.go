@@ -15,11 +15,18 @@ import (
 // outlook is a clause about what warnings may prevent, the worst of them. Empty: nodes
 // become Ready as soon as every part that they need is served.
 func outlook(networks []network.Network, problems network.Problems) string {
+	has := func(r network.Reason) bool {
+		return slices.ContainsFunc(problems, func(p network.Problem) bool { return p.Reason == r && mayPrevent(p) })
+	}
 	switch {
-	case problems.Has(network.NADNamespaceNotAllowed):
+	case has(network.NADNamespaceNotAllowed):
 		return "VMs may not start, so nodes may not become Ready"
-	case problems.Has(network.ImagesUnreachable):
+	case has(network.ImagesUnreachable):
 		return "nodes may not become Ready"
+	case slices.ContainsFunc(problems, func(p network.Problem) bool {
+		return p.Reason == network.AddressesExhausted && !onSecondary(networks, p)
+	}):
+		return "VMs that start get no address, so new nodes do not become Ready"
 	case slices.ContainsFunc(problems, func(p network.Problem) bool { return p.Reason == network.RangeTooSmall && !onSecondary(networks, p) }):
 		return "VMs may run out of addresses, so some nodes may not become Ready"
 	}
@@ -61,7 +68,7 @@ type part struct {
 
 // partOf returns what is not served because of p.
 func partOf(networks []network.Network, p network.Problem) part {
-	name := cmp.Or(p.Args["network"], p.Args["nad"])
+	name := aboutNetwork(p)
 	switch {
 	case p.Reason == network.WaitingForControlPlane:
 		return part{needToBoot, "the API server", "nodes cannot boot"}

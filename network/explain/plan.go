@@ -26,6 +26,8 @@ type Preview struct {
 	Problems network.Problems
 	// Created reports whether HyperShift has seen the cluster.
 	Created bool
+	// Running reports whether edges serve a plan in force.
+	Running bool
 	// Remarks are whole sentences about the objects that no problem tells.
 	Remarks []string
 	// PoolSizes are the NodePools' sizes without what an update adds.
@@ -53,7 +55,7 @@ func WritePlan(w io.Writer, p Preview) {
 		for _, n := range p.Plan.Networks {
 			writeNetwork(w, p, n)
 		}
-		if len(p.Plan.Networks) == 0 {
+		if len(p.Plan.Networks) == 0 && problems.Waiting() {
 			fmt.Fprintln(w, "\n  No network can be served yet.")
 		}
 	}
@@ -67,7 +69,13 @@ func headline(p Preview, problems network.Problems) string {
 		networks = p.Plan.Networks
 	}
 	pods := len(networks) > 0 && !boots(networks)
-	may := outlook(networks, problems)
+	may := cmp.Or(withoutNode(networks, problems), outlook(networks, problems))
+	if problems.Has(network.Removing) {
+		return "is being deleted, so nothing is applied."
+	}
+	if problems.Blocking() && p.Running {
+		return "no change is applied. Edges keep serving the plan in force."
+	}
 	if problems.Blocking() {
 		return "nodes will not become Ready, because nothing is applied."
 	}
@@ -79,6 +87,8 @@ func headline(p Preview, problems network.Problems) string {
 		return may + "."
 	case pods:
 		return "VMs boot from the pod network. They get addresses on the networks below."
+	case len(networks) == 0:
+		return "VMs boot from the pod network. No other network is served."
 	case len(problems.Of(network.SeverityWarning)) > 0:
 		return "nodes will become Ready, with warnings."
 	}
@@ -106,7 +116,7 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 // firstFix is what to do first: against an error, else against what keeps nodes from
 // becoming Ready. Empty: nothing has to be done.
 func firstFix(problems network.Problems) string {
-	i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Blocks() })
+	i := slices.IndexFunc(problems, func(p network.Problem) bool { return p.Level() == network.SeverityError })
 	if i < 0 {
 		i = slices.IndexFunc(problems, mayPrevent)
 	}
@@ -131,6 +141,7 @@ func writeNetwork(w io.Writer, p Preview, n network.Network) {
 	section(w, "What a VM gets", v.gets())
 	if n.Primary {
 		section(w, "What a VM reaches", v.reaches())
+		section(w, "What hosts beyond the network reach", v.beyond())
 	}
 	section(w, "Addresses to reserve in your IPAM", v.reserves())
 	section(w, "What runs", v.runs())
@@ -193,7 +204,7 @@ func (v view) gets() []row {
 	}
 	for i, r := range d.Routes {
 		if r.Destination.Bits() > 0 {
-			rows = append(rows, row{[]string{"routes", ""}[min(i, 1)], fmt.Sprintf("%s via %s", r.Destination, r.Via)})
+			rows = append(rows, row{[]string{"routes", ""}[min(i, 1)], r.String()})
 		}
 	}
 	return append(rows, v.options()...)
@@ -220,8 +231,12 @@ func (v view) options() []row {
 		}
 		rows = append(rows, row{"MTU", fmt.Sprintf("%d%s", d.MTU, from)})
 	}
-	if len(d.NTPServers) > 0 {
-		rows = append(rows, row{"NTP servers", network.AddressList(d.NTPServers) + v.from("ntp-servers")})
+	if servers := v.n.TimeServers(); len(servers) > 0 {
+		from := v.from("ntp-servers")
+		if v.servesTime() {
+			from = ", the service VIP"
+		}
+		rows = append(rows, row{"NTP servers", network.AddressList(servers) + from})
 	}
 	if len(d.Relays) > 0 {
 		rows = append(rows, row{"relays", "requests through " + network.AddressList(d.Relays) + " only" + v.from("dhcp-relays")})
@@ -263,6 +278,9 @@ func (v view) reserves() []row {
 	}
 	if n.DHCP.Range.First.IsValid() {
 		rows = append(rows, row{n.DHCP.Range.String(), "addresses for VMs" + v.from("dhcp-range")})
+	}
+	for _, a := range n.DHCP.Named {
+		rows = append(rows, row{a.String(), "not for new VMs: an annotation or a load balancer gives it to another host"})
 	}
 	for _, a := range n.PublishedAddresses {
 		rows = append(rows, row{a.String(), "published by HyperShift; edges answer at it on this network only"})

@@ -83,17 +83,24 @@ func messages() map[network.Cause]Message {
 		conflictsMessages(),
 		conflictsMessagesMore(),
 		servicesMessages(),
+		secondaryMessages(),
 		annotationsMessages(),
 		annotationsMessagesMore(),
 		nadsMessages(),
 		nadsMessagesMore(),
-		endpointsMessages(),
+		endpointsMessages(), routesMessages(),
 		endpointsMessagesMore(),
-		reachMessages(),
+		reachMessages(), unreachedMessages(), registriesMessages(),
 		permissionsMessages(),
 		edgesMessages(),
+		operatorMessages(),
+		leavingMessages(),
 		failoverMessages(),
+		updateMessages(),
 		hostileMessages(),
+		dhcpMessages(),
+		ageMessages(),
+		unusedMessages(),
 	} {
 		maps.Copy(all, some)
 	}
@@ -105,7 +112,8 @@ type JSONProblem struct {
 	network.Problem
 	// Detail is the message in one line.
 	Detail string `json:"detail"`
-	// Blocking says that nothing is applied because of it.
+	// Blocking says that nothing is applied because of it. It is false for an Error that is
+	// confined to one network.
 	Blocking bool `json:"blocking"`
 }
 

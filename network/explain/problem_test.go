@@ -84,7 +84,7 @@ func TestAnErrorHasAFix(t *testing.T) {
 func TestProblem(t *testing.T) {
 	p := network.NewProblem(network.GatewayOutsideCIDR, network.Subject{Kind: "Network", Name: "clusters/vlan100"},
 		network.Args{"network": "clusters/vlan100", "cidr": "192.168.100.0/24", "gateway": "10.0.0.1"}, "gateway")
-	want := "Gateway 10.0.0.1 is outside CIDR 192.168.100.0/24 of network clusters/vlan100. VMs cannot reach it. " +
+	want := "Gateway 10.0.0.1 is not a host address of 192.168.100.0/24 (network clusters/vlan100). VMs cannot reach it. " +
 		"Set annotation gateway to an address in 192.168.100.0/24."
 	if got := explain.Problem(p).String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -111,6 +111,9 @@ func (v view) ways(e network.Endpoint) []string {
 // way is where a connection to dialed, which is at, ends.
 func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 	port := fmt.Sprintf("%s:%d", dialed, e.Port)
+	if v.n.HasLoadBalancer(e) {
+		return fmt.Sprintf("%s -> %s, its load balancer on the network", port, e.LoadBalancer)
+	}
 	if !slices.Contains(v.n.Services, network.ServiceProxy) {
 		return port + " -> not served by oooi" + v.from("services")
 	}
@@ -128,47 +131,19 @@ func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 // target is where connections to a backend end.
 func target(b network.Backend) string {
 	switch {
+	case b.Kind == network.BackendVMs && b.TargetPort != 0:
+		return fmt.Sprintf("the VMs, node port %d", b.TargetPort)
 	case b.Kind == network.BackendVMs && b.Service != "":
-		return "the VMs, at the node port of Service " + b.Service
+		return "the VMs in Service " + b.Service
 	case b.Kind == network.BackendVMs:
 		return fmt.Sprintf("the VMs, port %d", b.Port)
 	}
 	return "Service " + b.Name
 }
 
-// apps says who answers for the hosted cluster's ingress.
-func (v view) apps() []string {
-	var out []string
-	for _, e := range v.Plan.Endpoints {
-		if e.Origin == network.OriginApps {
-			out = append(out, v.ways(e)...)
-		}
-	}
-	if r, ok := v.appsRecord(); ok {
-		out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("apps-address"))
-	}
-	if len(out) > 0 {
-		return out
-	}
-	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.AppsUnreachable }); ok {
-		return []string{no(p)}
-	}
-	if v.gateway() {
-		return []string{"resolved as other names, reached through the gateway"}
-	}
-	return nil
-}
-
-// appsRecord is the record that the user gave the ingress.
-func (v view) appsRecord() (network.Record, bool) {
-	for _, d := range v.n.DNS.Views {
-		for _, r := range d.Records {
-			if strings.HasPrefix(r.Name, "*.apps.") && !slices.Contains(r.Addresses, v.n.ServiceVIP) {
-				return r, true
-			}
-		}
-	}
-	return network.Record{}, false
+// views are those of VMs. Hosts beyond the network get the same records.
+func (v view) views() []network.View {
+	return slices.DeleteFunc(slices.Clone(v.n.DNS.Views), func(d network.View) bool { return d.OwnNamesOnly })
 }
 
 func (v view) gateway() bool { return v.n.DHCP.Router.IsValid() && v.n.DHCP.Router != v.n.NextHopVIP }
@@ -183,7 +158,9 @@ func (v view) images() []string {
 	if v.gateway() {
 		return append(out, "through the gateway "+v.n.DHCP.Router.String())
 	}
-	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.ImagesUnreachable }); ok {
+	if p, ok := v.problem(func(x network.Problem) bool { return x.Reason == network.ImagesUnreachable }); ok && !mayPrevent(p) {
+		out = append(out, "other hosts that a registry redirects to, or that a release names, only if allowed-hosts names them")
+	} else if ok {
 		missing := no(p)
 		if len(out) > 0 {
 			missing = "INCOMPLETE. " + strings.TrimPrefix(missing, "NO. ")
@@ -217,9 +194,22 @@ func (v view) httpProxy() string {
 	return "the pod network, or the HTTP proxy that the operator's environment names"
 }
 
+// unreachable selects the problem of one of causes on this network.
+func (v view) unreachable(causes ...network.Cause) func(network.Problem) bool {
+	return func(x network.Problem) bool {
+		return slices.Contains(causes, x.Cause) && x.Args["network"] == v.n.Attachment.String()
+	}
+}
+
 // time says where nodes get the time from.
 func (v view) time() string {
-	if servers := v.n.DHCP.NTPServers; len(servers) > 0 {
+	if p, ok := v.problem(v.unreachable(network.TimeServersUnreachable, network.OnlyTimeServersUnreachable)); ok {
+		return no(p)
+	}
+	if v.servesTime() {
+		return v.n.ServiceVIP.String() + ":123 -> the clocks of the edges' nodes" + v.from("ntp-servers")
+	}
+	if servers := v.n.TimeServers(); len(servers) > 0 {
 		return network.AddressList(servers) + v.from("ntp-servers")
 	}
 	if v.gateway() {
@@ -229,6 +219,11 @@ func (v view) time() string {
 		return no(p)
 	}
 	return "the time of the VMs' hosts"
+}
+
+// servesTime reports whether VMs take the time from the edges alone.
+func (v view) servesTime() bool {
+	return slices.Contains(v.n.Services, network.ServiceNTP) && slices.Equal(v.n.TimeServers(), []netip.Addr{v.n.ServiceVIP})
 }
 
 // others are endpoints that no purpose and no image needs.
@@ -246,9 +241,9 @@ func (v view) others() []string {
 // records are the names that the user set.
 func (v view) records() []string {
 	var out []string
-	for _, d := range v.n.DNS.Views {
+	for _, d := range v.views() {
 		for _, r := range d.Records {
-			if !strings.HasPrefix(r.Name, "*.apps.") && !slices.Equal(r.Addresses, []netip.Addr{v.n.ServiceVIP}) {
+			if !strings.HasPrefix(r.Name, "*.apps.") && !v.resolves(r) {
 				out = append(out, r.Name+" -> "+network.AddressList(r.Addresses)+v.from("dns-records"))
 			}
 		}
@@ -266,9 +261,25 @@ func (v view) upstream() string {
 	case network.UpstreamManagement:
 		return "answered by the management cluster's resolver" + from
 	case network.UpstreamServers:
-		return fmt.Sprintf("answered by %v%s", v.n.DNS.Upstreams.Servers, from)
+		return "answered by " + v.upstreams() + from
 	}
 	return "refused" + from
+}
+
+// upstreams are the DNS servers that the user set, and how edges reach them.
+func (v view) upstreams() string {
+	var out []string
+	for _, server := range v.n.DNS.Upstreams.Servers {
+		where := "through the pod network"
+		switch v.n.Reach().FromEdge(server.Addr()) {
+		case network.OnNetwork:
+			where = "on the network"
+		case network.ThroughGateway:
+			where = "through the gateway"
+		}
+		out = append(out, fmt.Sprintf("%s %s", server, where))
+	}
+	return strings.Join(out, ", ")
 }
 
 // external says what happens to connections to other hosts.

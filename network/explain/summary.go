@@ -21,10 +21,22 @@ func (s Status) summary(problems network.Problems) string {
 		first = problems[0]
 	}
 	switch {
+	case s.Problems.Has(network.Removing) && s.Running:
+		return "The networks of this cluster are being removed. At least one edge still exists."
+	case s.Problems.Has(network.Removing):
+		return "The networks of this cluster are being removed, and no edge exists. " + s.nothing(".")
+	case first.Cause == network.PausedUnserved:
+		return "Nothing is applied: the cluster is paused. " + s.nothing(".")
+	case slices.Contains([]network.Cause{network.ReadFailed, network.KindNotWatched}, first.Cause):
+		return "The state of this cluster cannot be read completely. Edges that run keep serving the previous configuration."
+	case s.Applied && first.Level() == network.SeverityError && ofAPIServer(first.Cause):
+		return "The configuration is not fully applied. " + capital(s.serving())
 	case !s.Applied && s.Running && problems.Has(network.EdgeNotReady):
 		return "The new configuration is not applied. At least one network has no ready edge."
 	case !s.Applied && first.Blocks() && s.Running:
 		return "The new configuration is not applied. Edges keep serving the previous one."
+	case !s.Applied && ofAPIServer(first.Cause):
+		return "Nothing is applied. " + s.nothing(".")
 	case !s.Applied && first.Blocks():
 		return "Nothing is applied: the configuration has an error. " + s.nothing(".")
 	case !s.Applied && s.Running:
@@ -33,6 +45,15 @@ func (s Status) summary(problems network.Problems) string {
 		return "Nothing is applied yet. " + s.nothing(" until the items below exist.")
 	}
 	return s.served(first)
+}
+
+// ofAPIServer reports whether c is about objects as the API server has them, not about the configuration.
+func ofAPIServer(c network.Cause) bool {
+	switch c {
+	case network.WriteRefused, network.DeleteRefused, network.ObjectNotOwned, network.PlanUnreadable, network.ControlPlaneNamespaceShared:
+		return true
+	}
+	return false
 }
 
 // nothing says what it means that nothing is applied. A plan without networks does not
@@ -77,7 +98,8 @@ func (s Status) lead() string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
 	}
-	failed := parts(s.Plan.Networks, s.Problems.Of(network.SeverityError))
+	unchanged, refused := s.unchanged()
+	failed := parts(s.Plan.Networks, refused)
 	waiting := parts(s.Plan.Networks, s.Problems.Of(network.SeverityWaiting))
 	most := needNone
 	for _, p := range slices.Concat(failed, waiting) {
@@ -87,13 +109,13 @@ func (s Status) lead() string {
 	switch o := outlook(s.Plan.Networks, s.Problems); {
 	case o != "":
 		sentences = append(sentences, capital(o)+".")
-	case len(failed)+len(waiting) == 0:
+	case len(failed)+len(waiting)+len(unchanged) == 0:
 		return ""
 	case boots(s.Plan.Networks):
 		sentences = append(sentences, map[need]string{
 			needOnNetwork: "Nodes on other networks can boot.", needAddress: "Nodes can boot.", needNone: "Nodes can become Ready."}[most])
 	}
-	sentences = append(sentences, notServed(failed, ""), notServed(waiting, " yet"))
+	sentences = append(sentences, notServed(failed, ""), notChanged(unchanged), notServed(waiting, " yet"))
 	return strings.Join(slices.DeleteFunc(sentences, func(x string) bool { return x == "" }), " ")
 }
 
@@ -168,9 +190,9 @@ func servers(all []network.Network) string {
 }
 
 func names(services []network.Service) []string {
-	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceProxy: "proxy"}
+	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "proxy"}
 	var out []string
-	for _, s := range []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy} {
+	for _, s := range network.AllServices() {
 		if slices.Contains(services, s) {
 			out = append(out, words[s])
 		}

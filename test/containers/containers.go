@@ -5,13 +5,11 @@ package containers
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -22,15 +20,15 @@ type Pod struct {
 	Services []network.Service
 	// Secrets is the directory of the service account's files.
 	Secrets string
-	// flat: the programs are of a version that has one directory for all.
-	flat bool
+	// older: the program is of a version that had the containers' own commands below `edge`.
+	older bool
 }
 
-// NewPod creates the directories in dir for user, and an oooi program that runs in it.
-func NewPod(t testing.TB, dir, oooi string, user int, services []network.Service, secrets string) Pod {
+// NewPod creates the directories in dir for user. The file program is oooi-edge, or an older oooi.
+func NewPod(t testing.TB, dir, program string, user int, services []network.Service, secrets string) Pod {
 	t.Helper()
-	help, _ := exec.CommandContext(t.Context(), oooi, "dns", "--help").CombinedOutput()
-	p := Pod{Dir: dir, Services: services, Secrets: secrets, flat: !strings.Contains(string(help), "--watched-by")}
+	err := exec.CommandContext(t.Context(), program, wire.Failover, "--help").Run()
+	p := Pod{Dir: dir, Services: services, Secrets: secrets, older: err != nil}
 	names := []string{wire.XDS, wire.Envoy, wire.Failover}
 	for _, s := range services {
 		names = append(names, string(s))
@@ -44,42 +42,27 @@ func NewPod(t testing.TB, dir, oooi string, user int, services []network.Service
 			t.Fatal(err)
 		}
 	}
-	if p.flat {
-		p.link(t)
-		if err := os.Chown(dir, user, user); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return p
 }
 
-// link lets programs with one directory and those with several find each other's files.
-func (p Pod) link(t testing.TB) {
-	t.Helper()
-	links := map[string]string{
-		"admin.sock":                              "envoy/admin.sock",
-		wire.LeaseCache:                           "dhcp/" + wire.LeaseCache,
-		relative(envoy.XDSSocket("/")):            "../xds.sock",
-		relative(wire.Socket("/", wire.Failover)): "../failover.sock",
+// Command returns the subcommand, and its own arguments, that start the named program.
+func (p Pod) Command(program string) []string {
+	switch {
+	case program == string(network.ServiceProxy):
+		return []string{program, "--no-envoy"}
+	case program == wire.Failover && p.older:
+		return []string{"edge", program}
 	}
-	for _, s := range p.Services {
-		links[relative(wire.Socket("/", string(s)))] = "../" + string(s) + ".sock"
-	}
-	for link, to := range links {
-		if err := os.Symlink(to, filepath.Join(p.Dir, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return []string{program}
 }
 
-func relative(path string) string { return strings.TrimPrefix(path, "/") }
-
-// Watching returns the flags that tell the named program how it follows the plan.
-func (p Pod) Watching(program string) []string {
-	if p.flat {
-		return []string{"--watch"}
+// Probe returns the arguments that ask the named program whether it is ready.
+func (p Pod) Probe(program string) []string {
+	args := []string{"probe", program, "--run-dir", p.Dir}
+	if p.older {
+		return append([]string{"edge"}, args...)
 	}
-	return wire.WatchArguments(p.Services, program)
+	return args
 }
 
 // Mounts returns shell commands for a process of the named program in a mount namespace of its
@@ -89,18 +72,14 @@ func (p Pod) Mounts(program string) string {
 	bind := func(from, at, options string) {
 		lines = append(lines, "mkdir -p "+at, "mount --bind "+from+" "+at, "mount -o remount,bind"+options+" "+at)
 	}
-	if p.flat {
-		bind(p.Dir, wire.RunDir, "")
-	} else {
-		for _, m := range wire.RunMounts(p.Services, program) {
-			options := ""
-			if m.ReadOnly {
-				options = ",ro"
-			}
-			bind(wire.Dir(p.Dir, m.Name), wire.Dir(wire.RunDir, m.Name), options)
+	for _, m := range wire.RunMounts(p.Services, program) {
+		options := ""
+		if m.ReadOnly {
+			options = ",ro"
 		}
+		bind(wire.Dir(p.Dir, m.Name), wire.Dir(wire.RunDir, m.Name), options)
 	}
-	if p.flat || slices.Equal(p.Watching(program), []string{"--watch"}) {
+	if slices.Equal(wire.WatchArguments(p.Services, program), []string{"--watch"}) {
 		lines = append(lines, "mkdir -p "+wire.TokenDir, "cp "+p.Secrets+"/* "+wire.TokenDir)
 	}
 	return strings.Join(lines, " && ")

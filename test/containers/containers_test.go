@@ -63,9 +63,9 @@ func newPod(t *testing.T) Pod {
 	dir, err := os.MkdirTemp("", "oooi-run-") // A test's own directory has too long a path for a socket.
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := Pod{Dir: dir, Services: []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceProxy}, Secrets: t.TempDir()}
+	p := Pod{Dir: dir, Services: network.AllServices(), Secrets: t.TempDir()}
 	g.Expect(os.WriteFile(filepath.Join(p.Secrets, "token"), []byte("secret"), 0o600)).To(Succeed())
-	for _, name := range []string{"dhcp", "dns", "proxy", wire.Envoy, wire.Failover, wire.XDS} {
+	for _, name := range []string{"dhcp", "dns", "ntp", "proxy", wire.Envoy, wire.Failover, wire.XDS} {
 		g.Expect(os.Mkdir(wire.Dir(dir, name), 0o755)).To(Succeed())
 	}
 	return p

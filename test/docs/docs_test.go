@@ -27,18 +27,49 @@ All keys have the prefix ~PREFIX~. Only ~network~ is required. All other annotat
 
 ## Where to set an annotation
 
-An annotation on a NodePool overrides the one on the HostedCluster.
+An annotation on a NodePool overrides the one on the HostedCluster. NodePools that list one network first must have the same
+values. A NodePool without a value has that of the HostedCluster. Different values are an error. If the HostedCluster has no
+~cidr~ or ~gateway~, that of one NodePool applies to all NodePools of the network.
 
 The HostedCluster's ~gateway~, ~edge-addresses~, ~dhcp-range~, ~dhcp-exclude~ and ~reservations~ apply to the network
-whose CIDR contains the addresses.
+whose CIDR contains the addresses. Its ~client-networks~ apply to each network with a gateway that VMs boot from.
 
 The HostedCluster's ~cidr~ applies to the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network
-gets the first IPv4 entry of ~spec.networking.machineNetwork~. A second IPv4 entry is ignored.
+gets the first IPv4 entry of ~spec.networking.machineNetwork~. A second IPv4 entry is ignored. A NodePool without a
+creation time does not exist yet and is the youngest. Names decide between NodePools of one age.
+
+A network that runs keeps its CIDR when another NodePool is created, deleted or recreated:
+
+- The CIDR of the HostedCluster stays with the network that runs with it, as long as VMs of a NodePool boot from that network.
+- A network that runs with the ~cidr~ of its NetworkAttachmentDefinition keeps that one.
+
+While VMs use a network, its addresses do not change at all. While VMs boot from it, it remains as it is, even if
+their NodePool lists another network first or attaches the pod network. The condition names each change that waits for the VMs.
 
 ## Invalid keys and values
 
-- A key that is not in the table has no effect. The condition reports it.
-- An invalid value is refused. The plan in force stays unchanged until you fix the value.
+- A key that is not in the table has no effect. ~kubectl~ prints a warning, and the condition reports it.
+- An invalid value is denied when you set it. The error says which value is expected.
+- An invalid value that was set before oooi was installed is refused. The condition reports it. The plan in force
+  stays unchanged until you fix the value. If the value is for one of several networks that VMs boot from, only that
+  network stays unchanged.
+
+The API server judges a value when it is set or changed. All other changes of the object succeed. Only the operator
+judges these, so look at the condition after you set them:
+
+- values that depend on other objects or values, such as a ~gateway~ outside of ~cidr~, or a list ~edge-addresses~ of
+  fewer than four;
+- values that the flags of the operator do not permit;
+- a ~paused~ time with a day or an hour that does not exist;
+- a ~lease-time~ too large for a number of nanoseconds;
+- an ~edge-node-selector~ of more than 64 labels that repeats a key;
+- entries of a list of more than 500 entries, and objects with more than 1000 annotations.
+
+Copies of the hosted cluster's own Services are not judged: their annotations have no effect.
+
+A backup of an object with an invalid value cannot be restored before you fix the value.
+
+To check manifests before you apply them, run ~oooi lint -f FILE~.
 
 ## Values
 

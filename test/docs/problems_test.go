@@ -129,6 +129,8 @@ func subjectName(r network.Reason) string {
 	switch r {
 	case network.EdgeNotReady, network.EdgeUnavailable:
 		return "edge"
+	case network.NotApplied:
+		return "kind and name of the object"
 	case network.AnnotationInvalid, network.AnnotationUnknown:
 		return "object"
 	}

@@ -27,8 +27,8 @@ const variable = "OOOI_HALFDEAD"
 // can't be measured on.
 const overBusy = 2 * time.Second
 
-// TestHalfDead measures $OOOI_BINARY, built now if it is not set. It measures
-// $OOOI_BINARY_BEFORE too, without judging it. $OOOI_HALFDEAD_TABLE is a file that the
+// TestHalfDead measures $OOOI_EDGE_BINARY, built now if it is not set. It measures
+// $OOOI_EDGE_BINARY_BEFORE too, without judging it. $OOOI_HALFDEAD_TABLE is a file that the
 // table is appended to.
 func TestHalfDead(t *testing.T) {
 	which := os.Getenv(variable)
@@ -36,8 +36,8 @@ func TestHalfDead(t *testing.T) {
 		t.Skip(variable + ` is not set: "make test" and "make bench-takeover" do`)
 	}
 	netns.Require(t, "nft", "setpriv", "mount")
-	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_BINARY")), brief: which == "worst"}
-	if file := os.Getenv("OOOI_BINARY_BEFORE"); file != "" {
+	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_EDGE_BINARY")), brief: which == "worst"}
+	if file := os.Getenv("OOOI_EDGE_BINARY_BEFORE"); file != "" {
 		m.before = newBuild(t, "before", file)
 		m.before.oneInterface = true
 	}
@@ -52,17 +52,17 @@ func TestHalfDead(t *testing.T) {
 	}
 }
 
-// newBuild copies the programs to where any user may run them. An empty oooi is built.
-func newBuild(t *testing.T, name, oooi string) *build {
+// newBuild copies the programs to where any user may run them. An empty program is built.
+func newBuild(t *testing.T, name, program string) *build {
 	t.Helper()
 	g, dir := NewWithT(t), shared(t)
-	if oooi == "" {
-		oooi = filepath.Join(dir, "built")
-		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", oooi, "github.com/cldmnky/oooi/cmd/oooi").CombinedOutput()
+	if program == "" {
+		program = filepath.Join(dir, "built")
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	}
-	b := &build{name: name, oooi: filepath.Join(dir, "oooi"), envoy: filepath.Join(dir, "envoy")}
-	for from, to := range map[string]string{oooi: b.oooi, programs.RequireEnvoy(t): b.envoy} {
+	b := &build{name: name, program: filepath.Join(dir, wire.Program), envoy: filepath.Join(dir, "envoy")}
+	for from, to := range map[string]string{program: b.program, programs.RequireEnvoy(t): b.envoy} {
 		out, err := exec.CommandContext(t.Context(), "cp", "--dereference", from, to).CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	}

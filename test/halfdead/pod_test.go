@@ -46,7 +46,7 @@ type pod struct {
 func (s *site) newPod(number, host int) *pod {
 	s.Helper()
 	p := &pod{site: s, number: number, ns: netns.New(s), dir: shared(s), processes: map[string]int{}}
-	p.containers = containers.NewPod(s, p.dir, s.build.oooi, user, newPlan().Networks[0].Services, s.secrets())
+	p.containers = containers.NewPod(s, p.dir, s.build.program, user, newPlan().Networks[0].Services, s.secrets())
 	leases, err := json.Marshal(s.leases)
 	s.g.Expect(err).NotTo(HaveOccurred())
 	s.g.Expect(os.WriteFile(wire.File(p.dir, string(network.ServiceDHCP), wire.LeaseCache), leases, 0o644)).To(Succeed())
@@ -82,18 +82,18 @@ func (p *pod) attach(host int) {
 func (p *pod) run() {
 	p.Helper()
 	flags := []string{"--plan", p.plan, "--edge", strconv.Itoa(p.number), "--interface", net1, "--run-dir", wire.RunDir}
-	oooi := func(name string, inPod bool, args ...string) {
-		args = append(args, flags...)
+	run := func(name string, inPod bool) {
+		args := append(p.containers.Command(name), flags...)
 		if inPod {
-			args = append(args, p.containers.Watching(name)...)
+			args = append(args, wire.WatchArguments(p.containers.Services, name)...)
 		}
-		p.start(name, p.build.oooi, args...)
+		p.start(name, p.build.program, args...)
 	}
-	oooi("dhcp", p.macvlan, "dhcp") // Servers use the second interface in a pod only.
-	oooi("dns", p.macvlan, "dns")
-	oooi("proxy", p.macvlan, "proxy", "--no-envoy")
+	for _, name := range []string{"dhcp", "dns", "proxy"} {
+		run(name, p.macvlan) // Servers use the second interface in a pod only.
+	}
 	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(wire.RunDir, "halfdead")...)
-	oooi(wire.Failover, !p.onePath, "edge", "failover") // In a pod, it finds the cluster network.
+	run(wire.Failover, !p.onePath) // In a pod, it finds the cluster network.
 }
 
 // secrets is the service account of all edges.

@@ -44,7 +44,7 @@ func edgeAddress(number int) string { return fmt.Sprintf("192.168.100.%d", 3+num
 
 // A build is one set of programs.
 type build struct {
-	name, oooi, envoy string
+	name, program, envoy string
 	// oneInterface: with macvlan, the edges' VIPs are on the interface that announces them.
 	oneInterface bool
 }

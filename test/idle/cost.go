@@ -9,29 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// cpuTime is the time that a process and the children it waited for ran for.
-func cpuTime(pid int) (time.Duration, error) {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(tasks) == 0 {
-		return 0, fmt.Errorf("process %d: %w", pid, os.ErrNotExist)
-	}
-	var sum time.Duration
-	for _, task := range tasks {
-		text, err := os.ReadFile(task)
-		if err != nil {
-			continue // The thread has ended.
-		}
-		ran, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(ran)
-	}
-	return sum, nil
-}
 
 // memory is the proportional set size of a process, in bytes: pages that n processes
 // share count 1/n.

@@ -1,13 +1,11 @@
 package idle
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,7 +50,7 @@ func TestFull(t *testing.T) {
 	pods := resourcesOfEdge(t)
 	plan := fullPlan(t)
 	config := newAPIServer(t, full(t, plan))
-	b := &build{title: "now", oooi: os.Getenv("OOOI_BINARY")}
+	b := &build{title: "now", program: os.Getenv("OOOI_EDGE_BINARY")}
 	vlan := b.edges(t, config, programs.RequireEnvoy(t), plan)
 	e, peer := b.both[0], b.both[1]
 	g.Eventually(func() error { return e.probe(t.Context()) }, "3m", "1s").Should(Succeed())
@@ -72,14 +70,14 @@ func TestFull(t *testing.T) {
 	g.Eventually(e.log(t, wire.Failover), "20s").Should(ContainSubstring("failover announcement sent"))
 	busy, peak := b.costs(t), map[string]int64{}
 	for name, pid := range e.processes {
-		peak[name], err = peakMemory(pid)
+		_, peak[name], err = programs.Memory(pid)
 		g.Expect(err).NotTo(HaveOccurred())
 	}
 	g.Expect(open).NotTo(BeEmpty())
 	rest := int64(connectionsOfAll-len(open)) * (busy[wire.Envoy].memory - idle[wire.Envoy].memory) / int64(max(1, len(open)))
 	var text strings.Builder
 	fmt.Fprintf(&text, "| container | idle: MiB | request | full: MiB | peak: MiB | limit |\n| --- | --- | --- | --- | --- | --- |\n")
-	for _, name := range []string{"dhcp", "dns", "proxy", wire.Envoy, wire.Failover} {
+	for _, name := range []string{"dhcp", "dns", "ntp", "proxy", wire.Envoy, wire.Failover} {
 		r, all := pods[name], busy[name].memory
 		if name == wire.Envoy {
 			all, peak[name] = all+rest, peak[name]+rest
@@ -209,20 +207,4 @@ func (e *edge) log(t *testing.T, container string) func() string {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return string(text)
 	}
-}
-
-// peakMemory is the most that a process had resident so far, in bytes.
-func peakMemory(pid int) (int64, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = f.Close() }()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if w := strings.Fields(s.Text()); slices.Contains(w, "VmHWM:") {
-			kib, err := strconv.ParseInt(w[1], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no VmHWM", pid)
 }

@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -22,9 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -44,7 +44,7 @@ const planFile = "testdata/plan.json"
 const probeEvery = 10 * time.Second
 
 // TestIdle measures edge 1 of two, for $OOOI_IDLE after as long to settle. It runs
-// $OOOI_BINARY and, at the same time, $OOOI_BINARY_BEFORE on a network of its own.
+// $OOOI_EDGE_BINARY and, at the same time, $OOOI_EDGE_BINARY_BEFORE on a network of its own.
 // $OOOI_IDLE_TABLE is a file for the table.
 func TestIdle(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("OOOI_IDLE"))
@@ -55,8 +55,8 @@ func TestIdle(t *testing.T) {
 	g := NewWithT(t)
 	envoy, config := programs.RequireEnvoy(t), newAPIServer(t, there(t, planFile))
 	var measured []*build
-	for _, b := range []*build{{title: "before", oooi: os.Getenv("OOOI_BINARY_BEFORE")}, {title: "now", oooi: os.Getenv("OOOI_BINARY")}} {
-		if b.oooi == "" {
+	for _, b := range []*build{{title: "before", program: os.Getenv("OOOI_EDGE_BINARY_BEFORE")}, {title: "now", program: os.Getenv("OOOI_EDGE_BINARY")}} {
+		if b.program == "" {
 			continue
 		}
 		b.edges(t, config, envoy, planFile)
@@ -76,11 +76,11 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A build of oooi, its two edges, and what the first of them cost.
+// A build of oooi-edge, its two edges, and what the first of them cost.
 type build struct {
-	title, oooi string
-	both        []*edge
-	rows        map[string]row
+	title, program string
+	both           []*edge
+	rows           map[string]row
 }
 
 // A row is what one container costs.
@@ -93,9 +93,9 @@ func (b *build) edges(t *testing.T, config *rest.Config, envoy, plan string) *ne
 	t.Helper()
 	vlan, pods, api := netns.NewSegment(t), netns.NewSegment(t), netns.New(t)
 	pods.Attach(t, api, "eth0", "", apiHost+"/24")
-	secrets := serveAPI(t, api, config, namespace)
+	secrets := apiserver.ServePods(t, api, config, namespace, apiHost, apiPort)
 	for number := 1; number <= 2; number++ {
-		b.both = append(b.both, newEdge(t, vlan, pods, number, secrets, b.oooi, envoy, plan))
+		b.both = append(b.both, newEdge(t, vlan, pods, number, secrets, b.program, envoy, plan))
 	}
 	return vlan
 }
@@ -141,7 +141,7 @@ func (b *build) costs(t *testing.T) map[string]row {
 			if name != "envoy" {
 				name = container
 			}
-			cpu, err := cpuTime(pid)
+			cpu, err := programs.CPUTime(pid)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			memory, err := memory(pid)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -171,13 +171,13 @@ func table(builds []*build) string {
 	names := map[string]bool{}
 	for _, b := range builds {
 		for name := range b.rows {
-			names[renamed(name)] = true
+			names[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&out, "| %s |", strings.TrimPrefix(name, "~"))
 		for _, b := range builds {
-			r := cmp.Or(b.rows[name], b.rows[map[string]string{"failover": "guard"}[name]])
+			r := b.rows[name]
 			fmt.Fprintf(&out, " %.2f | %.1f |", r.cpu.Seconds()*1000, float64(r.memory)/(1<<20))
 		}
 		out.WriteString("\n")
@@ -187,13 +187,6 @@ func table(builds []*build) string {
 			float64(sums[last].cpu)/float64(sums[0].cpu), float64(sums[last].memory)/float64(sums[0].memory))
 	}
 	return out.String()
-}
-
-func renamed(container string) string {
-	if container == "guard" {
-		return "failover"
-	}
-	return container
 }
 
 // newAPIServer is a real one that holds what a control plane namespace does, as an
@@ -222,17 +215,15 @@ func newAPIServer(t *testing.T, objects []client.Object) *rest.Config {
 func there(t *testing.T, planFile string) []client.Object {
 	t.Helper()
 	g := NewWithT(t)
-	var role rbacv1.ClusterRole
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "edge.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(yaml.Unmarshal(text, &role)).To(Succeed())
+	var role rbacv1.Role
+	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
 	plan, err := os.ReadFile(planFile)
 	g.Expect(err).NotTo(HaveOccurred())
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	out := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, &role,
 		&rbacv1.RoleBinding{
-			ObjectMeta: meta("oooi-edge"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			ObjectMeta: meta("oooi-edge"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
 		},
 		&corev1.ConfigMap{ObjectMeta: meta("oooi-plan"), Data: map[string]string{"plan.json": string(plan)}},

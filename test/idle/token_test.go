@@ -32,14 +32,14 @@ func TestServersWithoutAToken(t *testing.T) {
 	program := programs.RequireEnvoy(t)
 	config := newAPIServer(t, there(t, planFile))
 	config = rest.CopyConfig(config)
-	b := &build{oooi: filepath.Join(t.TempDir(), "oooi")}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.oooi, "github.com/cldmnky/oooi/cmd/oooi").CombinedOutput()
+	b := &build{program: filepath.Join(t.TempDir(), wire.Program)}
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(out))
 	vlan := b.edges(t, config, program, planFile)
 	tokenDir := strings.TrimPrefix(wire.TokenDir, "/var") // /var/run is a link, which leads elsewhere from here.
 	for _, e := range b.both {
 		g.Eventually(func() error { return e.probe(t.Context()) }, "3m", "1s").Should(Succeed())
-		for _, name := range []string{"dns", wire.Failover, wire.Envoy} {
+		for _, name := range []string{"dns", "ntp", wire.Failover, wire.Envoy} {
 			g.Expect(fmt.Sprintf("/proc/%d/root%s/token", e.processes[name], tokenDir)).NotTo(BeAnExistingFile(), name)
 		}
 		g.Expect(fmt.Sprintf("/proc/%d/root%s/token", e.processes["dhcp"], tokenDir)).To(BeAnExistingFile())
@@ -91,7 +91,7 @@ func TestServersWithoutAToken(t *testing.T) {
 		o.Data[wire.PlanKey] = strings.ReplaceAll(o.Data[wire.PlanKey], `"leaseTime": "1h0m0s"`, `"leaseTime": "2h0m0s"`)
 		g.Expect(admin.Update(t.Context(), &o)).To(Succeed())
 		for _, e := range b.both {
-			for _, name := range []string{"dhcp", "dns", "proxy", wire.Failover} {
+			for _, name := range []string{"dhcp", "dns", "ntp", "proxy", wire.Failover} {
 				g.Eventually(e.log(t, name), "10s").Should(ContainSubstring("plan changed"), name)
 			}
 		}

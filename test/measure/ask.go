@@ -1,5 +1,5 @@
-// What is asked: one new TLS connection, one DNS question, one renewal, and the
-// requests of a connection that stays.
+// What is asked: one new TLS connection, one DNS question, one question for the time, one
+// renewal, and the requests of a connection that stays.
 
 package measure
 
@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	ntp "github.com/facebook/time/ntp/protocol"
 	"github.com/miekg/dns"
 )
 
@@ -43,17 +44,27 @@ func (m *Measurement) dialTLS(ctx context.Context) (*tls.Conn, error) {
 	return secure, nil
 }
 
+// dialUDP returns a port for one question, whose deadline is that of ctx.
+func (m *Measurement) dialUDP(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := m.options.Dial(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
 // resolve asks one question, from a port of its own.
 func (m *Measurement) resolve(ctx context.Context) error {
-	conn, err := m.options.Dial(ctx, "udp", m.options.DNS)
+	conn, err := m.dialUDP(ctx, m.options.DNS)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return err
-	}
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(m.options.Question), dns.TypeA)
 	answer, _, err := new(dns.Client).ExchangeWithConn(question, &dns.Conn{Conn: conn})
 	if err != nil {
@@ -61,6 +72,53 @@ func (m *Measurement) resolve(ctx context.Context) error {
 	}
 	if answer.Rcode != dns.RcodeSuccess || len(answer.Answer) == 0 {
 		return fmt.Errorf("%s, %d records", dns.RcodeToString[answer.Rcode], len(answer.Answer))
+	}
+	return nil
+}
+
+// errUnsynchronized is what a server says that must not be followed (RFC 5905, 7.4).
+var errUnsynchronized = errors.New("not synchronized")
+
+// askTime asks for the time once, from a port of its own.
+func (m *Measurement) askTime(ctx context.Context) error {
+	conn, err := m.dialUDP(ctx, m.options.NTP)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	question := ntp.Packet{Settings: 4<<3 | ntpClient}
+	question.TxTimeSec, question.TxTimeFrac = ntp.Time(time.Now())
+	packet, err := question.Bytes()
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(packet); err != nil {
+		return err
+	}
+	buffer := make([]byte, 512)
+	n, err := conn.Read(buffer)
+	if err != nil {
+		return err
+	}
+	answer, err := ntp.BytesToPacket(buffer[:n])
+	if err != nil {
+		return err
+	}
+	return judgeTime(question, *answer)
+}
+
+// Modes of RFC 5905, section 7.3.
+const ntpClient, ntpServer = 3, 4
+
+// judgeTime is nil where a client would follow the answer.
+func judgeTime(question, answer ntp.Packet) error {
+	switch leap, mode := answer.Settings>>6, answer.Settings&7; {
+	case mode != ntpServer:
+		return fmt.Errorf("mode %d", mode)
+	case answer.OrigTimeSec != question.TxTimeSec || answer.OrigTimeFrac != question.TxTimeFrac:
+		return errors.New("an answer to another question")
+	case leap == 3 || answer.Stratum == 0 || answer.Stratum > 15:
+		return errUnsynchronized
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package measure tells what a machine notices of a change: for how long new TLS
-// connections, DNS questions and DHCP renewals failed, and how often connections that
+// connections, DNS and NTP questions and DHCP renewals failed, and how often connections that
 // stay were cut. It asks at a steady rate whatever became of the last question, and judges
 // nothing: how long is too long is for others to say.
 package measure
@@ -28,6 +28,8 @@ type Options struct {
 	CA         *x509.CertPool
 	// DNS is the address of a server, asked by UDP for the address of Question.
 	DNS, Question string
+	// NTP is the address of a server, asked by UDP for the time.
+	NTP string
 	// Renew renews a lease, as [Client.Renew] does; nil: none is.
 	Renew func(context.Context) (netip.Addr, error)
 	// Long is how many connections stay open to API.
@@ -51,7 +53,7 @@ type Measurement struct {
 
 	mu        sync.Mutex
 	tls, dns  series
-	dhcp      series
+	ntp, dhcp series
 	addresses []netip.Addr // of the lease
 	long      []LongConnection
 }
@@ -71,7 +73,7 @@ func Start(ctx context.Context, o Options) *Measurement {
 		o.Silence = 30 * time.Second
 	}
 	none := series{short: Milliseconds(4 * o.Every)}
-	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none, dhcp: none}
+	m := &Measurement{options: o, begin: time.Now(), tls: none, dns: none, ntp: none, dhcp: none}
 	if o.API != "" {
 		m.long = make([]LongConnection, o.Long)
 		m.running.Go(func() { m.repeat(ctx, &m.tls, m.connect) })
@@ -81,6 +83,9 @@ func Start(ctx context.Context, o Options) *Measurement {
 	}
 	if o.DNS != "" {
 		m.running.Go(func() { m.repeat(ctx, &m.dns, m.resolve) })
+	}
+	if o.NTP != "" {
+		m.running.Go(func() { m.repeat(ctx, &m.ntp, m.askTime) })
 	}
 	if o.Renew != nil {
 		m.running.Go(func() { m.repeat(ctx, &m.dhcp, m.renew) })
@@ -99,7 +104,10 @@ func (m *Measurement) Wait() Report {
 func (m *Measurement) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Report{Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(), TLS: m.tls.summary(), DNS: m.dns.summary(), DHCP: Renewals{m.dhcp.summary(), slices.Clone(m.addresses)}}
+	r := Report{
+		Begin: m.begin.UTC(), Seconds: time.Since(m.begin).Seconds(),
+		TLS: m.tls.summary(), DNS: m.dns.summary(), NTP: m.ntp.summary(), DHCP: Renewals{m.dhcp.summary(), slices.Clone(m.addresses)},
+	}
 	for _, l := range m.long {
 		l.Cuts = append([]Cut{}, l.Cuts...)
 		r.Long = append(r.Long, l)

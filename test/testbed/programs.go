@@ -2,6 +2,8 @@
 
 package testbed
 
+import released "github.com/cldmnky/oooi/config/release/program"
+
 // program is one main package of one module under modules/.
 type program struct {
 	name    string   // of the file, and for [Build]
@@ -21,6 +23,8 @@ const (
 	cniPkg            = "github.com/containernetworking/plugins/plugins/"
 	hypershiftPkg     = "github.com/openshift/hypershift"
 	containerdTags    = "no_btrfs no_zfs no_devmapper"
+	olmPkg            = "github.com/operator-framework/operator-lifecycle-manager"
+	opmModule         = "../../../config/opm" // the release makes its catalogs with the same opm
 	containerdStamp   = "-X " + containerdPkg + "/version.Version=v2.4.2"
 )
 
@@ -61,6 +65,7 @@ func programs() []program {
 		{name: "bridgevlan", module: "bridgevlan", pkg: ".", plugin: true},
 
 		{name: "hypershift", cold: 120, module: "hypershift", pkg: hypershiftPkg},
+		{name: "hcp", cold: 5, module: "hypershift", pkg: hypershiftPkg + "/product-cli"},
 		{name: "hypershift-operator", cold: 20, module: "hypershift", pkg: hypershiftPkg + "/hypershift-operator"},
 		{name: "control-plane-operator", cold: 20, module: "hypershift", pkg: hypershiftPkg + "/control-plane-operator"},
 		{name: "control-plane-pki-operator", cold: 5, module: "hypershift", pkg: hypershiftPkg + "/control-plane-pki-operator"},
@@ -72,6 +77,13 @@ func programs() []program {
 		{name: "etcdctl", cold: 10, module: "etcdctl", pkg: "go.etcd.io/etcd/etcdctl/v3"},
 		{name: "registry", cold: 10, module: "registry", pkg: "."},
 		{name: "shim", module: "shim", pkg: "."},
+
+		{name: "opm", cold: 70, module: opmModule, pkg: "github.com/operator-framework/operator-registry/cmd/opm", tags: released.Opm("").Tags},
+		{name: "olm", cold: 60, module: "olm", pkg: olmPkg + "/cmd/olm", tags: released.Opm("").Tags},
+		{name: "catalog", cold: 8, module: "olm", pkg: olmPkg + "/cmd/catalog", tags: released.Opm("").Tags},
+		{name: "copy-content", module: "olm", pkg: olmPkg + "/cmd/copy-content", tags: released.Opm("").Tags},
+		{name: "cpb", module: "olm", pkg: olmPkg + "/util/cpb", tags: released.Opm("").Tags},
+		{name: "grpc_health_probe", cold: 5, module: "olm", pkg: "github.com/grpc-ecosystem/grpc-health-probe"},
 	}
 }
 

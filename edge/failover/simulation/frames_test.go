@@ -117,6 +117,9 @@ func (p *pod) probePeer() {
 // probeVMs sends a datagram to a closed port of each VM. What proves that unicast frames
 // arrive is counted: an ICMP error, or an answer to an ARP request.
 func (p *pod) probeVMs() {
+	if p.w.now < p.leasesRead {
+		return
+	}
 	for _, v := range p.w.vms {
 		k := v.known[p]
 		if k == nil {

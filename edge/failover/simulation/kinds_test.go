@@ -143,6 +143,11 @@ func ofClusterNetwork() []fault {
 			begin: func(w *world, active, _ int) { w.edges[active].isolate() }},
 		{name: "both networks of the idle edge cut", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.edges[idle].isolate() }},
+		// The new pod has no or few answers of VMs yet.
+		{name: "both networks of a new edge cut", lasts: 90 * second, gap: 3 * second, cuts: 2, recreates: true,
+			begin: func(w *world, _, idle int) {
+				w.replace(idle, func() { w.useAgain(idle); w.edges[idle].isolate() })
+			}},
 		{name: "API server down", lasts: 90 * second, gap: 0, cuts: 0, silent: true,
 			begin: func(w *world, _, _ int) { w.stopAPI(w.between(2*second, 60*second)) }},
 		{name: "API server down, node of the active edge lost", lasts: 90 * second, gap: 3 * second, cuts: 1,
@@ -178,7 +183,8 @@ func ofProcesses() []fault {
 			}},
 		{name: "idle edge frozen for long", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.edges[idle].freeze(w.between(3*second, 40*second)) }},
-		{name: "active edge frozen while the idle pod is replaced", lasts: 90 * second, gap: 5 * second, cuts: 2,
+		// A new pod learns the addresses of VMs after some seconds. Until then no answer tells why its peer is silent.
+		{name: "active edge frozen while the idle pod is replaced", lasts: 90 * second, gap: 6 * second, cuts: 2,
 			begin: func(w *world, active, idle int) {
 				w.after(w.between(0, 8*second), func() { w.edges[active].freeze(w.between(8*second, 30*second)) })
 				w.replace(idle, func() {})

@@ -30,6 +30,8 @@ type pod struct {
 	probed                      bool     // at the last tick
 
 	noLink bool // the device has no carrier
+	// leasesRead is when the agent knows the addresses of VMs.
+	leasesRead time.Duration
 
 	// agent: the failover agent runs. life counts its runs.
 	agent   bool
@@ -92,6 +94,7 @@ func (p *pod) startAgent() {
 	}
 	w := p.w
 	p.life++
+	p.leasesRead = w.now + w.between(0, 4*second)
 	p.agent, p.stopped, p.closing, p.inbox, p.ready = true, false, false, nil, false
 	w.note("%s: agent starts", p.name)
 	p.decides = p.newDecider(fmt.Sprintf("%s/%d", p.name, p.life))
@@ -216,7 +219,7 @@ func (p *pod) tick(life int) {
 		return
 	}
 	p.frames += p.traffic()
-	seen := failover.Observation{NoLink: p.noLink, Frames: p.frames, Answers: p.answers, PeerAnswers: p.peerAnswer, Probed: p.probed && len(p.w.vms) > 0}
+	seen := failover.Observation{NoLink: p.noLink, Frames: p.frames, Answers: p.answers, PeerAnswers: p.peerAnswer, Probed: p.probed && len(p.w.vms) > 0 && p.w.now >= p.leasesRead}
 	p.probed = false
 	p.handle(input{kind: tick, seen: seen})
 	jitter := p.w.between(-10*time.Millisecond, 10*time.Millisecond)

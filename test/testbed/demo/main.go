@@ -1,5 +1,6 @@
 // Demo shows the operator's main job on one host. It starts a real Kubernetes and a real HyperShift, installs the
-// operator, creates an annotated hosted cluster, and boots a worker on an isolated VLAN that joins the cluster.
+// operator, creates an annotated hosted cluster, and boots a worker on an isolated VLAN that joins the cluster. A host behind
+// a router on that VLAN then uses the cluster, too.
 //
 // This file reads the arguments; steps.go decides the order of the steps.
 package main
@@ -8,8 +9,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -44,9 +47,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err := strategy.Validate(); err != nil {
 			return fmt.Errorf("DEMO_STRATEGY: %w", err)
 		}
-		return up(ctx, newDemo(name, strategy, out))
+		d := newDemo(name, strategy, out)
+		var err error
+		if d.installer, err = installerNamed(os.Getenv("DEMO_INSTALL")); err != nil {
+			return fmt.Errorf("DEMO_INSTALL: %w", err)
+		}
+		return up(ctx, d)
 	case len(args) == 1 && args[0] == "down":
 		return testbed.Down(ctx, testbed.Options{Name: name, Log: out})
 	}
-	return fmt.Errorf("usage: demo up|down   (DEMO_STRATEGY is one of %v)", hypershift.Strategies())
+	return fmt.Errorf("usage: demo up|down   (DEMO_STRATEGY is one of %v, DEMO_INSTALL one of %v)", hypershift.Strategies(), slices.Sorted(maps.Keys(installers())))
 }

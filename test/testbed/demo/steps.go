@@ -35,11 +35,16 @@ type demo struct {
 	strategy hypershift.Strategy
 	out      io.Writer
 	begin    time.Time
+	// installer brings the operator onto the cluster.
+	installer installer
 
 	cluster    *testbed.Cluster
 	hypershift *hypershift.HyperShift
 	state      e2e.Hosted
 	workers    []*worker.Worker
+	router     e2e.GuestRouter // on the workers
+	console    worker.Answer   // of it, to the first worker
+	outside    outside
 	annotated  time.Time // when the annotated HostedCluster was created
 }
 
@@ -66,6 +71,8 @@ func steps() []step {
 		{"serve its network", serve, showEdge},
 		{"start its control plane", startControlPlane, showHosted},
 		{"boot a worker", bootWorker, showEdge},
+		{"publish the ingress of the hosted cluster", publishIngress, showEdge},
+		{"answer users beyond the network", answerOutside, showEdge},
 	}
 }
 
@@ -96,7 +103,7 @@ const warm = 2 * time.Minute
 
 // forecast says how long the demo will take and how much disk it needs, and fails where there is too little.
 func (d *demo) forecast(ctx context.Context) error {
-	f, err := testbed.Foresee(ctx, testbed.All()...)
+	f, err := testbed.Foresee(ctx, d.programs()...)
 	if err != nil {
 		return err
 	}
@@ -129,7 +136,7 @@ func installPackages(ctx context.Context, d *demo) (string, error) {
 }
 
 func build(ctx context.Context, d *demo) (string, error) {
-	programs, err := testbed.Build(ctx, d.lines(), testbed.All()...)
+	programs, err := testbed.Build(ctx, d.lines(), d.programs()...)
 	return fmt.Sprintf("%d programs from Go modules", len(programs)), err
 }
 
@@ -148,7 +155,7 @@ func installHyperShift(ctx context.Context, d *demo) (_ string, err error) {
 }
 
 func installOperator(ctx context.Context, d *demo) (string, error) {
-	return "config/default is applied, with the RBAC that is shipped", e2e.InstallOperator(ctx, d.cluster)
+	return d.installer.install(ctx, d)
 }
 
 // create asks HyperShift's own command line for the cluster, with the annotation.

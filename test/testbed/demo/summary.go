@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
 // summary prints the table. An error means that something in it cannot be read.
@@ -49,13 +51,36 @@ func (d *demo) summary(ctx context.Context) error {
 	for _, w := range d.workers {
 		fmt.Fprintf(t, "WORKER\t%s\t%s, Ready %.1fs after power-on; ignition answered %d with its token, %d without\n",
 			w.VM.Name, w.Lease.Address.Addr(), w.Ready.Seconds(), w.Token.Status, w.NoToken.Status)
+		fmt.Fprintf(t, "TIME\t%s\t%s\n", w.VM.Name, timeOf(w.Time))
 	}
+	d.usersRows(t)
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "\nkubectl get nodes, in the hosted cluster:\n%s\n", nodes)
 	d.whatToTry()
 	return nil
+}
+
+// usersRows say what the users of the hosted cluster were answered, on the network and beyond.
+func (d *demo) usersRows(t *tabwriter.Writer) {
+	console := d.router.Console("https")
+	fmt.Fprintf(t, "*.APPS\t%s\t%s: %d, answered by worker %s\n", d.console.Server, console, d.console.Status, d.console.Body)
+	for _, n := range d.outside.nodes {
+		fmt.Fprintf(t, "OUTSIDE\t%s\tbehind gateway %s: lists node %s of the API server\n", d.outside.Host, d.outside.Address, n.Name)
+	}
+	fmt.Fprintf(t, "\t\t%s: answered by worker %s\n", console, d.outside.console)
+}
+
+// timeOf says what a worker was told about the time. Where the clock is played, that is no time to rely on.
+func timeOf(told worker.Time) string {
+	switch {
+	case !told.Server.IsValid():
+		return "no time server"
+	case testbed.PlaysClock():
+		return told.String() + " (the clock of this machine is not synchronized: the edge plays one that is)"
+	}
+	return told.String()
 }
 
 func networkRows(t *tabwriter.Writer, n network.Network) {
@@ -68,6 +93,12 @@ func networkRows(t *tabwriter.Writer, n network.Network) {
 		fmt.Fprintf(t, ", published %s", a)
 	}
 	fmt.Fprintf(t, "\nDHCP\t%s\trouter %s, dns %v, lease %s\n", n.DHCP.Range, n.DHCP.Router, n.DHCP.DNSServers, durationOf(n.DHCP.LeaseTime))
+	if len(n.DHCP.NTPServers) > 0 {
+		fmt.Fprintf(t, "\tntp\t%v\n", n.DHCP.NTPServers)
+	}
+	if len(n.ClientNetworks) > 0 {
+		fmt.Fprintf(t, "\tclients\t%v, through gateway %s\n", n.ClientNetworks, n.DHCP.Router)
+	}
 	for _, r := range n.DHCP.Routes {
 		fmt.Fprintf(t, "\troute\t%s via %s\n", r.Destination, r.Via)
 	}
@@ -109,6 +140,7 @@ func (d *demo) whatToTry() {
 		{d.command("kubectl -n " + d.state.Namespace() + " get pods,leases,cm -l app.kubernetes.io/part-of=oooi"), "all objects that oooi created for it"},
 		{d.command("hypershift kubectl " + d.hosted + " -- get --raw /api/v1/nodes/" + node + "/proxy/healthz"), "the API server reaches the worker through konnectivity and the edge"},
 		{d.command("worker run " + d.hosted + " -- ip route"), "the routes that DHCP gave the worker"},
+		{d.command("worker run " + d.hosted + " -- ntpdig --json " + d.outside.ServiceVIP.String()), "the time, as the edge tells it"},
 		{d.command("kubectl -n clusters annotate --overwrite hostedcluster " + d.hosted + " hostedcluster.densityops.com/network=none"), "opt out: oooi removes all its objects"},
 		{"make demo-down", "remove the demo"},
 	} {

@@ -7,83 +7,65 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	core "k8s.io/api/core/v1"
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
-// testApps plays the guest's router on each worker, at the node port that the guest
-// has chosen and with the certificate that HyperShift made for it, and expects the
-// console's name to lead there.
-func testApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
-	g := NewWithT(t)
-	port, cert, key, err := guestIngress(t.Context(), b, h)
-	g.Expect(err).NotTo(HaveOccurred())
-	var ca core.ConfigMap
-	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: "root-ca"}, &ca)).To(Succeed())
-	plan, err := h.Plan(t.Context())
-	g.Expect(err).NotTo(HaveOccurred())
-	console := "console-openshift-console.apps." + plan.Cluster.Domain
-	for _, w := range workers {
-		startRouter(t, w, port, cert, key)
-	}
+// testPassthroughApps plays the guest's router on each worker, at the node port that HyperShift passes
+// connections on to, and expects the console's name to lead there. Nothing says where HTTP would.
+func testPassthroughApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
+	router := startRouters(t, b, h, "router-nodeport-default", workers)
 	for _, w := range workers {
 		// the VLANs do not meet: who answers is the only machine of the one that asked
-		g.Eventually(func() (worker.Answer, error) {
-			return w.Machine.Ask(t.Context(), "https://"+console+"/whoami", nil, []byte(ca.Data["ca.crt"]))
-		}).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(And(
-			HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceVIP)), console)
+		testConsole(t, h, router, w, "https")
 	}
 }
 
-// guestIngress is the node port of the guest's router and its serving certificate.
-func guestIngress(ctx context.Context, b bed, h Hosted) (port int32, cert, key []byte, err error) {
-	config, err := b.hypershift.GuestRESTConfig(ctx, h.Name)
-	if err != nil {
-		return 0, nil, nil, err
+// testBalancedApps publishes the guest's router by a load balancer, as a cluster with a base domain does,
+// and expects the console's name to lead to the worker on both ports. The hint that it does not is gone.
+func testBalancedApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) GuestRouter {
+	g := NewWithT(t)
+	message := func() (string, error) {
+		c, err := h.Condition(t.Context())
+		return c.Message, err
 	}
-	guest, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return 0, nil, nil, err
+	_, err := b.hypershift.BalanceIngress(t.Context(), h.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	router := startRouters(t, b, h, "router-default", workers)
+	for _, w := range workers {
+		testConsole(t, h, router, w, "https")
+		testConsole(t, h, router, w, "http")
 	}
-	service, err := guest.CoreV1().Services("openshift-ingress").Get(ctx, "router-nodeport-default", meta.GetOptions{})
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	for _, p := range service.Spec.Ports {
-		if p.Name == "https" {
-			port = p.NodePort
-		}
-	}
-	secret, err := guest.CoreV1().Secrets("openshift-ingress").Get(ctx, "default-ingress-cert", meta.GetOptions{})
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	return port, secret.Data["tls.crt"], secret.Data["tls.key"], nil
+	g.Eventually(message).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(ContainSubstring("AppsUnreachable"))
+	return router
 }
 
-// startRouter answers HTTPS on the worker's port with the worker's name.
-func startRouter(t *testing.T, w *worker.Worker, port int32, cert, key []byte) {
+// startRouters starts the guest's router behind that Service on each worker.
+func startRouters(t *testing.T, b bed, h Hosted, service string, workers []*worker.Worker) GuestRouter {
 	t.Helper()
 	g := NewWithT(t)
-	var dir string
-	for name, content := range map[string][]byte{"whoami": []byte(w.VM.Name), "tls.crt": cert, "tls.key": key} {
-		path, err := w.Machine.WriteFile(filepath.Join("router", name), content, 0o600)
-		g.Expect(err).NotTo(HaveOccurred())
-		dir = filepath.Dir(path)
+	router, err := ReadGuestRouter(t.Context(), b.hypershift, h, service)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, w := range workers {
+		g.Expect(router.Start(w)).To(Succeed())
 	}
-	g.Expect(w.Machine.Start("router", nil, "sh", "-c", `cd "$1" && exec openssl s_server -accept "$2" -cert tls.crt -key tls.key -WWW`,
-		"sh", dir, strconv.Itoa(int(port)))).To(Succeed())
+	return router
+}
+
+// testConsole expects that the console's name leads from the worker to the router on it.
+func testConsole(t *testing.T, h Hosted, router GuestRouter, w *worker.Worker, scheme string) {
+	t.Helper()
+	g := NewWithT(t)
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() (worker.Answer, error) { return router.Ask(t.Context(), w.Machine, scheme) }).
+		WithTimeout(2*time.Minute).WithPolling(time.Second).Should(And(
+		HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceVIP)), router.Console(scheme))
 }
 
 // publishedPod is a user's own server in the control plane namespace: any that talks

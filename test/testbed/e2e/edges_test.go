@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	apps "k8s.io/api/apps/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,11 +104,14 @@ func (p edgePod) ready() bool {
 	return false
 }
 
-// readySince is when all containers became ready.
-func (p edgePod) readySince() time.Time {
-	for _, c := range p.Status.Conditions {
-		if c.Type == core.PodReady {
-			return c.LastTransitionTime.Time
+// availableSince is when the pod's Deployment, one of edges, became available: the operator orders edges by it. After the
+// API server was away, it is another time than that of the pod.
+func (p edgePod) availableSince(edges []apps.Deployment) time.Time {
+	for _, d := range edges {
+		for _, c := range d.Status.Conditions {
+			if c.Type == apps.DeploymentAvailable && strings.HasPrefix(p.Name, d.Name+"-") {
+				return c.LastTransitionTime.Time
+			}
 		}
 	}
 	return time.Time{}

@@ -48,8 +48,10 @@ func faults() []fault {
 	for _, c := range []string{"envoy", "dns", "dhcp", "failover"} {
 		all = append(all, fault{name: "container killed: " + c, cuts: 1, do: killContainer(c)})
 	}
-	// Envoy keeps the connections
-	all = append(all, fault{name: "container killed: proxy", do: killContainer("proxy")})
+	// Envoy keeps the connections, and no VM moves for the time of an NTP server
+	for _, c := range []string{"proxy", "ntp"} {
+		all = append(all, fault{name: "container killed: " + c, do: killContainer(c)})
+	}
 	return append(all,
 		fault{name: "pod killed", cuts: 1, do: killPod},
 		fault{name: "pod deleted", quick: true, planned: true, cuts: 1, do: deletePod},
@@ -193,31 +195,54 @@ func upgradeOperator(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) 
 		c := &d.Spec.Template.Spec.Containers[0]
 		c.Args = append(c.Args, "--health-probe-bind-address=:8081") // as it is without
 	})
-	// it has looked at the cluster: what its user changes now is served
+	s.operated(t)
+	quiet(t, m, 2*time.Second, time.Minute)
+	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
+}
+
+// operated waits until the operator has looked at the cluster: what its user changes now is served.
+func (s *stage) operated(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{"dns-records": "upgraded.example.net=192.0.2.1"})).To(Succeed())
 	g.Eventually(func() error {
 		_, err := s.worker.Machine.Output(t.Context(), "getent", "ahostsv4", "upgraded.example.net")
 		return err
 	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{"dns-records": ""})).To(Succeed())
-	quiet(t, m, 2*time.Second, time.Minute)
-	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
-// changeImage has the operator run its edges from another image, as an upgrade does,
-// and expects that of two edges one serves all the time.
+// changeImage has the operator run its edges from another image, as an upgrade does.
 func changeImage(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 	g := NewWithT(t)
-	image := fmt.Sprintf("localhost/oooi:at%d", time.Now().Unix())
-	g.Expect(s.cluster.TagImage(t.Context(), testbed.OooiImage, image)).To(Succeed())
+	image := fmt.Sprintf("localhost/oooi-edge:at%d", time.Now().Unix())
+	g.Expect(s.cluster.TagImage(t.Context(), testbed.EdgeImage, image)).To(Succeed())
 	s.setOperator(t, func(d *apps.Deployment) {
 		env := d.Spec.Template.Spec.Containers[0].Env
 		for i := range env {
-			if env[i].Name == "RELATED_IMAGE_OOOI" {
+			if env[i].Name == "RELATED_IMAGE_EDGE" {
 				env[i].Value = image
 			}
 		}
 	})
+	s.rolled(t, edge, image)
+}
+
+// variable is what the operator's Deployment sets it to.
+func variable(d apps.Deployment, name string) string {
+	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return ""
+}
+
+// rolled waits until all edges run that image and this edge is another pod, and expects that of two edges one serves all
+// the time.
+func (s *stage) rolled(t *testing.T, edge edgePod, image string) {
+	t.Helper()
+	g := NewWithT(t)
 	fewest := len(s.network.Edges)
 	g.Eventually(func(g Gomega) {
 		edges, err := s.hosted.Edges(t.Context())

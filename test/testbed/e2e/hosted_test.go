@@ -28,6 +28,7 @@ func TestHostedClusters(t *testing.T) {
 		for i, strategy := range hypershift.Strategies() {
 			sideBySide(t, string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
 		}
+		sideBySide(t, "wrong-annotation", func(t *testing.T) { testDenied(t, b) })
 		for _, r := range refusals(b) {
 			sideBySide(t, r.name, func(t *testing.T) { testRefused(t, b, r) })
 		}
@@ -61,6 +62,10 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
 
 	w := testWorkers(t, b, h, 1)[0]
+	if strategy == hypershift.LoadBalancerName {
+		// first: it is as isolated with clients beyond the network
+		t.Run("clients beyond the network", func(t *testing.T) { testOutside(t, b, h, w) })
+	}
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
 	switch strategy {
 	case hypershift.LoadBalancerIP:
@@ -68,7 +73,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 		t.Run("auto again", func(t *testing.T) { testAgain(t, h) })
 		t.Run("taken", func(t *testing.T) { testTaken(t, b, h, w) })
 	case hypershift.Route:
-		t.Run("no annotation", func(t *testing.T) { testWithdrawn(t, h, "") })
+		t.Run("no annotation", func(t *testing.T) { testAnnotationLost(t, h) })
 	}
 	b.destroy(h)
 }
@@ -97,6 +102,8 @@ func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 		g.Expect(n.DHCP.Range.Contains(w.Lease.Address.Addr())).To(BeTrue(), "%s is in %s", w.Lease.Address, n.DHCP.Range)
 		g.Expect(w.Lease.Server).To(Equal(n.ServiceVIP), "every edge is the same DHCP server")
 		g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
+		g.Expect(w.Lease.NTP).To(Equal([]netip.Addr{n.ServiceVIP}), "edges tell the time")
+		g.Expect(w.Time.Server).To(Equal(n.ServiceVIP), "ntpdig would follow it")
 		g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
 		g.Expect(w.NoToken.Status).To(Equal(401))
 		g.Expect(names).To(ContainElement(HaveSuffix("."+w.Lease.Address.Addr().String())), "a Lease for the address")
@@ -148,6 +155,21 @@ func testWithdrawn(t *testing.T, h Hosted, value string) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(bindings)).NotTo(ContainSubstring("oooi"), "nothing unlabelled either")
 	g.Expect(string(bindings)).To(ContainSubstring("control-plane-operator"), "HyperShift's own stay")
+}
+
+// testAnnotationLost removes the annotation while a VM runs, and expects a warning and all edges.
+// The warning offers to remove them now, and that does.
+func testAnnotationLost(t *testing.T, h Hosted) {
+	g := NewWithT(t)
+	before, err := h.Owned(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+
+	g.Expect(h.Annotate(t.Context(), "")).To(Succeed())
+
+	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).WithTimeout(30 * time.Second).WithPolling(time.Second).
+		Should(HaveField("Message", And(ContainSubstring("RemovalScheduled"), ContainSubstring("none"))))
+	g.Expect(h.Owned(t.Context())).To(ContainElements(before), "a VM uses the network")
+	testWithdrawn(t, h, "none")
 }
 
 // testAgain opts in a cluster that is there already, and says how long it takes

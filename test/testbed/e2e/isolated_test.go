@@ -56,23 +56,46 @@ func testIsolated(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(route)).To(ContainSubstring("via "+n.NextHopVIP.String()+" dev "+inside), "the edge is the router")
 
-	scan := Scan{NetNS: w.Machine.NetNS(), Patience: 2 * time.Second, Parallel: 256}
+	v := vantage{
+		scan: Scan{NetNS: w.Machine.NetNS(), Patience: 2 * time.Second, Parallel: 256},
+		hop:  station{w.Machine.NetNS(), inside},
+		udp:  []uint16{53},
+	}
+	if tellsTime(n) {
+		v.udp = append(v.udp, 123)
+	}
+	testPublished(t, n, v)
+	testHidden(t, b, h, v.scan, published(n))
+	testPodAddresses(t, h, n, v.hop, v.scan)
+	testHostile(t, h, n, w.Machine.NetNS())
+}
+
+// A vantage is from where edges are scanned.
+type vantage struct {
+	scan Scan
+	// hop is the host on the network that sends to the edges: itself, or a router.
+	hop station
+	// udp are the ports of the service VIP that answer it.
+	udp []uint16
+}
+
+// testPublished expects that every address of the edges answers at the ports that the plan
+// offers, and at no other.
+func testPublished(t *testing.T, n network.Network, v vantage) {
+	g := NewWithT(t)
 	expected := published(n)
 	for _, address := range slices.SortedFunc(maps.Keys(expected), netip.Addr.Compare) {
-		open, err := scan.TCP(t.Context(), address, Every())
+		open, err := v.scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(HaveExactElements(anything(expected[address])...), "TCP ports of %s, of all 65535", address)
-		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, wire.HeartbeatPort, 8472})
+		answered, err := v.scan.UDP(t.Context(), address, []uint16{53, 67, 68, 69, 123, 161, 500, 4789, 5353, 6081, wire.HeartbeatPort, 8472})
 		g.Expect(err).NotTo(HaveOccurred())
 		if address == n.ServiceVIP {
-			g.Expect(answered).To(Equal([]uint16{53}), "UDP ports of %s", address)
+			g.Expect(answered).To(Equal(v.udp), "UDP ports of %s", address)
 		} else {
 			g.Expect(answered).To(BeEmpty(), "UDP ports of %s", address)
 		}
 	}
-	testHidden(t, b, h, scan, expected)
-	testPodAddresses(t, h, n, station{w.Machine.NetNS(), inside}, scan)
-	testHostile(t, h, n, w.Machine.NetNS())
 }
 
 // testHostile sends as a hostile VM to each edge: with a forged source, and as an IPv6
@@ -180,7 +203,7 @@ func testPodAddresses(t *testing.T, h Hosted, n network.Network, machine station
 		open, err := scan.TCP(t.Context(), address, Every())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(open).To(BeEmpty(), "ports of the edge's pod address %s", address)
-		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, wire.HeartbeatPort})
+		answered, err := scan.UDP(t.Context(), address, []uint16{53, 67, 123, wire.HeartbeatPort})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(answered).To(BeEmpty(), "UDP ports of the edge's pod address %s", address)
 	}

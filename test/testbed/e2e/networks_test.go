@@ -57,8 +57,10 @@ func testNetworks(t *testing.T, b bed) {
 
 	workers := testWorkers(t, b, elder, 2)
 	g.Expect(workers[0].VM.Network).NotTo(Equal(workers[1].VM.Network), "a worker on each VLAN")
-	t.Run("own machines only", func(t *testing.T) { testOwnMachines(t, elder, younger, workers, testWorkers(t, b, younger, 1)) })
-	t.Run("apps", func(t *testing.T) { testApps(t, b, elder, workers) })
+	youngers := testWorkers(t, b, younger, 1)
+	t.Run("own machines only", func(t *testing.T) { testOwnMachines(t, elder, younger, workers, youngers) })
+	t.Run("apps", func(t *testing.T) { testBalancedApps(t, b, younger, youngers) })
+	t.Run("apps by passthrough", func(t *testing.T) { testPassthroughApps(t, b, elder, workers) })
 	t.Run("publish", func(t *testing.T) { testPublish(t, b, elder, workers) })
 	t.Run("mirror", func(t *testing.T) { testMirror(t, b, elder, workers[0]) })
 	t.Run("management cluster", func(t *testing.T) { testManagementCluster(t, elder, workers[0]) })
@@ -132,7 +134,8 @@ func servedOn(t *testing.T, h Hosted) []network.Network {
 		// unknown clients depend on them, VMs do not
 		plan.Networks[i].DHCP.IgnoreUnknownClients, plan.Networks[i].DHCP.ReservedForVMs = false, 0
 		// what HyperShift publishes later follows
-		plan.Networks[i].Listeners, plan.Networks[i].Backends, plan.Networks[i].DNS.Views = nil, nil, nil
+		n := &plan.Networks[i]
+		n.Listeners, n.Backends, n.DNS.Views, n.ReservedDestinations = nil, nil, nil, nil
 	}
 	return plan.Networks
 }

@@ -24,7 +24,7 @@ const Namespace = "oooi-system"
 // InstallOperator builds the images of this checkout, applies config/default with
 // them and waits until the operator is ready.
 func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
-	if err := c.LoadImages(ctx, "oooi", "envoy"); err != nil {
+	if err := c.LoadImages(ctx, "oooi", "oooi-edge", "envoy"); err != nil {
 		return err
 	}
 	root, err := testbed.ProjectDir()
@@ -84,7 +84,7 @@ func runDevelopmentImages(manifest []byte) ([]byte, error) {
 	}
 	manager := &containers[0]
 	manager.Image, manager.ImagePullPolicy = testbed.OooiImage, core.PullIfNotPresent
-	images := map[string]string{"RELATED_IMAGE_OOOI": testbed.OooiImage, "RELATED_IMAGE_ENVOY": testbed.EnvoyImage}
+	images := map[string]string{"RELATED_IMAGE_EDGE": testbed.EdgeImage, "RELATED_IMAGE_ENVOY": testbed.EnvoyImage}
 	for i := range manager.Env {
 		if image, found := images[manager.Env[i].Name]; found {
 			manager.Env[i].Value = image

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	ntp "github.com/facebook/time/ntp/protocol"
 	"github.com/miekg/dns"
 
 	"github.com/cldmnky/oooi/test/testbed"
@@ -39,10 +40,14 @@ func (s Scan) TCP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 	})
 }
 
-// UDP are those of ports that answer any datagram on address, sorted. Each is sent
-// a DNS question, which is also a datagram like any other.
+// UDP are those of ports that answer any datagram on address, sorted. Each is sent a
+// question of DNS and one of NTP, which are also datagrams like any other.
 func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
-	question, err := new(dns.Msg).SetQuestion("scan.invalid.", dns.TypeA).Pack()
+	name, err := new(dns.Msg).SetQuestion("scan.invalid.", dns.TypeA).Pack()
+	if err != nil {
+		return nil, err
+	}
+	clock, err := (&ntp.Packet{Settings: 4<<3 | 3, TxTimeSec: 1}).Bytes() // version 4, from a client
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +58,10 @@ func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 			return false
 		}
 		defer conn.Close()
-		if _, err := conn.Write(question); err != nil {
-			return false
+		for _, question := range [][]byte{name, clock} {
+			if _, err := conn.Write(question); err != nil {
+				return false
+			}
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(s.Patience))
 		_, err = conn.Read(make([]byte, 512))

@@ -58,6 +58,23 @@ func TestScanFindsWhatListensInTheNamespace(t *testing.T) {
 				_, _ = echo.WriteTo(b[:n], from)
 			}
 		}()
+		clock, err := net.ListenPacket("udp", "127.0.0.1:123") // answers clients that ask for the time, as RFC 5905 has it
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = clock.Close() })
+		go func() {
+			b := make([]byte, 512)
+			for {
+				n, from, err := clock.ReadFrom(b)
+				if err != nil {
+					return
+				}
+				if n == 48 && b[0]&7 == 3 {
+					_, _ = clock.WriteTo(b[:n], from)
+				}
+			}
+		}()
 		mute, err := net.ListenPacket("udp", "127.0.0.1:67") // takes datagrams, answers none
 		if err == nil {
 			t.Cleanup(func() { _ = mute.Close() })
@@ -70,9 +87,9 @@ func TestScanFindsWhatListensInTheNamespace(t *testing.T) {
 	tcp, err := scan.TCP(t.Context(), here, Every())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(tcp).To(Equal([]uint16{443, 65535}))
-	udp, err := scan.UDP(t.Context(), here, []uint16{52, 53, 54, 67})
+	udp, err := scan.UDP(t.Context(), here, []uint16{52, 53, 54, 67, 123, 124})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(udp).To(Equal([]uint16{53}))
+	g.Expect(udp).To(Equal([]uint16{53, 123}))
 
 	_, err = Scan{NetNS: path + "-not", Parallel: 2}.TCP(t.Context(), here, []uint16{1, 2, 3})
 	g.Expect(err).To(HaveOccurred())

@@ -78,7 +78,7 @@ func inetSockets() ([]*netlink.Socket, error) {
 }
 
 // servers of an edge that serve on the VLAN.
-func servers() []string { return []string{"dhcp", "dns", "proxy"} }
+func servers() []string { return []string{"dhcp", "dns", "ntp", "proxy"} }
 
 // socket is where a server of the pod answers, for those who are not in the pod.
 func (p edgePod) socket(server string) (string, error) {
@@ -154,7 +154,7 @@ func listening(path string) (ports []uint16, err error) {
 		}
 		sockets, err := inetSockets()
 		for _, socket := range sockets {
-			served := socket.State == netlink.TCP_LISTEN || slices.Contains([]uint16{53, 67}, socket.ID.SourcePort)
+			served := socket.State == netlink.TCP_LISTEN || slices.Contains([]uint16{53, 67, 123}, socket.ID.SourcePort)
 			if int(socket.ID.Interface) == card.Index && served {
 				ports = append(ports, socket.ID.SourcePort)
 			}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,16 +152,23 @@ func (s *stage) sendTo(t *testing.T, edge edgePod) {
 func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure.Report) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	m = measure.Start(ctx, measure.Options{
+	o := measure.Options{
 		Dial: testbed.DialNetNS(s.worker.Machine.NetNS()), API: s.api, Long: 4,
 		DNS: netip.AddrPortFrom(s.network.ServiceVIP, 53).String(), Question: s.name, Renew: s.client.Renew,
-	})
+	}
+	if tellsTime(s.network) {
+		o.NTP = netip.AddrPortFrom(s.network.ServiceVIP, 123).String()
+	}
+	m = measure.Start(ctx, o)
 	quiet(t, m, 2*time.Second, 2*time.Minute)
 	return m, func() measure.Report {
 		cancel()
 		return m.Wait()
 	}
 }
+
+// tellsTime reports whether edges of the network answer NTP.
+func tellsTime(n network.Network) bool { return slices.Contains(n.Services, network.ServiceNTP) }
 
 // quiet waits until everything that was asked in the last so long was answered.
 func quiet(t *testing.T, m *measure.Measurement, long, limit time.Duration) {

@@ -42,11 +42,14 @@ func TestTakeOver(t *testing.T) {
 	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker) })
 	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
+	if all {
+		t.Run("limits", func(t *testing.T) { testLimits(t, two) })
+	}
+	t.Run("OLM", func(t *testing.T) { testOLM(t, two) })
 	if !all {
 		return
 	}
-	t.Run("limits", func(t *testing.T) { testLimits(t, two) })
-	b.destroy(two.hosted)
+	NewWithT(t).Expect(InstallOperator(t.Context(), b.cluster)).To(Succeed())
 	t.Run("one edge", func(t *testing.T) {
 		one := newStage(t, b, 1, 231, nil)
 		testFaults(t, one, all)
@@ -57,30 +60,51 @@ func TestTakeOver(t *testing.T) {
 
 // testFaults lets one fault after the other happen, and prints the table.
 func testFaults(t *testing.T, s *stage, all bool) {
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| %s\t| TLS ms\t| DNS ms\t| DHCP ms\t| cuts\t| connected again ms\t|\n", map[int]string{1: "one edge", 2: "two edges"}[len(s.network.Edges)])
-	fmt.Fprintf(w, "| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")
-	row(w, nothing().name, s.quietRow(t))
+	table := newTable(s)
+	table.add(nothing().name, s.quietRow(t))
 	for _, f := range faults() {
 		if f.quick || all {
-			t.Run(f.name, func(t *testing.T) { row(w, f.name, judged(t, s, f)) })
+			t.Run(f.name, func(t *testing.T) { table.add(f.name, judged(t, s, f)) })
 		}
 	}
-	_ = w.Flush() // into memory
-	t.Logf("the longest time without a new TLS connection, an answer of DNS and a renewal; cuts of the long connection that had most:\n%s", &table)
-	if path := os.Getenv("OOOI_TAKEOVER_TABLE"); path != "" {
-		appendTo(t, path, table.String())
-	}
+	table.print(t)
 }
 
-func appendTo(t *testing.T, path, text string) {
+// A table has a row for each fault.
+type table struct {
+	text *strings.Builder
+	rows *tabwriter.Writer
+}
+
+func newTable(s *stage) table {
+	var text strings.Builder
+	rows := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
+	fmt.Fprintf(rows, "| %s\t| TLS ms\t| DNS ms\t| NTP ms\t| DHCP ms\t| cuts\t| connected again ms\t|\n", map[int]string{1: "one edge", 2: "two edges"}[len(s.network.Edges)])
+	fmt.Fprintf(rows, "| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")
+	return table{&text, rows}
+}
+
+// add writes one line.
+func (w table) add(name string, r measure.Row) {
+	fmt.Fprintf(w.rows, "| %s\t| %d\t| %d\t| %d\t| %d\t| %d\t| %d\t|\n", name,
+		r.TLS.Milliseconds(), r.DNS.Milliseconds(), r.NTP.Milliseconds(), r.DHCP.Milliseconds(), r.Cuts, r.Back.Milliseconds())
+}
+
+// print logs the table, and appends it to the file of those who ask for one.
+func (w table) print(t *testing.T) {
 	t.Helper()
+	g := NewWithT(t)
+	_ = w.rows.Flush() // into memory
+	t.Logf("the longest time without a new TLS connection, an answer of DNS and of NTP, and a renewal; cuts of the long connection that had most:\n%s", w.text)
+	path := os.Getenv("OOOI_TAKEOVER_TABLE")
+	if path == "" {
+		return
+	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	defer f.Close()
-	_, err = io.WriteString(f, text+"\n")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	_, err = io.WriteString(f, w.text.String()+"\n")
+	g.Expect(err).NotTo(HaveOccurred())
 }
 
 // quietRow is what the busy machine itself adds: the yardstick of all other rows. It is measured once for a stage, and
@@ -98,7 +122,7 @@ func (s *stage) quietRow(t *testing.T) measure.Row {
 		}
 	}
 	NewWithT(t).Expect(row.Cuts).To(BeZero(), "cuts while nothing happens")
-	NewWithT(t).Expect(max(row.TLS, row.DNS, row.DHCP)).To(BeNumerically("<", overBusy), "gaps while nothing happens")
+	NewWithT(t).Expect(max(row.TLS, row.DNS, row.NTP, row.DHCP)).To(BeNumerically("<", overBusy), "gaps while nothing happens")
 	s.quiet = &row
 	return row
 }
@@ -173,7 +197,9 @@ func (s *stage) victim(t *testing.T, f fault) edgePod {
 	}
 	pods := s.pods(t)
 	if f.onLongest {
-		return slices.MinFunc(pods, func(a, b edgePod) int { return a.readySince().Compare(b.readySince()) })
+		edges, err := s.hosted.Edges(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		return slices.MinFunc(pods, func(a, b edgePod) int { return a.availableSince(edges).Compare(b.availableSince(edges)) })
 	}
 	if !f.onSecond {
 		return pods[0]
@@ -196,10 +222,4 @@ func (s *stage) moveToSecond(t *testing.T) {
 	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", "node1") }()
 	g.Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
 	s.replaced(t, edge, 2*time.Minute)
-}
-
-// row writes one line of the table.
-func row(w io.Writer, name string, r measure.Row) {
-	fmt.Fprintf(w, "| %s\t| %d\t| %d\t| %d\t| %d\t| %d\t|\n", name,
-		r.TLS.Milliseconds(), r.DNS.Milliseconds(), r.DHCP.Milliseconds(), r.Cuts, r.Back.Milliseconds())
 }

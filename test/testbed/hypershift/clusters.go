@@ -133,7 +133,7 @@ func attachment(namespace string, vlan int) any {
 
 // WaitEndpoint waits until the API server's address and port are known, which is long before it serves, and gives them.
 func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string, port int32, err error) {
-	err = h.wait(ctx, name, 2*time.Minute, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
+	err = h.wait(ctx, name, 4*time.Minute, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
 		host, port = hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port
 		return host != "" && port != 0
 	})

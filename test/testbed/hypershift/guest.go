@@ -138,7 +138,7 @@ func (h *HyperShift) guestApply(ctx context.Context, name string, manifest []byt
 // BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces, and the router's Service. It returns when the hosted
 // cluster's configuration operator has made the konnectivity agent's DaemonSet, the last thing that a worker needs.
 func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
-	apis, err := moduleDir(ctx, "github.com/openshift/api")
+	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, e
 	if err := c.Build(ctx, programs()...); err != nil {
 		return nil, err
 	}
-	apis, err := moduleDir(ctx, "github.com/openshift/api")
+	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
@@ -58,7 +57,7 @@ func (h *HyperShift) load(ctx context.Context, images []testbed.Image) error {
 // PayloadTar is the path of the image that all parts of the release are, as an OCI tar: a worker's containerd needs it for the pods that the
 // hosted cluster's DaemonSets make. Its name there is PayloadImage.
 func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
-	apis, err := moduleDir(ctx, "github.com/openshift/api")
+	apis, err := testbed.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
 		return "", err
 	}
@@ -251,25 +250,6 @@ func documents(objects ...any) ([]byte, error) {
 		docs = append(docs, b)
 	}
 	return bytes.Join(docs, []byte("---\n")), nil
-}
-
-// moduleDir is the source directory of a module that HyperShift is built with, downloaded where it is not there.
-func moduleDir(ctx context.Context, module string) (string, error) {
-	root, err := testbed.ProjectDir()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = filepath.Join(root, "test/testbed/modules/hypershift")
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go mod download %s: %w\n%s", module, err, out)
-	}
-	var m struct{ Dir string }
-	if err := json.Unmarshal(out, &m); err != nil || m.Dir == "" {
-		return "", errors.Join(fmt.Errorf("go mod download %s names no directory", module), err)
-	}
-	return m.Dir, nil
 }
 
 // write writes a file of the state directory, its directory made.

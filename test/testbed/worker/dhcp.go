@@ -30,6 +30,8 @@ type Lease struct {
 	Router netip.Addr
 	Routes []Route
 	DNS    []netip.Addr
+	// NTP are the time servers of option 42.
+	NTP []netip.Addr
 	// Search is option 119, or the one domain of option 15.
 	Search []string
 	// MTU in bytes, 0: not said.
@@ -114,12 +116,11 @@ func parseLease(text string) (Lease, error) {
 			return Lease{}, fmt.Errorf("lease: router: %w", err)
 		}
 	}
-	for _, d := range strings.Fields(v["dns"]) {
-		address, err := netip.ParseAddr(d)
-		if err != nil {
-			return Lease{}, fmt.Errorf("lease: dns: %w", err)
-		}
-		l.DNS = append(l.DNS, address)
+	if l.DNS, err = parseAddresses(strings.Fields(v["dns"])); err != nil {
+		return Lease{}, fmt.Errorf("lease: dns: %w", err)
+	}
+	if l.NTP, err = parseAddresses(strings.Fields(v["ntpsrv"])); err != nil {
+		return Lease{}, fmt.Errorf("lease: ntpsrv: %w", err)
 	}
 	if l.Routes, err = parseRoutes(strings.Fields(v["staticroutes"])); err != nil {
 		return Lease{}, err
@@ -135,6 +136,18 @@ func parseLease(text string) (Lease, error) {
 	}
 	l.Duration = time.Duration(seconds) * time.Second
 	return l, nil
+}
+
+func parseAddresses(fields []string) ([]netip.Addr, error) {
+	var all []netip.Addr
+	for _, f := range fields {
+		address, err := netip.ParseAddr(f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, address)
+	}
+	return all, nil
 }
 
 func parseRoutes(fields []string) ([]Route, error) {
@@ -158,7 +171,7 @@ func parseRoutes(fields []string) ([]Route, error) {
 
 // String says the lease in one line.
 func (l Lease) String() string {
-	s := fmt.Sprintf("%s from %s for %s, name %s, dns %v", l.Address, l.Server, l.Duration, l.HostName, l.DNS)
+	s := fmt.Sprintf("%s from %s for %s, name %s, dns %v, ntp %v", l.Address, l.Server, l.Duration, l.HostName, l.DNS, l.NTP)
 	for _, r := range l.Routes {
 		s += fmt.Sprintf(", %s via %s", r.Destination, r.Via)
 	}

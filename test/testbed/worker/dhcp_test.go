@@ -1,5 +1,5 @@
 // This file shows that the machine applies what a DHCP server says: address,
-// classless routes, resolver, MTU and host name.
+// classless routes, resolver, time server, MTU and host name.
 
 package worker
 
@@ -24,12 +24,13 @@ import (
 func TestParseLease(t *testing.T) {
 	g := NewWithT(t)
 	l, err := parseLease("event=bound\nip=192.168.100.10\nmask=24\nrouter=192.168.100.2\nstaticroutes=0.0.0.0/0 192.168.100.2 10.240.0.200/32 192.168.100.2\n" +
-		"dns=192.168.100.3\ndomain=blue.example.com\nsearch=\nmtu=1400\nhostname=blue-x7k2p\nserverid=192.168.100.3\nlease=3600\n")
+		"dns=192.168.100.3\nntpsrv=192.168.100.3 192.168.100.9\ndomain=blue.example.com\nsearch=\nmtu=1400\nhostname=blue-x7k2p\nserverid=192.168.100.3\nlease=3600\n")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(l).To(Equal(Lease{
 		Address: netip.MustParsePrefix("192.168.100.10/24"), Router: netip.MustParseAddr("192.168.100.2"),
 		Routes: []Route{{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParseAddr("192.168.100.2")}, {netip.MustParsePrefix("10.240.0.200/32"), netip.MustParseAddr("192.168.100.2")}},
-		DNS:    []netip.Addr{netip.MustParseAddr("192.168.100.3")}, Search: []string{"blue.example.com"},
+		DNS:    []netip.Addr{netip.MustParseAddr("192.168.100.3")},
+		NTP:    []netip.Addr{netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("192.168.100.9")}, Search: []string{"blue.example.com"},
 		MTU: 1400, HostName: "blue-x7k2p", Server: netip.MustParseAddr("192.168.100.3"), Duration: time.Hour,
 	}))
 	_, err = parseLease("ip=192.168.100.10\nmask=24\n")
@@ -81,6 +82,7 @@ func serveOneLease(t *testing.T, path string) {
 		reply, err := dhcpv4.NewReplyFromRequest(m, dhcpv4.WithMessageType(kind), dhcpv4.WithYourIP(ip("192.168.77.10")),
 			dhcpv4.WithServerIP(ip("192.168.77.3")), dhcpv4.WithOption(dhcpv4.OptServerIdentifier(ip("192.168.77.3"))),
 			dhcpv4.WithNetmask(net.CIDRMask(24, 32)), dhcpv4.WithRouter(ip("192.168.77.99")), dhcpv4.WithDNS(ip("192.168.77.3")),
+			dhcpv4.WithOption(dhcpv4.OptNTPServers(ip("192.168.77.3"))),
 			dhcpv4.WithLeaseTime(3600), dhcpv4.WithOption(dhcpv4.OptHostName("blue-x7k2p")),
 			dhcpv4.WithOption(dhcpv4.OptDomainSearch(&rfc1035label.Labels{Labels: []string{"blue.example.com"}})),
 			dhcpv4.WithGeneric(dhcpv4.OptionInterfaceMTU, []byte{0x05, 0x78}),
@@ -111,6 +113,7 @@ func TestLeaseIsApplied(t *testing.T) {
 	g.Expect(lease.Address).To(Equal(netip.MustParsePrefix("192.168.77.10/24")))
 	g.Expect(lease.HostName).To(Equal("blue-x7k2p"))
 	g.Expect(lease.Search).To(Equal([]string{"blue.example.com"}))
+	g.Expect(lease.NTP).To(Equal([]netip.Addr{netip.MustParseAddr("192.168.77.3")}))
 	out, err := m.Output(t.Context(), "sh", "-c", "hostname; cat /etc/resolv.conf; ip -4 -o addr show dev "+Interface+"; ip -o link show dev "+Interface+"; ip route")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(out)).To(And(

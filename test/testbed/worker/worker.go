@@ -50,6 +50,8 @@ type Worker struct {
 	VM      VM
 	Machine *Machine
 	Lease   Lease
+	// Time is what the first time server of the lease told; zero where it names none.
+	Time Time
 	// Token and NoToken are what the ignition server answered to the machine with
 	// its token and without.
 	Token, NoToken Answer
@@ -106,6 +108,7 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 		{"power-on", b.powerOn},
 		{"dhcp", b.askDHCP},
 		{"dns", b.resolve},
+		{"time", b.askTime},
 		{"ignition", b.askIgnition},
 		{"api", b.reachAPI},
 		{"runtime", b.startRuntime},
@@ -183,6 +186,16 @@ func (b *boot) resolve(ctx context.Context) (string, error) {
 		said = append(said, host+" is "+address)
 	}
 	return strings.Join(said, ", "), nil
+}
+
+// askTime asks the time server that DHCP named, if it named one, as the node's own client will.
+func (b *boot) askTime(ctx context.Context) (string, error) {
+	if len(b.Lease.NTP) == 0 {
+		return "the lease names no time server", nil
+	}
+	var err error
+	b.Time, err = b.Machine.AskTime(ctx, b.Lease.NTP[0], 10*time.Second)
+	return b.Time.String(), err
 }
 
 func (b *boot) askIgnition(ctx context.Context) (string, error) {

@@ -32,7 +32,7 @@ func main() {
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
 	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), upCommand(name), downCommand(name), statusCommand(name),
-		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), measureCommand())
+		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), olmCommand(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {

@@ -28,12 +28,12 @@ func measureCommand() *cobra.Command {
 		length time.Duration
 	)
 	verb := &cobra.Command{
-		Use:   "measure --from NETNS [--api ADDRESS:PORT] [--dns ADDRESS:PORT --question NAME] [--renew NETNS:CARD]",
+		Use:   "measure --from NETNS [--api ADDRESS:PORT] [--dns ADDRESS:PORT --question NAME] [--ntp ADDRESS:PORT] [--renew NETNS:CARD]",
 		Short: "Say for how long, and how often, what a machine wants fails",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.API == "" && o.DNS == "" && renew == "" {
-				return fmt.Errorf("nothing to ask: want --api, --dns or --renew")
+			if o.API == "" && o.DNS == "" && o.NTP == "" && renew == "" {
+				return fmt.Errorf("nothing to ask: want --api, --dns, --ntp or --renew")
 			}
 			o.Dial = testbed.DialNetNS(named(from))
 			ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
@@ -70,6 +70,7 @@ func measureCommand() *cobra.Command {
 	flags.IntVar(&o.Long, "long", 2, "how many connections are to stay")
 	flags.StringVar(&o.DNS, "dns", "", "DNS server to ask, an IP and a port")
 	flags.StringVar(&o.Question, "question", "", "name to ask it for")
+	flags.StringVar(&o.NTP, "ntp", "", "NTP server to ask, an IP and a port")
 	flags.StringVar(&renew, "renew", "", "network namespace and `NETNS:CARD` on the VLAN that no DHCP client holds: it gets a lease, which is renewed")
 	flags.DurationVar(&o.Every, "every", 50*time.Millisecond, "interval of new connections and questions")
 	flags.DurationVar(&length, "for", 0, "how long; 0 until interrupted")

@@ -1,0 +1,79 @@
+// This file holds `oooi-edge acd`, the first pod of a network: it checks the addresses
+// that the edges are to hold for conflicts. What a conflict is decides edge/acd, what
+// follows the operator.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge/acd"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+func newACDCommand() *cobra.Command {
+	f := serverFlags{program: wire.ACD}
+	c := &cobra.Command{
+		Use:   "acd --plan FILE",
+		Short: "Check a network's addresses for conflicts before the first edge runs (RFC 5227)",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runACD(c.Context(), f, f.log(c))
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// runACD checks until ctx ends. It is ready while the addresses are free.
+func runACD(ctx context.Context, f serverFlags, log *slog.Logger) error {
+	// It is not an edge, and every network has a first one.
+	f.selection.Edge = 1
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	g, ctx := errgroup.WithContext(ctx)
+	on, err := f.on(ctx)
+	if err != nil {
+		return err
+	}
+	report := func(network.Report) {}
+	if kube != nil {
+		reporter := kube.Reporter(wire.ACDReport(source.Current().Network))
+		report = reporter.Set
+		g.Go(func() error { reporter.Run(ctx); return nil })
+	}
+	var status agent.Status
+	status.Set(acd.ErrChecking)
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { return f.health(ctx, status.Err, prometheus.NewRegistry()) })
+	g.Go(func() error {
+		acd.Run(ctx, acd.Options{
+			Device: f.device, Addresses: on.Addresses,
+			Network: func() network.Network { return source.Current().Network },
+			Verdict: func(v acd.Verdict) {
+				if v.Probed {
+					report(network.Report{AddressesInUse: v.Answers})
+				}
+				switch changed := status.Set(v.Err); {
+				case !changed:
+				case v.Err == nil:
+					log.Info("addresses are free")
+				default:
+					log.Warn("addresses are not free", "err", v.Err)
+				}
+			},
+		})
+		return nil
+	})
+	return g.Wait()
+}

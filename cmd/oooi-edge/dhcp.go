@@ -1,0 +1,140 @@
+// This file holds `oooi-edge dhcp`: its flags, and the composition of the plan, the socket, the
+// leases and the DHCP server of one edge. It decides nothing about addresses.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+)
+
+func newDHCPCommand() *cobra.Command {
+	f := serverFlags{program: string(network.ServiceDHCP)}
+	var leaseDir string
+	c := &cobra.Command{
+		Use:   "dhcp --plan FILE",
+		Short: "Run the DHCP server of a plan on one network",
+		Long: `Serves DHCP on one network of a plan, as an edge does. Without --watch it needs no cluster:
+the plan is read from the file and followed, and leases are stored in --lease-dir.
+It must run in a network namespace that has the service VIP on --interface.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runDHCP(c.Context(), f, leaseDir, f.log(c))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&leaseDir, "lease-dir", "", "`directory` to store leases in (default: in memory; with --watch, in Lease objects)")
+	return c
+}
+
+// The rate limit for unknown clients: MACs that no VM of the cluster has. They ask
+// rarely, a few at a time.
+const (
+	unknownClientsPerSecond = 1
+	unknownClientsAtOnce    = 20
+)
+
+func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	registry := prometheus.NewRegistry()
+	metrics, err := dhcp.NewMetrics(registry)
+	if err != nil {
+		return err
+	}
+	store, vms, cache, err := leases(ctx, f, source, kube, leaseDir, log)
+	if err != nil {
+		return err
+	}
+	server := &dhcp.Server{
+		Network: func() network.Network { return source.Current().Network },
+		Store:   store, VMs: vms, Metrics: metrics, Log: log,
+		Edge: source.Current().Edge.Number,
+	}
+	if kube != nil {
+		server.UnknownClients = rate.NewLimiter(unknownClientsPerSecond, unknownClientsAtOnce)
+	}
+	d := agent.DHCP{Source: source, Log: log, Needs: apiServer(), Serve: server.Serve}
+	g, ctx := errgroup.WithContext(ctx)
+	if d.Interface, err = f.on(ctx); err != nil {
+		return err
+	}
+	asker, err := edge.NewAsker(d.Interface.Name, func() netip.Addr { return source.Current().Edge.Address })
+	if err != nil {
+		return err
+	}
+	server.WhoHas, server.Knows = asker.WhoHas, asker.Knows
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { cache(ctx); return nil })
+	var report func(network.DHCPReport)
+	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
+		report = reporter.SetDHCP
+		others := agent.NewDHCPServers(d.Interface.Name, source.Current, func(all []network.UsedAddress) {
+			metrics.OtherServers(len(all))
+			reporter.SetDHCPServers(all)
+		}, log)
+		server.OtherServer = others.Chose
+		g.Go(func() error { others.Run(ctx); return nil })
+		g.Go(func() error { others.Probe(ctx); return nil })
+	}
+	g.Go(func() error { server.Follow(ctx, report); return nil })
+	if f.runDir != "" {
+		var peer agent.Peer
+		server.PeerServes, server.Yields = peer.Serves, peer.Yields
+		g.Go(func() error { peer.Watch(ctx, f.runDir, log); return nil })
+	}
+	// The server is ready once all leases and VMs are known. Until then it renews known
+	// leases: without the API server there are no others, and a peer must not consider a
+	// restarted edge as not serving.
+	serves := d.Status.Question()
+	serves.Why = func() error { return cmp.Or(d.Status.Err(), server.Alive()) }
+	ready := func() error { return cmp.Or(serves.Why(), server.Ready()) }
+	g.Go(func() error {
+		return f.health(ctx, ready, registry, serves, edge.Question{Path: edge.FreshPath, Why: server.Fresh})
+	})
+	g.Go(func() error { return d.Run(ctx) })
+	return g.Wait()
+}
+
+// leases returns the lease store: objects inside a cluster, cached in the run directory,
+// else files. The returned function keeps them fresh and cached until its context ends.
+func leases(ctx context.Context, f serverFlags, source *edge.Source, kube *edge.Kube, dir string, log *slog.Logger) (dhcp.Store, dhcp.VMs, func(context.Context), error) {
+	if kube == nil {
+		files, err := dhcp.OpenFiles(dir)
+		return files, dhcp.NoVMs{}, func(context.Context) {}, err
+	}
+	n := source.Current().Network
+	objects, vms := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)
+	objects.LeaseTime = func() time.Duration { return time.Duration(source.Current().Network.DHCP.LeaseTime) }
+	if f.runDir == "" {
+		return objects, vms, objects.KeepFresh, nil
+	}
+	file := wire.File(f.runDir, f.program, wire.LeaseCache)
+	if err := objects.LoadCache(file); err != nil {
+		log.Warn("starting without cached leases", "err", err)
+	}
+	return objects, vms, func(ctx context.Context) {
+		var keeping sync.WaitGroup
+		defer keeping.Wait()
+		keeping.Go(func() { objects.KeepFresh(ctx) })
+		objects.KeepCache(ctx, file, log)
+	}, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestDHCPFollowsItsAddress: the plan moves the service VIP while the server runs. A VM then renews its lease at the
+// new address, and the reply comes from there.
+func TestDHCPFollowsItsAddress(t *testing.T) {
+	netns.Require(t)
+	t.Parallel()
+	g := NewWithT(t)
+	segment, e, vm := netns.NewSegment(t), netns.New(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", blueOne+"/24", blueNextHop+"/32", blueService+"/32", "192.168.100.7/32")
+	segment.Attach(t, vm, "eth0", "02:00:00:00:00:01", "192.168.100.50/24")
+	plan, dir := filepath.Join(t.TempDir(), "plan.json"), t.TempDir()
+	writePlan(t, plan, 1)
+	start(t, e, "dhcp", "--plan", plan, "--run-dir", dir)
+	g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "dhcp")) }, "20s").Should(Succeed())
+	var conn *net.UDPConn
+	var err error
+	vm.Do(t, func() { conn, err = edge.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:68")) })
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = conn.Close() })
+	// renews returns where the reply to a renewal at a server comes from.
+	renews := func(server string) string {
+		m, err := dhcpv4.New(dhcpv4.WithHwAddr(net.HardwareAddr{2, 0, 0, 0, 0, 1}), dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest),
+			dhcpv4.WithClientIP(net.IPv4(192, 168, 100, 50)))
+		g.Expect(err).NotTo(HaveOccurred())
+		_, _ = conn.WriteToUDPAddrPort(m.ToBytes(), netip.AddrPortFrom(netip.MustParseAddr(server), 67))
+		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_, from, _ := conn.ReadFromUDPAddrPort(make([]byte, 2048))
+		return from.Addr().String()
+	}
+	g.Eventually(func() string { return renews(blueService) }, "10s").Should(Equal(blueService))
+	changePlan(t, plan, func(n *network.Network) {
+		n.ServiceVIP, n.DHCP.ServerID = netip.MustParseAddr("192.168.100.7"), netip.MustParseAddr("192.168.100.7")
+	})
+	g.Eventually(func() string { return renews("192.168.100.7") }, "10s").Should(Equal("192.168.100.7"))
+}
+
+// TestDHCPStandAlone runs the command on a file, without a cluster. It is not ready
+// without its address. Then a real client gets an address, and the same one after a
+// restart.
+func TestDHCPStandAlone(t *testing.T) {
+	netns.Require(t, "udhcpc")
+	g := NewWithT(t)
+	v := vlan{edge: netns.New(t), machine: netns.New(t)}
+	segment := netns.NewSegment(t)
+	segment.Attach(t, v.edge, "net1", "", "192.168.100.4/24", "192.168.100.2/32")
+	segment.Attach(t, v.machine, "eth0", "02:00:00:00:00:01")
+	plan := filepath.Join("..", "..", "test", "scenarios", "lb-ip", "plan.json")
+	dir, leases := t.TempDir(), filepath.Join(t.TempDir(), "leases")
+	probe := func() string {
+		out, _ := command(t, v.edge, "probe", "dhcp", "--run-dir", dir).CombinedOutput()
+		return string(out)
+	}
+	obtained := regexp.MustCompile(`lease of (\S+) obtained from (\S+),`)
+	boot := func() string {
+		out := v.machine.Run(t, "udhcpc", "-f", "-n", "-q", "-i", "eth0", "-s", "/bin/true")
+		g.Expect(out).To(MatchRegexp(obtained.String()))
+		found := obtained.FindStringSubmatch(out)
+		g.Expect(found[2]).To(Equal("192.168.100.3"))
+		return found[1]
+	}
+	var first string
+	t.Run("first", func(t *testing.T) {
+		g := NewWithT(t)
+		start(t, v.edge, "dhcp", "--plan", plan, "--run-dir", dir, "--lease-dir", leases)
+		g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.3 on interface net1"))
+		v.edge.Address(t, "net1", "192.168.100.3/32")
+		g.Eventually(probe, "20s").Should(BeEmpty())
+		first = boot()
+		stored, err := os.ReadFile(filepath.Join(leases, "leases"))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(stored)).To(ContainSubstring(first + " {"))
+	})
+	t.Run("again", func(t *testing.T) {
+		g := NewWithT(t)
+		start(t, v.edge, "dhcp", "--plan", plan, "--run-dir", dir, "--lease-dir", leases)
+		g.Eventually(probe, "20s").Should(BeEmpty())
+		g.Expect(boot()).To(Equal(first))
+	})
+}

@@ -1,0 +1,110 @@
+// This file holds `oooi-edge dns`: its flags, and the composition of the plan, the sockets and
+// the DNS server of one edge. It decides nothing about names.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dns"
+	"github.com/cldmnky/oooi/network/resolvconf"
+)
+
+func newDNSCommand() *cobra.Command {
+	f := serverFlags{program: string(network.ServiceDNS)}
+	var listen string
+	c := &cobra.Command{
+		Use:   "dns --plan FILE",
+		Short: "Run the DNS server of a plan on one network",
+		Long: `Answers the DNS names of one network of a plan, as an edge does. Without --watch it needs no
+cluster: the plan is read from the file and followed. Names that the plan does not have are
+refused, or forwarded to the upstream servers of the plan.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := parseListen(listen)
+			if err != nil {
+				return err
+			}
+			return runDNS(c.Context(), f, at, f.log(c))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&listen, "listen", "", "`address:port` to listen on (default: the service VIP of the network, port 53)")
+	return c
+}
+
+// parseListen returns the zero value for an empty flag.
+func parseListen(s string) (netip.AddrPort, error) {
+	if s == "" {
+		return netip.AddrPort{}, nil
+	}
+	at, err := netip.ParseAddrPort(s)
+	if err != nil || !at.Addr().Is4() {
+		return netip.AddrPort{}, fmt.Errorf("--listen %s: want an IPv4 address and a port, like 192.168.100.3:53", s)
+	}
+	return at, nil
+}
+
+func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	o := dns.Options{Log: log}
+	// A host without a resolver serves the names of the plan.
+	if b, err := os.ReadFile(wire.ResolvConf); err != nil {
+		log.Warn("no upstream resolver configured", "err", err)
+	} else {
+		o.Resolver = resolvconf.Parse(string(b))
+	}
+	device, err := f.managementDevice()
+	if err != nil {
+		return err
+	}
+	o.Dialer = *edge.Dialer(device)
+	// Outside of a pod, no socket needs a device.
+	if device != "" {
+		device = f.device
+	}
+	o.NetworkDialer = *edge.Dialer(device)
+	// A server that watches the plan itself has no DHCP server in its pod, so there are no leases.
+	if f.watchedBy != "" {
+		o.VMs = edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+	}
+	macs, err := edge.NewNeighborMACs(f.device)
+	if err != nil {
+		return err
+	}
+	o.MACs = macs
+	registry := prometheus.NewRegistry()
+	d := agent.DNS{
+		Source: source, Handler: dns.NewHandler(dns.NewMetrics(registry), o), Log: log,
+		Listen: listen, Resolvers: resolvers,
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	if d.Interface, err = f.on(ctx); err != nil {
+		return err
+	}
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { macs.Run(ctx); return nil })
+	f.report(ctx, g, kube, source.Current(), log)
+	// CoreDNS registers its metrics in the default registry.
+	g.Go(func() error {
+		return f.health(ctx, d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
+	})
+	g.Go(func() error { return d.Run(ctx) })
+	return g.Wait()
+}

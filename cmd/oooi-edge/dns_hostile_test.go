@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/ipv4"
+
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+// TestMemoryOfDNS: a VM asks for many long answers. The server stays far below the limit of its container, and another VM
+// is answered meanwhile.
+func TestMemoryOfDNS(t *testing.T) {
+	const questions, workers = 6000, 24
+	g := NewWithT(t)
+	w := newHostileWorld(t)
+	text := &dns.TXT{Hdr: dns.RR_Header{Rrtype: dns.TypeTXT, Class: dns.ClassINET, Ttl: 3600}}
+	for range 240 {
+		text.Txt = append(text.Txt, strings.Repeat("x", 255))
+	}
+	w.upstream(t, dns.HandlerFunc(func(rw dns.ResponseWriter, r *dns.Msg) {
+		m := new(dns.Msg).SetReply(r)
+		if _, udp := rw.RemoteAddr().(*net.UDPAddr); udp && r.Question[0].Qtype == dns.TypeTXT {
+			m.Truncated = true
+		} else if r.Question[0].Qtype == dns.TypeTXT {
+			rr := *text
+			rr.Hdr.Name = r.Question[0].Name
+			m.Answer = []dns.RR{&rr}
+		}
+		_ = rw.WriteMsg(m)
+	}))
+	before, _, err := programs.Memory(w.pid)
+	g.Expect(err).NotTo(HaveOccurred())
+
+	start := time.Now()
+	var asking sync.WaitGroup
+	var next, answered atomic.Int32
+	for range workers {
+		asking.Go(func() {
+			c, err := dialDNS(t, w.machine, "tcp")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = c.Close() }()
+			for i := next.Add(1); i <= int32(questions); i = next.Add(1) {
+				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+				if err := c.WriteMsg(new(dns.Msg).SetQuestion(fmt.Sprintf("%d.example.org.", i), dns.TypeTXT)); err != nil {
+					t.Error(err)
+					return
+				}
+				m, err := c.ReadMsgHeader(nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if len(m) > 60_000 {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	done, stop := context.WithCancel(context.Background())
+	go func() { asking.Wait(); stop() }()
+	slowest := time.Duration(0)
+	c, err := dialDNS(t, w.other, "udp")
+	g.Expect(err).NotTo(HaveOccurred())
+	for done.Err() == nil {
+		asked := time.Now()
+		_ = c.SetDeadline(asked.Add(5 * time.Second))
+		g.Expect(c.WriteMsg(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA))).To(Succeed())
+		_, err := c.ReadMsg()
+		g.Expect(err).NotTo(HaveOccurred())
+		slowest = max(slowest, time.Since(asked))
+	}
+	now, peak, err := programs.Memory(w.pid)
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Logf("%d answers of 60 KB in %s: %d MiB before, %d MiB now, peak %d MiB, slowest answer to the other VM %s",
+		answered.Load(), time.Since(start).Round(time.Millisecond), before>>20, now>>20, peak>>20, slowest)
+	g.Expect(answered.Load()).To(BeNumerically(">", questions/2), "the others are refused at once")
+	g.Expect(peak).To(BeNumerically("<", 160<<20))
+	g.Expect(slowest).To(BeNumerically("<", time.Second))
+}
+
+// TestBurstOfQuestions: 1,000 questions that arrive while the server does not run, as if they came in one instant, are all
+// answered. No privilege is needed for their buffers.
+func TestBurstOfQuestions(t *testing.T) {
+	g := NewWithT(t)
+	w := newHostileWorld(t)
+	const sockets, each = 40, 25
+	var conns []*net.UDPConn
+	var batches [][]ipv4.Message
+	for i := range sockets {
+		c, err := dialDNS(t, w.machine, "udp")
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = c.Close() }()
+		conns = append(conns, c.Conn.(*net.UDPConn))
+		var batch []ipv4.Message
+		for j := range each {
+			m := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA)
+			m.Id = uint16(i*each + j)
+			b, err := m.Pack()
+			g.Expect(err).NotTo(HaveOccurred())
+			batch = append(batch, ipv4.Message{Buffers: [][]byte{b}})
+		}
+		batches = append(batches, batch)
+	}
+	g.Expect(syscall.Kill(w.pid, syscall.SIGSTOP)).To(Succeed())
+	for i, c := range conns {
+		sent, err := ipv4.NewPacketConn(c).WriteBatch(batches[i], 0)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(sent).To(Equal(each))
+	}
+	g.Expect(syscall.Kill(w.pid, syscall.SIGCONT)).To(Succeed())
+	start := time.Now()
+	var answered atomic.Int32
+	var reading sync.WaitGroup
+	for _, c := range conns {
+		reading.Go(func() {
+			_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))
+			for b := make([]byte, 512); ; {
+				if _, err := c.Read(b); err != nil {
+					return
+				}
+				if answered.Add(1); answered.Load() == sockets*each {
+					for _, other := range conns {
+						_ = other.SetReadDeadline(time.Now())
+					}
+				}
+			}
+		})
+	}
+	reading.Wait()
+	t.Logf("%d of %d questions were answered after %s", answered.Load(), sockets*each, time.Since(start))
+	g.Expect(answered.Load()).To(BeEquivalentTo(sockets * each))
+}
+
+// TestFloodOfOneVM: a VM with 20 addresses has all connections open that it gets, asks for names that upstream
+// servers cannot resolve, and sends questions as fast as it can. Another VM is answered all the same.
+func TestFloodOfOneVM(t *testing.T) {
+	g := NewWithT(t)
+	w := newHostileWorld(t)
+	w.upstream(t, dns.HandlerFunc(func(rw dns.ResponseWriter, r *dns.Msg) {
+		if dns.IsSubDomain("dead.example.", r.Question[0].Name) {
+			return
+		}
+		_ = rw.WriteMsg(addressed(r))
+	}))
+	addresses := []string{"192.168.100.20"}
+	for i := range 19 {
+		addresses = append(addresses, fmt.Sprintf("192.168.100.%d", 30+i))
+		w.machine.Address(t, "eth0", addresses[i+1]+"/24")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var hostile sync.WaitGroup
+	defer func() { stop(); hostile.Wait() }()
+	for i := range 2200 {
+		c, err := w.from(ctx, t, addresses[i%len(addresses)], "tcp")
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = c.Close() }()
+		hostile.Go(func() { keepOpen(ctx, c) })
+	}
+	var flooded atomic.Int64
+	for i, a := range addresses {
+		c, err := w.from(ctx, t, a, "udp")
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = c.Close() }()
+		hostile.Go(func() { // Names that keep upstream questions waiting.
+			for n := range pace(ctx, 4*time.Millisecond) {
+				b, _ := new(dns.Msg).SetQuestion(fmt.Sprintf("%d.%d.dead.example.", n, i), dns.TypeA).Pack()
+				_, _ = c.Write(b)
+			}
+		})
+	}
+	c, err := w.from(ctx, t, addresses[0], "udp")
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = c.Close() }()
+	hostile.Go(func() {
+		batch := make([]ipv4.Message, 64)
+		for i := range batch {
+			b, _ := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA).Pack()
+			batch[i].Buffers = [][]byte{b}
+		}
+		p := ipv4.NewPacketConn(c.(*net.UDPConn))
+		for range pace(ctx, time.Millisecond) {
+			sent, _ := p.WriteBatch(batch, 0)
+			flooded.Add(int64(sent))
+		}
+	})
+	w.othersAreAnswered(t, &flooded)
+}
+
+// TestFloodOfForgedAddresses: a VM sends from addresses that no host has. The answers wait in the kernel, and the other
+// VM does not.
+func TestFloodOfForgedAddresses(t *testing.T) {
+	g := NewWithT(t)
+	w := newHostileWorld(t)
+	w.upstream(t, dns.HandlerFunc(func(rw dns.ResponseWriter, r *dns.Msg) { _ = rw.WriteMsg(addressed(r)) }))
+	w.machine.SetNeighbour(t, "eth0", blueService, w.edge.MAC(t, "net1"), true)
+	w.machine.Sysctl(t, "net/ipv4/conf/eth0/arp_ignore", "8")
+	ctx, stop := context.WithCancel(t.Context())
+	var hostile sync.WaitGroup
+	defer func() { stop(); hostile.Wait() }()
+	var flooded atomic.Int64
+	for i := range 150 {
+		address := fmt.Sprintf("192.168.100.%d", 50+i)
+		w.machine.Address(t, "eth0", address+"/24")
+		c, err := w.from(ctx, t, address, "udp")
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = c.Close() }()
+		b, _ := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA).Pack()
+		hostile.Go(func() {
+			for range pace(ctx, 10*time.Millisecond) {
+				_, _ = c.Write(b)
+				flooded.Add(1)
+			}
+		})
+	}
+	w.othersAreAnswered(t, &flooded)
+	g.Expect(w.edge.Neighbour(t, "net1", "192.168.100.60")).To(BeEmpty(), "the test is about hosts that do not answer ARP requests")
+}

@@ -1,0 +1,99 @@
+// This file holds `oooi-edge failover`: it starts the failover agent of one edge and
+// what that needs. It decides nothing; see edge/agent and edge/failover.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+)
+
+func newFailoverCommand() *cobra.Command {
+	f := serverFlags{program: wire.Failover}
+	var clusterDevice string
+	c := &cobra.Command{
+		Use:   "failover --plan FILE --run-dir DIRECTORY",
+		Short: "Keep the next-hop VIP of a network on an edge that serves",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.runDir == "" {
+				return errors.New("failover needs --run-dir: the directory of the servers' sockets")
+			}
+			return runFailover(c.Context(), f, clusterDevice, f.log(c))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&clusterDevice, "cluster-interface", "",
+		"network `interface` of the second path to the peer (default: none; in an edge pod, the pod's default network)")
+	return c
+}
+
+// runFailover runs until ctx ends and the peer has taken over. An empty clusterDevice is the
+// pod's.
+func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *slog.Logger) error {
+	source, _, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	registry := prometheus.NewRegistry()
+	if clusterDevice == "" {
+		if clusterDevice, err = f.managementDevice(); err != nil {
+			return err
+		}
+	}
+	check := agent.ReachCheck{Socket: envoy.ReachSocket(f.runDir), Log: log}
+	a := &agent.Failover{
+		Source: source, Servers: agent.NewServers(f.runDir), Reach: check.Run,
+		RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log,
+	}
+	var leases agent.Leases
+	a.Stale = leases.Stale
+	a.Metrics = agent.NewFailoverMetrics(registry, a.Ready)
+	// What the agent needs goes on until the peer has taken over.
+	working, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	g, working := errgroup.WithContext(working)
+	if a.Interface, err = f.on(working); err != nil {
+		return err
+	}
+	ctx, drain := context.WithCancel(ctx)
+	defer drain()
+	context.AfterFunc(working, drain)
+	if f.inPod() {
+		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		a.Report = report.Set
+		for program, add := range map[string]func(network.Report){
+			string(network.ServiceProxy): func(r network.Report) { report.SetRefusedHosts(r.RefusedHosts) },
+			string(network.ServiceNTP):   func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
+		} {
+			g.Go(func() error {
+				edge.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)
+				return nil
+			})
+		}
+	}
+	g.Go(func() error { return source.Run(working) })
+	g.Go(func() error {
+		a.Servers.Follow(working, func() network.Network { return source.Current().Network }, source.Changed)
+		return nil
+	})
+	g.Go(func() error {
+		return f.health(working, a.Ready, registry, edge.Question{Path: edge.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
+	})
+	g.Go(func() error { leases.Watch(working, f.runDir, log); return nil })
+	g.Go(func() error { a.CheckDegraded(working); return nil })
+	g.Go(func() error { defer done(); return a.Run(ctx) })
+	return g.Wait()
+}

@@ -1,0 +1,59 @@
+// Command oooi-edge is what the containers of an edge run: the DHCP, DNS and NTP servers and the
+// proxy of a plan, which also run alone, and what only edges need. This file lists the
+// subcommands, each of which has a file of its own.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/ntp"
+	"github.com/cldmnky/oooi/version"
+)
+
+func main() { run(clock) }
+
+// run runs the program, which tells the time of clock.
+func run(clock ntp.Clock) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRootCommand(clock).ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, wire.Program+": "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// built is the version that the linker was told (-X main.built=v1.2.3).
+var built string
+
+func newRootCommand(clock ntp.Clock) *cobra.Command {
+	const servers, containers = "servers", "containers"
+	c := &cobra.Command{
+		Use:           wire.Program,
+		Short:         "DHCP, DNS, NTP and a proxy for the VMs of a hosted cluster on one network",
+		Version:       version.Of(built) + clockNote,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddGroup(
+		&cobra.Group{ID: servers, Title: "Servers of a plan:"},
+		&cobra.Group{ID: containers, Title: "Commands that only the containers of an edge run:"},
+	)
+	for id, commands := range map[string][]*cobra.Command{
+		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand()},
+		containers: {newACDCommand(), newFailoverCommand(), newProbeCommand()},
+	} {
+		for _, one := range commands {
+			one.GroupID = id
+			c.AddCommand(one)
+		}
+	}
+	return c
+}

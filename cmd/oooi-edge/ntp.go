@@ -1,0 +1,77 @@
+// This file holds `oooi-edge ntp`: its flags, and the composition of the plan, the socket, the
+// clock and the NTP server of one edge. It decides nothing about time.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/ntp"
+)
+
+func newNTPCommand(clock ntp.Clock) *cobra.Command {
+	f := serverFlags{program: string(network.ServiceNTP)}
+	var listen string
+	c := &cobra.Command{
+		Use:   "ntp --plan FILE",
+		Short: "Run the NTP server of a plan on one network",
+		Long: `Tells the hosts of one network of a plan the time of this node, as an edge does. Without --watch
+it needs no cluster: the plan is read from the file and followed. It never sets the clock. Another
+program must synchronize it, such as chronyd. Until then, clients get an answer without a time.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			at, err := parseListen(listen)
+			if err != nil {
+				return err
+			}
+			return runNTP(c.Context(), f, at, clock, f.log(c))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&listen, "listen", "", "`address:port` to listen on (default: the service VIP of the network, port 123)")
+	return c
+}
+
+func runNTP(ctx context.Context, f serverFlags, listen netip.AddrPort, clock ntp.Clock, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	if clockNote != "" {
+		log.Warn("not a release" + clockNote)
+	}
+	registry := prometheus.NewRegistry()
+	s := agent.NTP{Source: source, Server: ntp.NewServer(clock, ntp.NewMetrics(registry, clock)), Log: log, Listen: listen}
+	g, ctx := errgroup.WithContext(ctx)
+	if s.Interface, err = f.on(ctx); err != nil {
+		return err
+	}
+	report := func(error) {}
+	if f.inPod() {
+		file := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report = func(why error) {
+			r := network.Report{}
+			if why != nil {
+				r.ClockUnsynchronized = why.Error()
+			}
+			file.Set(r)
+		}
+	}
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { agent.FollowClock(ctx, clock, log, report); return nil })
+	f.report(ctx, g, kube, source.Current(), log)
+	g.Go(func() error { return f.health(ctx, s.Status.Err, registry, s.Status.Question()) })
+	g.Go(func() error { return s.Run(ctx) })
+	return g.Wait()
+}

@@ -1,0 +1,117 @@
+// This file holds `oooi-edge proxy`: its flags, and the composition of the plan, the backends
+// and the Envoy of one edge. Package edge/agent decides which listeners it serves, package
+// envoy where connections go.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+)
+
+func newProxyCommand() *cobra.Command {
+	f := serverFlags{program: string(network.ServiceProxy)}
+	var program string
+	var noEnvoy bool
+	c := &cobra.Command{
+		Use:   "proxy --plan FILE",
+		Short: "Run the proxy of a plan on one network",
+		Long: `Carries TCP connections on one network of a plan, as an edge does. Without --watch it needs
+no cluster: the plan is read from the file and followed. It starts Envoy and configures it.
+Connections go to Services of the control plane namespace, to allowed external hosts, or to VMs.
+Without a cluster, every address that the plan lets a VM have is tried.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log := f.log(c)
+			if noEnvoy {
+				if f.runDir == "" {
+					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
+				}
+				return runProxy(c.Context(), f, f.runDir, nil, log)
+			}
+			run, err := findEnvoy(program, c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			// Access to these sockets means control over Envoy.
+			dir, err := os.MkdirTemp("", "oooi-envoy-")
+			if err != nil {
+				return err
+			}
+			defer func() { _ = os.RemoveAll(dir) }()
+			return runProxy(c.Context(), f, dir, run, log)
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&program, "envoy", "", "`path` of the Envoy binary (default: $ENVOY, then envoy in PATH)")
+	c.Flags().BoolVar(&noEnvoy, "no-envoy", false, "do not start Envoy: another container runs it with the same --run-dir")
+	return c
+}
+
+// runProxy serves until ctx ends. Dir holds Envoy's sockets. Run runs an Envoy that
+// connects there; nil if another container runs it.
+func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
+	source, kube, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	g, ctx := errgroup.WithContext(ctx)
+	p := agent.Proxy{
+		Source: source, Options: envoy.Options{Device: f.device, RunDir: dir},
+		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
+	}
+	if p.Interface, err = f.on(ctx); err != nil {
+		return err
+	}
+	remembered := ""
+	if kube != nil {
+		p.Options.UpstreamDevice = kube.Device()
+		remembered = wire.File(f.runDir, f.program, "backends.json")
+	}
+	if p.Backends, err = edge.NewBackends(ctx, kube, edge.NewLookup(p.Options.UpstreamDevice), remembered, log); err != nil {
+		log.Warn("starting without cached endpoints", "err", err)
+	}
+	metrics := p.Metrics(ctx)
+	g.Go(func() error { return source.Run(ctx) })
+	f.report(ctx, g, kube, source.Current(), log)
+	g.Go(func() error {
+		return f.health(ctx, p.Status.Err, metrics, p.Question())
+	})
+	if kube != nil {
+		refused := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		g.Go(func() error {
+			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { refused.Set(network.Report{RefusedHosts: hosts}) })
+			return nil
+		})
+	}
+	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
+	g.Go(func() error { return p.Run(ctx) })
+	if run != nil {
+		g.Go(func() error { return run(ctx, dir) })
+	}
+	return g.Wait()
+}
+
+// proxyNeeds returns the API server, which lists the endpoints, and the resolvers if there
+// are external hosts.
+func proxyNeeds(n network.Network) []network.ReservedDestination {
+	out := apiServer()
+	for _, b := range n.Backends {
+		if b.Kind == network.BackendExternal {
+			return append(out, resolvers()...)
+		}
+	}
+	return out
+}

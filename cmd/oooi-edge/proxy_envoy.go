@@ -1,0 +1,70 @@
+// This file runs an Envoy as a child process of `oooi-edge proxy`. Envoy gets its
+// configuration over its socket, not here.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy"
+)
+
+// stopTimeout is how long Envoy has to end after SIGTERM.
+const stopTimeout = 10 * time.Second
+
+// findEnvoy finds the program and returns a function that runs it until its context ends.
+// An Envoy that ends by itself is an error: then the container is restarted.
+func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir string) error, error) {
+	if program == "" {
+		program = os.Getenv("ENVOY")
+	}
+	if program == "" {
+		program = "envoy"
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil, fmt.Errorf("Envoy not found: set --envoy or $ENVOY, or add envoy to PATH: %w", err)
+	}
+	return func(ctx context.Context, dir string) error {
+		if err := rundir.MakeDir(wire.Dir(dir, wire.Envoy)); err != nil {
+			return err
+		}
+		// Pdeathsig is sent when the thread that started the child ends.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		raiseFiles()
+		c := exec.CommandContext(ctx, path, envoy.Arguments(dir, "oooi")...)
+		c.Stdout, c.Stderr = output, output
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+		c.WaitDelay = stopTimeout
+		err := c.Run()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			err = errors.New("without an error")
+		}
+		return fmt.Errorf("Envoy ended: %w", err)
+	}, nil
+}
+
+// raiseFiles raises the limit of open files for the child, which needs two for each
+// connection. It ignores errors.
+func raiseFiles() {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
+		l.Cur = l.Max
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l)
+	}
+}

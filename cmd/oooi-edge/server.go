@@ -1,0 +1,154 @@
+// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, failover, acd) have in common:
+// flags, logs and health. What they serve is in their own files.
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// serverFlags are the flags that every server has.
+type serverFlags struct {
+	// program is the server's name: a network.Service, or a name of package wire.
+	program   string
+	plan      string
+	selection edge.Selection
+	watch     bool
+	watchedBy string
+	device    string
+	runDir    string
+	podinfo   string
+}
+
+func (f *serverFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; needed if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
+	c.Flags().IntVar(&f.selection.Edge, "edge", 0, "`number` of the edge; needed if the network has several")
+	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to serve on; other interfaces are not served")
+	c.Flags().StringVar(&f.runDir, "run-dir", "", "`directory` of the servers' sockets and files (default: a temporary one)")
+	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
+	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that has --watch: follow the plan through its files in --run-dir")
+	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
+	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
+	_ = c.MarkFlagRequired("plan")
+}
+
+// inPod reports whether the server runs in the pod of an edge.
+func (f *serverFlags) inPod() bool { return f.watch || f.watchedBy != "" }
+
+// log writes lines for people, and JSON in a pod.
+func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
+	var h slog.Handler = slog.NewTextHandler(c.ErrOrStderr(), nil)
+	if f.inPod() {
+		h = slog.NewJSONHandler(c.ErrOrStderr(), nil)
+	}
+	return slog.New(h).With("server", f.program)
+}
+
+// on follows the interface that is served on, until ctx ends.
+func (f *serverFlags) on(ctx context.Context) (agent.Interface, error) {
+	w, err := device.Watch(ctx, f.device)
+	return agent.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
+}
+
+// managementDevice returns the pod's device on the cluster network. Empty: outside of a pod,
+// any device.
+func (f *serverFlags) managementDevice() (string, error) {
+	if !f.inPod() {
+		return "", nil
+	}
+	return edge.Default("/", f.podinfo)
+}
+
+// open reads the plan, and creates this server's directory. Kube is nil without --watch.
+func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
+	if f.runDir != "" {
+		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
+			return nil, nil, err
+		}
+	}
+	var kube *edge.Kube
+	if f.watch {
+		var err error
+		if kube, err = edge.InCluster(f.podinfo, log); err != nil {
+			return nil, nil, err
+		}
+	}
+	source, err := edge.NewSource(f.plan, f.selection, kube, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case kube != nil:
+		source.Publish(wire.File(f.runDir, f.program, wire.PlanCopy))
+	case f.watchedBy != "":
+		source.Follow(wire.File(f.runDir, f.watchedBy, wire.PlanCopy), f.watcherAway)
+	}
+	return source, kube, nil
+}
+
+// watcherAway reports whether the server that --watched-by names has stopped.
+func (f *serverFlags) watcherAway() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return edge.Away(edge.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
+}
+
+// report adds to g what writes the failover agent's report to the API server, and returns the writer.
+// The agent itself has no token. Nil: that is not this server's part.
+func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *edge.Kube, v edge.View, log *slog.Logger) *edge.Reporter {
+	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
+		return nil
+	}
+	reporter := kube.Reporter(wire.EdgeReport(v.Network, v.Edge))
+	g.Go(func() error { reporter.Run(ctx); return nil })
+	g.Go(func() error {
+		edge.FollowReport(ctx, wire.File(f.runDir, wire.Failover, wire.ReportFile), reporter.Set, log)
+		return nil
+	})
+	return reporter
+}
+
+// health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx
+// ends; see edge.ServeHealth.
+func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
+	dir := f.runDir
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "oooi-"); err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	return edge.ServeHealth(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
+}
+
+// apiServer is where the pod is told that it is.
+func apiServer() []network.ReservedDestination {
+	return agent.APIServer(os.Getenv(wire.APIServerVariable))
+}
+
+// resolvers are those that the pod is told to ask. None where there is no such file.
+func resolvers() []network.ReservedDestination {
+	text, err := os.ReadFile(wire.ResolvConf)
+	if err != nil {
+		return nil
+	}
+	return agent.Resolvers(string(text))
+}

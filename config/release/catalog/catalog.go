@@ -1,0 +1,146 @@
+// This file decides the catalog, and the operator's directory in OpenShift's community catalog. opm makes and checks
+// the catalog.
+
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// template is the name of the catalog's template, which opm calls a basic one.
+const template = "basic.yaml"
+
+// openShift are the versions whose catalogs get the operator. The first is Kubernetes 1.31, as minKubeVersion.
+func openShift() []string { return []string{"v4.18", "v4.19", "v4.20", "v4.21"} }
+
+// An object is an entry of a catalog or of its template.
+type object map[string]any
+
+// Template returns the template of a catalog of this bundle, whose image is at ref. With an empty ref it has the
+// package and its channel, but no bundle: the pipeline of the community catalog builds its own image and adds that.
+func (b Bundle) Template(ref string) ([]byte, error) {
+	entries := b.head(ref != "")
+	if ref != "" {
+		entries = append(entries, object{"schema": "olm.bundle", "image": ref})
+	}
+	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
+}
+
+// head is what a catalog says of the package, and of this bundle if it is listed.
+func (b Bundle) head(listed bool) []object {
+	entries := []object{}
+	if listed {
+		entry := b.upgrades()
+		entry["name"] = b.versionName(b.Version)
+		entries = append(entries, entry)
+	}
+	return []object{
+		{"schema": "olm.package", "name": b.Name, "defaultChannel": b.Channel, "description": b.Description, "icon": b.Icon},
+		{"schema": "olm.channel", "package": b.Name, "name": b.Channel, "entries": entries},
+	}
+}
+
+// upgrades is what a channel says of the versions that this one upgrades. They need not be in the catalog: an
+// installation of any of them gets this version next.
+func (b Bundle) upgrades() object {
+	if b.Replaces == "" {
+		return object{}
+	}
+	return object{"replaces": b.versionName(b.Replaces), "skipRange": "<" + b.Version}
+}
+
+// An Opm is the path of the program opm.
+type Opm string
+
+// A Published bundle is one whose image is at Ref.
+type Published struct {
+	Bundle
+	Ref string
+}
+
+// Catalog returns the catalog that lists the bundle alone, and has checked it.
+func (o Opm) Catalog(ctx context.Context, p Published) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "catalog-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := p.Files.WriteTo(filepath.Join(dir, p.Version)); err != nil {
+		return nil, err
+	}
+	rendered, err := o.run(ctx, dir, "render", p.Version, "-o", "yaml", "--migrate-level", "bundle-object-to-csv-metadata", "--alpha-image-ref-template", p.Ref)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for _, entry := range p.head(true) {
+		text, err := yaml.Marshal(entry)
+		if err != nil {
+			return nil, err
+		}
+		out.WriteString("---\n" + string(text))
+	}
+	out.Write(rendered)
+	if err := (Files{p.Name + "/catalog.yaml": out.Bytes()}).WriteTo(filepath.Join(dir, "catalog")); err != nil {
+		return nil, err
+	}
+	_, err = o.run(ctx, dir, "validate", "catalog")
+	return out.Bytes(), err
+}
+
+func (o Opm) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, string(o), args...)
+	var complaint bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("opm %s: %w: %s", args[0], err, strings.TrimSpace(complaint.String()))
+	}
+	return out, nil
+}
+
+// Community returns what a pull request adds to a fork of community-operators-prod, OpenShift's community catalog, by paths
+// below its root. Only the first version has ci.yaml and the template: the pipeline adds each version to those.
+func (b Bundle) Community() (Files, error) {
+	dir := "operators/" + b.Name + "/"
+	out := Files{}
+	for name, text := range b.Files {
+		out[dir+b.Version+"/"+name] = text
+	}
+	config := object{"template_name": template, "channels": []string{b.Channel}}
+	maps.Copy(config, b.upgrades())
+	var err error
+	if out[dir+b.Version+"/release-config.yaml"], err = yaml.Marshal(object{"catalog_templates": []object{config}}); err != nil || b.Replaces != "" {
+		return out, err
+	}
+	if out[dir+"catalog-templates/"+template], err = b.Template(""); err != nil {
+		return nil, err
+	}
+	out[dir+"ci.yaml"], err = yaml.Marshal(object{"reviewers": []string{"cldmnky"}, "fbc": object{
+		"enabled": true, "version_promotion_strategy": "review-needed",
+		"catalog_mapping": []object{{"template_name": template, "type": "olm.template.basic", "catalog_names": openShift()}}}})
+	return out, err
+}
+
+// WriteTo writes the files to dir.
+func (f Files) WriteTo(dir string) error {
+	for name, text := range f {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+// This file decides what is in the images of a bundle and of a catalog. Nothing runs them, so each architecture has the
+// same files.
+
+package catalog
+
+import "github.com/cldmnky/oooi/config/release/image"
+
+// Image makes the image of the bundle. d is what it tells about itself; the labels of the bundle are added.
+func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error) {
+	files := image.Files{}
+	for name, text := range b.Files {
+		files[name] = image.File{Data: text}
+	}
+	d.Labels = b.Labels
+	return data(d, files, arches)
+}
+
+// Image makes the image of the catalog in text, which lists the package called name. It has no program: a CatalogSource
+// with extractContent, or OLM v1, brings its own.
+func Image(d image.Description, name string, text []byte, arches ...string) (image.Multi, error) {
+	d.Labels = map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}
+	return data(d, image.Files{"configs/" + name + "/catalog.yaml": {Data: text}}, arches)
+}
+
+func data(d image.Description, files image.Files, arches []string) (image.Multi, error) {
+	var variants []image.Variant
+	for _, a := range arches {
+		variants = append(variants, image.Variant{Arch: a, Layers: []image.Files{files}})
+	}
+	return image.Build(d, variants)
+}

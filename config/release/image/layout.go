@@ -1,0 +1,126 @@
+// This file stores images in directories (OCI image layouts), and copies them from there to a registry.
+
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// The annotations of an image layout that name the image: its tag, as OCI has it, and its full name, as containerd has it.
+const (
+	tagKey  = "org.opencontainers.image.ref.name"
+	nameKey = "io.containerd.image.name"
+)
+
+// Store writes the image with its referrers to dir, as what ref names. It replaces what dir holds.
+func (m Multi) Store(dir string, ref name.Tag) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	path, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	if err := path.AppendIndex(m.Index, layout.WithAnnotations(map[string]string{tagKey: ref.TagStr(), nameKey: ref.String()})); err != nil {
+		return err
+	}
+	for _, r := range m.Referrers {
+		if err := path.AppendImage(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load reads what [Multi.Store] wrote to dir.
+func Load(dir string) (m Multi, ref name.Tag, err error) {
+	path, err := layout.FromPath(dir)
+	if err != nil {
+		return m, ref, fmt.Errorf("%s: not an image layout: %w", dir, err)
+	}
+	all, err := path.ImageIndex()
+	if err != nil {
+		return m, ref, err
+	}
+	list, err := all.IndexManifest()
+	if err != nil {
+		return m, ref, err
+	}
+	for _, d := range list.Manifests {
+		if full := d.Annotations[nameKey]; full != "" {
+			if ref, err = name.NewTag(full); err == nil {
+				m.Digest = d.Digest.String()
+				m.Index, err = all.ImageIndex(d.Digest)
+			}
+		} else {
+			var r v1.Image
+			r, err = all.Image(d.Digest)
+			m.Referrers = append(m.Referrers, r)
+		}
+		if err != nil {
+			return m, ref, err
+		}
+	}
+	if m.Index == nil {
+		return m, ref, fmt.Errorf("%s: no image has a name", dir)
+	}
+	return m, ref, nil
+}
+
+// Push copies the image and its referrers to a registry, and sets the tag last. A tag that names this image already stays.
+// It is an error if it names another one: a released tag never changes.
+func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option) error {
+	options = append(options, remote.WithContext(ctx))
+	// Who asks a registry for an image of a repository that the first push makes can be told that this is denied.
+	if err := m.unmoved(ref, options); err != nil && !answered(err, http.StatusUnauthorized, http.StatusForbidden) {
+		return err
+	}
+	if err := remote.WriteIndex(ref.Digest(m.Digest), m.Index, options...); err != nil {
+		return fmt.Errorf("%s@%s: %w", ref.Context(), m.Digest, err)
+	}
+	for _, r := range m.Referrers {
+		digest, err := r.Digest()
+		if err != nil {
+			return err
+		}
+		if err := remote.Write(ref.Digest(digest.String()), r, options...); err != nil {
+			return fmt.Errorf("%s@%s: %w", ref.Context(), digest, err)
+		}
+	}
+	if err := m.unmoved(ref, options); err != nil {
+		return err
+	}
+	if err := remote.Tag(ref, m.Index, options...); err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	return nil
+}
+
+// unmoved tells whether ref can name this image: a registry has no such tag, or it names this image.
+func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
+	switch there, err := remote.Head(ref, options...); {
+	case err == nil && there.Digest.String() != m.Digest:
+		return fmt.Errorf("%s is %s already: a released tag never changes", ref, there.Digest)
+	case err != nil && !answered(err, http.StatusNotFound):
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	return nil
+}
+
+// answered tells whether a registry refused a request with one of those codes.
+func answered(err error, codes ...int) bool {
+	var answer *transport.Error
+	return errors.As(err, &answer) && slices.Contains(codes, answer.StatusCode)
+}

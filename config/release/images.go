@@ -1,0 +1,114 @@
+// This file decides what is in the images: the two programs', the bundle's and the catalog's.
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/config/release/catalog"
+	"github.com/cldmnky/oooi/config/release/image"
+	"github.com/cldmnky/oooi/config/release/program"
+	"github.com/cldmnky/oooi/config/release/supply"
+)
+
+const (
+	repository = "https://github.com/cldmnky/oooi"
+	// namespace is where releases of the project are published. The manifests in config/ name images there.
+	namespace = "ghcr.io/cldmnky"
+)
+
+// An identity is what all images of a release tell about themselves.
+type identity struct {
+	// version is that of the manifests, such as "v0.1.0".
+	version string
+	// build is what programs and images tell: the version, if the commit has that tag. If not, the commit follows it, such as
+	// "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
+	build string
+	// revision is the commit. Empty: unknown, or files differ from it.
+	revision string
+	created  time.Time
+}
+
+// tag is the tag of the images: build without a plus, which tags cannot have.
+func (i identity) tag() string { return strings.ReplaceAll(i.build, "+", "-") }
+
+// description returns the annotations of the image called name.
+func (i identity) description(name, summary string) image.Description {
+	d := image.Description{Created: i.created, User: image.User, Annotations: map[string]string{
+		"org.opencontainers.image.title":         name,
+		"org.opencontainers.image.description":   summary,
+		"org.opencontainers.image.version":       i.build,
+		"org.opencontainers.image.created":       i.created.UTC().Format(time.RFC3339),
+		"org.opencontainers.image.licenses":      "Apache-2.0",
+		"org.opencontainers.image.source":        repository,
+		"org.opencontainers.image.url":           repository,
+		"org.opencontainers.image.documentation": repository + "/blob/" + i.version + "/README.md",
+		"org.opencontainers.image.vendor":        "cldmnky",
+	}}
+	if i.revision != "" {
+		d.Annotations["org.opencontainers.image.revision"] = i.revision
+	}
+	return d
+}
+
+// A binary is a compiled program, with what is linked into it.
+type binary struct {
+	path string
+	// linked are its modules, without the standard library.
+	linked []supply.Module
+}
+
+// legal returns the texts that go with copies of a program: our license, and those of all linked modules.
+func legal(license string, linked []supply.Module, std supply.Module) image.Files {
+	out := image.Files{"licenses/LICENSE": {Source: license}}
+	for _, m := range append([]supply.Module{std}, linked...) {
+		for _, text := range m.Texts {
+			out["licenses/third-party/"+m.Path+"@"+m.Version+"/"+filepath.Base(text)] = image.File{Source: text}
+		}
+	}
+	return out
+}
+
+// variant returns the image of the program called name for t.
+func (in input) variant(name string, t program.Target) (image.Variant, error) {
+	b, found := in.programs[name][t]
+	if !found {
+		return image.Variant{}, fmt.Errorf("program %s is not compiled for %s", name, t)
+	}
+	var sbom bytes.Buffer
+	if err := supply.WriteSBOM(&sbom, b.path, b.linked, in.build, in.created); err != nil {
+		return image.Variant{}, err
+	}
+	layers := image.Program(name, b.path, legal(in.license, b.linked, in.std))
+	return image.Variant{Arch: t.Arch, Layers: layers, SBOM: sbom.Bytes()}, nil
+}
+
+// bundleImage makes the image of the bundle.
+func (i identity) bundleImage(b catalog.Bundle) (image.Multi, error) {
+	return b.Image(i.description("oooi-bundle", "The bundle of oooi for the Operator Lifecycle Manager"), arches()...)
+}
+
+// catalogImage makes the image of the catalog.
+func (i identity) catalogImage(name string, text []byte) (image.Multi, error) {
+	return catalog.Image(i.description("oooi-catalog", "A catalog of the Operator Lifecycle Manager that lists oooi"), name, text, arches()...)
+}
+
+// arches are the architectures of images.
+func arches() []string {
+	var out []string
+	for _, t := range imageTargets() {
+		out = append(out, t.Arch)
+	}
+	return out
+}
+
+// archive returns the files of the archive with the command line program.
+func archive(b binary, license string, std supply.Module) image.Files {
+	out := legal(license, b.linked, std)
+	out["oooi"] = image.File{Source: b.path, Executable: true}
+	return out
+}

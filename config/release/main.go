@@ -1,0 +1,184 @@
+// Command release makes what users install: container images, the catalog, manifests and archives, with their SBOMs.
+// It also writes docs/dependencies.md. It runs in this directory, which is a Go module of its own, so that the operator
+// does not depend on its dependencies. go.mod also pins govulncheck (`make vulncheck`).
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"github.com/cldmnky/oooi/config/release/program"
+	"github.com/cldmnky/oooi/config/release/supply"
+)
+
+const (
+	// root is the directory of the project, seen from this one. Everything is written below bin/.
+	root       = "../.."
+	imagesDir  = root + "/bin/images"
+	releaseDir = root + "/bin/release"
+)
+
+const usage = `usage: release [--registry REGISTRY] build | symbols | opm | images | dry-run | check | publish | push | dependencies | sbom BINARY
+
+  --registry    where the images are published, and named in all manifests, such as registry.example.com/oooi
+  build         compile the programs for this machine, in bin/
+  symbols       compile them with symbols, which govulncheck reads, in bin/symbols
+  opm           compile opm for this machine, in bin/
+  images        make the images of the programs, in bin/images
+  dry-run       make a release, in bin/release, and say what would go where
+  check         tell whether this commit can be published: in the project's registry, it has the tag of the version
+  publish       check, make a release, and push its images
+  push          push the images of the release in bin/release
+  dependencies  write docs/dependencies.md
+  sbom BINARY   print the SBOM of a program`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	to := flags.String("registry", namespace, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	registry, err := home(*to)
+	if err != nil {
+		return err
+	}
+	switch args := flags.Args(); {
+	case len(args) == 2 && args[0] == "sbom":
+		return printSBOM(ctx, args[1])
+	case len(args) == 1:
+		return do(ctx, args[0], registry)
+	}
+	return fmt.Errorf("unknown arguments\n%s", usage)
+}
+
+func do(ctx context.Context, command, registry string) error {
+	switch command {
+	case "build":
+		return build(ctx, "bin", false)
+	case "symbols":
+		return build(ctx, "bin/symbols", true)
+	case "opm":
+		_, err := compileOpm(ctx)
+		return err
+	case "images":
+		return makeImages(ctx, registry)
+	case "dry-run":
+		return makeRelease(ctx, registry)
+	case "check":
+		return mayPublish(ctx, registry)
+	case "publish":
+		if err := mayPublish(ctx, registry); err != nil {
+			return err
+		}
+		if err := makeRelease(ctx, registry); err != nil {
+			return err
+		}
+		return publish(ctx, releaseDir, os.Stdout)
+	case "push":
+		return publish(ctx, releaseDir, os.Stdout)
+	case "dependencies":
+		all, err := supply.Linked(root, "amd64", supply.Commands()...)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(root, supply.Page), []byte(supply.Table(all)), 0o644)
+	}
+	return fmt.Errorf("unknown command %s\n%s", command, usage)
+}
+
+// printSBOM prints the SBOM of a program that was built from the checkout.
+func printSBOM(ctx context.Context, file string) error {
+	all, err := supply.Linked(root, runtime.GOARCH, supply.Commands()...)
+	if err != nil {
+		return err
+	}
+	i, err := readIdentity(ctx)
+	if err != nil {
+		return err
+	}
+	return supply.WriteSBOM(os.Stdout, file, all, i.build, i.created)
+}
+
+// readIdentity is that of the checkout.
+func readIdentity(ctx context.Context) (identity, error) {
+	bundle, state, err := readSource(ctx)
+	return state.identity("v"+bundle.Version, bundle.Created), err
+}
+
+// build compiles the programs for this machine, as a release does but with or without symbols, in dir below the root.
+func build(ctx context.Context, dir string, symbols bool) error {
+	i, err := readIdentity(ctx)
+	if err != nil {
+		return err
+	}
+	for _, command := range supply.Commands() {
+		p := program.Own(root, command)
+		p.Symbols = symbols
+		if err := p.Compile(ctx, program.Host(), i.build, filepath.Join(root, dir, p.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeImages makes the images of the programs and their SBOMs, and prints what they are.
+func makeImages(ctx context.Context, registry string) error {
+	in, err := readInput(ctx, registry, false)
+	if err != nil {
+		return err
+	}
+	out, err := programsOf(in)
+	if err != nil {
+		return err
+	}
+	if err := out.files.WriteTo(imagesDir); err != nil {
+		return err
+	}
+	for _, p := range out.images {
+		if err := out.storeImage(p, imagesDir); err != nil {
+			return err
+		}
+	}
+	return out.table(os.Stdout)
+}
+
+// makeRelease makes a release in its directory, and prints what would go where.
+func makeRelease(ctx context.Context, registry string) error {
+	in, err := readInput(ctx, registry, true)
+	if err != nil {
+		return err
+	}
+	out, err := assemble(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := out.store(releaseDir); err != nil {
+		return err
+	}
+	return out.table(os.Stdout)
+}
+
+// mayPublish tells why the checkout must not be published in registry.
+func mayPublish(ctx context.Context, registry string) error {
+	bundle, state, err := readSource(ctx)
+	if err != nil {
+		return err
+	}
+	return state.mayPublish("v"+bundle.Version, registry)
+}

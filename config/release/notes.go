@@ -1,0 +1,108 @@
+// This file writes what people read of a release: its notes, and the table of what goes where.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// section returns the text of a version's section in changelog, and what follows it. Its heading begins with the version.
+func section(changelog, version string) (text, rest string, found bool) {
+	for part := changelog; ; {
+		var any bool
+		if _, part, any = strings.Cut(part, "\n## "); !any {
+			return "", "", false
+		}
+		heading, body, _ := strings.Cut(part, "\n")
+		if name, _, _ := strings.Cut(heading, " "); name == version {
+			text, rest, _ = strings.Cut("\n"+body, "\n## ")
+			return text, rest, true
+		}
+	}
+}
+
+// before returns the version before this one in changelog, such as "v0.1.0". Empty: there is none.
+func before(changelog, version string) string {
+	_, rest, _ := section(changelog, version)
+	heading, _, _ := strings.Cut(rest, "\n")
+	name, _, _ := strings.Cut(heading, " ")
+	return name
+}
+
+// notes returns the text of the release's page: the changes of this version in changelog, how to install it, and the
+// digests of its images. goVersion compiled its programs, such as "1.26.8".
+func (r *release) notes(changelog, goVersion string) ([]byte, error) {
+	changes, _, found := section(changelog, r.version)
+	if !found {
+		return nil, fmt.Errorf("CHANGELOG.md has no section %s", r.version)
+	}
+	// Links of CHANGELOG.md are relative to the root of the repository. The release's page is elsewhere.
+	changes = strings.ReplaceAll(changes, "](docs/", "]("+repository+"/blob/"+r.version+"/docs/")
+	var b strings.Builder
+	fmt.Fprintf(&b, "# oooi %s\n\n%s\n\n## Install\n\n", r.build, strings.TrimSpace(changes))
+	page := repository + "/releases/download/" + r.version + "/"
+	if r.registry != namespace {
+		page = assets
+	}
+	fmt.Fprintf(&b, "    kubectl apply -f %sinstall.yaml\n\n", page)
+	fmt.Fprintf(&b, "With the Operator Lifecycle Manager, apply `olm.yaml` in its place. All ways to install: [docs/install.md](%s/blob/%s/docs/install.md).\n\n", repository, r.version)
+	b.WriteString("## Images\n\nEach image is for amd64 and arm64. The SBOM of a program is a referrer of its image.\n\n| image | digest |\n| --- | --- |\n")
+	for _, p := range r.images {
+		fmt.Fprintf(&b, "| `%s:%s` | `%s` |\n", p.repository, r.tag(), p.Digest)
+	}
+	b.WriteString("\n## Check\n\n    sha256sum --check --ignore-missing SHA256SUMS\n\n")
+	fmt.Fprintf(&b, "Compiled with Go %s. With that version, `make release-dry-run` at this commit gives the same digests.\n", goVersion)
+	return []byte(b.String()), nil
+}
+
+// table writes what is published, where, and how large it is. Images are as a node pulls them, for one platform.
+func (r *release) table(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "oooi %s\n", r.build)
+	fmt.Fprintln(out, "WHAT\tWHERE\tSIZE")
+	for _, p := range r.images {
+		list, err := p.Index.IndexManifest()
+		if err != nil {
+			return err
+		}
+		for _, d := range list.Manifests {
+			size, err := p.size(d.Digest)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "image %s, %s\t%s\t%s\n", p.name, d.Platform.Architecture, p.repository+":"+r.tag(), megabytes(size))
+		}
+	}
+	page := "page of the release " + r.version
+	if r.registry != namespace {
+		page = releaseDir[len(root)+1:] + "/" + assets
+	}
+	places := map[string]string{assets: page, community: "pull request to community-operators-prod"}
+	groups := map[string]int64{}
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		dir, _, _ := strings.Cut(name, "/")
+		switch place := places[dir+"/"]; {
+		case dir+"/" == assets:
+			fmt.Fprintf(out, "file %s\t%s\t%s\n", strings.TrimPrefix(name, assets), place, megabytes(int64(len(r.files[name]))))
+		case place != "":
+			groups[place] += int64(len(r.files[name]))
+		}
+	}
+	for place, size := range groups {
+		fmt.Fprintf(out, "directory operators/\t%s\t%s\n", place, megabytes(size))
+	}
+	return out.Flush()
+}
+
+// megabytes is a size in bytes as people read it.
+func megabytes(size int64) string {
+	if size < 100_000 {
+		return fmt.Sprintf("%.1f kB", float64(size)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(size)/1e6)
+}

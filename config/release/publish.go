@@ -1,0 +1,160 @@
+// This file writes a release to a directory, and publishes the images from there.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/cldmnky/oooi/config/release/image"
+)
+
+// size returns how many bytes a node pulls for the image with this digest.
+func (p publication) size(digest v1.Hash) (int64, error) {
+	single, err := p.Index.Image(digest)
+	if err != nil {
+		return 0, err
+	}
+	manifest, err := single.Manifest()
+	if err != nil {
+		return 0, err
+	}
+	total := manifest.Config.Size
+	for _, l := range manifest.Layers {
+		total += l.Size
+	}
+	return total, nil
+}
+
+// store replaces dir with the release.
+func (r release) store(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := r.files.WriteTo(dir); err != nil {
+		return err
+	}
+	for _, p := range r.images {
+		if err := r.storeImage(p, filepath.Join(dir, layouts)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeImage writes an image of the release to a directory below dir.
+func (r release) storeImage(p publication, dir string) error {
+	ref, err := name.NewTag(p.repository + ":" + r.tag())
+	if err == nil {
+		err = p.Store(filepath.Join(dir, p.name), ref)
+	}
+	if err != nil {
+		return fmt.Errorf("image %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// publish pushes the images in dir to where the release in dir names them, with the credentials of container tools. It
+// prints what users name. The catalog is last: who finds it finds everything that it names.
+func publish(ctx context.Context, dir string, out io.Writer) error {
+	for _, image := range []string{"oooi", "oooi-edge", "oooi-bundle", "oooi-catalog"} {
+		if err := push(ctx, filepath.Join(dir, layouts, image), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func push(ctx context.Context, dir string, out io.Writer) error {
+	multi, ref, err := image.Load(dir)
+	if err != nil {
+		return err
+	}
+	if err := multi.Push(ctx, ref, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s@%s\n", ref, multi.Digest)
+	return err
+}
+
+// home returns the registry without a slash at its end. It is an error if no host is in front, such as
+// "registry.example.com/oooi": container runtimes do not agree on the registry of such images.
+func home(registry string) (string, error) {
+	registry = strings.TrimSuffix(registry, "/")
+	repository, err := name.NewRepository(registry + "/oooi")
+	if err != nil {
+		return "", fmt.Errorf("registry %s: %w", registry, err)
+	}
+	if !strings.HasPrefix(registry+"/", repository.RegistryStr()+"/") || strings.Contains(registry, "//") {
+		return "", fmt.Errorf("registry %s: want a host and a path, such as registry.example.com/oooi", registry)
+	}
+	return registry, nil
+}
+
+// A checkout is the state of the source that a release is made of.
+type checkout struct {
+	// revision is the commit. Empty: the source is not in git, such as an archive of it.
+	revision string
+	// tag is the one that names revision. Empty: none.
+	tag string
+	// changed tells whether files differ from revision.
+	changed bool
+}
+
+// readCheckout asks git about the directory root.
+func readCheckout(ctx context.Context, root string) (checkout, error) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	revision, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return checkout{}, nil
+	}
+	status, err := git("status", "--porcelain")
+	if err != nil {
+		return checkout{}, fmt.Errorf("git status: %w", err)
+	}
+	tag, _ := git("describe", "--tags", "--exact-match", "HEAD") // an error means that there is no tag
+	return checkout{revision: revision, tag: tag, changed: status != ""}, nil
+}
+
+// identity is that of a release made of the checkout, whose manifests have this version and date.
+func (c checkout) identity(version string, created time.Time) identity {
+	out := identity{version: version, build: version, revision: c.revision, created: created}
+	switch short := c.revision[:min(12, len(c.revision))]; {
+	case short == "":
+		out.build += "+unknown"
+	case c.changed:
+		out.build, out.revision = version+"+"+short+"-dirty", ""
+	case c.tag != version:
+		out.build += "+" + short
+	}
+	return out
+}
+
+// mayPublish tells why a checkout must not be published as version. Nil: it can be. In a registry of your own, each
+// commit can.
+func (c checkout) mayPublish(version, registry string) error {
+	switch {
+	case c.changed:
+		return errors.New("files differ from the commit: commit or remove the changes")
+	case registry == namespace && c.tag != version:
+		return fmt.Errorf("the git tag of this commit is %q, and config/manager says %s: tag the commit, or correct the version", c.tag, version)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+// This file assembles a release: it decides each file and image, from compiled programs and the bundle. It compiles and
+// publishes nothing.
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/config/release/catalog"
+	"github.com/cldmnky/oooi/config/release/image"
+	"github.com/cldmnky/oooi/config/release/program"
+	"github.com/cldmnky/oooi/config/release/supply"
+)
+
+// An input is what a release is made of.
+type input struct {
+	identity
+	// registry is where the images are published, such as "registry.example.com/oooi".
+	registry string
+	bundle   catalog.Bundle
+	// install is what kubectl applies, an object each.
+	install [][]byte
+	// samples are manifests that name the catalog, by their file names.
+	samples catalog.Files
+	// changelog is the text of CHANGELOG.md, and license the path of our license.
+	changelog, license string
+	std                supply.Module
+	// programs by name and target. opm makes and checks the catalog.
+	programs map[string]map[program.Target]binary
+	opm      catalog.Opm
+}
+
+// A publication is an image and the place that it is published at.
+type publication struct {
+	image.Multi
+	// name such as "oooi", and repository, such as "ghcr.io/cldmnky/oooi".
+	name, repository string
+}
+
+// reference is what users name.
+func (p publication) reference() string { return p.repository + "@" + p.Digest }
+
+// A release is everything that is published. Paths are those in the directory of the release.
+type release struct {
+	identity
+	registry string
+	images   []publication
+	files    catalog.Files
+}
+
+// add adds an image.
+func (r *release) add(name string, multi image.Multi) publication {
+	p := publication{Multi: multi, name: name, repository: r.registry + "/" + name}
+	r.images = append(r.images, p)
+	return p
+}
+
+// The directories of a release.
+const (
+	// assets are the files of the release's page.
+	assets    = "assets/"
+	layouts   = "images/"
+	community = "community-operators/"
+	// subjects is the file of what an attestation is about: the sums of the assets, and the digests of the images.
+	subjects = "SUBJECTS"
+)
+
+// programImages are the images of our own programs: what each is.
+func programImages() map[string]string {
+	return map[string]string{
+		"oooi":      "The operator, and its command line: networks for hosted clusters on isolated VLANs",
+		"oooi-edge": "An edge: DHCP, DNS and the agent of the proxy, on the network of a hosted cluster",
+	}
+}
+
+// assemble makes the release.
+func assemble(ctx context.Context, in input) (release, error) {
+	out, err := programsOf(in)
+	if err != nil {
+		return release{}, err
+	}
+	if err := out.addArchives(in); err != nil {
+		return release{}, err
+	}
+	if err := out.addManifests(ctx, in); err != nil {
+		return release{}, err
+	}
+	return out, out.addNotes(in)
+}
+
+// programsOf is a release with only the images of the programs, and their SBOMs.
+func programsOf(in input) (release, error) {
+	r := release{identity: in.identity, registry: in.registry, files: catalog.Files{}}
+	for _, name := range slices.Sorted(maps.Keys(programImages())) {
+		d := in.description(name, programImages()[name])
+		d.Entrypoint = []string{"/usr/bin/" + name}
+		var variants []image.Variant
+		for _, t := range imageTargets() {
+			v, err := in.variant(name, t)
+			if err != nil {
+				return r, err
+			}
+			variants = append(variants, v)
+			r.files[assets+name+"_"+t.String()+".spdx.json"] = v.SBOM
+		}
+		multi, err := image.Build(d, variants)
+		if err != nil {
+			return r, fmt.Errorf("image %s: %w", name, err)
+		}
+		r.add(name, multi)
+	}
+	return r, nil
+}
+
+// addArchives adds the command line program for each platform.
+func (r *release) addArchives(in input) error {
+	for t, b := range in.programs["oooi"] {
+		var out bytes.Buffer
+		zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if err := image.WriteTar(zip, archive(b, in.license, in.std)); err != nil {
+			return err
+		}
+		if err := zip.Close(); err != nil {
+			return err
+		}
+		r.files[assets+"oooi_"+t.String()+".tar.gz"] = out.Bytes()
+	}
+	return nil
+}
+
+// addManifests adds the bundle, the catalog and install.yaml, with each image by its digest.
+func (r *release) addManifests(ctx context.Context, in input) error {
+	built := map[string]string{}
+	for _, p := range r.images {
+		built[namespace+"/"+p.name] = p.reference()
+	}
+	refs, err := in.bundle.Digests(built)
+	if err != nil {
+		return err
+	}
+	pinned, err := in.bundle.Pin(refs)
+	if err != nil {
+		return err
+	}
+	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
+	var install bytes.Buffer
+	for _, text := range in.install {
+		object, err := catalog.Pin(text, refs)
+		if err != nil {
+			return err
+		}
+		install.WriteString("---\n" + string(object))
+	}
+	r.files[assets+"install.yaml"] = install.Bytes()
+	r.put("bundle/", pinned.Files)
+	return r.addCatalog(ctx, in, pinned)
+}
+
+func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundle) error {
+	multi, err := in.bundleImage(pinned)
+	if err != nil {
+		return err
+	}
+	bundle := r.add("oooi-bundle", multi)
+	if r.files["catalog/template.yaml"], err = pinned.Template(bundle.reference()); err != nil {
+		return err
+	}
+	text, err := in.opm.Catalog(ctx, catalog.Published{Bundle: pinned, Ref: bundle.reference()})
+	if err != nil {
+		return err
+	}
+	r.files["catalog/"+pinned.Name+"/catalog.yaml"] = text
+	directory, err := pinned.Community()
+	if err != nil {
+		return err
+	}
+	r.put(community, directory)
+	if multi, err = in.catalogImage(pinned.Name, text); err != nil {
+		return err
+	}
+	return r.addSamples(in, r.add("oooi-catalog", multi))
+}
+
+// addSamples adds the manifests that install from the catalog, which they name by its digest.
+func (r *release) addSamples(in input, from publication) error {
+	tagged := []byte(namespace + "/" + from.name + ":" + in.version)
+	for name, text := range in.samples {
+		if !bytes.Contains(text, tagged) {
+			return fmt.Errorf("%s does not name the catalog %s", name, tagged)
+		}
+		r.files[assets+name] = bytes.ReplaceAll(text, tagged, []byte(from.reference()))
+	}
+	return nil
+}
+
+func (r *release) put(dir string, files catalog.Files) {
+	for name, text := range files {
+		r.files[dir+name] = text
+	}
+}
+
+// addNotes adds the text of the release's page, and the sums of the files there.
+func (r *release) addNotes(in input) error {
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		if strings.HasPrefix(name, assets) {
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(r.files[name]), path.Base(name))
+		}
+	}
+	r.files[assets+"SHA256SUMS"] = []byte(sums.String())
+	for _, p := range r.images {
+		fmt.Fprintf(&sums, "%s  %s\n", strings.TrimPrefix(p.Digest, "sha256:"), p.repository)
+	}
+	r.files[subjects] = []byte(sums.String())
+	notes, err := r.notes(in.changelog, in.std.Version)
+	r.files["NOTES.md"] = notes
+	return err
+}

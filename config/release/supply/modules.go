@@ -1,0 +1,122 @@
+// Package supply tells what a program of the project is made of: the modules that are linked into it, with their
+// licenses, and its SBOM. This file finds the modules.
+package supply
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/google/licensecheck"
+)
+
+// covered is how much of a license file must be text of known licenses, in percent.
+const covered = 75
+
+// Commands are the programs that a release ships, as packages below the root of the project.
+func Commands() []string { return []string{"./cmd/oooi", "./cmd/oooi-edge"} }
+
+// A Module is one dependency of a program.
+type Module struct {
+	// Path and Version as in go.mod. The standard library is "std" with Go's version, such as "1.26.8".
+	Path, Version string
+	// Licenses are SPDX identifiers, sorted, at least one.
+	Licenses []string
+	// Texts are the paths of the license and notice files at the top of the module.
+	Texts []string
+}
+
+// Linked returns the modules of the packages that commands import on linux/arch, sorted by path, without the main
+// module. root is the directory of the project. It is an error if a module has no license that is recognized.
+func Linked(root, arch string, commands ...string) ([]Module, error) {
+	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}"
+	list := exec.Command("go", append([]string{"list", "-deps", "-f", format}, commands...)...)
+	list.Dir, list.Stderr = root, os.Stderr
+	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the modules of %s: %w", strings.Join(commands, ", "), err)
+	}
+	lines := slices.Sorted(strings.Lines(string(out)))
+	var all []Module
+	for _, line := range slices.Compact(lines) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		m := Module{Path: fields[0], Version: fields[1]}
+		if m.Licenses, m.Texts, err = licensesIn(fields[2]); err != nil {
+			return nil, fmt.Errorf("module %s: %w", m.Path, err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// StandardLibrary returns the standard library as a module.
+func StandardLibrary() (Module, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return Module{}, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	m := Module{Path: "std", Version: strings.TrimPrefix(runtime.Version(), "go")}
+	m.Licenses, m.Texts, err = licensesIn(strings.TrimSpace(string(root)))
+	return m, err
+}
+
+// licensesIn returns the licenses of the module in dir, and the files at its top that tell them: licenses and notices.
+func licensesIn(dir string) (licenses, texts []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name := strings.ToUpper(e.Name())
+		if e.IsDir() || !isLegal(name) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		texts = append(texts, path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		cover := licensecheck.Scan(bytes.ToValidUTF8(text, nil))
+		if strings.HasPrefix(name, "NOTICE") || cover.Percent < covered {
+			continue
+		}
+		for _, m := range cover.Match {
+			licenses = append(licenses, m.ID)
+		}
+	}
+	slices.Sort(licenses)
+	if licenses = slices.Compact(licenses); len(licenses) == 0 {
+		return nil, nil, fmt.Errorf("no license file is recognized in %s", dir)
+	}
+	return licenses, texts, nil
+}
+
+// isLegal tells whether a file of this name, in capitals, must go with copies of its module.
+func isLegal(name string) bool {
+	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// Page is the file below the root of the project that lists the dependencies.
+const Page = "docs/dependencies.md"
+
+// Table returns the page of the dependencies.
+func Table(all []Module) string {
+	var b strings.Builder
+	b.WriteString("# Dependencies\n\nThe Go modules that are linked into the programs `oooi` and `oooi-edge`, with their SPDX license identifiers.\n" +
+		"`make dependencies` writes this page. `make sbom` writes the SBOMs in SPDX 2.3. `make vulncheck` looks for known vulnerabilities.\n\n" +
+		"| module | version | license |\n| --- | --- | --- |\n")
+	for _, m := range all {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Path, m.Version, strings.Join(m.Licenses, ", "))
+	}
+	return b.String()
+}

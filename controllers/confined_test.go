@@ -1,0 +1,97 @@
+package controllers
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// servedCondition is the condition for d, while each network of its plan has a ready edge.
+func servedCondition(d decision) explain.Condition {
+	ready := map[string]int{}
+	for _, n := range d.plan.Networks {
+		ready[n.Name] = 1
+	}
+	return explain.Status{Plan: d.plan, Problems: d.problems, Applied: d.action == serve, Running: true, ReadyEdges: ready}.Condition()
+}
+
+// TestFaultOfOneNodePoolIsConfined: the condition is False, the network with the fault keeps its
+// edges, and changes of the other network are applied.
+func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := served(t, "two-vlans")
+	w.last = plan
+	for _, n := range plan.Networks {
+		if n.Primary {
+			w.machineOn(n)
+		}
+	}
+	g.Expect(len(plan.Networks)).To(BeNumerically(">", 1))
+	second := plan.Networks[1]
+	w.HostedCluster.Annotations = annotated(w, "gateway."+second.NodePools[0], "router")
+	w.HostedCluster.Annotations = annotated(w, "lease-time", "2h")
+
+	d := decide(w, testOptions, testNow)
+	g.Expect(d.action).To(Equal(serve), "%v", d.problems)
+	g.Expect(d.plan.Networks[1]).To(Equal(second), "its edges go on")
+	g.Expect(d.plan.Networks[0].DHCP.LeaseTime).NotTo(Equal(plan.Networks[0].DHCP.LeaseTime), "the other network has the new lease time")
+	c := servedCondition(d)
+	g.Expect(c.Ready).To(BeFalse())
+	g.Expect(c.Reason).To(Equal(network.AnnotationInvalid))
+	g.Expect(c.Message).To(ContainSubstring("The new configuration of network " + second.Attachment.String() + " is not applied"))
+}
+
+// TestNodePoolMovesToAnotherNetwork: VMs that still run keep their network. The new one is served
+// as soon as it can be, and the old one is removed with the last VM.
+func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
+	w, plan := served(t, "lb-ip")
+	w.last = plan
+	w.VMs = nil
+	w.machineOn(plan.Networks[0])
+	nad := *w.NetworkAttachmentDefinitions[0].DeepCopy()
+	nad.Name, nad.Spec.Config = "vlan200", `{"cniVersion":"0.3.1","name":"vlan200","type":"bridge","bridge":"br1","vlan":200,"ipam":{}}`
+	w.NetworkAttachmentDefinitions = append(w.NetworkAttachmentDefinitions, nad)
+	np := *w.NodePools[0].DeepCopy()
+	np.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan200"}}
+	w.NodePools = []hyperv1.NodePool{np}
+	names := func(p network.Plan) (out []string) {
+		for _, n := range p.Networks {
+			out = append(out, n.Name)
+		}
+		return out
+	}
+
+	t.Run("with the CIDR of the old one", func(t *testing.T) {
+		g := NewWithT(t)
+		d := decide(w, testOptions, testNow)
+		g.Expect(d.plan.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan100")))
+		g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+		c := servedCondition(d)
+		g.Expect(c.Ready).To(BeFalse())
+		g.Expect(c.Message).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("which VMs still use")))
+	})
+	t.Run("with a CIDR of its own", func(t *testing.T) {
+		g := NewWithT(t)
+		w := w
+		w.HostedCluster = w.HostedCluster.DeepCopy()
+		w.HostedCluster.Annotations[settings.Prefix+"cidr."+np.Name] = "192.168.200.0/24"
+		d := decide(w, testOptions, testNow)
+		g.Expect(d.action).To(Equal(serve))
+		g.Expect(names(d.plan)).To(ConsistOf("clusters.vlan100", "clusters.vlan200"))
+		w.last, w.VMs = d.plan, nil
+		g.Expect(names(decide(w, testOptions, testNow).plan)).To(ConsistOf("clusters.vlan200"))
+	})
+	t.Run("after the last VM, with the CIDR of the old one", func(t *testing.T) {
+		g := NewWithT(t)
+		w := w
+		w.VMs = nil
+		d := decide(w, testOptions, testNow)
+		g.Expect(names(d.plan)).To(ConsistOf("clusters.vlan200"))
+		g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
+	})
+}

@@ -1,0 +1,77 @@
+package controllers
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// TestConditionOfAStaleCache: the condition that was written last counts until the cache has it, or a
+// newer one.
+func TestConditionOfAStaleCache(t *testing.T) {
+	written := metav1.Condition{Type: ConditionType, Status: metav1.ConditionFalse, Reason: "EdgeNotReady"}
+	for name, c := range map[string]struct {
+		version string
+		known   *reportedLast
+		want    string
+	}{
+		"nothing is known":         {"11", nil, "Cached"},
+		"the cache is older":       {"9", &reportedLast{condition: &written, version: "12"}, "EdgeNotReady"},
+		"the cache is as new":      {"12", &reportedLast{condition: &written, version: "12"}, "Cached"},
+		"someone else wrote later": {"13", &reportedLast{condition: &written, version: "12"}, "Cached"},
+		"it was removed":           {"11", &reportedLast{version: "12"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.version}}
+			hc.Status.Conditions = []metav1.Condition{{Type: "Available"}, {Type: ConditionType, Reason: "Cached"}}
+			c.known.overlay(hc)
+			got := ""
+			if found := conditionOf(hc); found != nil {
+				got = found.Reason
+			}
+			g.Expect(got).To(Equal(c.want))
+			g.Expect(hc.Status.Conditions[0].Type).To(Equal("Available"))
+		})
+	}
+}
+
+// testEvents: one for each verdict, on the object that was annotated, however late the operator's
+// cache has the verdict.
+func testEvents(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.newHosted(t, "events", nil)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.WaitingForControlPlane))
+	h.publish(t)
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AddressCheckPending))
+	h.edgeServes(t)
+	h.wellServed(t)
+	h.annotate(t, "network", "none")
+	count := func() map[string]int32 {
+		list := &eventsv1.EventList{}
+		g.Expect(s.admin.List(t.Context(), list, client.InNamespace(h.key.Namespace))).To(Succeed())
+		out := map[string]int32{}
+		for _, e := range list.Items {
+			// The operator may see the HostedCluster before its NodePool.
+			early := e.Reason == string(network.WaitingForNetwork)
+			if e.Regarding.Name == h.key.Name && e.Regarding.Kind == "HostedCluster" && !early {
+				out[e.Reason]++
+				if e.Series != nil {
+					out[e.Reason] += e.Series.Count - 1
+				}
+			}
+		}
+		return out
+	}
+	g.Eventually(count).WithTimeout(patience).Should(HaveKey(optedOut))
+	again(t, r, h)
+	g.Expect(count()).To(And(HaveEach(int32(1)), HaveKey(string(network.WaitingForControlPlane)), HaveKey(string(network.AddressCheckPending)),
+		HaveKey(string(network.EdgeNotReady)), HaveKey(string(explain.ReadyWithWarnings))))
+}

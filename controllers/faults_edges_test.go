@@ -1,0 +1,95 @@
+package controllers
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// faultsOfEdges are those of edges, as their Deployments and their reports show them.
+func faultsOfEdges() []fault {
+	rogue := []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:66"}}
+	long := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	const other = "everything through the other edge"
+	return []fault{
+		{name: "The node of an edge is gone", sees: "Warning EdgeUnavailable", words: "is not ready", keeps: other, inject: edgesAre(1, unavailableStatus())},
+		{name: "The nodes of all edges are gone", sees: "Error EdgeNotReady", words: "no other edge", dark: true, keeps: "nothing on that network", inject: edgesAre(2, unavailableStatus())},
+		{name: "The image of an edge is missing", sees: "Warning EdgeUnavailable", words: "is not ready", keeps: other,
+			inject: edgesAre(1, unavailableStatus(appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}))},
+		{name: "The pod of an edge is refused", sees: "Warning EdgeUnavailable", words: "cannot be created (no pods today)", keeps: other,
+			inject: edgesAre(1, unavailableStatus(appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "no pods today"}))},
+		{name: "Another DHCP server answers on the network", sees: "Warning RogueDHCPServer", words: "192.168.100.66", keeps: "everything for VMs that take the edges' offer",
+			inject: reporting(network.Report{DHCPServers: rogue})},
+		{name: "A host answers for an edge address", sees: "Warning AddressInUse", words: "02:00:00:00:00:66", keeps: "everything; failover may be slow",
+			inject: reporting(network.Report{PeerHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:66"}}})},
+		{name: "Two pods run as one edge", sees: "Warning EdgeDuplicated", words: "Two pods", keeps: "everything", inject: reporting(network.Report{PeerDuplicated: true})},
+		{name: "The VLAN is cut between the edges", sees: "Warning EdgesPartitioned", words: "7788", keeps: "everything for VMs that reach an edge",
+			inject: reporting(network.Report{Peer: network.PeerUnreachable, PeerSilent: true})},
+		{name: "An edge receives nothing from the VLAN", sees: "Warning EdgeImpaired", words: "receives nothing", keeps: other, inject: reporting(network.Report{Deaf: true})},
+		{name: "The edges serve different plans", sees: "Warning EdgesServeDifferentPlans", words: "older plan", keeps: "everything; one edge has former names",
+			inject: reporting(network.Report{PlansDiffer: true})},
+		{name: "Failover announcements have no effect", sees: "Warning FailoverDegraded", words: "proxy ARP", keeps: "everything; failover takes up to 50 s",
+			inject: reporting(network.Report{Degraded: network.Degradation{Cause: network.FailoverTargetsAnswered}})},
+		{name: "A router advertises a route to an edge", sees: "Warning RogueRouter", words: "route", keeps: "everything",
+			inject: reporting(network.Report{Believes: []network.Cause{network.EdgeHasAdvertisedRoute}})},
+		{name: "The kernel of an edge does not verify sources", sees: "Warning SourcesUnverified", words: "source", keeps: "everything",
+			inject: reporting(network.Report{Believes: []network.Cause{network.EdgeAnswersForgedSources}})},
+		{name: "The clock of an edge's node is not synchronized", sees: "Warning ClockUnsynchronized", words: "edge 1", keeps: "everything but the time for VMs of that edge",
+			inject: reporting(network.Report{ClockUnsynchronized: "no program synchronizes it"})},
+		{name: "An external host is inside the management cluster", sees: "Warning NotPermitted", words: "quay.io", keeps: "all but that host",
+			inject: reporting(network.Report{RefusedHosts: []string{"quay.io:443"}})},
+		{name: "No address is left in the DHCP pool", sees: "Warning AddressesExhausted", words: "2 declined and 0 used", keeps: "everything for VMs that have an address",
+			inject: reporting(network.Report{DHCP: network.DHCPReport{Exhausted: network.PoolExhaustion{Since: long, PoolUse: network.PoolUse{Size: 244, Assigned: 242, Declined: 2}}}})},
+		{name: "Another host has an address of the DHCP pool", sees: "Warning AddressInUse", words: "dhcp-exclude", keeps: "everything; VMs get other addresses",
+			inject: reporting(network.Report{DHCP: network.DHCPReport{InUse: rogue}})},
+		{name: "Another client has a reserved address", sees: "Warning AddressInUse", words: "is reserved for MAC 02:00:00:00:00:01", keeps: "everything; that VM gets another address",
+			inject: reporting(network.Report{DHCP: network.DHCPReport{Reserved: []network.ReservationInUse{{UsedAddress: rogue[0], ReservedFor: "02:00:00:00:00:01"}}}})},
+		{name: "The API server refuses the Leases of an edge", sees: "Warning LeasesNotWritten", words: "a ResourceQuota is exceeded", keeps: "everything for VMs that have an address",
+			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, Error: "a ResourceQuota is exceeded"}}})},
+		{name: "The API server refuses renewed Leases of both edges", sees: "Warning LeasesNotWritten", words: "keep it until", keeps: "the addresses of VMs for one lease time at least",
+			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, RenewalsSince: long}}})},
+		{name: "Envoy rejects its configuration (NACK)", unreported: true, keeps: "everything, with the previous listeners"},
+		{name: "The clock of a node is off", unreported: true, keeps: "everything; leases and the clocks of VMs follow that clock"},
+	}
+}
+
+// unavailableStatus is the status of a Deployment whose pod is not ready.
+func unavailableStatus(more ...appsv1.DeploymentCondition) appsv1.DeploymentStatus {
+	down := appsv1.DeploymentCondition{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+	if len(more) == 0 {
+		more = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
+	}
+	return appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, Conditions: append(more, down)}
+}
+
+// edgesAre gives so many edges this status.
+func edgesAre(count int, status appsv1.DeploymentStatus) func(t *testing.T, h hosted) func() {
+	return func(t *testing.T, h hosted) func() {
+		for _, d := range h.deployments(t, "vlan100")[2-count:] {
+			d.Status = *status.DeepCopy()
+			d.Status.ObservedGeneration = d.Generation
+			NewWithT(t).Expect(h.admin.Status().Update(t.Context(), &d)).To(Succeed())
+		}
+		return func() {}
+	}
+}
+
+// reporting is the report of the first edge.
+func reporting(r network.Report) func(t *testing.T, h hosted) func() {
+	return func(t *testing.T, h hosted) func() {
+		r.Edge = 1
+		lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: 1})
+		report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: h.ns, Name: lease.Name, Labels: lease.Labels, Annotations: map[string]string{wire.AnnotationReport: string(r.JSON())}}}
+		return h.create(t, report)
+	}
+}

@@ -1,0 +1,125 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/test/apiserver"
+)
+
+// A reads counts what is read.
+type reads struct {
+	client.Client
+	n int
+}
+
+func (c *reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c.n++
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+func (c *reads) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c.n++
+	return c.Client.List(ctx, list, opts...)
+}
+
+// optedIn is a HostedCluster that opted in.
+func optedIn(t *testing.T, name string) *hyperv1.HostedCluster {
+	t.Helper()
+	hc := &hyperv1.HostedCluster{}
+	for _, u := range apiserver.Sample(t, name) {
+		if u.GetKind() == "HostedCluster" {
+			NewWithT(t).Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, hc)).To(Succeed())
+		}
+	}
+	return hc
+}
+
+// poolOn is a NodePool of a cluster whose VMs are on a NAD.
+func poolOn(cluster, nad string) *hyperv1.NodePool {
+	np := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: cluster}}
+	np.Spec.ClusterName = cluster
+	np.Spec.Platform.Kubevirt = &hyperv1.KubevirtNodePoolPlatform{AdditionalNetworks: []hyperv1.KubevirtNetwork{{Name: nad}}}
+	return np
+}
+
+// neighborsOf are the neighbors of cluster a among objects, and how many reads it takes to find them.
+func neighborsOf(t *testing.T, a *hyperv1.HostedCluster, objects ...client.Object) (r *Reconciler, names []string, cost int) {
+	t.Helper()
+	c := &reads{Client: cached(t, append(objects, a)...)}
+	r = &Reconciler{Client: c, Live: c, Options: testOptions, Now: func() time.Time { return testNow }}
+	w := world{Objects: hcp.Objects{HostedCluster: a}}
+	NewWithT(t).Expect(r.gatherAttached(t.Context(), &w.Objects)).To(Succeed())
+	c.n = 0
+	NewWithT(t).Expect(r.gatherNeighbors(t.Context(), &w)).To(Succeed())
+	for _, o := range w.others {
+		names = append(names, o.Name)
+	}
+	return r, names, c.n
+}
+
+// TestHiddenPlanInForce: a cluster whose NodePools left a network is a neighbor there while its edges
+// serve it, and what changes the plan reconciles the others on the networks before and after.
+func TestHiddenPlanInForce(t *testing.T) {
+	g := NewWithT(t)
+	b := optedIn(t, "b")
+	b.Spec.PausedUntil = new(string)
+	*b.Spec.PausedUntil = "true"
+	objects := append(inForce("clusters-b", "default/x", bridge(1)), b, nadOn("default", "x", 1), nadOn("default", "y", 2), poolOn("a", "default/x"), poolOn("b", "default/y"))
+	r, names, _ := neighborsOf(t, optedIn(t, "a"), objects...)
+	g.Expect(names).To(ConsistOf("clusters/b"), "its edges answer there")
+	g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), b))).To(ContainElement("clusters/a"))
+
+	stored := &corev1.ConfigMap{}
+	g.Expect(r.Client.Get(t.Context(), types.NamespacedName{Namespace: "clusters-b", Name: wire.PlanConfigMap}, stored)).To(Succeed())
+	g.Expect(awake(r.neighborsOfPlan(t.Context(), stored))).To(ConsistOf("clusters/a"), "not b itself")
+	touched := stored.DeepCopy()
+	touched.Labels["x"] = "y"
+	g.Expect(planChanges.Update(event.UpdateEvent{ObjectOld: stored, ObjectNew: touched})).To(BeFalse())
+	touched.Data[wire.PlanKey] = "{}"
+	g.Expect(planChanges.Update(event.UpdateEvent{ObjectOld: stored, ObjectNew: touched})).To(BeTrue())
+}
+
+// TestNeighborsCost: what leaves elsewhere, and who else has VMs on the NAD, costs a cluster nothing.
+func TestNeighborsCost(t *testing.T) {
+	g := NewWithT(t)
+	base := []client.Object{nadOn("default", "x", 1), poolOn("a", "default/x")}
+	_, none, alone := neighborsOf(t, optedIn(t, "a"), base...)
+	g.Expect(none).To(BeEmpty())
+
+	leaving := base
+	for i := range 20 {
+		hc := optedIn(t, fmt.Sprintf("gone%d", i))
+		hc.Finalizers, hc.DeletionTimestamp = []string{"hypershift.openshift.io/finalizer"}, &metav1.Time{Time: testNow}
+		ns := hcp.ControlPlaneNamespace(hc)
+		leaving = append(append(leaving, hc), inForce(ns, ns+"/own", bridge(2))...)
+	}
+	r, none, cost := neighborsOf(t, optedIn(t, "a"), leaving...)
+	g.Expect(none).To(BeEmpty())
+	g.Expect(awake(r.neighborsOfHostedCluster(t.Context(), optedIn(t, "a")))).To(ConsistOf("clusters/a"))
+	g.Expect(cost).To(Equal(alone), "20 clusters leave, on other networks")
+
+	foreign := base
+	for i := range 20 {
+		vm := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprintf("vm%d", i)}}
+		vm.Spec.Networks = []kubevirtv1.Network{{Name: "a", NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: "default/x"}}}}
+		foreign = append(foreign, vm)
+	}
+	_, none, cost = neighborsOf(t, optedIn(t, "a"), foreign...)
+	g.Expect(none).To(BeEmpty())
+	g.Expect(cost).To(BeNumerically("<=", alone+1), "20 VMs of others on the NAD: one look at their namespace")
+}

@@ -1,0 +1,75 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// deadline is what is stored with the plan, "" where nothing is.
+func (h hosted) deadline(t *testing.T) func() string {
+	return func() string {
+		cm := &corev1.ConfigMap{}
+		if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm); err != nil {
+			return err.Error()
+		}
+		return cm.Annotations[removalAnnotation]
+	}
+}
+
+// TestRemovalIsAnnouncedAgain: each loss of the annotation has ten minutes of warning, whatever the
+// cluster and the operator did since the last one.
+func TestRemovalIsAnnouncedAgain(t *testing.T) {
+	g := NewWithT(t)
+	s := newAPIServer(t)
+	s.InstallKinds(t)
+	s.acceptInvalidAnnotations(t)
+	ahead := &clock{}
+	_, _, stop := s.runAs(t, testOptions, ahead.now)
+	defer func() { stop() }()
+	h := s.served(t, "again")
+	h.vm(t, "vm1", "192.168.100.50")
+	announced := func() {
+		t.Helper()
+		g.Eventually(func() time.Duration {
+			at, err := time.Parse(time.RFC3339, h.deadline(t)())
+			if err != nil {
+				return 0
+			}
+			return at.Sub(ahead.now())
+		}).WithTimeout(patience).Should(BeNumerically("~", removalDelay, 30*time.Second))
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(network.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
+		g.Expect(h.deployments(t, "vlan100")).To(HaveLen(2))
+	}
+	h.annotate(t, "network", "")
+	announced()
+
+	h.annotate(t, "cidr", "rubbish")
+	h.annotate(t, "network", "auto")
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.AnnotationInvalid)))
+	g.Eventually(h.deadline(t)).WithTimeout(patience).Should(BeEmpty(), "it is put away although the cluster is not served")
+	ahead.add(72 * time.Hour)
+	h.annotate(t, "network", "")
+	announced()
+
+	h.annotate(t, "paused", "true")
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.Paused)))
+	ahead.add(time.Hour)
+	h.annotate(t, "paused", "")
+	announced()
+
+	stop()
+	ahead.add(time.Hour)
+	_, _, stop = s.runAs(t, testOptions, ahead.now)
+	announced()
+
+	ahead.add(removalDelay)
+	h.annotate(t, "lease-time", "31m") // The clock of the queue does not jump.
+	g.Eventually(func() int { return len(h.deployments(t, "vlan100")) }).WithTimeout(patience).Should(BeZero())
+}

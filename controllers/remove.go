@@ -1,0 +1,157 @@
+// This file removes objects of oooi: those that are no longer desired, or all of a hosted cluster. It
+// decides only the order: an edge never runs without what it depends on.
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// whileRemoving is how soon to look for Leases that a terminating edge still wrote.
+	whileRemoving = 2 * time.Second
+	// whileTerminating is how soon to look again for objects that only others can let go.
+	whileTerminating = 10 * time.Second
+)
+
+// remove deletes all objects of oooi. The operator's own rights are removed in a later pass
+// that found no other object: a terminating edge may still write a lease.
+func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
+	if w.binding == nil {
+		return r.bindToRemove(ctx, w)
+	}
+	all, err := r.liveOwned(ctx, w)
+	if err != nil {
+		return outcome{edges: w.edges}, err
+	}
+	if len(all) == 0 {
+		return outcome{}, r.delete(ctx, *w.binding)
+	}
+	log, o := logr.FromContextOrDiscard(ctx), outcome{again: whileTerminating}
+	left, err := r.prune(ctx, all, func(x metav1.PartialObjectMetadata) {
+		o.again = whileRemoving
+		logRemoved(log, decision{}, x)
+	})
+	for _, e := range w.edges {
+		if slices.ContainsFunc(left, func(x metav1.PartialObjectMetadata) bool { return isEdge(x) && x.Name == e.Name }) {
+			o.edges = append(o.edges, e)
+		}
+	}
+	o.problems = network.Problems{removing(left)}
+	return o, err
+}
+
+// bindToRemove gives the operator its rights again where another client removed them before all objects
+// of oooi were.
+func (r *Reconciler) bindToRemove(ctx context.Context, w world) (outcome, error) {
+	if len(w.owned) == 0 {
+		return outcome{}, nil
+	}
+	if err := r.gatherControlPlane(ctx, &w); err != nil || w.controlPlane == nil {
+		// Without a control plane, they are deleted with their owner.
+		return outcome{edges: w.edges}, err
+	}
+	_, err := r.write(ctx, controlPlaneBinding(w, r.Options))
+	return outcome{edges: w.edges, unfinished: true, again: whileBinding}, err
+}
+
+// removing is the problem of a hosted cluster that leaves, while objects of oooi are left.
+func removing(left []metav1.PartialObjectMetadata) network.Problem {
+	var objects, finalizers []string
+	for _, o := range left {
+		if terminates(o) {
+			objects, finalizers = append(objects, o.Kind+" "+o.Name), append(finalizers, o.Finalizers...)
+		}
+	}
+	if len(objects) == 0 {
+		return network.NewProblem(network.RemovalRunning, network.Subject{}, nil)
+	}
+	slices.Sort(finalizers)
+	return network.NewProblem(network.RemovalHeld, network.Subject{},
+		network.Args{"objects": strings.Join(objects, ", "), "finalizers": strings.Join(slices.Compact(finalizers), ", ")})
+}
+
+// prune deletes edges before what they depend on, then the rights to write leases, then the
+// leases. It reports each deletion. left are the objects that stay: those that finalizers keep, those whose
+// deletion failed, and those that one of them depends on.
+func (r *Reconciler) prune(
+	ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata),
+) (left []metav1.PartialObjectMetadata, err error) {
+	order := []string{
+		deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, roleKind.Kind,
+		serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind,
+	}
+	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
+		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
+	})
+	var all []error
+	for _, o := range sorted {
+		if terminates(o) || slices.ContainsFunc(left, func(x metav1.PartialObjectMetadata) bool { return dependsOn(x, o) }) {
+			left = append(left, o)
+			continue
+		}
+		if err := r.delete(ctx, o); err != nil {
+			left, all = append(left, o), append(all, err)
+			continue
+		}
+		if gone(o); len(o.Finalizers) > 0 {
+			left = append(left, o)
+		}
+	}
+	return left, errors.Join(all...)
+}
+
+// terminates reports whether o is being deleted: its finalizers keep it.
+func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimestamp.IsZero() }
+
+func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == deploymentKind }
+
+// dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
+// everything of its network or of its cluster, but for its budget and other edges.
+func dependsOn(o, other metav1.PartialObjectMetadata) bool {
+	switch other.GroupVersionKind() {
+	case deploymentKind, budgetKind:
+		return false
+	case definitionKind, leaseKind:
+		return isEdge(o) && o.Labels[wire.LabelNetwork] == other.Labels[wire.LabelNetwork]
+	}
+	return isEdge(o)
+}
+
+// delete removes o as it was read: another object of its name stays.
+func (r *Reconciler) delete(ctx context.Context, o metav1.PartialObjectMetadata) error {
+	opts := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if o.UID != "" {
+		opts = append(opts, client.Preconditions{UID: &o.UID})
+	}
+	if err := client.IgnoreNotFound(inTime(ctx, func(ctx context.Context) error { return r.Client.Delete(ctx, &o, opts...) })); err != nil {
+		return &writeError{"removing", o, err}
+	}
+	r.rememberDeleted(ctx, o)
+	return nil
+}
+
+// rememberDeleted remembers that o was deleted until its cache shows that. A cache that does not have o
+// will never do so: it showed that already, or it has no DHCP leases.
+func (r *Reconciler) rememberDeleted(ctx context.Context, o metav1.PartialObjectMetadata) {
+	key := ownKeyOf(o.GroupVersionKind(), &o)
+	if r.writes.deleted(key, &o, r.Now()) {
+		// The cache may not have o because it does not show yet that o was written.
+		return
+	}
+	if cached, err := r.cachedOwn(ctx, key); err == nil && cached == nil {
+		r.writes.forget(key)
+	}
+}

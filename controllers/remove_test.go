@@ -1,0 +1,128 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestPrune: one object that cannot be deleted stops no other, except what it depends on.
+func TestPrune(t *testing.T) {
+	object := func(kind schema.GroupVersionKind, name, network string) metav1.PartialObjectMetadata {
+		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{wire.LabelNetwork: network}}}
+		o.SetGroupVersionKind(kind)
+		return o
+	}
+	all := []metav1.PartialObjectMetadata{
+		object(leaseKind, "lease a", "a"), object(leaseKind, "lease b", "b"), object(configMapKind, "plan", ""),
+		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, "policy", ""), object(definitionKind, "nad a", "a"),
+		object(definitionKind, "nad b", "b"), object(deploymentKind, "edge a", "a"), object(deploymentKind, "edge b", "b"), object(budgetKind, "budget a", "a"),
+	}
+	scheme := runtime.NewScheme()
+	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
+	for name, test := range map[string]struct{ refused, terminates, deleted, left string }{
+		"everything": {deleted: "edge a, edge b, budget a, policy, binding, role, nad a, nad b, plan, lease a, lease b"},
+		"an edge is refused": {refused: "edge a",
+			deleted: "edge b, budget a, nad b, lease b", left: "edge a, policy, binding, role, nad a, plan, lease a"},
+		"an edge terminates": {terminates: "edge a",
+			deleted: "edge b, budget a, nad b, lease b", left: "edge a, policy, binding, role, nad a, plan, lease a"},
+		"two objects are refused": {refused: "policy, nad a",
+			deleted: "edge a, edge b, budget a, binding, role, nad b, plan, lease a, lease b", left: "policy, nad a"},
+		"the plan terminates": {terminates: "plan",
+			deleted: "edge a, edge b, budget a, policy, binding, role, nad a, nad b, lease a, lease b", left: "plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var asked, deleted []string
+			c := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+				Delete: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
+					asked = append(asked, o.GetName())
+					if slices.Contains(strings.Split(test.refused, ", "), o.GetName()) {
+						return apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), nil)
+					}
+					return nil
+				}})
+			objects := slices.Clone(all)
+			for i := range objects {
+				if slices.Contains(strings.Split(test.terminates, ", "), objects[i].Name) {
+					objects[i].DeletionTimestamp = &metav1.Time{Time: testNow}
+				}
+			}
+			r := &Reconciler{Client: c, Now: func() time.Time { return testNow }}
+			left, err := r.prune(t.Context(), objects, func(o metav1.PartialObjectMetadata) { deleted = append(deleted, o.Name) })
+			var stays []string
+			for _, o := range left {
+				stays = append(stays, o.Name)
+			}
+			g.Expect(strings.Join(deleted, ", ")).To(Equal(test.deleted))
+			g.Expect(strings.Join(stays, ", ")).To(Equal(test.left))
+			g.Expect(len(asked)).To(Equal(len(deleted)+len(writeErrors(err))), "what terminates is not deleted again")
+			g.Expect(len(writeErrors(err)) > 0).To(Equal(test.refused != ""))
+		})
+	}
+}
+
+// deletions are the requests of the operator so far that delete an object at this path.
+func (s *apiServer) deletions(path string) int {
+	s.requests.mu.Lock()
+	defer s.requests.mu.Unlock()
+	n := 0
+	for _, x := range s.requests.all {
+		if x == "DELETE "+path {
+			n++
+		}
+	}
+	return n
+}
+
+// testRemovalHeld: an object that a finalizer keeps is named, and deleted once. All else is removed.
+func testRemovalHeld(t *testing.T, s *apiServer, r *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "stuck")
+	plan := ownObject{configMapKind, wire.PlanConfigMap}
+	g.Expect(h.finalize(t, plan, "example.com/other")).To(Succeed())
+	h.annotate(t, "network", "none")
+	g.Eventually(h.says(t)).WithTimeout(10 * time.Second).Should(And(HavePrefix(string(network.Removing)),
+		ContainSubstring("ConfigMap oooi-plan"), ContainSubstring("example.com/other"), ContainSubstring("no edge exists")))
+	g.Expect(h.condition(t).Status).To(Equal(metav1.ConditionFalse))
+	g.Expect(h.names(t)()).To(BeEmpty())
+	for range 3 {
+		again(t, r, h)
+	}
+	g.Expect(s.deletions(fmt.Sprintf("/api/v1/namespaces/%s/configmaps/%s", h.ns, plan.name))).To(Equal(1))
+	g.Expect(h.told(t, string(network.Removing))()).To(HaveLen(1))
+	g.Expect(h.finalize(t, plan)).To(Succeed())
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+}
+
+// testRemovalOfAnEdgeHeld: what an edge depends on is there while the edge is.
+func testRemovalOfAnEdgeHeld(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "stays")
+	edge := ownObject{deploymentKind, h.edge()}
+	g.Expect(h.finalize(t, edge, "example.com/other")).To(Succeed())
+	h.annotate(t, "network", "none")
+	g.Eventually(h.says(t)).WithTimeout(10 * time.Second).Should(And(HavePrefix(string(network.Removing)),
+		ContainSubstring("Deployment "+edge.name), ContainSubstring("At least one edge still exists")))
+	g.Expect(h.names(t)()).To(ConsistOf(edge.name))
+	g.Expect(h.snapshot(t)).To(And(HaveKey("NetworkPolicy "+edgePolicy), HaveKey("ConfigMap "+wire.PlanConfigMap), HaveKey("RoleBinding "+wire.ServiceAccount)))
+	g.Expect(h.finalize(t, edge)).To(Succeed())
+	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
+	g.Expect(h.snapshot(t)).To(BeEmpty())
+}

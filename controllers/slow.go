@@ -1,0 +1,76 @@
+// This file bounds how long one hosted cluster keeps others waiting: writes that hang, as behind a webhook
+// that does not answer, end after a time, and clusters with such writes get a part of the workers only.
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// workers is how many clusters are reconciled at the same time.
+	workers = 8
+	// slowWorkers are how many of them may be clusters whose last pass ended by a timeout.
+	slowWorkers = workers / 2
+	// writeWithin is how long one write may take. After one that took longer, the pass ends.
+	writeWithin = 5 * time.Second
+	// slowAfter is how long a pass that failed may have taken until its cluster counts as slow.
+	slowAfter = 2 * time.Second
+	// passWithin is how long the reads and writes of a pass may take.
+	passWithin = 20 * time.Second
+	// whileSlow is how soon a slow cluster looks for a free worker again.
+	whileSlow = time.Second
+)
+
+// slowClusters are those whose last pass failed, after a time in which others waited. The zero value has none.
+type slowClusters struct {
+	mu      sync.Mutex
+	all     map[types.NamespacedName]bool
+	running int
+}
+
+// enter reports whether a pass of this cluster may begin. The pass ends with leave, which is told how.
+func (s *slowClusters) enter(key types.NamespacedName) (leave func(error), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slow, began := s.all[key], time.Now()
+	if slow && s.running >= slowWorkers {
+		return nil, false
+	}
+	if slow {
+		s.running++
+	}
+	return func(err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if slow {
+			s.running--
+		}
+		if delete(s.all, key); timedOut(err) || err != nil && time.Since(began) > slowAfter {
+			if s.all == nil {
+				s.all = map[types.NamespacedName]bool{}
+			}
+			s.all[key] = true
+		}
+	}, true
+}
+
+// timedOut reports whether a request had no answer in time.
+func timedOut(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+
+// inTime does one write. Its error says that the API server did not answer in time.
+func inTime(ctx context.Context, write func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	err := write(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("the API server did not answer within %s: %w", writeWithin, limited.Err())
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestTrueNeedsAnEdge: where the operator changes no edge, the condition is not True without one.
+func TestTrueNeedsAnEdge(t *testing.T) {
+	deleted := metav1.NewTime(testNow)
+	for name, change := range map[string]func(*world){
+		"no change":                func(*world) {},
+		"paused":                   func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"paused"] = "true" },
+		"an annotation is wrong":   func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "x" },
+		"the annotation is lost":   func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") },
+		"another cluster keeps it": func(w *world) { w.rival.Name = "other" },
+	} {
+		for control, changeControl := range map[string]func(*world){
+			"a control plane":             func(*world) {},
+			"a control plane that leaves": func(w *world) { w.controlPlane.DeletionTimestamp = &deleted },
+			"no control plane":            func(w *world) { w.controlPlane = nil },
+		} {
+			t.Run(name+", with "+control, func(t *testing.T) {
+				w, plan := twoEdges(t)
+				w.binding = &metav1.PartialObjectMetadata{}
+				w.machineOn(plan.Networks[0])
+				w.edges = nil
+				change(&w)
+				changeControl(&w)
+				if d := decide(w, testOptions, testNow); d.action == keep || d.action == leave {
+					v := verdictOf(w, d, outcome{})
+					NewWithT(t).Expect(v.Ready).To(BeFalse(), v.Message)
+				}
+			})
+		}
+	}
+}
+
+// refusedWrite is a write of one object that fails.
+func refusedWrite(verb, name string) *writeError {
+	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name}}
+	o.SetGroupVersionKind(configMapKind)
+	return &writeError{verb, o, forbidden()}
+}
+
+// TestWordsOfFailures: what the API server refuses is no error of the configuration, and what was not
+// read is not said to be absent.
+func TestWordsOfFailures(t *testing.T) {
+	lost := func(w *world) { delete(w.HostedCluster.Annotations, settings.Prefix+"network") }
+	for name, c := range map[string]struct {
+		change func(*world)
+		err    error
+		words  []string
+		not    []string
+	}{
+		"a deletion is refused": {func(w *world) { w.HostedCluster.Annotations[settings.Prefix+"network"] = "none" }, refusedWrite("removing", wire.PlanConfigMap),
+			[]string{"does not let the operator delete ConfigMap", "exceeded quota"}, []string{"configuration has an error", "remove the annotation"}},
+		"a kind is not watched": {func(w *world) { w.edges = nil }, &notWatched{gvk: budgetKind, err: forbidden()},
+			[]string{"cannot be read completely. Edges that run keep serving"}, []string{"configuration has an error", "cannot boot"}},
+		"the plan is refused, and nothing runs": {func(w *world) { w.edges, w.last = nil, network.Plan{} }, refusedWrite("applying", wire.PlanConfigMap),
+			[]string{"Nothing is applied. "}, []string{"configuration has an error"}},
+		"a deadline is not stored": {lost, refusedWrite("applying", wire.PlanConfigMap),
+			[]string{"Annotation network is missing", "ten minutes after the operator can store", "exceeded quota"}, []string{"until 20"}},
+		"a request was not answered": {func(*world) {}, &url.Error{Op: "Get", URL: "https://x/watch?timeoutSeconds=312", Err: errors.New("connection refused")},
+			[]string{"connection refused"}, []string{"timeoutSeconds"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := twoEdges(t)
+			w.machineOn(plan.Networks[0])
+			c.change(&w)
+			d := decide(w, testOptions, testNow).failed(w, failures(c.err), c.err)
+			v := verdictOf(w, d, outcome{edges: w.edges})
+			g.Expect(v.Ready).To(BeFalse())
+			for _, words := range c.words {
+				g.Expect(v.Message).To(ContainSubstring(words))
+			}
+			for _, words := range c.not {
+				g.Expect(v.Message).NotTo(ContainSubstring(words))
+			}
+		})
+	}
+}
+
+// TestHashOfUnreadSettings: a pass that could not read all settings shows no new hash.
+func TestHashOfUnreadSettings(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	w.NodePools[0].Annotations = map[string]string{settings.Prefix + "lease-time": "30m"}
+	d := decide(w, testOptions, testNow)
+	before, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+	part := world{partial: true, last: w.last}
+	part.HostedCluster = w.HostedCluster
+	hash := func() string { return verdictOf(part, decision{action: leave}, outcome{edges: w.edges}).Message }
+	g.Expect(hash()).To(HaveSuffix("(settings unknown)"))
+	part.HostedCluster.Status.Conditions = []metav1.Condition{before}
+	g.Expect(hash()).To(HaveSuffix("(settings " + Settings(w.Objects) + ")"))
+}
+
+// TestEdgesAreReadFirst: a kind that is not watched does not hide the edges.
+func TestEdgesAreReadFirst(t *testing.T) {
+	g := NewWithT(t)
+	full, plan := twoEdges(t)
+	edge := running(edges(t, full, plan)[0])
+	api := newTakes(t, 0, &edge)
+	kinds := NewKinds(api.Scheme())
+	kinds.observe(roleBindingKind, forbidden())
+	r := &Reconciler{Client: promptClient{api, kinds}, Live: api, Kinds: kinds, Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+	w := world{}
+	w.HostedCluster = full.HostedCluster
+	g.Expect(r.gatherOwned(t.Context(), &w)).To(MatchError(ContainSubstring("RoleBinding")))
+	g.Expect(w.edges).To(ConsistOf(HaveField("Name", edge.Name)))
+}
+
+// unreadable is an API server from which nothing can be read.
+type unreadable struct{ *takes }
+
+func (unreadable) Get(_ context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return errors.New("the cache is not in sync")
+}
+
+// TestUnreadHostedCluster: nothing is known of a HostedCluster that cannot be read, and the error tells why.
+func TestUnreadHostedCluster(t *testing.T) {
+	r := &Reconciler{Client: unreadable{newTakes(t, 0)}, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(prometheus.NewRegistry()), Now: time.Now}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "blue"}})
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("not in sync")))
+}
+
+// TestMetricsDoNotFlap: no scrape sees a cluster that is ready as absent or not ready while it is reconciled.
+func TestMetricsDoNotFlap(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	d := decide(w, testOptions, testNow)
+	v := verdictOf(w, d, outcome{edges: w.edges})
+	m.observe(w, d, v)
+	problems := func() int { return len(gauges(t, registry, "oooi_hosted_cluster_problems")) }
+	stop, ended := make(chan struct{}), sync.WaitGroup{}
+	ended.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				m.observe(w, d, v)
+			}
+		}
+	})
+	want := problems()
+	for range 3000 {
+		g.Expect(gauges(t, registry, "oooi_hosted_cluster_ready")).To(HaveEach(1.))
+		g.Expect(problems()).To(Equal(want))
+	}
+	close(stop)
+	ended.Wait()
+	d.problems = nil
+	m.observe(w, d, verdict{})
+	g.Expect(problems()).To(BeZero(), "problems that ended")
+}
+
+// TestUnwrittenCondition: a metric says that the condition is old.
+func TestUnwrittenCondition(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	registry, api := prometheus.NewRegistry(), newTakes(t, 0)
+	r := &Reconciler{Client: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: time.Now}
+	d := decide(w, testOptions, testNow)
+	written := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_condition_written") }
+	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).NotTo(Succeed())
+	g.Expect(written()).To(HaveEach(0.))
+	api.left = 9
+	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).To(Succeed())
+	g.Expect(written()).To(HaveEach(1.))
+}

@@ -1,0 +1,173 @@
+// This file follows how far the edges of this release have come among all hosted clusters.
+// Package waves decides which of them get it next.
+
+package controllers
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/network"
+)
+
+// lookAtWaves is how often all edges are looked at. They are read from the cache.
+const lookAtWaves = 2 * time.Second
+
+// updates hold what was decided last. The zero value lets no edge change its release.
+type updates struct {
+	mu   sync.Mutex
+	last waves.Decision
+}
+
+func (u *updates) turn(cluster types.NamespacedName) waves.Turn {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.last.Turns[cluster.String()]
+}
+
+// next decides about all clusters at now, and returns the decision before, too.
+func (u *updates) next(all []waves.Cluster, now time.Time) (before, d waves.Decision) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	before, u.last = u.last, waves.Next(all, u.last, now)
+	return before, u.last
+}
+
+// A waveKeeper decides again and again, and reconciles the clusters whose turn changed.
+type waveKeeper struct {
+	*Reconciler
+	log logr.Logger
+	// turns receives these clusters.
+	turns chan event.GenericEvent
+}
+
+// Start implements manager.Runnable.
+func (k *waveKeeper) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		all, err := k.fleet(ctx)
+		if err == nil {
+			k.follow(ctx, all)
+		} else if ctx.Err() == nil && present(err) != nil && len(errorsOf[*notWatched](err)) == 0 {
+			k.log.Error(err, "cannot look at all edges, so none gets another release")
+		}
+	}, lookAtWaves)
+	return nil
+}
+
+// follow puts what is decided about all in force.
+func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
+	before, d := k.waves.next(all, k.Now())
+	k.Metrics.updating(d)
+	for state, message := range map[waves.State]string{
+		waves.Failed:  "edges of these clusters fail with this release",
+		waves.Blocked: "it was the turn of these clusters to get this release, and none of their edges was changed",
+	} {
+		if now := d.Clusters(state); len(now) > 0 && !slices.Equal(before.Clusters(state), now) {
+			k.log.Info(message, "clusters", now, "wave", d.Wave, "stopped", d.Stopped)
+		}
+	}
+	switch {
+	case before.Wave != d.Wave && d.Wave == 0:
+		k.log.Info("all edges run this release")
+	case before.Wave != d.Wave || before.Stopped != d.Stopped:
+		k.log.Info("edges get this release in waves", "wave", d.Wave, "stopped", d.Stopped, "waiting", d.Count(waves.Waiting), "updated", d.Count(waves.Updated))
+	}
+	for name, turn := range d.Turns {
+		if before.Turns[name] != turn {
+			send(ctx, k.turns, hostedClusterNamed(name))
+		}
+	}
+}
+
+// hostedClusterNamed has this namespace/name and nothing else.
+func hostedClusterNamed(name string) *hyperv1.HostedCluster {
+	hc := &hyperv1.HostedCluster{}
+	hc.Namespace, hc.Name, _ = strings.Cut(name, string(types.Separator))
+	return hc
+}
+
+// fleet is all hosted clusters with edges.
+func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
+	clusters, deployments := &lenient.HostedClusterList{}, &appsv1.DeploymentList{}
+	for _, list := range []client.ObjectList{clusters, deployments} {
+		if err := k.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+	}
+	release, now := releaseOf(k.Options), k.Now()
+	edges := map[string][]waves.Edge{}
+	for _, d := range deployments.Items {
+		if roleOf(d) == roleEdge {
+			seen := seenOf(k.observed.settled(d))
+			edges[d.Namespace] = append(edges[d.Namespace], waves.Edge{
+				Outdated: d.Annotations[wire.AnnotationRelease] != release, Health: rollout.HealthOf(seen, now), Since: seen.Since})
+		}
+	}
+	var out []waves.Cluster
+	for i := range clusters.Items {
+		hc := &clusters.Items[i].Fields.HostedCluster
+		if of := edges[hcp.ControlPlaneNamespace(hc)]; len(of) > 0 && hcp.OptedIn(hc) && hc.DeletionTimestamp.IsZero() {
+			out = append(out, waves.Cluster{
+				Name: client.ObjectKeyFromObject(hc).String(), Namespace: hc.Namespace, Created: hc.CreationTimestamp.Time, Paused: hcp.Paused(hc, now), Edges: of})
+		}
+	}
+	return out, nil
+}
+
+// samePod reports whether live has the addresses, the servers and the network of wanted. An edge of
+// another release that has not cannot wait for its turn. One that lacks NTP alone can: releases before
+// it have none, and all hosted clusters would get this one at once. That exception is for the first
+// release with NTP: the next one removes it, so that annotation services adds ntp at once again.
+func samePod(live Edge, wanted corev1.PodTemplateSpec) bool {
+	is := live.live.Spec.Template
+	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
+	return same(wire.AnnotationNetworks) && same(wire.AnnotationClientRoutes) && !onFormer(live, wanted) &&
+		(slices.Equal(containerNames(is), containerNames(wanted)) || slices.Equal(containerNames(is), containerNames(wanted, network.ServiceNTP)))
+}
+
+// containerNames are those of t, without some servers.
+func containerNames(t corev1.PodTemplateSpec, without ...network.Service) []string {
+	var out []string
+	for _, c := range t.Spec.Containers {
+		if !slices.Contains(without, network.Service(c.Name)) {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// onFormer reports whether live is on a network of which the NAD was edited since. An operator that
+// takes other keys of a NAD, or knew no hashes, edited none.
+func onFormer(live Edge, wanted corev1.PodTemplateSpec) bool {
+	return !network.SameConfig(live.live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
+}
+
+// updatePending says that edges keep an older release for now, once it is known why.
+func (w world) updatePending(all []rolled) network.Problems {
+	if w.turn.Wave == 0 || !slices.ContainsFunc(all, func(r rolled) bool { return r.postponed }) {
+		return nil
+	}
+	if w.turn.Stopped {
+		return network.Problems{network.NewProblem(network.UpdateStopped, network.Subject{}, nil)}
+	}
+	return network.Problems{network.NewProblem(network.UpdateWaits, network.Subject{}, network.Args{
+		"wave": strconv.Itoa(w.turn.Wave), "waves": strconv.Itoa(waves.Last)})}
+}

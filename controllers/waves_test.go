@@ -1,0 +1,118 @@
+package controllers
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestANewReleaseWaitsForItsWave: edges of a former release stay until it is their cluster's
+// turn, unless the plan needs other addresses. The condition says so.
+func TestANewReleaseWaitsForItsWave(t *testing.T) {
+	newer := testOptions
+	newer.Image = "registry.example.com/oooi-edge:v2"
+	for name, c := range map[string]struct {
+		turn    waves.Turn
+		options Options
+		change  func(*network.Plan)
+		edited  bool
+		want    []rollout.Action
+		cause   network.Cause
+	}{
+		"its turn is later":       {waves.Turn{Wave: 2}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, network.UpdateWaits},
+		"the update is stopped":   {waves.Turn{Wave: 2, Stopped: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Hold}, network.UpdateStopped},
+		"it is its turn":          {waves.Turn{Now: true}, newer, nil, false, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
+		"the release is the same": {waves.Turn{}, testOptions, nil, false, []rollout.Action{rollout.Apply, rollout.Apply}, ""},
+		"the plan needs other addresses on one of two networks": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
+			p.Networks[0].ServiceVIP = p.Networks[0].ServiceVIP.Next().Next().Next().Next().Next()
+		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, network.UpdateWaits},
+		"the plan needs other routes": {waves.Turn{Wave: 1}, newer, func(p *network.Plan) {
+			p.Networks[0].ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
+		}, false, []rollout.Action{rollout.Hold, rollout.Recreate}, network.UpdateWaits},
+		"only the pod of this cluster changes": {waves.Turn{}, testOptions, nil, true, []rollout.Action{rollout.Hold, rollout.Recreate}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := twoEdges(t)
+			if c.edited {
+				for _, e := range w.edges {
+					w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+						d.Annotations = map[string]string{wire.AnnotationTemplate: "older", wire.AnnotationRelease: releaseOf(testOptions)}
+						return d
+					})
+				}
+			}
+			w.turn = c.turn
+			if c.change != nil {
+				c.change(&plan)
+			}
+			all := w.roll(plan, c.options, testNow)
+			var got []rollout.Action
+			for _, s := range all[0].Steps {
+				got = append(got, s.Action)
+			}
+			g.Expect(got).To(Equal(c.want))
+			problems := w.updatePending(all)
+			if c.cause == "" {
+				g.Expect(problems).To(BeEmpty())
+				return
+			}
+			g.Expect(problems).To(HaveLen(1))
+			g.Expect(problems[0].Cause).To(Equal(c.cause))
+		})
+	}
+}
+
+// TestTimeWaitsForItsWave: the edges of a former release have no NTP server. That recreates none of
+// them before its turn. A server that the user leaves out ends at once.
+func TestTimeWaitsForItsWave(t *testing.T) {
+	newer := testOptions
+	newer.Image = "registry.example.com/oooi-edge:v2"
+	is := func(names ...string) func(corev1.Container) bool {
+		return func(c corev1.Container) bool { return slices.Contains(names, c.Name) }
+	}
+	for name, c := range map[string]struct {
+		turn     waves.Turn
+		lack     []string
+		leftOut  network.Service
+		want     []rollout.Action
+		postpone bool
+	}{
+		"its turn is later":     {waves.Turn{Wave: 2}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Hold}, true},
+		"it is its turn":        {waves.Turn{Now: true}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"DHCP is new, too":      {waves.Turn{Wave: 2}, []string{"dhcp", "ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"NTP is left out now":   {waves.Turn{Wave: 2}, nil, network.ServiceNTP, []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"the servers are equal": {waves.Turn{Wave: 2}, nil, "", []rollout.Action{rollout.Hold, rollout.Hold}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, plan := twoEdges(t)
+			for _, e := range w.edges {
+				w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
+					d.Spec.Template.Spec.Containers = slices.DeleteFunc(slices.Clone(d.Spec.Template.Spec.Containers), is(c.lack...))
+					return d
+				})
+			}
+			services := slices.DeleteFunc(slices.Clone(plan.Networks[0].Services), func(s network.Service) bool { return s == c.leftOut })
+			plan.Networks = slices.Clone(plan.Networks)
+			plan.Networks[0].Services = services
+			w.turn = c.turn
+			all := w.roll(plan, newer, testNow)
+			var got []rollout.Action
+			for _, s := range all[0].Steps {
+				got = append(got, s.Action)
+			}
+			g.Expect(got).To(Equal(c.want))
+			g.Expect(all[0].postponed).To(Equal(c.postpone))
+		})
+	}
+}

@@ -1,0 +1,37 @@
+// This file tells the failover agent whether the DHCP server of its edge can read its leases. The
+// peer answers all clients while it cannot.
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Leases is what the failover agent knows of the leases of its edge. The zero value are leases
+// that can be read.
+type Leases struct{ stale atomic.Bool }
+
+// Stale reports whether the DHCP server cannot read its leases now.
+func (l *Leases) Stale() bool { return l.stale.Load() }
+
+// Watch follows the DHCP server in runDir until ctx ends. A server that does not answer is not
+// stale: whether it serves is another question.
+func (l *Leases) Watch(ctx context.Context, runDir string, log *slog.Logger) {
+	edge.HealthAt(wire.Socket(runDir, string(network.ServiceDHCP))).FollowFresh(ctx, func(err error, _ time.Time) {
+		stale := errors.As(err, new(edge.Stale))
+		switch was := l.stale.Swap(stale); {
+		case stale && !was:
+			log.Warn("leases cannot be read, the peer answers all DHCP clients", "err", err)
+		case was && !stale:
+			log.Info("leases can be read again")
+		}
+	})
+}

@@ -1,0 +1,54 @@
+// This file runs the NTP server of an edge while its address is admissible. Package network/ntp
+// decides about answers. The server also serves while the clock is not synchronized: then it
+// tells clients so.
+
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network/ntp"
+)
+
+const ntpPort = 123
+
+// An NTP runs the NTP server of one edge.
+type NTP struct {
+	Interface Interface
+	Source    *edge.Source
+	Server    *ntp.Server
+	Log       *slog.Logger
+	// Listen is the address to serve at. Zero: the service VIP, port 123.
+	Listen netip.AddrPort
+	// Status is kept by Run: whether the server serves.
+	Status Status
+}
+
+// Run serves until ctx ends.
+func (s *NTP) Run(ctx context.Context) error {
+	atEach(ctx, Triggers{Plan: s.Source.Changed}, func() { s.Server.Serve(s.Source.Current().Network) })
+	triggers := Triggers{Interface: s.Interface.Changed, Plan: s.Source.Changed}
+	return ServeWhile(ctx, &s.Status, s.Log, triggers, s.admissible, s.serve)
+}
+
+// at returns the address to serve at.
+func (s *NTP) at() netip.AddrPort { return serviceAddress(s.Source, s.Listen, ntpPort) }
+
+// admissible returns nil if NTP may be served.
+func (s *NTP) admissible() error { return s.Interface.Admissible(s.at().Addr()) }
+
+// serve answers at one address, until ctx ends or the plan changes the address.
+func (s *NTP) serve(ctx context.Context, ready func()) error {
+	ctx, stop, here := untilMoved(ctx, s.Source, s.at)
+	defer stop()
+	c, err := edge.ListenPacket(ctx, s.Interface.Name, here)
+	if err != nil {
+		return err
+	}
+	ready()
+	s.Log.Info("serving", "address", here, "interface", s.Interface.Name)
+	return s.Server.Run(ctx, c)
+}

@@ -1,0 +1,71 @@
+package hcp_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestRenderedClusterIsYoungest checks that a cluster which does not exist yet takes no
+// address from one that does, whatever their names are.
+func TestRenderedClusterIsYoungest(t *testing.T) {
+	g := NewWithT(t)
+	for _, names := range [][2]string{{"exists", "zz"}, {"exists", "aa"}} {
+		exists, rendered := &hyperv1.HostedCluster{}, &hyperv1.HostedCluster{}
+		exists.Name, rendered.Name = names[0], names[1]
+		exists.CreationTimestamp = metav1.Now()
+		g.Expect(hcp.Older(exists, rendered)).To(BeTrue(), "%v", names)
+		g.Expect(hcp.Older(rendered, exists)).To(BeFalse(), "%v", names)
+		g.Expect(hcp.SameAge(rendered, exists)).To(BeFalse())
+	}
+}
+
+// TestRenderedNodePoolIsYoungest checks that a NodePool which does not exist yet does not
+// take the CIDR of the HostedCluster from the network of one that does.
+func TestRenderedNodePoolIsYoungest(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	alone, _ := translated(o)
+	addNodePool(&o, "a-new-one", "200").CreationTimestamp = metav1.Time{}
+	both, problems := translated(o)
+	g.Expect(both.Networks[0]).To(Equal(alone.Networks[0]))
+	g.Expect(both.Networks[1].CIDR.IsValid()).To(BeFalse())
+	g.Expect(hints(problems)).To(BeEmpty(), "the creation time decides")
+}
+
+// hints returns the problems which say that names decided.
+func hints(all network.Problems) (out network.Problems) {
+	for _, p := range all {
+		if p.Cause == network.NetworkCIDRByName {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// TestNamesDecideBetweenNodePools checks that a hint says so, until the user decides.
+func TestNamesDecideBetweenNodePools(t *testing.T) {
+	g := NewWithT(t)
+	o := served(t)
+	addNodePool(&o, "zz", "200").CreationTimestamp = o.NodePools[0].CreationTimestamp
+	for _, timestamp := range []metav1.Time{o.NodePools[0].CreationTimestamp, {}} {
+		for i := range o.NodePools {
+			o.NodePools[i].CreationTimestamp = timestamp
+		}
+		_, problems := translated(o)
+		found := hints(problems)
+		g.Expect(found).To(ConsistOf(HaveField("Severity", network.SeverityInfo)))
+		g.Expect(message(found[0])).To(And(ContainSubstring("192.168.100.0/24"), ContainSubstring("NodePool "+o.NodePools[0].Name+" comes before zz")))
+	}
+	for _, np := range o.NodePools {
+		o.HostedCluster.Annotations[settings.Prefix+"cidr."+np.Name] = "10.0." + map[bool]string{true: "1", false: "2"}[np.Name == "zz"] + ".0/24"
+	}
+	_, problems := translated(o)
+	g.Expect(hints(problems)).To(BeEmpty())
+}

@@ -1,0 +1,28 @@
+// This file decides which of two hosted clusters keeps a control plane namespace that has the name for
+// both, such as clusters-a-b for clusters/a-b and clusters-a/b.
+
+package hcp
+
+import (
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// KeepsControlPlane reports whether a keeps the control plane namespace that is b's, too: the cluster that is
+// served does, else the older one.
+func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.HostedCluster, bServed bool) bool {
+	switch {
+	case aServed != bServed:
+		return aServed
+	case !OptedIn(a):
+		return false
+	}
+	return Older(a, b)
+}
+
+// ControlPlaneShared returns the problem that rival keeps the control plane namespace of hc.
+func ControlPlaneShared(hc *hyperv1.HostedCluster, rival string) network.Problem {
+	return network.NewProblem(network.ControlPlaneNamespaceShared, network.Subject{},
+		network.Args{"namespace": ControlPlaneNamespace(hc), "hostedCluster": rival})
+}

@@ -1,0 +1,148 @@
+package lenient_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
+	. "github.com/onsi/gomega"
+	routev1 "github.com/openshift/api/route/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/hcp/lenient"
+)
+
+// decoded decodes the items as a list of the API server.
+func decoded[T any, P lenient.Imported[T]](t testing.TB, items ...string) lenient.List[T, P] {
+	t.Helper()
+	var out lenient.List[T, P]
+	if err := json.Unmarshal([]byte(`{"items":[`+strings.Join(items, ",")+`]}`), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestOneBadObjectInAList: objects that the imported types refuse. Others of the list are read.
+func TestOneBadObjectInAList(t *testing.T) {
+	const good = `{"metadata":{"namespace":"clusters","name":"good"},"spec":{"clusterName":"blue","replicas":3}}`
+	for what, c := range map[string]struct {
+		object     string
+		unreadable []lenient.Unreadable
+	}{
+		"a field that is not read":       {`{"spec":{"clusterName":"red","nodeDrainTimeout":"five minutes"}}`, nil},
+		"unknown fields":                 {`{"future":{"a":[1]},"spec":{"clusterName":"red","future":true}}`, nil},
+		"a number that is a text now":    {`{"spec":{"clusterName":"red","replicas":"three"}}`, []lenient.Unreadable{{Field: "spec.replicas", Err: "want int32, not string"}}},
+		"an object that is a list now":   {`{"spec":{"clusterName":"red","autoScaling":[1]}}`, []lenient.Unreadable{{Field: "spec.autoScaling", Err: "want an object, not a list"}}},
+		"a list that is an object now":   {`{"spec":{"clusterName":"red","platform":{"kubevirt":{"additionalNetworks":{}}}}}`, []lenient.Unreadable{{Field: "spec.platform.kubevirt.additionalNetworks[]", Err: "want a list, not an object"}}},
+		"elements that are texts now":    {`{"spec":{"clusterName":"red","platform":{"kubevirt":{"additionalNetworks":["a"]}}}}`, []lenient.Unreadable{{Field: "spec.platform.kubevirt.additionalNetworks[]", Err: "want an object, not a string"}}},
+		"a field of elements":            {`{"spec":{"clusterName":"red","platform":{"kubevirt":{"additionalNetworks":[{"name":"a"},{"name":7}]}}}}`, []lenient.Unreadable{{Field: "spec.platform.kubevirt.additionalNetworks[].name", Err: "want string, not number"}}},
+		"two fields":                     {`{"spec":{"clusterName":"red","replicas":{},"release":{"image":1}}}`, []lenient.Unreadable{{Field: "spec.release.image", Err: "want string, not number"}, {Field: "spec.replicas", Err: "want int32, not object"}}},
+		"annotations":                    {`{"metadata":{"name":"x","annotations":7},"spec":{"clusterName":"red"}}`, []lenient.Unreadable{{Field: "metadata.annotations", Err: "want map[string]string, not number"}}},
+		"names with escapes and nesting": {`{"sp\u0065c":{"cluster\u004eame":"red","x":"}]\\\"","nodeDrainTimeout":{"a":"{["}}}`, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			list := decoded[hyperv1.NodePool](t, good, c.object, good)
+			g.Expect(list.Items).To(HaveLen(3))
+			for _, i := range []int{0, 2} {
+				g.Expect(list.Items[i].Fields.Spec.Replicas).To(HaveValue(Equal(int32(3))))
+				g.Expect(list.Items[i].Unreadable).To(BeEmpty())
+			}
+			g.Expect(list.Items[1].Fields.Spec.ClusterName).To(Equal("red"))
+			g.Expect(list.Items[1].Unreadable).To(Equal(c.unreadable))
+		})
+	}
+}
+
+// TestVMsWithoutANetworkAreSmall: of a VM that is on no network of Multus, only metadata is kept. The
+// interfaces that its guest agent reports are not kept of any VM.
+func TestVMsWithoutANetworkAreSmall(t *testing.T) {
+	g := NewWithT(t)
+	list := decoded[kubevirtv1.VirtualMachineInstance](t,
+		`{"metadata":{"name":"a","namespace":"other","labels":{"x":"y"},"annotations":{"x":"y"}},"spec":{"networks":[{"name":"default","pod":{}}],"domain":{"cpu":"new"}}}`,
+		`{"metadata":{"name":"b"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100","future":1}}]},
+		  "status":{"interfaces":[{"name":"n","mac":"02:00:00:00:00:01","ipAddress":"192.168.100.20","infoSource":"domain"},{"interfaceName":"br-ex","ipAddress":"192.168.100.2"}]}}`)
+	a, b := list.Items[0], list.Items[1]
+	g.Expect(a.Read()).To(BeNil())
+	g.Expect(a.Name + a.Namespace).To(Equal("aother"))
+	g.Expect(a.Labels).To(BeEmpty())
+	g.Expect(a.Unreadable).To(BeEmpty())
+	g.Expect(b.Read().Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
+	g.Expect(b.Read().Status.Interfaces).To(Equal([]kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "n", MAC: "02:00:00:00:00:01", IP: "192.168.100.20"}}))
+	g.Expect(b.GetObjectKind().GroupVersionKind()).To(Equal(kubevirtv1.VirtualMachineInstanceGroupVersionKind), "events need it")
+}
+
+// TestBookmarks: a cache is in sync when it gets this annotation, which is in no object.
+func TestBookmarks(t *testing.T) {
+	g := NewWithT(t)
+	const bookmark = `{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true","other":"x"}}}`
+	ended := HaveKeyWithValue(metav1.InitialEventsAnnotationKey, "true")
+	g.Expect(decoded[kubevirtv1.VirtualMachineInstance](t, bookmark).Items[0].Annotations).To(And(ended, HaveLen(1)))
+	g.Expect(decoded[routev1.Route](t, bookmark).Items[0].Annotations).To(ended)
+	g.Expect(decoded[hyperv1.NodePool](t, bookmark).Items[0].Annotations).To(ended)
+}
+
+// FuzzObject: no JSON value prevents the decoding of the other objects of a list.
+func FuzzObject(f *testing.F) {
+	for _, seed := range []string{
+		`{"metadata":{"name":"a","annotations":{"x":"y"}},"spec":{"clusterName":"blue","replicas":3,"management":{"replace":{"rollingUpdate":{"maxSurge":"25%"}}}}}`,
+		`{"metadata":{"name":"b"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100"}}],"services":[{"service":"APIServer"}]},"status":{"interfaces":[{"name":"n","ipAddresses":["10.0.0.1"]}]}}`,
+		`{"spec":{"networking":{"clusterNetwork":[{"cidr":"10.0.0.0/8"}]},"tls":null,"host":"\u00e4\"\\","port":{"targetPort":8443}}}`,
+		`[{"a":"]"}]`, `null`, `"x"`, `-1.5e3`, `{"metadata":[1]}`, `{"metadata":{"name":{},"creationTimestamp":"yesterday","ownerReferences":{}}}`, ` { "spec" : { } } `,
+	} {
+		f.Add(seed)
+	}
+	const good = `{"metadata":{"name":"good"},"spec":{"clusterName":"blue","host":"h","config":"{}","networks":[{"name":"n","multus":{"networkName":"vlan100"}}]}}`
+	f.Fuzz(func(t *testing.T, object string) {
+		if !json.Valid([]byte(object)) {
+			return
+		}
+		g := NewWithT(t)
+		pools := decoded[hyperv1.NodePool](t, good, object, good)
+		g.Expect(pools.Items).To(HaveLen(3))
+		g.Expect(pools.Items[1].Fields).NotTo(BeNil())
+		g.Expect(pools.Items[2].Fields.Spec.ClusterName).To(Equal("blue"))
+		vms := decoded[kubevirtv1.VirtualMachineInstance](t, good, object, good)
+		g.Expect(vms.Items[2].Read().Spec.Networks[0].Multus.NetworkName).To(Equal("vlan100"))
+		g.Expect(decoded[routev1.Route](t, object, good).Items[1].Fields.Spec.Host).To(Equal("h"))
+		g.Expect(decoded[nadv1.NetworkAttachmentDefinition](t, object, good).Items[1].Fields.Spec.Config).To(Equal("{}"))
+		clusters := decoded[lenient.HostedClusterFields](t, object, good)
+		g.Expect(clusters.Items[0].Fields).NotTo(BeNil())
+		g.Expect(clusters.Items[1].Name).To(Equal("good"))
+		again := clusters.DeepCopyObject().(*lenient.HostedClusterList)
+		g.Expect(again.Items[0].Unreadable).To(Equal(clusters.Items[0].Unreadable))
+	})
+}
+
+// TestWhatIsReadOfABadObject: whatever replaces one field, all other fields are read.
+func TestWhatIsReadOfABadObject(t *testing.T) {
+	whole := map[string]any{"metadata": map[string]any{"name": "a", "annotations": map[string]any{"x": "y"}},
+		"spec": map[string]any{"clusterName": "blue", "replicas": 3, "release": map[string]any{"image": "i"}, "autoScaling": map[string]any{"max": 5},
+			"platform": map[string]any{"kubevirt": map[string]any{"additionalNetworks": []any{map[string]any{"name": "n"}}}}}}
+	g := NewWithT(t)
+	for _, path := range [][]string{{"metadata", "annotations"}, {"spec", "clusterName"}, {"spec", "replicas"}, {"spec", "release"}, {"spec", "autoScaling"}, {"spec", "platform"}} {
+		for _, value := range []any{7, -0.5, "text", true, []any{1}, map[string]any{"max": "many", "image": []any{}, "kubevirt": 1}} {
+			parent, _ := whole[path[0]].(map[string]any)
+			before := parent[path[1]]
+			parent[path[1]] = value
+			text, err := json.Marshal(whole)
+			g.Expect(err).NotTo(HaveOccurred())
+			parent[path[1]] = before
+			np := decoded[hyperv1.NodePool](t, string(text)).Items[0]
+			for _, u := range np.Unreadable {
+				g.Expect(u.Field).To(HavePrefix(strings.Join(path, ".")), "%v", value)
+			}
+			g.Expect(np.Name).To(Equal("a"))
+			read := map[string]bool{
+				"annotations": np.Annotations["x"] == "y", "clusterName": np.Fields.Spec.ClusterName == "blue", "release": np.Fields.Spec.Release.Image == "i",
+				"autoScaling": np.Fields.Spec.AutoScaling != nil && np.Fields.Spec.AutoScaling.Max == 5, "replicas": np.Fields.Spec.Replicas != nil && *np.Fields.Spec.Replicas == 3,
+				"platform": np.Fields.Spec.Platform.Kubevirt != nil && len(np.Fields.Spec.Platform.Kubevirt.AdditionalNetworks) == 1,
+			}
+			delete(read, path[1])
+			g.Expect(read).NotTo(ContainElement(false), "%v = %v", path, value)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// This file makes one object of several versions of it. A must-gather has many objects twice, and a file
+// to apply may be read next to what an API server has.
+
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Merge returns each object once, in the order of the first versions. Of several versions that an API
+// server wrote, the newest by metadata.resourceVersion counts, else the one that was read last. Of several
+// others, such as files to apply, the last one counts. An object of both kinds is what applying the file
+// would lead to: spec, annotations and labels of the file, status and other metadata of the API server.
+// A fault names versions that differ in spec, annotations or labels, or in anything if their order is
+// unknown, and each object of both kinds.
+func Merge(objects []Object) ([]Object, []Fault) {
+	var all [][]Object
+	at := map[[3]string]int{}
+	for _, o := range objects {
+		key := [3]string{o.GroupKind(), o.Namespace, o.Name}
+		i, known := at[key]
+		if !known || o.Name == "" {
+			at[key], all = len(all), append(all, []Object{o})
+			continue
+		}
+		all[i] = append(all[i], o)
+	}
+	var out []Object
+	var faults []Fault
+	for _, versions := range all {
+		o, fs := ofVersions(versions)
+		out, faults = append(out, o), append(faults, fs...)
+	}
+	return out, faults
+}
+
+// ofVersions returns the object that has these versions.
+func ofVersions(versions []Object) (Object, []Fault) {
+	isStored := Object.versioned
+	if !slices.ContainsFunc(versions, isStored) {
+		isStored = Object.observed
+	}
+	var stored, toApply []Object
+	for _, o := range versions {
+		if isStored(o) {
+			stored = append(stored, o)
+		} else {
+			toApply = append(toApply, o)
+		}
+	}
+	if len(toApply) == 0 {
+		return newest(stored)
+	}
+	file, faults := newest(toApply)
+	if len(stored) == 0 {
+		return file, faults
+	}
+	live, more := newest(stored)
+	out, err := file.appliedTo(live)
+	if err != nil {
+		return live, append(faults, Fault{File: file.File, Err: fmt.Errorf("%s: %w", file, readable(err)), Unread: true})
+	}
+	combined := fmt.Errorf("%s is also in %s; the status there counts, and spec, annotations and labels here", out, live.File)
+	return out, append(append(faults, more...), Fault{File: file.File, Err: combined, Resolved: true})
+}
+
+// newest returns the version that counts, and a fault for each that differs from it.
+func newest(versions []Object) (Object, []Fault) {
+	used := versions[0]
+	var faults []Fault
+	for _, o := range versions[1:] {
+		unused := used
+		if used.newerThan(o) {
+			unused = o
+		} else {
+			used = o
+		}
+		ordered := used.newerThan(unused)
+		if used.differs(unused) || !ordered && !used.same(unused) {
+			faults = append(faults, Fault{File: used.File, Err: fmt.Errorf("%s is also in %s and differs; this version counts", used, unused.File)})
+		}
+	}
+	return used, faults
+}
+
+// newerThan reports whether the API server wrote o after other.
+func (o Object) newerThan(other Object) bool {
+	a, errA := strconv.ParseUint(o.resourceVersion, 10, 64)
+	b, errB := strconv.ParseUint(other.resourceVersion, 10, 64)
+	return errA == nil && errB == nil && a > b
+}
+
+// versioned reports whether an API server wrote o.
+func (o Object) versioned() bool { return o.resourceVersion != "" }
+
+// observed reports whether o was in an API server, as far as the rest says: tools that clean up objects
+// remove its resourceVersion. Tools that render objects may write an empty status.
+func (o Object) observed() bool {
+	switch string(canonical(o.status)) {
+	case "", "null", "{}":
+		return o.uid != ""
+	}
+	return true
+}
+
+// appliedTo returns what live becomes when a user applies o.
+func (o Object) appliedTo(live Object) (Object, error) {
+	whole, metadata, err := o.parts()
+	if err != nil {
+		return o, err
+	}
+	ofLive, liveMetadata, err := live.parts()
+	if err != nil {
+		return o, err
+	}
+	move(whole, ofLive, "status")
+	move(liveMetadata, metadata, "annotations")
+	move(liveMetadata, metadata, "labels")
+	o.resourceVersion, o.uid, o.status = live.resourceVersion, live.uid, live.status
+	o.JSON, err = joined(whole, liveMetadata)
+	return o, err
+}
+
+// move sets a field of into to that of from, which may lack it.
+func move(into, from map[string]json.RawMessage, field string) {
+	delete(into, field)
+	if value, ok := from[field]; ok {
+		into[field] = value
+	}
+}
+
+// differs reports whether what users write differs.
+func (o Object) differs(other Object) bool {
+	return !maps.Equal(o.Annotations, other.Annotations) || !maps.Equal(o.Labels, other.Labels) || !bytes.Equal(canonical(o.spec), canonical(other.spec))
+}
+
+// same reports whether o and other are equal, except for their metadata.
+func (o Object) same(other Object) bool {
+	a, _, errA := o.parts()
+	b, _, errB := other.parts()
+	for _, field := range []string{"apiVersion", "kind", "metadata"} { // items of lists may lack the first two
+		delete(a, field)
+		delete(b, field)
+	}
+	equal := func(x, y json.RawMessage) bool { return bytes.Equal(canonical(x), canonical(y)) }
+	return errA == nil && errB == nil && maps.EqualFunc(a, b, equal)
+}
+
+// canonical returns text without spaces and with sorted keys.
+func canonical(text json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return text
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package hcp_test
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestFaultsOfOneNodePool checks that a fault of the network of a second NodePool leaves the
+// first one's network as it is, whether the second one is new or runs already.
+func TestFaultsOfOneNodePool(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason network.Reason
+		fault  func(*hcp.Objects)
+	}{
+		"no NetworkAttachmentDefinition": {network.NetworkMissing, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions = o.NetworkAttachmentDefinitions[:1] }},
+		"an unsupported type":            {network.NetworkUnsupported, func(o *hcp.Objects) { o.NetworkAttachmentDefinitions[1].Spec.Config = `{"name":"n","type":"ipvlan"}` }},
+		"a CIDR that is none":            {network.AnnotationInvalid, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/99") }},
+		"a lease time that is none": {network.AnnotationInvalid, func(o *hcp.Objects) {
+			o.NodePools[1].Annotations = map[string]string{settings.Prefix + "lease-time": "soon"}
+		}},
+		"a gateway that is none": {network.AnnotationInvalid, func(o *hcp.Objects) {
+			o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"gateway"] = "router"
+		}},
+		"a gateway outside of the CIDR": {network.AddressConflict, func(o *hcp.Objects) { annotate(o, "gateway.beta", "10.9.0.1") }},
+		"a CIDR that is too small":      {network.CIDRTooSmall, func(o *hcp.Objects) { annotate(o, "cidr.beta", "10.2.0.0/30") }},
+		"a CIDR of the other network":   {network.AddressConflict, func(o *hcp.Objects) { annotate(o, "cidr.beta", "192.168.100.128/25") }},
+		"the layer-2 network of the other": {network.NetworkShared, func(o *hcp.Objects) {
+			o.NetworkAttachmentDefinitions[1].Spec.Config = o.NetworkAttachmentDefinitions[0].Spec.Config
+		}},
+		"another NodePool with other settings": {network.AnnotationInvalid, func(o *hcp.Objects) {
+			third := *o.NodePools[1].DeepCopy()
+			third.Name, third.Annotations = "gamma", map[string]string{settings.Prefix + "mtu": "9000"}
+			o.NodePools = append(o.NodePools, third)
+		}},
+		"not selected": {network.NetworkMissing, func(o *hcp.Objects) { annotate(o, "network", "clusters/vlan100") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			alone, _ := plan(o)
+			addNodePool(&o, "beta", "200")
+			annotate(&o, "cidr.beta", "10.2.0.0/24")
+			both, problems := plan(o)
+			g.Expect(both.Networks).To(HaveLen(2), "%v", problems)
+			c.fault(&o)
+			confined := ContainElement(And(HaveField("Reason", c.reason), HaveField("Severity", network.SeverityError), HaveField("Confined", true)))
+
+			in, _ := translated(o)
+			p, problems := after(in, alone)
+			g.Expect(problems).To(confined, "%v", problems)
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+			g.Expect(p.Networks).To(Equal(alone.Networks), "the new network is left out")
+
+			p, problems = after(in, both)
+			g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+			g.Expect(p.Networks).To(Equal(both.Networks), "the network that runs stays")
+		})
+	}
+}
+
+// TestNotSelectedNetworks checks that annotation network does not leave out without a word the
+// network that VMs boot from.
+func TestNotSelectedNetworks(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	addNodePool(&o, "beta", "200")
+	annotate(&o, "cidr.beta", "10.2.0.0/24")
+	both, _ := plan(o)
+	notSelected := func(ps network.Problems) network.Problems {
+		return slices.DeleteFunc(slices.Clone(ps), func(p network.Problem) bool { return p.Cause != network.NetworkNotSelected })
+	}
+
+	annotate(&o, "network", "clusters/vlan200")
+	p, problems := plan(o)
+	g.Expect(notSelected(problems)).To(HaveExactElements(And(HaveField("Subject.Name", o.NodePools[0].Name), HaveField("Confined", true))))
+	g.Expect(message(notSelected(problems)[0])).To(ContainSubstring("annotation network selects only clusters/vlan200"))
+	g.Expect(p.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan200")))
+
+	in, _ := translated(o)
+	p, _ = after(in, both)
+	g.Expect(p.Networks).To(HaveLen(2), "edges of a network that NodePools boot from are not removed")
+
+	o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/vlan100"}, {Name: "clusters/vlan200"}}
+	_, problems = plan(o)
+	g.Expect(notSelected(problems)).To(HaveLen(2), "one for each NodePool")
+	g.Expect(problems.Blocking()).To(BeTrue(), "VMs boot from no network that is left")
+
+	yes := true
+	for i := range o.NodePools {
+		o.NodePools[i].Spec.Platform.Kubevirt.AttachDefaultNetwork = &yes
+	}
+	_, problems = plan(o)
+	g.Expect(notSelected(problems)).To(BeEmpty(), "VMs boot from the pod network")
+}

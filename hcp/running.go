@@ -1,0 +1,56 @@
+// This file reads what a running hosted cluster reports, for people. It decodes no field but
+// its metadata and its conditions.
+
+package hcp
+
+import (
+	"fmt"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A Running is a hosted cluster as the API server has it.
+type Running struct {
+	Namespace, Name string
+	// ControlPlane is the namespace of the hosted control plane.
+	ControlPlane string
+	// OptedIn: annotation network asks for oooi.
+	OptedIn    bool
+	Conditions []metav1.Condition
+}
+
+// NewHostedCluster returns an empty HostedCluster to read into.
+func NewHostedCluster() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedCluster"))
+	return u
+}
+
+// NewHostedClusters returns an empty list of HostedClusters to read into.
+func NewHostedClusters() *unstructured.UnstructuredList {
+	u := &unstructured.UnstructuredList{}
+	u.SetGroupVersionKind(hyperv1.GroupVersion.WithKind("HostedClusterList"))
+	return u
+}
+
+// ReadRunning reads a HostedCluster.
+func ReadRunning(u *unstructured.Unstructured) (Running, error) {
+	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Annotations: u.GetAnnotations()}}
+	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: ControlPlaneNamespace(hc), OptedIn: OptedIn(hc)}
+	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		return out, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)
+	}
+	for _, x := range all {
+		var c metav1.Condition
+		fields, ok := x.(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) != nil {
+			continue // a condition of others, in another shape
+		}
+		out.Conditions = append(out.Conditions, c)
+	}
+	return out, nil
+}

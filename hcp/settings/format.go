@@ -1,0 +1,102 @@
+// This file declares what a format is: how the value of an annotation is written. Two programs
+// read a format. The operator parses values in Go, and the API server checks them in CEL.
+
+package settings
+
+import (
+	"maps"
+	"strconv"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// A format is one way to write a value: its parser, and what the API server checks at admission.
+// The requirements refuse no value that parse accepts. The parser may refuse more.
+type format[T any] struct {
+	parse        func(string) (T, error)
+	requirements []Requirement
+}
+
+// A Requirement is one requirement of an annotation's value, in CEL of Kubernetes 1.31.
+type Requirement struct {
+	// Entries is an expression for the entries of value v, which are strings. Empty means that
+	// v is the one entry.
+	Entries string
+	// Valid is an expression that is true for a valid entry v, which has no spaces around it.
+	// It may assume that the requirements before it hold for this entry.
+	Valid string
+	Cause network.Cause
+	// Args are arguments of the message. The argument value is the entry, or the whole
+	// annotation if the cause is AnnotationUnreadable.
+	Args network.Args
+	// Computed are further arguments, as expressions about the entry v.
+	Computed map[string]string
+}
+
+// A value connects a row of the table to the field of Values that it sets.
+type value struct {
+	set          func(*Values, string) error
+	requirements []Requirement
+}
+
+// into returns the value with format f that sets a field.
+func into[T any](f format[T], field func(*Values) *T) value {
+	return value{
+		set: func(s *Values, v string) (err error) {
+			*field(s), err = f.parse(v)
+			return err
+		},
+		requirements: f.requirements,
+	}
+}
+
+// commaSeparated is the expression for the entries of a list.
+const commaSeparated = "v.split(',')"
+
+// listOf returns the format of a comma-separated list.
+func listOf[T any](f format[T]) format[[]T] {
+	return format[[]T]{
+		parse:        func(v string) ([]T, error) { return list(v, f.parse) },
+		requirements: forEach(commaSeparated, f.requirements),
+	}
+}
+
+// limitedListOf returns the format of a comma-separated list of at most maxListEntries entries.
+func limitedListOf[T any](f format[T]) format[[]T] {
+	return format[[]T]{
+		parse:        func(v string) ([]T, error) { return limitedList(v, f.parse) },
+		requirements: append([]Requirement{tooLong(commaSeparated)}, forEach(commaSeparated, f.requirements)...),
+	}
+}
+
+// forEach returns requirements of the entries of a list, which CEL expression of finds in the value.
+func forEach(of string, requirements []Requirement) []Requirement {
+	var out []Requirement
+	for _, c := range requirements {
+		c.Entries = of
+		out = append(out, c)
+	}
+	return out
+}
+
+// tooLong refuses a list of more than maxListEntries entries.
+func tooLong(of string) Requirement {
+	most := strconv.Itoa(maxListEntries)
+	return Requirement{Valid: "(" + of + ").size() <= " + most, Cause: network.ListTooLong,
+		Args: network.Args{"most": most}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
+}
+
+// wanted returns the requirement that is behind an error of want.
+func wanted(what, valid string) Requirement {
+	return Requirement{Valid: valid, Cause: network.AnnotationUnreadable, Args: network.Args{"want": what}}
+}
+
+// Requirements returns what the API server checks of the key's value, in order.
+func (k Key) Requirements() []Requirement {
+	var out []Requirement
+	for _, c := range k.value.requirements {
+		c.Args = maps.Clone(c.Args)
+		out = append(out, c)
+	}
+	return out
+}

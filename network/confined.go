@@ -1,0 +1,97 @@
+// This file decides what an Error of one network holds back: that network only, if VMs
+// boot from another one that has none. All other Errors refuse the whole plan.
+
+package network
+
+import "slices"
+
+// An outcome is a plan, and what is wrong with the networks that it was made for.
+type outcome struct {
+	plan     Plan
+	problems Problems
+	// refused are the Names of the networks that VMs boot from and that have an Error. They
+	// are still in plan, unless they could not be derived at all.
+	refused []string
+	// left are the Names of the secondary networks that checked has left out, and leftProblems
+	// the reasons.
+	left         []string
+	leftProblems Problems
+}
+
+// adds notes the problems of one network, and reports whether it stays in the plan. A
+// secondary network with an Error is left out with Warnings: its VMs boot from another
+// network. A primary one stays, and is refused.
+func (o *outcome) adds(name string, primary bool, ps Problems) bool {
+	switch {
+	case !ps.Blocking():
+		o.problems = append(o.problems, ps...)
+	case !primary:
+		o.problems = append(o.problems, ps.NotBlocking()...)
+		return false
+	default:
+		o.problems = append(o.problems, ps.confined()...)
+		o.refused = append(o.refused, name)
+	}
+	return true
+}
+
+// checked is o, with the problems that fault returns for each network of its plan.
+func (o outcome) checked(fault func(Network) Problems) outcome {
+	out := o
+	out.problems, out.refused = slices.Clone(o.problems), slices.Clone(o.refused)
+	out.plan.Networks = []Network{}
+	for _, n := range o.plan.Networks {
+		ps := fault(n)
+		if out.adds(n.Name, n.Primary, ps) {
+			out.plan.Networks = append(out.plan.Networks, n)
+			continue
+		}
+		out.left = append(slices.Clone(out.left), n.Name)
+		out.leftProblems = append(slices.Clone(out.leftProblems), ps.NotBlocking()...)
+	}
+	return out
+}
+
+// confined is the outcome for in without the networks that have an Error of their own, and
+// those Errors. A refused network that runs stays as it is. If VMs boot from no other
+// network, it is the outcome with all networks, and ok is false: each Error refuses it.
+func (in input) confined(last Plan, others []OtherCluster) (out outcome, ok bool) {
+	in.refused = slices.Clone(in.Refused)
+	all := in.outcome(last, others)
+	rest, errors := all, Problems(nil)
+	for len(rest.refused) > 0 {
+		errors = append(errors, rest.problems.onlyConfined()...)
+		in.refused = append(in.refused, rest.refused...)
+		rest = in.outcome(last, others)
+	}
+	boots := func(n Network) bool { return n.Primary && !slices.Contains(in.refused, n.Name) }
+	if !slices.ContainsFunc(rest.plan.Networks, boots) {
+		all.problems = all.problems.unconfined()
+		return all, false
+	}
+	rest.problems = append(errors, rest.problems...)
+	return rest, true
+}
+
+// confined returns ps with each Error as one that concerns one network only.
+func (ps Problems) confined() Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Confined = out[i].Severity == SeverityError
+	}
+	return out
+}
+
+// unconfined returns ps with no Error confined: each refuses the plan.
+func (ps Problems) unconfined() Problems {
+	out := slices.Clone(ps)
+	for i := range out {
+		out[i].Confined = false
+	}
+	return out
+}
+
+// onlyConfined are those of ps that are confined.
+func (ps Problems) onlyConfined() Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return !p.Confined })
+}

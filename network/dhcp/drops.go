@@ -1,0 +1,27 @@
+// This file names why a message or a reply is dropped. docs/metrics.md explains each reason to operators.
+
+package dhcp
+
+// A drop is why a message or a reply was dropped. Empty: it was not.
+type drop string
+
+const (
+	dropReceive       drop = "receive"
+	dropQueue         drop = "queue"
+	dropBeyondGateway drop = "beyond-gateway"
+	dropNotForUs      drop = "not-addressed-to-us"
+	dropMalformed     drop = "malformed"
+	dropProbe         drop = "probe"
+	dropForOthers     drop = "inform-for-others"
+	dropBusy          drop = "busy"
+	dropReads         drop = "reads"
+	dropWrites        drop = "writes"
+	dropUnknown       drop = "unknown-clients"
+	dropInform        drop = "inform"
+	dropRemovals      drop = "removals"
+	dropSendBuffer    drop = "send-buffer"
+	dropSend          drop = "send"
+)
+
+// drops counts a message or a reply that is dropped.
+func (m *Metrics) drops(why drop) { m.dropped.WithLabelValues(string(why)).Inc() }

@@ -1,0 +1,235 @@
+// This file tests the search of the range: what it chooses, and that its cost does not depend on
+// how many leases there are.
+
+package dhcp_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/dhcp"
+)
+
+// A counter counts the leases that a reply reads.
+type counter struct {
+	dhcp.Leases
+	read *int
+}
+
+func (c counter) At(a netip.Addr) (network.Lease, bool) { *c.read++; return c.Leases.At(a) }
+
+func (c counter) Of(mac string) (network.Lease, bool) { *c.read++; return c.Leases.Of(mac) }
+
+// large is a network with a range of 65,533 addresses, and a lease on each of them.
+func large(tb testing.TB, expires time.Duration) (network.Network, *dhcp.Files) {
+	tb.Helper()
+	n := blue()
+	n.CIDR = netip.MustParsePrefix("10.7.0.0/16")
+	n.NextHopVIP, n.ServiceVIP = netip.MustParseAddr("10.7.0.1"), netip.MustParseAddr("10.7.0.2")
+	n.DHCP.ServerID, n.DHCP.Router = n.ServiceVIP, n.NextHopVIP
+	n.DHCP.Range = network.Range{First: netip.MustParseAddr("10.7.0.3"), Last: netip.MustParseAddr("10.7.255.254")}
+	files, _ := dhcp.OpenFiles("")
+	for i, a := 0, n.DHCP.Range.First; n.DHCP.Range.Contains(a); i, a = i+1, a.Next() {
+		files.Put(network.Lease{Address: a, MAC: fmt.Sprintf("02:00:00:%02x:%02x:%02x", i>>16, i>>8&0xff, i&0xff), Expires: now.Add(expires)})
+	}
+	return n, files
+}
+
+func knows(l dhcp.Leases) dhcp.Known {
+	return dhcp.Known{Leases: l, VMs: dhcp.NoVMs{}, Complete: true, Fresh: true, Offered: func(netip.Addr) string { return "" }}
+}
+
+// TestSearchReadsFewLeases: one DHCPDISCOVER in a full /16 reads a few leases, not all of them.
+func TestSearchReadsFewLeases(t *testing.T) {
+	g := NewWithT(t)
+	for name, c := range map[string]struct {
+		expires time.Duration
+		want    dhcp.Outcome
+	}{
+		"all are held":     {time.Hour, dhcp.Exhausted},
+		"all have expired": {-time.Hour, dhcp.Offered},
+	} {
+		n, files := large(t, c.expires)
+		n.DHCP.ReservedForVMs = 3
+		read := 0
+		k := knows(counter{files, &read})
+		k.PoolRemaining = func() int { return dhcp.PoolRemaining(n, k, now) }
+		v := dhcp.Reply(n, k, message(discover, "02:00:00:ff:00:01"), now)
+		if c.want == dhcp.Exhausted {
+			g.Expect(v.Outcome).To(Equal(dhcp.ReservedForVMs), name)
+			k.PoolRemaining = nil
+			v = dhcp.Reply(n, k, message(discover, "02:00:00:ff:00:01"), now)
+		}
+		g.Expect(v.Outcome).To(Equal(c.want), name)
+		g.Expect(read).To(BeNumerically("<", 50), name)
+	}
+}
+
+// TestRenewalReadsFewLeases: one renewal reads a few leases of a full range.
+func TestRenewalReadsFewLeases(t *testing.T) {
+	g := NewWithT(t)
+	n, files := large(t, time.Minute)
+	read := 0
+	l := files.All()[7]
+	v := dhcp.Reply(n, knows(counter{files, &read}), message(request, l.MAC, has(l.Address.String())), now)
+	g.Expect(v.Outcome).To(Equal(dhcp.Granted))
+	g.Expect(read).To(BeNumerically("<", 50))
+}
+
+// TestSearchPrefers: in any state of a range, a client is offered an address that was never
+// assigned; else one whose lease is over; else one of a VM that is gone; else one that was offered
+// to another client. Only if there is none is the range exhausted.
+func TestSearchPrefers(t *testing.T) {
+	const never, over, ofGone, offered, none = "never assigned", "over", "of a gone VM", "offered to another", "none"
+	seen := map[string]int{}
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		n := blue()
+		n.DHCP.Range = network.Range{First: at("10"), Last: at("40")}
+		n.DHCP.Exclude = []network.Range{{First: at("12"), Last: at("14")}, {First: at("38"), Last: at("60")}}
+		n.DHCP.Named = []netip.Addr{at("20")}
+		n.DHCP.Reservations = []network.Reservation{{MAC: mac2, Address: at("30")}}
+		w := world{n: n, vms: cluster{names: map[string]string{mac1: "blue-worker-1", mac2: "blue-there"}, seen: true}, offered: map[string]string{}}
+		best := none
+		rank := map[string]int{never: 4, over: 3, ofGone: 2, offered: 1}
+		class := map[netip.Addr]string{}
+		full := r.IntN(3) // How much of the range is held.
+		for a := n.DHCP.Range.First; n.DHCP.Range.Contains(a); a = a.Next() {
+			l := network.Lease{Address: a, MAC: fmt.Sprintf("02:00:00:00:0c:%02x", a.As4()[3]), Expires: now.Add(time.Hour)}
+			what := ""
+			switch kind := r.IntN(60); {
+			case full == 0 && kind < 30 || kind == 0:
+				what, l.MAC = never, "-"
+			case full == 1 && kind < 20 || kind == 1:
+				what, l.Expires = over, now.Add(-2*time.Hour)
+			case kind == 2:
+				what, l.MAC, l.Expires = over, "", now.Add(-time.Second)
+			case kind < 5:
+				what, l.VM, l.Expires = ofGone, "blue-gone", now.Add(-time.Second)
+			case kind < 20:
+				l.VM, l.Expires = "blue-there", now.Add(-time.Second)
+			case kind < 30:
+				l.MAC = ""
+			}
+			if l.MAC != "-" {
+				w.leases = append(w.leases, l)
+			}
+			if what != "" && r.IntN(3) == 0 {
+				what, w.offered[a.String()] = offered, mac2
+			}
+			excluded := n.DHCP.Exclude[0].Contains(a) || n.DHCP.Exclude[1].Contains(a)
+			if excluded || a == at("20") || a == at("30") {
+				what = ""
+			}
+			if class[a] = what; rank[what] > rank[best] {
+				best = what
+			}
+		}
+		v := w.says(message(discover, mac1))
+		got := none
+		if v.Outcome == dhcp.Offered {
+			got = class[v.Address]
+		}
+		if got != best {
+			t.Fatalf("seed %d: %s %s is %q, but there is one %q", seed, v.Outcome, v.Address, got, best)
+		}
+		seen[got]++
+	}
+	for _, what := range []string{never, over, ofGone, offered, none} {
+		if seen[what] < 5 {
+			t.Errorf("%s: seen %d times", what, seen[what])
+		}
+	}
+}
+
+// BenchmarkDiscoverFull is one DHCPDISCOVER of a new client in a full /16.
+func BenchmarkDiscoverFull(b *testing.B) {
+	n, files := large(b, time.Hour)
+	k, m := knows(files), message(discover, "02:00:00:ff:00:01")
+	for b.Loop() {
+		if v := dhcp.Reply(n, k, m, now); v.Outcome != dhcp.Exhausted {
+			b.Fatal(v.Outcome)
+		}
+	}
+}
+
+// BenchmarkPoolRemainingFull counts the addresses of a full /16.
+func BenchmarkPoolRemainingFull(b *testing.B) {
+	n, files := large(b, time.Hour)
+	n.DHCP.ReservedForVMs = 500
+	k := knows(files)
+	for b.Loop() {
+		if dhcp.PoolRemaining(n, k, now) >= 0 {
+			b.Fatal("the range is not full")
+		}
+	}
+}
+
+// silent is a store that does not answer.
+type silent struct{ *dhcp.Files }
+
+func (silent) Fresh() error { return errCut }
+
+// BenchmarkRenewalUnwritten is one renewal while 4,000 others are not written.
+func BenchmarkRenewalUnwritten(b *testing.B) {
+	n, files := large(b, time.Minute)
+	metrics, err := dhcp.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := (&dhcp.Server{
+		Network: func() network.Network { return n }, Store: silent{files}, VMs: dhcp.NoVMs{}, Metrics: metrics,
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+	}).Start()
+	all := files.All()[:4000]
+	for _, l := range all {
+		if v := s.Process(b.Context(), message(request, l.MAC, has(l.Address.String())), n.DHCP.ServerID); !v.Next.Address.IsValid() || v.Answer == nil {
+			b.Fatal("not a renewal that is written later: ", v.Outcome)
+		}
+	}
+	m := message(request, all[7].MAC, has(all[7].Address.String()))
+	for b.Loop() {
+		if v := s.Process(b.Context(), m, n.DHCP.ServerID); v.Outcome != dhcp.Granted || v.Answer == nil {
+			b.Fatal(v.Outcome)
+		}
+	}
+}
+
+// TestManyBoots: however many clients boot in the same seconds, 16 of them at a time, none is offered an address that
+// was offered to another one a moment ago.
+func TestManyBoots(t *testing.T) {
+	n := changed(func(d *network.DHCP) {
+		d.Range, d.Named, d.Exclude, d.ReservedForVMs = network.Range{First: netip.MustParseAddr("10.77.0.10"), Last: netip.MustParseAddr("10.77.100.0")}, nil, nil, 0
+	})
+	n.CIDR = netip.MustParsePrefix("10.77.0.0/16")
+	files, err := dhcp.OpenFiles("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := processing(t, n, files, dhcp.NoVMs{})
+	const clients, together = 9000, 16
+	mac := func(i int) string { return fmt.Sprintf("02:00:00:02:%02x:%02x", i>>8, i&0xff) }
+	offers := make([]string, clients)
+	for i := range clients + together {
+		if i < clients {
+			v := s.Process(t.Context(), message(discover, mac(i)), n.DHCP.ServerID)
+			if v.Outcome != dhcp.Offered {
+				t.Fatalf("client %d: %s", i, v.Outcome)
+			}
+			offers[i] = v.Address.String()
+		}
+		if j := i - together; j >= 0 {
+			if v := s.Process(t.Context(), message(request, mac(j), server(us), asks(offers[j])), n.DHCP.ServerID); v.Outcome != dhcp.Granted {
+				t.Fatalf("client %d: %s of the address that it was offered", j, v.Outcome)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// This file sends replies, and logs and counts what was decided.
+
+package dhcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	"golang.org/x/sys/unix"
+)
+
+// finish sends the reply, logs and counts.
+func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
+	s.Metrics.messages.WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
+	s.trouble.decided(v.Outcome, s.Now())
+	level := slog.LevelDebug
+	if v.Next.Address.IsValid() || v.Remove.Address.IsValid() || v.Outcome == Refused || v.Outcome == Exhausted {
+		level = slog.LevelInfo
+	}
+	if s.Log.Enabled(context.Background(), level) {
+		s.line(level, "message processed", v.MAC, string(v.Outcome), "outcome", string(v.Outcome), "address", v.Address, "vm", v.VM, "why", v.Why)
+	}
+	if len(v.LeftOut) > 0 {
+		s.line(slog.LevelWarn, "requested options do not fit", v.MAC, "options", "options", v.LeftOut)
+	}
+	if v.Answer == nil {
+		return
+	}
+	s.send(Encode(v.Answer), v.To)
+}
+
+// everyone is the address of a broadcast on the link.
+var everyone = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
+// send sends a reply at once, or not at all: the client asks again. A reply to an address may wait in the
+// kernel until its host answers an ARP request. Such replies fill the buffer of their own socket only. While it is
+// full, replies to hosts that the kernel knows leave through another socket.
+func (s *Server) send(reply []byte, to netip.AddrPort) {
+	out := s.direct
+	if to.Addr() == everyone {
+		out = s.broadcast
+	}
+	err := out.send(reply, to)
+	if errors.Is(err, unix.EAGAIN) && to.Addr() != everyone && s.Knows != nil && s.Knows(to.Addr()) {
+		err = s.atOnce.send(reply, to)
+	}
+	switch {
+	case err == nil || errors.Is(err, net.ErrClosed):
+		return
+	case errors.Is(err, unix.EAGAIN):
+		s.Metrics.drops(dropSendBuffer)
+	default:
+		s.Metrics.drops(dropSend)
+	}
+	s.warnings.Do(func() { s.Log.Error("reply not sent", "to", to, "err", err) })
+}

@@ -1,0 +1,38 @@
+// This file notices when the server stands still.
+
+package dhcp
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// standstill is how long one message may take. VMs that wait longer ask again.
+const standstill = time.Second
+
+// A watch knows since when the server has been at one message. It reads the monotonic clock.
+type watch struct {
+	began time.Time
+	// since is when the message was begun, in nanoseconds after began. 0: the server waits for
+	// messages.
+	since atomic.Int64
+}
+
+func newWatch() *watch { return &watch{began: time.Now()} }
+
+func (w *watch) begin() { w.since.Store(max(1, int64(time.Since(w.began)))) }
+
+func (w *watch) end() { w.since.Store(0) }
+
+// err returns an error if a message takes too long.
+func (w *watch) err() error {
+	since := w.since.Load()
+	if since == 0 {
+		return nil
+	}
+	if at := time.Since(w.began) - time.Duration(since); at >= standstill {
+		return fmt.Errorf("DHCP stands still: it has been processing one message for %s, others wait", at.Truncate(time.Second))
+	}
+	return nil
+}

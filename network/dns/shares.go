@@ -1,0 +1,186 @@
+// This file decides which client loses when a resource is full: the one that holds most of it. It is pure, and
+// it is used for packets, connections, upstream questions and the memory of the cache.
+
+package dns
+
+import (
+	"container/heap"
+	"container/list"
+	"net/netip"
+)
+
+// A client is what the server counts by: a MAC, or an address of which no MAC is known. The zero value
+// stands for all hosts on the network of which the kernel knows no MAC: a VM can invent their addresses.
+type client struct {
+	mac     string
+	address netip.Addr
+}
+
+// shares are what clients hold of one resource. A client that comes to a full resource takes from the one that
+// holds most, which loses its oldest holding.
+type shares[T any] struct {
+	limit, used int
+	// settled: a client that holds most gets nothing new while the resource is full. Otherwise the new
+	// holding replaces its oldest one.
+	settled bool
+	clients map[client]*share[T]
+	// most has the shares, the largest one first.
+	most largest[T]
+}
+
+// A share is what one client holds.
+type share[T any] struct {
+	client client
+	held   int
+	// holdings are *holding[T], the oldest first.
+	holdings list.List
+	index    int
+}
+
+// A holding is one value that a client holds.
+type holding[T any] struct {
+	value  T
+	weight int
+	// share is nil once the holding is lost or given back.
+	share *share[T]
+	at    *list.Element
+}
+
+func newShares[T any](limit int, settled bool) *shares[T] {
+	return &shares[T]{limit: limit, settled: settled, clients: map[client]*share[T]{}}
+}
+
+// take adds a holding of c. It returns nil if c gets none, and what clients lose for it.
+func (s *shares[T]) take(c client, weight int, value T) (h *holding[T], lost []T) {
+	own := s.clients[c]
+	if s.settled && s.used+weight > s.limit {
+		total := weight
+		if own != nil {
+			total += own.held
+		}
+		if len(s.most) == 0 || total >= s.most[0].held {
+			return nil, nil
+		}
+	}
+	if own == nil {
+		own = &share[T]{client: c}
+		s.clients[c] = own
+		heap.Push(&s.most, own)
+	}
+	h = &holding[T]{value: value, weight: weight, share: own}
+	h.at = own.holdings.PushBack(h)
+	s.change(own, weight)
+	for s.used > s.limit {
+		oldest := s.most[0].holdings.Front().Value.(*holding[T])
+		s.give(oldest)
+		lost = append(lost, oldest.value)
+	}
+	return h, lost
+}
+
+// give gives a holding back. It does nothing if the holding is lost already.
+func (s *shares[T]) give(h *holding[T]) {
+	own := h.share
+	if own == nil {
+		return
+	}
+	own.holdings.Remove(h.at)
+	h.share = nil
+	s.change(own, -h.weight)
+	if own.holdings.Len() == 0 {
+		heap.Remove(&s.most, own.index)
+		delete(s.clients, own.client)
+	}
+}
+
+// touch makes a holding the youngest of its client.
+func (s *shares[T]) touch(h *holding[T]) {
+	if h.share != nil {
+		h.share.holdings.MoveToBack(h.at)
+	}
+}
+
+// oldest returns the oldest holding of c, nil if it has none.
+func (s *shares[T]) oldest(c client) *holding[T] {
+	own := s.clients[c]
+	if own == nil {
+		return nil
+	}
+	return own.holdings.Front().Value.(*holding[T])
+}
+
+func (s *shares[T]) change(own *share[T], weight int) {
+	s.used += weight
+	own.held += weight
+	heap.Fix(&s.most, own.index)
+}
+
+// largest is a heap.Interface of shares, the largest one first.
+type largest[T any] []*share[T]
+
+func (l largest[T]) Len() int           { return len(l) }
+func (l largest[T]) Less(i, j int) bool { return l[i].held > l[j].held }
+func (l largest[T]) Swap(i, j int) {
+	l[i], l[j] = l[j], l[i]
+	l[i].index, l[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (l *largest[T]) Push(x any) {
+	own := x.(*share[T])
+	own.index = len(*l)
+	*l = append(*l, own)
+}
+
+// Pop implements heap.Interface.
+func (l *largest[T]) Pop() any {
+	last := len(*l) - 1
+	own := (*l)[last]
+	(*l)[last] = nil
+	*l = (*l)[:last]
+	return own
+}
+
+// turns is a queue in which clients take turns. A client waits for one value of each other client, however many
+// the others have queued.
+type turns[T any] struct {
+	shares *shares[T]
+	// order has each client that may have a value, the next one first.
+	order   list.List
+	waiting map[client]bool
+}
+
+func newTurns[T any](limit int) *turns[T] {
+	return &turns[T]{shares: newShares[T](limit, true), waiting: map[client]bool{}}
+}
+
+// push queues a value of c. It returns how many values are lost, this one included.
+func (t *turns[T]) push(c client, value T) (lost int) {
+	h, dropped := t.shares.take(c, 1, value)
+	if h == nil {
+		return 1
+	}
+	if !t.waiting[c] {
+		t.waiting[c] = true
+		t.order.PushBack(c)
+	}
+	return len(dropped)
+}
+
+// pop returns the next value. False: the queue is empty.
+func (t *turns[T]) pop() (value T, ok bool) {
+	for t.order.Len() > 0 {
+		next := t.order.Front()
+		c := next.Value.(client)
+		h := t.shares.oldest(c)
+		if h == nil {
+			t.order.Remove(next)
+			delete(t.waiting, c)
+			continue
+		}
+		t.shares.give(h)
+		t.order.MoveToBack(next)
+		return h.value, true
+	}
+	return value, false
+}

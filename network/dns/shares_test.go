@@ -1,0 +1,130 @@
+package dns
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func named(mac string) client { return client{mac: mac} }
+
+// TestTheOneThatHoldsMostLoses: a client that comes to a full resource gets its share from the largest one.
+func TestTheOneThatHoldsMostLoses(t *testing.T) {
+	g := NewWithT(t)
+	s := newShares[int](10, true)
+	for i := range 10 {
+		h, lost := s.take(named("flood"), 1, i)
+		g.Expect(h).NotTo(BeNil())
+		g.Expect(lost).To(BeEmpty())
+	}
+	h, lost := s.take(named("flood"), 1, 10)
+	g.Expect(h).To(BeNil(), "it holds most, and gets nothing more")
+	g.Expect(lost).To(BeEmpty())
+	for i := range 5 {
+		h, lost = s.take(named("other"), 1, 100+i)
+		g.Expect(h).NotTo(BeNil())
+		g.Expect(lost).To(Equal([]int{i}), "the oldest one of the flood")
+		if i == 4 {
+			break
+		}
+	}
+	h, lost = s.take(named("other"), 1, 105)
+	g.Expect(h).To(BeNil(), "both hold equal shares")
+	g.Expect(lost).To(BeEmpty())
+	h, lost = s.take(named("third"), 1, 200)
+	g.Expect(h).NotTo(BeNil())
+	g.Expect(lost).To(HaveLen(1))
+	s.give(h)
+	s.give(h)
+	g.Expect(s.used).To(Equal(9), "what is given back twice counts once")
+}
+
+// TestAnOwnHoldingIsReplaced: in the cache, the client that holds most keeps what it used last.
+func TestAnOwnHoldingIsReplaced(t *testing.T) {
+	g := NewWithT(t)
+	s := newShares[int](10, false)
+	a, _ := s.take(named("one"), 4, 1)
+	_, _ = s.take(named("one"), 4, 2)
+	s.touch(a)
+	_, lost := s.take(named("one"), 4, 3)
+	g.Expect(lost).To(Equal([]int{2}))
+	_, lost = s.take(named("two"), 11, 4)
+	g.Expect(lost).To(ContainElement(4), "what is larger than the resource never stays")
+}
+
+// TestLawsOfShares: whatever clients take and give back, no limit is exceeded, the sums are right, and a client
+// loses something only if no other one holds more.
+func TestLawsOfShares(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		s := newShares[int](1+random.IntN(40), random.IntN(2) == 0)
+		var held []*holding[int]
+		for i := range 400 {
+			if len(held) > 0 && random.IntN(3) == 0 {
+				at := random.IntN(len(held))
+				s.give(held[at])
+				held = append(held[:at], held[at+1:]...)
+				continue
+			}
+			c := named(string(rune('a' + random.IntN(6))))
+			most := 0
+			for _, own := range s.clients {
+				most = max(most, own.held)
+			}
+			before := map[client]int{}
+			for x, own := range s.clients {
+				before[x] = own.held
+			}
+			h, lost := s.take(c, 1, i)
+			if h != nil {
+				held = append(held, h)
+			}
+			for x, had := range before {
+				now := 0
+				if own := s.clients[x]; own != nil {
+					now = own.held
+				}
+				if now < had && had < most {
+					t.Fatalf("seed %d: a client lost one of %d while another one had %d", seed, had, most)
+				}
+			}
+			if h == nil && before[c]+1 < most {
+				t.Fatalf("seed %d: a client with %d got nothing while another one had %d", seed, before[c], most)
+			}
+			if len(lost) > 1 {
+				t.Fatalf("seed %d: %d were lost for one", seed, len(lost))
+			}
+			sum := 0
+			for _, own := range s.clients {
+				sum += own.held
+				if own.held != own.holdings.Len() || s.most[own.index] != own {
+					t.Fatalf("seed %d: a share is counted wrong", seed)
+				}
+			}
+			if sum != s.used || s.used > s.limit {
+				t.Fatalf("seed %d: %d used, %d held, limit %d", seed, s.used, sum, s.limit)
+			}
+		}
+	}
+}
+
+// TestClientsTakeTurns: a client with one packet waits for one packet of each other one.
+func TestClientsTakeTurns(t *testing.T) {
+	g := NewWithT(t)
+	q := newTurns[string](6)
+	lost := 0
+	for range 100 {
+		lost += q.push(named("flood"), "flood")
+	}
+	g.Expect(lost).To(Equal(94))
+	g.Expect(q.push(named("one"), "one")).To(Equal(1), "the flood loses one")
+	g.Expect(q.push(named("two"), "two")).To(Equal(1))
+	var got []string
+	for v, ok := q.pop(); ok; v, ok = q.pop() {
+		got = append(got, v)
+	}
+	g.Expect(got).To(Equal([]string{"flood", "one", "two", "flood", "flood", "flood"}))
+	g.Expect(q.waiting).To(BeEmpty())
+	g.Expect(q.shares.clients).To(BeEmpty())
+}

@@ -1,0 +1,70 @@
+// This file spreads questions over several sockets, whose buffers add up. It needs no privilege.
+
+package dns
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// groups of sockets: the questions of one MAC arrive in one of them, so a VM that floods the server fills
+	// the buffers of one group only. Inside it, the number of the question chooses the socket.
+	groups, socketsPerGroup = 8, 4
+	// receivers are the sockets that receive. Sockets are all: the last one only sends.
+	receivers = groups * socketsPerGroup
+	Sockets   = receivers + 1
+)
+
+// spread has the kernel choose a socket of conns for each packet, and returns what sends on each.
+func spread(conns []*net.UDPConn) ([]socket, error) {
+	program, err := bpf.Assemble(choose())
+	if err != nil {
+		return nil, fmt.Errorf("filter: %w", err)
+	}
+	var out []socket
+	for _, c := range conns {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, socket{raw, c.LocalAddr()})
+	}
+	if len(out) != Sockets {
+		return nil, fmt.Errorf("%d sockets, want %d", len(out), Sockets)
+	}
+	code := make([]unix.SockFilter, len(program))
+	for i, x := range program {
+		code[i] = unix.SockFilter{Code: x.Op, Jt: x.Jt, Jf: x.Jf, K: x.K}
+	}
+	var set error
+	err = out[0].raw.Control(func(fd uintptr) {
+		set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,
+			&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
+	})
+	if err := errors.Join(err, set); err != nil {
+		return nil, fmt.Errorf("filter: %w", err)
+	}
+	return out, nil
+}
+
+// choose returns a program whose result is the number of a socket.
+func choose() []bpf.Instruction {
+	// linkLayer is the offset of the Ethernet header, sender the last four bytes of the source MAC in it.
+	const linkLayer, sender = 0xffe00000, 8
+	return []bpf.Instruction{
+		bpf.LoadAbsolute{Off: linkLayer + sender, Size: 4},
+		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: 0x9e3779b1},    // Fibonacci hashing: the upper bits are mixed.
+		bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 32 - 3}, // 8 groups
+		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: socketsPerGroup},
+		bpf.TAX{},
+		bpf.LoadAbsolute{Off: 0, Size: 2}, // The ID of the message.
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketsPerGroup - 1},
+		bpf.ALUOpX{Op: bpf.ALUOpAdd},
+		bpf.RetA{},
+	}
+}

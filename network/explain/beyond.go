@@ -1,0 +1,45 @@
+// This file renders what hosts beyond a network reach through its gateway. It decides nothing.
+
+package explain
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// beyond says which hosts behind the gateway edges answer, and where.
+func (v view) beyond() []row {
+	if len(v.n.ClientNetworks) == 0 {
+		return nil
+	}
+	var from []string
+	for _, p := range v.n.ClientNetworks {
+		from = append(from, p.String())
+	}
+	rows := []row{{"from", fmt.Sprintf("%s, answered through the gateway %s%s", strings.Join(from, ", "), v.n.DHCP.Router, v.from("client-networks"))}}
+	if ports := v.portsAt(v.n.ServiceVIP); ports != "" {
+		rows = append(rows, row{"connections", fmt.Sprintf("%s at the service VIP %s, as VMs", ports, v.n.ServiceVIP)})
+	}
+	for _, a := range v.n.PublishedAddresses {
+		rows = append(rows, row{"connections", fmt.Sprintf("%s at %s, if the gateway routes %s/32 to %s", v.portsAt(a), a, a, v.n.NextHopVIP)})
+	}
+	if slices.Contains(v.n.Services, network.ServiceDNS) {
+		rows = append(rows, row{"names", "those of the hosted cluster, at " + v.n.ServiceVIP.String() + "; all others are refused"})
+	}
+	return rows
+}
+
+// portsAt are the ports at which edges listen at an address.
+func (v view) portsAt(a netip.Addr) string {
+	var ports []string
+	for _, l := range v.n.Listeners {
+		if l.Address == a {
+			ports = append(ports, fmt.Sprint(l.Port))
+		}
+	}
+	return strings.Join(ports, ", ")
+}

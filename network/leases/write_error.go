@@ -1,0 +1,17 @@
+// This file holds WriteError, why a store did not write a lease.
+
+package leases
+
+// A WriteError is why a lease was not written. Reason is the same for all leases that fail in the
+// same way: it names no object, so it can be reported.
+type WriteError struct {
+	// Reason is a clause, as "the API server does not answer".
+	Reason string
+	Err    error
+}
+
+// Error returns the reason and the cause.
+func (e *WriteError) Error() string { return e.Reason + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }

@@ -1,0 +1,64 @@
+// This file reads how accurate the clock of the node is. It never sets the clock, and needs
+// no privilege.
+
+package ntp
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Leap is the leap indicator of a packet (RFC 5905, figure 9).
+type Leap uint8
+
+// The leap indicators.
+const (
+	NoLeap Leap = iota
+	// LeapInserted: the last minute of the day has 61 seconds.
+	LeapInserted
+	// LeapDeleted: the last minute of the day has 59 seconds.
+	LeapDeleted
+	// Unknown: the server has no time to tell.
+	Unknown
+)
+
+// A State is what the kernel knows about its clock. The zero value is a clock that no program
+// disciplines.
+type State struct {
+	// Synchronized: a program on the node disciplines the clock, such as chronyd, and the
+	// kernel counts the clock as right.
+	Synchronized bool
+	// Leap is the leap second at the end of the day.
+	Leap Leap
+	// MaxError is the largest difference between the clock and UTC, 0 or above. It grows
+	// while the clock is not corrected.
+	MaxError time.Duration
+}
+
+// A Clock returns the state of the clock that time.Now reads.
+type Clock func() (State, error)
+
+// Kernel is the Clock of this node.
+func Kernel() (State, error) {
+	var t unix.Timex // No mode is set: adjtimex(2) only reads.
+	code, err := unix.Adjtimex(&t)
+	if err != nil {
+		return State{}, fmt.Errorf("reading the state of the clock (adjtimex): %w", err)
+	}
+	return stateOf(code, t.Maxerror), nil
+}
+
+// stateOf returns the meaning of what adjtimex returned: its result, and maxerror in
+// microseconds. TIME_ERROR also stands for a failed clock.
+func stateOf(code int, maxError int64) State {
+	s := State{Synchronized: code != unix.TIME_ERROR, MaxError: time.Duration(max(0, maxError)) * time.Microsecond}
+	switch code {
+	case unix.TIME_INS, unix.TIME_OOP: // TIME_OOP is the inserted second itself.
+		s.Leap = LeapInserted
+	case unix.TIME_DEL:
+		s.Leap = LeapDeleted
+	}
+	return s
+}

@@ -1,0 +1,30 @@
+// Package ntp tells the hosts of one network the time of the node, as an NTP server
+// (RFC 5905, server mode).
+//
+// # Parts
+//
+//   - State is what the kernel knows about the accuracy of its clock. Kernel reads it and
+//     changes nothing.
+//   - Reply and Kiss are pure: the packet for one question. Client checks whether a datagram
+//     is a question at all.
+//   - Limiter bounds the answers to each client, in constant memory.
+//   - Server answers on a socket that the caller opened.
+//
+// Only questions of clients (mode 3) are answered, with 48 bytes. A question has at least as
+// many, so the server amplifies nothing. It has no keys, no NTS, and no mode in which it
+// could be asked about itself. It sends nothing by itself, and never sets a clock.
+//
+// # Forged sources
+//
+// A VM can ask with the address of another VM, so what a client asked too often may not be its
+// own question. Above the limit, one question of four is still answered: no flood silences
+// another VM. There is no kiss code RATE: a VM could make the server send it to another one,
+// and that one would ask less often or end its start.
+//
+// # Use of facebook/time
+//
+// Package ntp/protocol has the packets and the conversion of times. Two parts of it are not
+// used. ValidSettingsFormat refuses clients that announce a leap second, as ntpd does for a
+// day. The package responder listens on its own sockets, announces addresses and steers its
+// own workers; oooi needs one bound socket.
+package ntp

@@ -1,0 +1,51 @@
+// This file limits the answers to each client. It is a function of the questions, the time and
+// chance.
+
+package ntp
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+)
+
+const (
+	// limit is how many questions of one client are answered in a window. A client that starts
+	// asks eight times in 16 s, and some ask as often as 16 times in a second.
+	limit = 32
+	// window is how long questions count.
+	window = time.Second
+	// leak is how many questions above the limit have one answer. A VM can forge the source of
+	// its questions, and so use up the limit of another VM. That one still gets its share.
+	leak = 4
+	// counters bounds the memory of a Limiter: one byte each.
+	counters = 1 << 16
+)
+
+// A Limiter counts the questions of clients. Use NewLimiter. It is not safe for concurrent use.
+// Clients that have one counter share its limit for at most a window: their next counters differ.
+type Limiter struct {
+	began time.Time
+	seed  maphash.Seed
+	asked [counters]uint8
+}
+
+// NewLimiter returns a Limiter that has seen no client.
+func NewLimiter() *Limiter { return &Limiter{seed: maphash.MakeSeed()} }
+
+// Permits counts one question of client at now, and reports whether it is answered. Above the
+// limit, chance decides.
+func (l *Limiter) Permits(client netip.Addr, now time.Time) bool {
+	if since := now.Sub(l.began); since < 0 || since >= window {
+		l.began, l.seed = now, maphash.MakeSeed()
+		clear(l.asked[:])
+	}
+	address := client.As16()
+	n := &l.asked[maphash.Bytes(l.seed, address[:])%counters]
+	if *n < limit {
+		*n++
+		return true
+	}
+	return rand.N(leak) == 0
+}

@@ -1,0 +1,87 @@
+// This file decides the packet that answers one question. It is pure.
+
+package ntp
+
+import (
+	"time"
+
+	"github.com/facebook/time/ntp/protocol"
+)
+
+const (
+	modeClient, modeServer = 3, 4
+	// newest is the version of RFC 5905. Questions of versions 1 to 4 have the same format.
+	newest = 4
+
+	// stratum is what the server tells about its distance from a reference clock. The kernel
+	// does not know that of the node's clock. Most servers have 1 to 4, so a client that counts
+	// strata prefers them. Clients refuse 16.
+	stratum = 8
+	// reference is the conventional identifier of a server that follows its own host's clock,
+	// 127.127.1.1. No host has this address, so a node that takes its time from a VM detects no
+	// loop.
+	reference = 0x7f7f0101
+	// precision is that of the clock as log2 seconds: a microsecond.
+	precision = -20
+	// notSynchronized is the kiss code that tells why the server does not tell the time: the clock
+	// of the node is not synchronized yet, "INIT" (RFC 5905, section 7.4).
+	notSynchronized = 0x494e4954
+	// longestError is the largest root dispersion: 16 s (RFC 5905, MAXDISP).
+	longestError = 16 * time.Second
+)
+
+// Client returns the question in a datagram. False: it is none of a client, so it must not be
+// answered. Peers, servers, broadcasts, control and private messages are none. Extension fields
+// and MACs are ignored: the server has no keys, and RFC 5905 permits to.
+func Client(datagram []byte) (protocol.Packet, bool) {
+	var q protocol.Packet
+	if len(datagram) < protocol.PacketSizeBytes || len(datagram)%4 != 0 {
+		return q, false
+	}
+	if err := q.UnmarshalBinary(datagram[:protocol.PacketSizeBytes]); err != nil {
+		return q, false
+	}
+	version := versionOf(q)
+	return q, q.Settings&7 == modeClient && version >= 1 && version <= newest
+}
+
+// Reply returns the packet that tells the time of a synchronized clock in state s. The question
+// arrived at received, and the packet is sent at sent.
+func Reply(q protocol.Packet, s State, received, sent time.Time) protocol.Packet {
+	p := header(q, s.Leap)
+	p.Stratum, p.ReferenceID = stratum, reference
+	p.RootDispersion = short(s.MaxError)
+	// The kernel does not tell when its clock was corrected. Its maximum error counts from
+	// that time, so this one is as good.
+	p.RefTimeSec, p.RefTimeFrac = protocol.Time(received.Truncate(time.Second))
+	p.RxTimeSec, p.RxTimeFrac = protocol.Time(received)
+	p.TxTimeSec, p.TxTimeFrac = protocol.Time(sent)
+	return p
+}
+
+// Kiss returns the packet that tells no time, since the clock of the node is not synchronized.
+func Kiss(q protocol.Packet) protocol.Packet {
+	p := header(q, Unknown)
+	p.ReferenceID = notSynchronized
+	// Clients find the question by its origin, and expect times that are not zero.
+	p.RxTimeSec, p.RxTimeFrac = q.TxTimeSec, q.TxTimeFrac
+	p.TxTimeSec, p.TxTimeFrac = q.TxTimeSec, q.TxTimeFrac
+	return p
+}
+
+// header returns what all answers to q have in common.
+func header(q protocol.Packet, l Leap) protocol.Packet {
+	return protocol.Packet{
+		Settings: uint8(l)<<6 | versionOf(q)<<3 | modeServer,
+		Poll:     q.Poll, Precision: precision,
+		OrigTimeSec: q.TxTimeSec, OrigTimeFrac: q.TxTimeFrac,
+	}
+}
+
+func versionOf(q protocol.Packet) uint8 { return q.Settings >> 3 & 7 }
+
+// short is d in NTP's short format: 16 bits of seconds, 16 of their fraction, rounded up.
+func short(d time.Duration) uint32 {
+	d = min(max(d, 0), longestError)
+	return uint32((int64(d)<<16 + int64(time.Second) - 1) / int64(time.Second))
+}

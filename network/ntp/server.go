@@ -1,0 +1,130 @@
+// This file answers questions on an open socket. The caller chooses address and device.
+
+package ntp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/facebook/time/ntp/protocol"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// largest is the largest datagram that is read whole. What a longer one has above it is ignored.
+const largest = 1500
+
+// A Server tells the time of a clock to the hosts of one network.
+type Server struct {
+	clock   Clock
+	metrics *Metrics
+	clients atomic.Pointer[network.Range]
+}
+
+// NewServer returns a Server that answers no client before Serve.
+func NewServer(clock Clock, m *Metrics) *Server { return &Server{clock: clock, metrics: m} }
+
+// Serve answers the hosts of n from now on. It may be called at any time. An answer to the
+// broadcast address would reach all hosts, so that is none.
+func (s *Server) Serve(n network.Network) {
+	s.clients.Store(&network.Range{First: network.HostAddress(n.CIDR, 1), Last: network.HostAddress(n.CIDR, -1)})
+}
+
+// Run answers on c until ctx ends, and closes c. Only one Run may run at a time.
+func (s *Server) Run(ctx context.Context, c *net.UDPConn) error {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	defer func() { _ = c.Close() }()
+	if err := stampReceived(c); err != nil {
+		return fmt.Errorf("ntp server: %w", err)
+	}
+	datagram, control := make([]byte, largest), make([]byte, unix.CmsgSpace(timespecSize))
+	limiter := NewLimiter()
+	for {
+		n, controls, _, from, err := c.ReadMsgUDPAddrPort(datagram, control)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("ntp server: %w", err)
+		}
+		now := time.Now()
+		answer, o := s.answer(limiter, datagram[:n], from.Addr().Unmap(), receivedAt(control[:controls], now), now)
+		if answer != nil {
+			if _, err := c.WriteToUDPAddrPort(answer, from); err != nil {
+				o = failed
+			}
+		}
+		s.metrics.count(o)
+	}
+}
+
+// answer returns the answer to a datagram, nil for silence.
+func (s *Server) answer(l *Limiter, datagram []byte, client netip.Addr, received, now time.Time) ([]byte, outcome) {
+	if hosts := s.clients.Load(); hosts == nil || !hosts.Contains(client) {
+		return nil, foreign
+	}
+	q, ok := Client(datagram)
+	if !ok {
+		return nil, invalid
+	}
+	if !l.Permits(client, now) {
+		return nil, dropped
+	}
+	state, err := s.clock()
+	if err != nil || !state.Synchronized {
+		return encoded(Kiss(q)), unsynchronized
+	}
+	return encoded(Reply(q, state, received, time.Now())), answered
+}
+
+// encoded is p as it is sent. It has no extension fields, so it has 48 bytes.
+func encoded(p protocol.Packet) []byte {
+	b, err := p.Bytes()
+	if err != nil {
+		panic("ntp: a packet without extension fields is always encoded: " + err.Error())
+	}
+	return b
+}
+
+// timespecSize is the size of the kernel's time of receipt, in bytes.
+const timespecSize = 16
+
+// stampReceived asks the kernel for the time at which each datagram arrives.
+func stampReceived(c *net.UDPConn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) })
+	return errors.Join(err, set)
+}
+
+// receivedAt returns the time of receipt in control messages. Without one, or if the clock was
+// set back since, it is now. So the time that an answer waits for a busy processor is no error
+// of the client's clock.
+func receivedAt(control []byte, now time.Time) time.Time {
+	for len(control) >= unix.CmsgLen(0) {
+		h, data, rest, err := unix.ParseOneSocketControlMessage(control)
+		if err != nil {
+			break
+		}
+		if h.Level == unix.SOL_SOCKET && h.Type == unix.SCM_TIMESTAMPNS && len(data) >= timespecSize {
+			at := time.Unix(int64(binary.NativeEndian.Uint64(data)), int64(binary.NativeEndian.Uint64(data[8:])))
+			if at.Before(now) {
+				return at
+			}
+		}
+		control = rest
+	}
+	return now
+}

@@ -1,0 +1,143 @@
+// This file is a user behind the gateway of a network: a host two hops away that asks
+// the edges for names, and dials what they tell. It decides nothing about edges.
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/miekg/dns"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// OutsideHost is the address of the host behind the gateway, and its network.
+func OutsideHost() netip.Prefix { return netip.MustParsePrefix("10.9.0.20/24") }
+
+// An Outsider asks from a host that is not on the network.
+type Outsider struct {
+	testbed.Router
+	// ServiceVIP is where it asks for names.
+	ServiceVIP netip.Addr
+}
+
+// PlugOutsider attaches a router to n, with the first address of its CIDR, and a host behind
+// it. The router leads the host to what is published at bare IPs, as DHCP leads VMs.
+func PlugOutsider(ctx context.Context, c *testbed.Cluster, name string, n network.Network) (Outsider, error) {
+	gateway := netip.PrefixFrom(n.CIDR.Masked().Addr().Next(), n.CIDR.Bits())
+	r, err := c.PlugRouter(ctx, name, n.Attachment.VLAN, gateway, OutsideHost())
+	if err != nil {
+		return Outsider{}, err
+	}
+	for _, a := range n.PublishedAddresses {
+		if err := r.Route(netip.PrefixFrom(a, a.BitLen()), n.NextHopVIP); err != nil {
+			return Outsider{}, err
+		}
+	}
+	return Outsider{r, n.ServiceVIP}, nil
+}
+
+// Settings are the annotations, without prefix, that have edges answer the outsider.
+func (o Outsider) Settings() map[string]string {
+	return map[string]string{"gateway": o.Address.String(), "client-networks": OutsideHost().Masked().String()}
+}
+
+// Ask asks the edges for the addresses of a name, and gives the answer's code (RFC 1035, 4.1.1) too.
+func (o Outsider) Ask(ctx context.Context, name string) (addresses []netip.Addr, code int, err error) {
+	conn, err := testbed.DialNetNS(o.HostNetNS)(ctx, "udp", netip.AddrPortFrom(o.ServiceVIP, 53).String())
+	if err != nil {
+		return nil, 0, err
+	}
+	defer conn.Close()
+	question := new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.TypeA)
+	answer, _, err := new(dns.Client).ExchangeWithConnContext(ctx, question, &dns.Conn{Conn: conn})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, record := range answer.Answer {
+		if a, ok := record.(*dns.A); ok {
+			if address, ok := netip.AddrFromSlice(a.A.To4()); ok {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	return addresses, answer.Rcode, nil
+}
+
+// Dial dials as the host does: names are those that the edges tell.
+func (o Outsider) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		addresses, code, err := o.Ask(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		if len(addresses) == 0 {
+			return nil, fmt.Errorf("%s has no address: %s", host, dns.RcodeToString[code])
+		}
+		host = addresses[0].String()
+	}
+	return testbed.DialNetNS(o.HostNetNS)(ctx, network, net.JoinHostPort(host, port))
+}
+
+// Nodes lists the nodes of a hosted cluster from the host, as its administrator does with
+// `oc get nodes`. guest is a way into the cluster from elsewhere; the host uses the published
+// name, if there is one.
+func (o Outsider) Nodes(ctx context.Context, guest *rest.Config) ([]core.Node, error) {
+	config := rest.CopyConfig(guest)
+	config.Dial = o.Dial
+	if name := config.ServerName; name != "" {
+		server, err := url.Parse(config.Host)
+		if err != nil {
+			return nil, err
+		}
+		config.Host = "https://" + net.JoinHostPort(name, server.Port())
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, meta.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Get gets a page on the host, and verifies its server against ca (PEM). Any status but 200 is an error.
+func (o Outsider) Get(ctx context.Context, url string, ca []byte) (string, error) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	transport := &http.Transport{DialContext: o.Dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	return string(body), err
+}

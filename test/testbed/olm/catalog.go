@@ -1,0 +1,130 @@
+// This file makes a catalog of versions of the operator, with the generator that makes releases, and subscribes to it.
+// Each step returns when it is done, or with what the Operator Lifecycle Manager says.
+
+package olm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"github.com/cldmnky/oooi/config/release/catalog"
+	"github.com/cldmnky/oooi/config/release/image"
+	"github.com/cldmnky/oooi/test/testbed"
+)
+
+// The repositories of the images that hold no program.
+const (
+	catalogRepository = "ghcr.io/cldmnky/oooi-catalog"
+	bundleRepository  = "ghcr.io/cldmnky/oooi-bundle"
+)
+
+// Version is that of bundle/, without v.
+func Version() (string, error) {
+	b, err := readBundle()
+	return b.Version, err
+}
+
+func readBundle() (catalog.Bundle, error) {
+	root, err := testbed.ProjectDir()
+	if err != nil {
+		return catalog.Bundle{}, err
+	}
+	return catalog.Read(os.DirFS(filepath.Join(root, "bundle")))
+}
+
+// A Catalog is a catalog's image, which all nodes have.
+type Catalog struct {
+	// Version is the one that it has, without v.
+	Version   string
+	reference string
+}
+
+// Build builds the images of a version, and of a catalog that has it alone, as a release does. version is a semantic one
+// without v; its programs are those of this checkout, and say so. replaces is the version that it upgrades, which only the
+// catalog before has. "" means none.
+func (o *OLM) Build(ctx context.Context, version, replaces string) (Catalog, error) {
+	original, err := readBundle()
+	if err != nil {
+		return Catalog{}, err
+	}
+	p, err := o.publish(ctx, original, version)
+	if err != nil {
+		return Catalog{}, fmt.Errorf("version %s: %w", version, err)
+	}
+	p.Replaces = replaces
+	content, err := catalog.Opm(o.cluster.Bin("opm")).Catalog(ctx, p)
+	if err != nil {
+		return Catalog{}, err
+	}
+	made, err := catalog.Image(image.Description{User: image.User}, p.Name, content, runtime.GOARCH)
+	if err != nil {
+		return Catalog{}, err
+	}
+	reference, err := o.release(ctx, catalogRepository, made)
+	o.say("catalog of %s: %s", version, reference)
+	return Catalog{Version: version, reference: reference}, err
+}
+
+// publish loads the images of one version, and of its bundle.
+func (o *OLM) publish(ctx context.Context, original catalog.Bundle, version string) (catalog.Published, error) {
+	b, err := original.At(version)
+	if err != nil {
+		return catalog.Published{}, err
+	}
+	references := map[string]string{}
+	for _, named := range b.Images {
+		if references[named] != "" {
+			continue
+		}
+		if references[named], err = o.program(ctx, catalog.Repository(named), version); err != nil {
+			return catalog.Published{}, err
+		}
+	}
+	if b, err = b.Pin(references); err != nil {
+		return catalog.Published{}, err
+	}
+	made, err := b.Image(image.Description{User: image.User}, runtime.GOARCH)
+	if err != nil {
+		return catalog.Published{}, err
+	}
+	reference, err := o.release(ctx, bundleRepository, made)
+	return catalog.Published{Bundle: b, Ref: reference}, err
+}
+
+// Subscribe applies config/samples/olm.yaml with that catalog, in place of the one before, and waits until its version is
+// installed, or has replaced an older one. namespace is the one in that file.
+func (o *OLM) Subscribe(ctx context.Context, from Catalog, namespace string) error {
+	root, err := testbed.ProjectDir()
+	if err != nil {
+		return err
+	}
+	sample, err := os.ReadFile(filepath.Join(root, "config/samples/olm.yaml"))
+	if err != nil {
+		return err
+	}
+	image := regexp.MustCompile(regexp.QuoteMeta(catalogRepository) + `[:@]\S+`)
+	if err := o.cluster.Apply(ctx, image.ReplaceAllLiteral(sample, []byte(from.reference))); err != nil {
+		return err
+	}
+	return o.waitVersion(ctx, namespace, from.Version)
+}
+
+// waitVersion waits until the Operator Lifecycle Manager says that the version is installed, and its Deployments are
+// available.
+func (o *OLM) waitVersion(ctx context.Context, namespace, version string) error {
+	name := "clusterserviceversion/oooi.v" + version
+	for _, args := range [][]string{
+		{"wait", "--for=create", name, "--timeout=180s"},
+		{"wait", "--for=jsonpath={.status.phase}=Succeeded", name, "--timeout=180s"},
+		{"wait", "--for=condition=Available", "deployment", "--all", "--timeout=60s"},
+	} {
+		if err := o.kubectl(ctx, append([]string{"-n", namespace}, args...)...); err != nil {
+			return o.explained(ctx, namespace, err)
+		}
+	}
+	return nil
+}

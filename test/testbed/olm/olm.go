@@ -1,0 +1,149 @@
+// Package olm runs the Operator Lifecycle Manager on a testbed, and installs this project's operator with it as users
+// do: from a catalog's image, whose bundles are images too. Which image holds what, and when a step is done, is decided
+// here; what the operator then does is for others to say.
+package olm
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cldmnky/oooi/test/testbed"
+	"github.com/cldmnky/oooi/test/testbed/progress"
+)
+
+// Namespace is where the Operator Lifecycle Manager and its catalogs run.
+const Namespace = "olm"
+
+//go:embed manifests/olm.yaml
+var manifest []byte
+
+// OLM is the Operator Lifecycle Manager of a testbed.
+type OLM struct {
+	cluster *testbed.Cluster
+	say     func(format string, args ...any)
+}
+
+// Programs are those that [Install] compiles unless the cache has them.
+func Programs() []string {
+	return []string{"opm", "olm", "catalog", "copy-content", "cpb", "grpc_health_probe"}
+}
+
+// Install builds and starts the Operator Lifecycle Manager, and returns when it is ready. What runs already stays.
+func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, error) {
+	o := &OLM{cluster: c, say: progress.New(log).Say}
+	if err := testbed.EnsurePackages(ctx, log, "busybox-static"); err != nil {
+		return nil, err
+	}
+	if err := c.Build(ctx, Programs()...); err != nil {
+		return nil, err
+	}
+	reference, err := o.load(ctx, "localhost/olm", o.image())
+	if err != nil {
+		return nil, err
+	}
+	crds, err := definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Apply(ctx, crds); err != nil {
+		return nil, err
+	}
+	// A filter needs a list, so the conditions must be there first.
+	for _, condition := range []string{`{.status.conditions}`, `{.status.conditions[?(@.type=="Established")].status}=True`} {
+		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout=60s", "crd", "--all"); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.Apply(ctx, bytes.ReplaceAll(manifest, []byte("OLM_IMAGE"), []byte(reference))); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"olm-operator", "catalog-operator"} {
+		if err := o.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/"+name, "--timeout=180s"); err != nil {
+			return nil, err
+		}
+	}
+	o.say("the Operator Lifecycle Manager is ready")
+	return o, nil
+}
+
+// image holds all its programs, and cp, at the paths where pods of the Operator Lifecycle Manager look for them.
+func (o *OLM) image() testbed.Image {
+	image := testbed.Image{Entrypoint: []string{"/bin/olm"}, User: "1001", Files: []testbed.File{
+		{Path: "/bin/busybox", Source: "/bin/busybox"}, {Path: "/bin/cp", Link: "busybox"},
+	}}
+	for _, name := range Programs() {
+		image.Files = append(image.Files, testbed.File{Path: "/bin/" + name, Source: o.cluster.Bin(name)})
+	}
+	return image
+}
+
+// definitions are the CRDs: its own, and those of OpenShift that it waits for where it finds others of OpenShift's, as
+// those that HyperShift needs.
+func definitions(ctx context.Context) ([]byte, error) {
+	var all [][]byte
+	for _, d := range []struct{ module, files string }{
+		{"github.com/operator-framework/operator-lifecycle-manager", "deploy/chart/crds/*.yaml"},
+		{"github.com/openshift/api", "config/v1/zz_generated.crd-manifests/*_proxies.crd.yaml"},
+		{"github.com/openshift/api", "config/v1/zz_generated.crd-manifests/*_apiservers-Default.crd.yaml"},
+	} {
+		dir, err := testbed.ModuleSource(ctx, "olm", d.module)
+		if err != nil {
+			return nil, err
+		}
+		files, err := filepath.Glob(filepath.Join(dir, d.files))
+		if err != nil || len(files) == 0 {
+			return nil, errors.Join(fmt.Errorf("%s has no %s", dir, d.files), err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, text)
+		}
+	}
+	return bytes.Join(all, []byte("\n---\n")), nil
+}
+
+// load imports an image and gives its reference by digest: the Operator Lifecycle Manager always pulls tags.
+func (o *OLM) load(ctx context.Context, repository string, image testbed.Image) (reference string, err error) {
+	packed, err := image.Pack()
+	if err != nil {
+		return "", err
+	}
+	image.Names = []string{repository + ":" + strings.TrimPrefix(packed.Digest, "sha256:")[:12]}
+	return repository + "@" + packed.Digest, o.cluster.LoadImage(ctx, image)
+}
+
+func (o *OLM) kubectl(ctx context.Context, args ...string) error {
+	_, err := o.cluster.Kubectl(ctx, args...)
+	return err
+}
+
+// explained adds to an error what the Operator Lifecycle Manager says of its objects in the namespace.
+func (o *OLM) explained(ctx context.Context, namespace string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	var said strings.Builder
+	for _, args := range [][]string{
+		{"-n", Namespace, "get", "pods,jobs,catalogsources", "-o", "wide"},
+		{"-n", Namespace, "logs", "deployment/catalog-operator", "--tail=15"},
+		{"-n", namespace, "get", "pods,deployments,operatorgroups,subscriptions,installplans,clusterserviceversions"},
+		{"-n", namespace, "get", "subscriptions,installplans,clusterserviceversions", "-o", "jsonpath={range .items[*]}{.kind} {.metadata.name}: {.status.conditions}{\"\\n\"}{end}"},
+	} {
+		out, failed := o.cluster.Kubectl(ctx, args...)
+		if failed != nil {
+			out = []byte(failed.Error())
+		}
+		fmt.Fprintf(&said, "\n%s", out)
+	}
+	return fmt.Errorf("%w%s", err, &said)
+}
