@@ -53,7 +53,7 @@ func TestMemoryOfDNS(t *testing.T) {
 				return
 			}
 			defer func() { _ = c.Close() }()
-			for i := next.Add(1); i <= int32(questions); i = next.Add(1) {
+			for i := next.Add(1); i <= int32(questions); {
 				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 				if err := c.WriteMsg(new(dns.Msg).SetQuestion(fmt.Sprintf("%d.example.org.", i), dns.TypeTXT)); err != nil {
 					t.Error(err)
@@ -66,7 +66,8 @@ func TestMemoryOfDNS(t *testing.T) {
 				}
 				if len(m) > 60_000 {
 					answered.Add(1)
-				}
+					i = next.Add(1)
+				} // Else it was refused for now: it asks again, as clients do.
 			}
 		})
 	}
@@ -87,7 +88,7 @@ func TestMemoryOfDNS(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Logf("%d answers of 60 KB in %s: %d MiB before, %d MiB now, peak %d MiB, slowest answer to the other VM %s",
 		answered.Load(), time.Since(start).Round(time.Millisecond), before>>20, now>>20, peak>>20, slowest)
-	g.Expect(answered.Load()).To(BeNumerically(">", questions/2), "the others are refused at once")
+	g.Expect(answered.Load()).To(BeEquivalentTo(questions))
 	g.Expect(peak).To(BeNumerically("<", 160<<20))
 	g.Expect(slowest).To(BeNumerically("<", time.Second))
 }

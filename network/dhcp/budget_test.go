@@ -1,13 +1,11 @@
 package dhcp_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // A hostileSite is an edge on a segment with one VM that sends what it wants, from any MAC. The
@@ -28,7 +27,7 @@ type hostileSite struct {
 	station
 	passed *atomic.Int64
 	writes *atomic.Int64
-	lines  *logged
+	lines  *programs.Output
 	t      *testing.T
 }
 
@@ -55,7 +54,7 @@ func serveHostile(t *testing.T, n network.Network, settings ...func(*dhcp.Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hostileSite{passed: &atomic.Int64{}, writes: &atomic.Int64{}, lines: &logged{}, t: t}
+	h := hostileSite{passed: &atomic.Int64{}, writes: &atomic.Int64{}, lines: &programs.Output{}, t: t}
 	h.site = serveFrom(t, n, counting{files, h.writes}, append(settings, func(s *dhcp.Server) {
 		s.Now = func() time.Time { return now.Add(time.Duration(h.passed.Load())) }
 		s.Log = slog.New(slog.NewTextHandler(io.MultiWriter(h.lines, t.Output()), nil))
@@ -255,17 +254,17 @@ func TestLogLinesOfOneMAC(t *testing.T) {
 	for range 300 {
 		h.tell(foreign(mac2))
 	}
-	w.Expect(h.lines.count(mac2)).To(Equal(1), "one MAC and reason in one second")
+	w.Expect(h.lines.Count(mac2)).To(Equal(1), "one MAC and reason in one second")
 	h.tell(foreign(mac1))
-	w.Expect(h.lines.count(mac1)).To(Equal(1), "another MAC")
+	w.Expect(h.lines.Count(mac1)).To(Equal(1), "another MAC")
 	h.wait(2 * time.Second)
 	h.tell(foreign(mac2))
-	w.Expect(h.lines.count(mac2)).To(Equal(2), "a second later")
-	w.Expect(h.lines.count("count=299")).To(Equal(1), "what was left out is counted")
+	w.Expect(h.lines.Count(mac2)).To(Equal(2), "a second later")
+	w.Expect(h.lines.Count("count=299")).To(Equal(1), "what was left out is counted")
 	for i := range 300 {
 		h.tell(foreign(fmt.Sprintf("02:00:00:0e:%02x:%02x", i>>8, i&255)))
 	}
-	w.Expect(h.lines.count("02:00:00:0e:")).To(BeNumerically("<=", 100), "all MACs together")
+	w.Expect(h.lines.Count("02:00:00:0e:")).To(BeNumerically("<=", 100), "all MACs together")
 }
 
 // TestRebootsOfUnknownClients: unknown clients that remember addresses which they do not have take nothing from

@@ -41,7 +41,7 @@ const (
 func startAPI(t *testing.T, clients int) func(t *testing.T, dir string, edge *netns.Namespace) ([]string, []string) {
 	t.Helper()
 	g := NewWithT(t)
-	definition := write(t, t.TempDir(), "vmi.yaml", programs.VMIDefinition)
+	definition := programs.WriteFile(t, t.TempDir(), "vmi.yaml", programs.VMIDefinition)
 	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}, ControlPlaneStartTimeout: 2 * time.Minute}
 	config, err := env.Start()
 	g.Expect(err).NotTo(HaveOccurred())

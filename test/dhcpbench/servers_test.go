@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,7 +50,7 @@ func ours(t *testing.T, edge *netns.Namespace, flags ...string) []string {
 
 func contenders(t *testing.T, clients int) []contender {
 	t.Helper()
-	coredhcp := buildCoreDHCP(t)
+	coredhcp := programs.Build(t, "coredhcp", "github.com/coredhcp/coredhcp/cmds/coredhcp")
 	kea, libraries := programs.RequireUnpackedWith(t, []string{"kea-common", "liblog4cplus-2.0.5", "libmariadb3"}, "kea-dhcp4-server", "usr/sbin/kea-dhcp4")
 	dnsmasq := programs.RequireUnpacked(t, "dnsmasq-base", "usr/sbin/dnsmasq")
 	out := []contender{
@@ -92,7 +91,7 @@ func planFile(t *testing.T, dir string) string {
 		},
 	}
 	p := network.Plan{Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Networks: []network.Network{n}}
-	return write(t, dir, "plan.json", string(p.JSON()))
+	return programs.WriteFile(t, dir, "plan.json", string(p.JSON()))
 }
 
 func keaConfig(t *testing.T, dir string) string {
@@ -114,37 +113,17 @@ func keaConfig(t *testing.T, dir string) string {
 		}}},
 	}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return write(t, dir, "kea.json", string(text))
+	return programs.WriteFile(t, dir, "kea.json", string(text))
 }
 
 func coredhcpConfig(t *testing.T, dir string) string {
 	t.Helper()
-	return write(t, dir, "coredhcp.yaml", strings.Join([]string{
+	return programs.WriteFile(t, dir, "coredhcp.yaml", strings.Join([]string{
 		"server4:", `  listen: ["%net1"]`, "  plugins:",
 		"    - lease_time: " + fmt.Sprint(leaseSeconds) + "s", "    - server_id: " + serverAddress, "    - dns: " + serverAddress,
 		"    - router: " + nextHop, "    - netmask: " + netmask, "    - mtu: 1400",
 		fmt.Sprintf("    - range: %s/leases.sqlite3 %s %s %ds", dir, poolFirst, poolLast, leaseSeconds), "",
 	}, "\n"))
-}
-
-// buildCoreDHCP builds the version that its own module pins.
-func buildCoreDHCP(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	program := filepath.Join(cache, "oooi-packages", "coredhcp")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "coredhcp", "build", "-o", program, "github.com/coredhcp/coredhcp/cmds/coredhcp").CombinedOutput()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(out))
-	return program
-}
-
-func write(t *testing.T, dir, name, text string) string {
-	t.Helper()
-	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // A running server, and the clients on its network.

@@ -73,7 +73,7 @@ func TestDNSBench(t *testing.T) {
 		for i := range names {
 			text += k.line(i) + "\n"
 		}
-		questions := write(t, dir, "questions", text)
+		questions := programs.WriteFile(t, dir, "questions", text)
 		for range rounds {
 			for _, s := range servers {
 				if costs[s.name][k.name] == nil {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,7 +50,7 @@ func zones(t *testing.T, dir string) (forward, backward string) {
 		host, at := name(i)
 		text += fmt.Sprintf("%s. 30 IN A %s\n", host, at)
 	}
-	return write(t, dir, "forward", text), write(t, dir, "backward", head(reverse)+pointers())
+	return programs.WriteFile(t, dir, "forward", text), programs.WriteFile(t, dir, "backward", head(reverse)+pointers())
 }
 
 // A contender is one DNS server. Args returns what runs it at a port, with a directory of its own.
@@ -63,7 +61,7 @@ type contender struct {
 
 func contenders(t *testing.T) []contender {
 	t.Helper()
-	core := buildCoreDNS(t)
+	core := programs.Build(t, "coredns", ".")
 	knot, libraries := programs.RequireUnpackedWith(t, []string{"libdnssec9", "libknot13", "libzscanner4", "liburcu8", "libedit2", "libxdp1", "libbpf1", "liblmdb0"}, "knot", "usr/sbin/knotd")
 	unbound, unboundLibraries := programs.RequireUnpackedWith(t, []string{"libhiredis0.14", "libprotobuf-c1", "libevent-2.1-7"}, "unbound", "usr/sbin/unbound")
 	dnsmasq := programs.RequireUnpacked(t, "dnsmasq-base", "usr/sbin/dnsmasq")
@@ -81,7 +79,7 @@ func contenders(t *testing.T) []contender {
 		}},
 		{"knot", func(t *testing.T, dir string, port int) (args, environment []string) {
 			forward, backward := zones(t, dir)
-			return []string{knot, "-c", write(t, dir, "knot.conf", fmt.Sprintf("server:\n  listen: %s@%d\n  rundir: %s\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\ndatabase:\n  storage: %s\n"+
+			return []string{knot, "-c", programs.WriteFile(t, dir, "knot.conf", fmt.Sprintf("server:\n  listen: %s@%d\n  rundir: %s\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\ndatabase:\n  storage: %s\n"+
 				"zone:\n- domain: %s\n  file: %s\n- domain: %s\n  file: %s\n", address, port, dir, dir, domain, forward, reverse, backward))}, []string{libraries}
 		}},
 		{"unbound", func(t *testing.T, dir string, port int) (args, environment []string) {
@@ -93,7 +91,7 @@ func contenders(t *testing.T) []contender {
 				host, at := name(i)
 				text += fmt.Sprintf("host-record=%s,%s\n", host, at)
 			}
-			return []string{dnsmasq, "--keep-in-foreground", "--conf-file=" + write(t, dir, "dnsmasq.conf", text)}, nil
+			return []string{dnsmasq, "--keep-in-foreground", "--conf-file=" + programs.WriteFile(t, dir, "dnsmasq.conf", text)}, nil
 		}},
 	}
 }
@@ -112,13 +110,13 @@ func planFile(t *testing.T, dir string) string {
 		Name: "clusters.vlan100", Services: []network.Service{network.ServiceDNS}, CIDR: vms, NextHopVIP: at("192.168.100.2"), ServiceVIP: at("192.168.100.3"),
 		Edges: []network.Edge{{Number: 1, Address: at("192.168.100.4")}}, DNS: network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}, Views: []network.View{v}},
 	}}}
-	return write(t, dir, "plan.json", string(p.JSON()))
+	return programs.WriteFile(t, dir, "plan.json", string(p.JSON()))
 }
 
 func corefile(t *testing.T, dir string, port int, view string) string {
 	t.Helper()
 	forward, backward := zones(t, dir)
-	return write(t, dir, "Corefile", fmt.Sprintf("%s:%d %s:%d {\n  bind %s\n%s  file %s %s\n  file %s %s\n}\n", domain, port, reverse, port, address, view, forward, domain, backward, reverse))
+	return programs.WriteFile(t, dir, "Corefile", fmt.Sprintf("%s:%d %s:%d {\n  bind %s\n%s  file %s %s\n  file %s %s\n}\n", domain, port, reverse, port, address, view, forward, domain, backward, reverse))
 }
 
 func unboundConfig(t *testing.T, dir string, port int) string {
@@ -134,27 +132,7 @@ func unboundConfig(t *testing.T, dir string, port int) string {
 	for line := range strings.Lines(pointers()) {
 		text += fmt.Sprintf("  local-data: \"%s\"\n", strings.TrimSpace(line))
 	}
-	return write(t, dir, "unbound.conf", text+"remote-control:\n  control-enable: no\n")
-}
-
-// buildCoreDNS builds the version that its own module pins.
-func buildCoreDNS(t *testing.T) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	program := filepath.Join(cache, "oooi-packages", "coredns")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "coredns", "build", "-o", program, ".").CombinedOutput()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(out))
-	return program
-}
-
-func write(t *testing.T, dir, name, text string) string {
-	t.Helper()
-	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return programs.WriteFile(t, dir, "unbound.conf", text+"remote-control:\n  control-enable: no\n")
 }
 
 // A running server.
