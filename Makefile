@@ -56,6 +56,9 @@ test-deps: ## install missing Debian packages that the tests need (root)
 	  busybox-static bash-static haproxy ntpsec-ntpdig python3-pip; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
+# why shows what failed in a log of go test: the names of the tests, and their messages, which begin with a line that $(2) matches, without log lines.
+why = echo "== what failed"; awk '/$(2)/ && !/level=/ { on = 1; n = 0 } /^ *--- FAIL|^panic:/ { print } /^ *(===|---) |^(ok|FAIL)/ { on = 0 } /level=/ { next } on && n++ < 40' $(1)
+
 .PHONY: test
 test: build test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
 	@echo "== formatting and vet"
@@ -63,7 +66,8 @@ test: build test-deps ## everything that CI runs: unit tests, real clients in na
 	@echo "== the test cluster's parts (14 minutes of compiling on two cores, once a machine)"
 	$(MAKE) testbed-build
 	@echo "== units, real protocols, a real API server"
-	ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./...
+	@mkdir -p bin; set -o pipefail; \
+	ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./... 2>&1 | tee bin/unit.log || { $(call why,bin/unit.log,_test\.go:[0-9]+:); exit 1; }
 	go -C config/bundle test ./...
 	go -C config/release test ./...
 	go -C test/testbed/modules/shim test ./...
@@ -82,7 +86,7 @@ test: build test-deps ## everything that CI runs: unit tests, real clients in na
 	go -C test/testbed test -count=1 -v -timeout 50m -p 1 -parallel 2 ./... 2>&1 | tee bin/e2e.log || failed=1; \
 	echo "== how long each took, from 5 s (bin/e2e.log)"; \
 	sed -nE 's/^( *)--- (PASS|FAIL): (.*) \(([0-9.]+)s\)$$/\4 \2 \1\3/p' bin/e2e.log | awk '$$1 >= 5 { t = $$1; $$1 = ""; printf "%8.1f s %s\n", t, $$0 }'; \
-	[ $$failed = 0 ] || { echo "== what failed"; awk '/_test\.go:[0-9]+: *$$/ { on = 1; n = 0 } /^ *(===|---) / { on = 0 } on && n++ < 40' bin/e2e.log; }; \
+	[ $$failed = 0 ] || { $(call why,bin/e2e.log,_test\.go:[0-9]+: *$$); }; \
 	exit $$failed
 
 .PHONY: bench-servers
