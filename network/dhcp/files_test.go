@@ -205,3 +205,19 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	defer f.Close()
 	g.Expect(f.All()).To(HaveLen(1))
 }
+
+// TestNameOfTheFileIsDurable: no lease is granted before the directory is flushed, which names the file. A crash could
+// otherwise lose the file, and with it the lease.
+func TestNameOfTheFileIsDurable(t *testing.T) {
+	g := NewWithT(t)
+	dir := filepath.Join(t.TempDir(), "leases")
+	f, err := dhcp.OpenFiles(dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer f.Close()
+	g.Expect(os.Rename(dir, dir+".away")).To(Succeed(), "it can't be flushed")
+	g.Expect(f.Replace(t.Context(), network.Lease{}, held("20", mac1, time.Hour))).To(MatchError(fs.ErrNotExist))
+	_, ok := f.Of(mac1)
+	g.Expect(ok).To(BeFalse())
+	g.Expect(os.Rename(dir+".away", dir)).To(Succeed())
+	g.Expect(f.Replace(t.Context(), network.Lease{}, held("20", mac1, time.Hour))).To(Succeed())
+}

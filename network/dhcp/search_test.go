@@ -73,6 +73,18 @@ func TestSearchReadsFewLeases(t *testing.T) {
 	}
 }
 
+// TestSearchAmongForgedOffers: a host that makes up MACs has offers of a whole /16. One DHCPDISCOVER looks at a part of
+// them, and gets an offer.
+func TestSearchAmongForgedOffers(t *testing.T) {
+	g := NewWithT(t)
+	n, _ := large(t, time.Hour)
+	files, _ := dhcp.OpenFiles("")
+	k, asked := knows(files), 0
+	k.Offered = func(netip.Addr) string { asked++; return mac2 }
+	g.Expect(dhcp.Reply(n, k, message(discover, mac1), now).Outcome).To(Equal(dhcp.Offered))
+	g.Expect(asked).To(BeNumerically("<", 2000))
+}
+
 // TestRenewalReadsFewLeases: one renewal reads a few leases of a full range.
 func TestRenewalReadsFewLeases(t *testing.T) {
 	g := NewWithT(t)
