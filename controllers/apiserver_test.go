@@ -10,10 +10,10 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -123,11 +123,22 @@ func (s *apiServer) writerIn(t *testing.T, w world) client.Client {
 	c := s.asOperator(t)
 	binding := client.ApplyConfigurationFromUnstructured(controlPlaneBinding(w, testOptions))
 	g.Expect(c.Apply(t.Context(), binding, client.FieldOwner(wire.Owner), client.ForceOwnership)).To(Succeed())
-	g.Eventually(func() error {
-		return c.List(t.Context(), &policyv1.PodDisruptionBudgetList{}, client.InNamespace(ns.Name))
-	}).
-		WithTimeout(patience).Should(Succeed())
+	s.awaitRights(t, ns.Name)
 	return c
+}
+
+// awaitRights waits until the API server knows that the operator may write in ns: it learns of bindings after a moment.
+func (s *apiServer) awaitRights(t *testing.T, ns string) {
+	t.Helper()
+	account := testOptions.ServiceAccount
+	NewWithT(t).Eventually(func() (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + account.Namespace + ":" + account.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: ns, Verb: "patch", Group: "apps", Resource: "deployments"},
+		}}
+		err := s.admin.Create(t.Context(), review)
+		return review.Status.Allowed, err
+	}).WithTimeout(patience).Should(BeTrue())
 }
 
 // addNode adds a node with CRI-O.

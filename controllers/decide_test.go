@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -99,9 +101,9 @@ func testUnreadablePlan(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm)).To(Succeed())
 	good := cm.Data[wire.PlanKey]
 	put := func(text string) {
-		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.PlanConfigMap}, cm)).To(Succeed())
-		cm.Data[wire.PlanKey] = text
-		g.Expect(s.admin.Update(t.Context(), cm)).To(Succeed())
+		patch, err := json.Marshal(map[string]any{"data": map[string]any{wire.PlanKey: text}})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(s.admin.Patch(t.Context(), cm, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 	}
 	// Until no reconcile that read the valid plan writes it again.
 	g.Eventually(func(g Gomega) {

@@ -117,7 +117,7 @@ func testReportsAreWatched(t *testing.T, s *apiServer, _ *Reconciler) {
 	tells(network.Report{Edge: 2, Peer: network.PeerServing})
 	g.Expect(s.admin.Update(t.Context(), report)).To(Succeed())
 	g.Eventually(generation).WithTimeout(patience).Should(BeNumerically(">", before), "the roll goes on")
-	g.Expect(allowed()).To(Equal(1))
+	g.Eventually(allowed).WithTimeout(patience).Should(Equal(1))
 }
 
 // told are the notes of Events with this reason.
@@ -151,7 +151,7 @@ func testOneEdgeOrTwo(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(hasBudget).WithTimeout(patience).Should(BeFalse())
 	h.annotate(t, "edges", "2")
 	g.Eventually(h.names(t)).WithTimeout(patience).Should(HaveLen(2))
-	g.Expect(hasBudget()).To(BeTrue())
+	g.Eventually(hasBudget).WithTimeout(patience).Should(BeTrue())
 	h.edgeServes(t)
 	h.wellServed(t)
 	g.Expect(h.deployments(t, "vlan100")[0].Generation).To(Equal(first.Generation))

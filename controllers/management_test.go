@@ -89,10 +89,10 @@ func testManagementIsNotDialed(t *testing.T, s *apiServer, r *Reconciler) {
 
 	h.annotate(t, "cidr", "x")
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEquivalentTo(network.AnnotationInvalid))
+	dialed := func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.8")) }
+	g.Expect(dialed()).To(BeTrue(), "no pod has it")
 	pods.Endpoints[0].Addresses = []string{"192.168.222.8"}
 	g.Expect(s.admin.Update(t.Context(), pods)).To(Succeed())
-	dialed := func() bool { return current().MayDial(netip.MustParseAddr("192.168.222.8")) }
-	g.Expect(dialed()).To(BeTrue(), "until then")
 	g.Eventually(dialed).WithTimeout(patience).Should(BeFalse(), "an error does not keep what edges may dial, and nothing else leads to a pass")
 }
 

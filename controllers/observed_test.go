@@ -71,8 +71,7 @@ func testAnnotatedEdges(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Expect(h.told(t, string(network.EdgeNotReady))()).To(HaveLen(told))
 
 	one := h.deployments(t, "vlan100")[0]
-	one.Spec.MinReadySeconds = 7
-	g.Expect(s.admin.Update(t.Context(), &one)).To(Succeed())
+	g.Expect(s.admin.Patch(t.Context(), &one, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"minReadySeconds":7}}`)))).To(Succeed())
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(one.Name+" is not ready"), "another spec is")
 	h.edgeServes(t)
 	h.wellServed(t)

@@ -89,7 +89,7 @@ func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 	again(t, later, h)
 	g.Expect(apierrors.IsNotFound(s.admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))).To(BeTrue())
 	now = now.Add(unseenFor)
-	g.Expect(s.requests.during(func() { again(t, later, h) })).NotTo(ContainElement(ContainSubstring("/leases")))
+	g.Expect(s.requests.during(func() { again(t, later, h) })).NotTo(ContainElement(ContainSubstring(h.ns + "/leases")))
 	g.Expect(later.writes.pending(h.ns)).To(BeFalse())
 }
 

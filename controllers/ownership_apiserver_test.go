@@ -112,7 +112,7 @@ func testBindingOfAnotherRole(t *testing.T, h hosted) {
 				return u.Object["roleRef"]
 			}
 			return nil
-		}).WithTimeout(5*time.Second).Should(Equal(before.Object["roleRef"]), name)
+		}).WithTimeout(patience).Should(Equal(before.Object["roleRef"]), name)
 	}
 }
 
@@ -168,10 +168,11 @@ func additions(t *testing.T, o *unstructured.Unstructured) string {
 	return string(text)
 }
 
+// finalize replaces the finalizers of o.
 func (h hosted) finalize(t *testing.T, o ownObject, finalizers ...string) error {
-	u := h.get(t, o)
-	u.SetFinalizers(finalizers)
-	return h.admin.Update(t.Context(), u)
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return h.admin.Patch(t.Context(), h.get(t, o), client.RawPatch(types.MergePatchType, text))
 }
 
 // testForeignObject: an object of another client with a name of oooi is never written, and is named.
@@ -186,14 +187,14 @@ func testForeignObject(t *testing.T, s *apiServer, _ *Reconciler) {
 		foreign.SetNamespace(h.ns)
 		g.Expect(s.admin.Create(t.Context(), foreign)).To(Succeed())
 		h.publish(t)
-		g.Eventually(h.says(t)).WithTimeout(10 * time.Second).Should(And(HavePrefix(string(network.NotApplied)),
+		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)),
 			ContainSubstring(h.ns+"/"+foreign.GetName()), ContainSubstring("oooi did not create it")))
 		g.Expect(h.names(t)()).To(BeEmpty())
 		now, _ := foreign.DeepCopyObject().(client.Object)
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)).To(Succeed())
 		g.Expect(now.GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
 		g.Expect(s.admin.Delete(t.Context(), foreign)).To(Succeed())
-		g.Eventually(h.reason(t)).WithTimeout(10 * time.Second).Should(Equal(string(network.AddressCheckPending)))
+		g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 	}
 }
 
@@ -215,7 +216,7 @@ func testOneNamespaceOfTwo(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))
 	g.Expect(other.reason(t)()).To(BeEmpty(), "it never opted in")
 	other.annotate(t, "network", "auto")
-	g.Eventually(other.says(t)).WithTimeout(10 * time.Second).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
+	g.Eventually(other.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
 	other.annotate(t, "network", "none")
 	g.Eventually(other.reason(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Consistently(unchanged).WithTimeout(2 * time.Second).Should(Equal(objects))
@@ -232,7 +233,12 @@ func testControlPlaneReplaced(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(s.admin.Delete(t.Context(), cp)).To(Succeed())
 	g.Expect(s.admin.Create(t.Context(), next)).To(Succeed())
 	for _, o := range h.ownObjects() {
-		g.Eventually(func() []metav1.OwnerReference { return h.get(t, o).GetOwnerReferences() }).WithTimeout(10*time.Second).
+		g.Eventually(func() []metav1.OwnerReference {
+			if u := h.get(t, o); u != nil {
+				return u.GetOwnerReferences()
+			}
+			return nil
+		}).WithTimeout(patience).
 			Should(ConsistOf(HaveField("UID", next.UID)), o.name)
 	}
 	h.edgeServes(t)

@@ -64,10 +64,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: ControlPlaneRole}}
 		g.Expect(s.admin.Delete(context.WithoutCancel(t.Context()), b)).To(Succeed())
 	})
-	g.Eventually(func() error {
-		return attacker.c.List(t.Context(), &policyv1.PodDisruptionBudgetList{}, client.InNamespace("kube-system"))
-	}).
-		WithTimeout(patience).Should(Succeed())
+	s.awaitRights(t, "kube-system")
 	for name, test := range map[string]func(*testing.T, thief, hosted){
 		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "EdgeRights": testThiefWidens, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
 		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "OwnNamespace": testThiefAtHome,
