@@ -48,7 +48,7 @@ func TestWhatIsOutsideIsOpenedByItsOwnNameOnly(t *testing.T) {
 		g.Expect(l.DefaultFilterChain).To(BeNil(), "without a name")
 		var to []string
 		for _, chain := range l.FilterChains {
-			to = append(to, clusterOf(t, chain))
+			to = append(to, clusterOf(chain))
 		}
 		if c.opened {
 			g.Expect(to).To(ContainElement(images.Name), c.serverName)

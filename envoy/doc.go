@@ -15,7 +15,12 @@
 //
 // Changes are make-before-break. A listener names a new cluster only after
 // Envoy has accepted that cluster and its endpoints. A cluster is removed only
-// after no listener names it.
+// after Envoy has accepted all listeners without it.
+//
+// A response that Envoy refuses, or does not answer, is not done. What depends on it
+// waits, and Envoy keeps what it has. After a refusal, Envoy gets each resource of the
+// response alone, so that one bad resource holds up no other. A refused one is
+// sent again every ten seconds, and once it changes.
 //
 // # External hosts
 //
@@ -25,6 +30,7 @@
 //
 // # Restarts of the server
 //
-// While the server is away, Envoy keeps its last configuration. Afterwards it
-// receives only the difference: the version of a resource is a hash of its content.
+// While the server is away, Envoy keeps its last configuration. Afterwards it tells
+// the names and versions that it has, and receives only the difference, in the same
+// steps. The version of a resource is a hash of its content.
 package envoy

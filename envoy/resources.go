@@ -1,4 +1,4 @@
-// This file decides all resources of one network, and the order of a change.
+// This file decides all resources of one network.
 
 package envoy
 
@@ -66,32 +66,4 @@ func (r Resources) equal(o Resources) bool {
 
 func same[M proto.Message](a, b map[string]M) bool {
 	return maps.EqualFunc(a, b, func(x, y M) bool { return proto.Equal(x, y) })
-}
-
-// next returns the next step from what Envoy has to the target. After every step
-// each cluster that a listener names exists:
-//
-//	make   add new clusters and endpoints
-//	move   change listeners
-//	break  remove clusters that no listener names
-func next(from, to Resources) Resources {
-	made := Resources{Listeners: from.Listeners, Clusters: over(from.Clusters, to.Clusters), Endpoints: over(from.Endpoints, to.Endpoints)}
-	if !made.equal(from) {
-		return made
-	}
-	moved := Resources{Listeners: to.Listeners, Clusters: from.Clusters, Endpoints: from.Endpoints}
-	if !moved.equal(from) {
-		return moved
-	}
-	return to
-}
-
-// over returns a with the entries of b, which win.
-func over[M any](a, b map[string]M) map[string]M {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]M{}
-	}
-	maps.Copy(out, b)
-	return out
 }

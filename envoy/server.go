@@ -1,6 +1,5 @@
-// This file serves Envoy its resources over a Unix socket (ADS, incremental
-// xDS). It decides when to send the next step of a change, not what the
-// resources are.
+// This file serves Envoy its resources over a Unix socket (ADS, incremental xDS). It
+// decides neither what the resources are nor their order.
 
 package envoy
 
@@ -13,19 +12,13 @@ import (
 	"sync"
 	"time"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
-	serverv3 "github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"github.com/cldmnky/oooi/edge/rundir"
 )
-
-// stepTimeout bounds how long a step waits for Envoy's answer to the previous one.
-const stepTimeout = 5 * time.Second
 
 // The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
 // while it connects again.
@@ -41,27 +34,23 @@ const (
 // A Server sends resources to the Envoy that connects. Before the first call of
 // Serve it sends nothing, so a running Envoy keeps its configuration.
 type Server struct {
-	log   *slog.Logger
-	cache cachev3.SnapshotCache
-	acks  *acks
+	// State-of-the-world protocols are not served.
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+	log *slog.Logger
 
 	mu sync.Mutex
-	// wanted is the target, nil before the first Serve. sent is the last step that
-	// Envoy was sent.
-	wanted, sent *Resources
-	sentVersions versions
-	change       chan struct{}
+	// wanted and target are the last ones of Serve, nil before the first.
+	wanted *Resources
+	target *target
+	// streams of connected Envoys: one, or two for a moment.
+	streams map[*known]struct{}
+	// change is closed at a new target, answers when an Envoy connects, answers or disconnects.
+	change, answers chan struct{}
 }
-
-// everyNode serves each Envoy the same: only our Envoy can open the socket.
-type everyNode struct{}
-
-// ID implements cachev3.NodeHash.
-func (everyNode) ID(*corev3.Node) string { return "" }
 
 // NewServer returns a server without resources.
 func NewServer(log *slog.Logger) *Server {
-	return &Server{log: log, cache: cachev3.NewSnapshotCache(true, everyNode{}, nil), acks: newAcks(), change: make(chan struct{})}
+	return &Server{log: log, streams: map[*known]struct{}{}, change: make(chan struct{}), answers: make(chan struct{})}
 }
 
 // Serve replaces the target configuration. Equal resources change nothing.
@@ -71,7 +60,8 @@ func (s *Server) Serve(r Resources) {
 	if s.wanted != nil && s.wanted.equal(r) {
 		return
 	}
-	s.wanted = &r
+	t := newTarget(r)
+	s.wanted, s.target = &r, &t
 	close(s.change)
 	s.change = make(chan struct{})
 }
@@ -81,21 +71,40 @@ func (s *Server) Serve(r Resources) {
 func (s *Server) Accepted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sent == nil {
+	if s.target == nil {
 		return errors.New("there is no configuration for Envoy yet")
 	}
-	if err := s.acks.accepted(s.sentVersions); err != nil {
-		return err
+	if len(s.streams) == 0 {
+		return errNoEnvoy
 	}
-	if !s.sent.equal(*s.wanted) {
-		return errNotYet
+	var errs []error
+	for k := range s.streams {
+		errs = append(errs, k.accepted(*s.target))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// Refusals returns what Envoy refuses of the target configuration, sorted by type and name.
+// It keeps the former version of each, and the clusters that these name.
+func (s *Server) Refusals() []Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Refusal
+	for k := range s.streams {
+		if s.target != nil {
+			out = append(out, k.refusals(*s.target)...)
+		}
+	}
+	return out
 }
 
 // Changed is closed when an Envoy has connected, answered or disconnected since. An
 // Envoy that has ended is disconnected at once.
-func (s *Server) Changed() <-chan struct{} { return s.acks.changed() }
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answers
+}
 
 // Run serves on a Unix socket until ctx ends. It creates a missing directory, and replaces
 // the socket of a dead process. Every process that can enter the directory can connect.
@@ -110,102 +119,105 @@ func (s *Server) Run(ctx context.Context, socket string) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams))
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, serverv3.NewServer(ctx, s.cache, s.callbacks()))
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, s)
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
 	g.Go(func() error { return server.Serve(netutil.LimitListener(l, maxPeers)) })
-	g.Go(func() error { return s.walk(ctx) })
 	if err := g.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("xds: %w", err)
 	}
 	return nil
 }
 
-func (s *Server) callbacks() serverv3.Callbacks {
-	return serverv3.CallbackFuncs{
-		StreamOpenFunc: func(context.Context, int64, string) error { return errWorld },
-		DeltaStreamOpenFunc: func(_ context.Context, id int64, _ string) error {
-			s.log.Info("Envoy connected", "stream", id)
-			s.acks.opened(id)
-			return nil
-		},
-		DeltaStreamClosedFunc: func(id int64, _ *corev3.Node) {
-			s.log.Info("Envoy disconnected", "stream", id)
-			s.acks.closed(id)
-		},
-		StreamDeltaRequestFunc: func(id int64, r *discoveryv3.DeltaDiscoveryRequest) error {
-			if r.GetErrorDetail() != nil {
-				s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", reason(r))
-			}
-			err := s.acks.requested(id, r)
-			if err != nil {
-				s.log.Error("Envoy's stream ended", "stream", id, "err", err)
-			}
-			return err
-		},
-		StreamDeltaResponseFunc: func(id int64, _ *discoveryv3.DeltaDiscoveryRequest, r *discoveryv3.DeltaDiscoveryResponse) {
-			s.log.Debug("resources sent", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())
-			s.acks.sent(id, r)
-		},
-	}
-}
-
-// walk sends step after step towards the target, until ctx ends.
-func (s *Server) walk(ctx context.Context) error {
+// DeltaAggregatedResources serves one Envoy until it disconnects.
+func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	k := newKnown()
+	s.edit(func() { s.streams[k] = struct{}{} })
+	s.log.Info("Envoy connected")
+	defer func() {
+		s.edit(func() { delete(s.streams, k) })
+		s.log.Info("Envoy disconnected")
+	}()
+	requests, ended := receive(stream)
+	again := time.NewTimer(0)
+	defer again.Stop()
 	for {
-		s.mu.Lock()
-		changed, wanted, sent, v := s.change, s.wanted, s.sent, s.sentVersions
-		s.mu.Unlock()
-		switch {
-		case wanted == nil || sent != nil && sent.equal(*wanted):
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-changed:
-			}
-			continue
-		case sent == nil:
-			// Envoy requests types in order, so the first configuration needs no steps.
-			if err := s.send(ctx, *wanted); err != nil {
+		responses, changed, rest := s.due(k)
+		if again.Stop(); rest > 0 {
+			again.Reset(rest)
+		}
+		for _, r := range responses {
+			s.log.Debug("resources sent", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())
+			if err := stream.Send(r); err != nil {
 				return err
 			}
-			continue
-		}
-		s.await(ctx, v)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := s.send(ctx, next(*sent, *wanted)); err != nil {
-			return err
-		}
-	}
-}
-
-// send makes r the configuration that Envoy is sent from now on.
-func (s *Server) send(ctx context.Context, r Resources) error {
-	snapshot, v, err := newSnapshot(r)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sent, s.sentVersions = &r, v
-	return s.cache.SetSnapshot(ctx, "", snapshot)
-}
-
-// await waits until Envoy has answered all that it was sent, or stepTimeout.
-func (s *Server) await(ctx context.Context, v versions) {
-	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
-	defer cancel()
-	for {
-		changed := s.acks.changed()
-		if s.acks.answered(v) {
-			return
 		}
 		select {
-		case <-ctx.Done():
-			return
+		case err := <-ended:
+			return err
+		case r := <-requests:
+			if err := s.requested(k, r); err != nil {
+				return err
+			}
 		case <-changed:
+		case <-again.C:
 		}
 	}
+}
+
+// receive passes the requests of a stream until it ends, and then why.
+func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *discoveryv3.DeltaDiscoveryRequest, <-chan error) {
+	requests, ended := make(chan *discoveryv3.DeltaDiscoveryRequest), make(chan error, 1)
+	go func() {
+		for {
+			r, err := stream.Recv()
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case requests <- r:
+			case <-stream.Context().Done():
+				return
+			}
+		}
+	}()
+	return requests, ended
+}
+
+// due returns what an Envoy may get now. It may get more once changed is closed, or after rest if
+// that is not zero.
+func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.target == nil {
+		return nil, s.change, 0
+	}
+	now := time.Now()
+	responses = k.due(*s.target, now)
+	if t := k.again(); !t.IsZero() {
+		rest = max(0, t.Sub(now))
+	}
+	return responses, s.change, rest
+}
+
+// requested takes in a request.
+func (s *Server) requested(k *known, r *discoveryv3.DeltaDiscoveryRequest) error {
+	if why := reason(r); why != "" {
+		s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", why)
+	}
+	var err error
+	if s.edit(func() { err = k.requested(r, time.Now()) }); err != nil {
+		s.log.Error("Envoy's stream ended", "err", err)
+	}
+	return err
+}
+
+// edit changes what is known of Envoys.
+func (s *Server) edit(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.answers)
+	s.answers = make(chan struct{})
 }

@@ -1,0 +1,260 @@
+package envoy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	. "github.com/onsi/gomega"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	cds = clusterType
+	eds = endpointType
+	lds = listenerType
+)
+
+// answer is what an Envoy says to a response: why it refuses it, or nothing.
+func answer(r *discoveryv3.DeltaDiscoveryResponse, refused string) *discoveryv3.DeltaDiscoveryRequest {
+	out := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: r.GetTypeUrl(), ResponseNonce: r.GetNonce()}
+	if refused != "" {
+		out.ErrorDetail = status.New(codes.Internal, refused).Proto()
+	}
+	return out
+}
+
+// A played Envoy has what it took. It leaves out connections, and that a cluster warms.
+type played struct {
+	byType map[string]map[string]*discoveryv3.Resource
+	// asked types, and the endpoints that were asked for.
+	asked map[string]bool
+	wants map[string]bool
+}
+
+func newPlayed() *played {
+	return &played{byType: map[string]map[string]*discoveryv3.Resource{cds: {}, eds: {}, lds: {}}, asked: map[string]bool{}, wants: map[string]bool{}}
+}
+
+// connects tells a new server what there is.
+func (p *played) connects(t *testing.T) *known {
+	t.Helper()
+	k := newKnown()
+	for _, typeURL := range served() {
+		r := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: typeURL, InitialResourceVersions: map[string]string{}}
+		for name, x := range p.byType[typeURL] {
+			r.InitialResourceVersions[name] = x.GetVersion()
+		}
+		if typeURL == eds {
+			r.ResourceNamesSubscribe = slices.Sorted(maps.Keys(p.wants))
+		}
+		if typeURL == cds || p.asked[typeURL] {
+			p.says(t, k, r)
+		}
+	}
+	return k
+}
+
+func (p *played) says(t *testing.T, k *known, r *discoveryv3.DeltaDiscoveryRequest) {
+	t.Helper()
+	p.asked[r.GetTypeUrl()] = true
+	if err := k.requested(r, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// takes applies a response as Envoy does: what is bad is left out, and then all counts as refused.
+func (p *played) takes(t *testing.T, k *known, r *discoveryv3.DeltaDiscoveryResponse, bad func(*discoveryv3.Resource) bool) {
+	t.Helper()
+	refused := ""
+	all := p.byType[r.GetTypeUrl()]
+	for _, x := range r.GetResources() {
+		if bad(x) {
+			refused = "bad: " + x.GetName()
+			continue
+		}
+		all[x.GetName()] = x
+	}
+	for _, name := range r.GetRemovedResources() {
+		delete(all, name)
+	}
+	p.says(t, k, answer(r, refused))
+	if r.GetTypeUrl() != cds {
+		return
+	}
+	subscribe := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: eds}
+	for name := range p.byType[cds] {
+		if !p.wants[name] {
+			p.wants[name] = true
+			subscribe.ResourceNamesSubscribe = append(subscribe.ResourceNamesSubscribe, name)
+		}
+	}
+	for name := range p.wants {
+		if p.byType[cds][name] == nil {
+			delete(p.wants, name)
+			delete(p.byType[eds], name)
+			subscribe.ResourceNamesUnsubscribe = append(subscribe.ResourceNamesUnsubscribe, name)
+		}
+	}
+	p.says(t, k, subscribe)
+	if !p.asked[lds] {
+		p.says(t, k, &discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds})
+	}
+}
+
+// broken returns a listener whose cluster, or the endpoints of it, are not there.
+func (p *played) broken(t *testing.T) error {
+	t.Helper()
+	for name, x := range p.byType[lds] {
+		l := &listenerv3.Listener{}
+		if err := x.GetResource().UnmarshalTo(l); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range clustersOf(l) {
+			if p.byType[cds][c] == nil || p.byType[eds][c] == nil {
+				return fmt.Errorf("listener %s names %s, which is not there", name, c)
+			}
+		}
+	}
+	return nil
+}
+
+// has returns an error if there is anything else than the target.
+func (p *played) has(to target) error {
+	for _, typeURL := range served() {
+		if !maps.EqualFunc(p.byType[typeURL], to.byType[typeURL], func(a, b *discoveryv3.Resource) bool { return a.GetVersion() == b.GetVersion() }) {
+			return fmt.Errorf("%s: %v instead of %v", plural(typeURL), slices.Sorted(maps.Keys(p.byType[typeURL])), to.names(typeURL))
+		}
+	}
+	return nil
+}
+
+var never = func(*discoveryv3.Resource) bool { return false }
+
+// TestNoStepLeavesAListenerWithoutItsCluster: through any changes, refusals, silences and restarts
+// of either side, each listener in force has its clusters and their endpoints. Once nothing is
+// refused, Envoy gets all that it shall have.
+func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for history := range 300 {
+		p := newPlayed()
+		k := p.connects(t)
+		now := time.Time{}
+		var to target
+		run := func(steps int, bad func(*discoveryv3.Resource) bool) {
+			for range steps {
+				now = now.Add(refusedAgain)
+				for _, x := range k.due(to, now) {
+					p.takes(t, k, x, bad)
+					if err := p.broken(t); err != nil {
+						t.Fatalf("history %d: %v", history, err)
+					}
+				}
+			}
+		}
+		for range 8 {
+			to = newTarget(NewResources(anyNetwork(r), Options{}, anyEndpoints(r)))
+			spoiled := r.IntN(4)
+			run(r.IntN(6), func(x *discoveryv3.Resource) bool { return spoiled > 0 && int(x.GetVersion()[0])%4 == spoiled })
+			switch r.IntN(6) {
+			case 0:
+				k = p.connects(t)
+			case 1:
+				p = newPlayed()
+				k = p.connects(t)
+			}
+		}
+		run(40, never)
+		if err := errors.Join(p.has(to), k.accepted(to)); err != nil {
+			t.Fatalf("history %d: %v", history, err)
+		}
+	}
+}
+
+// TestWhatIsNotAnsweredIsNotDone: nothing follows a response that is refused, or not answered for
+// an hour. A resource that was refused with others is sent alone, then every ten seconds.
+func TestWhatIsNotAnsweredIsNotDone(t *testing.T) {
+	g := NewWithT(t)
+	on := func(b network.Backend) target {
+		return newTarget(NewResources(network.Network{
+			Listeners: []network.Listener{{Address: service, Port: 443, Default: b.Name}, {Address: service, Port: 6443, Default: b.Name}},
+			Backends:  []network.Backend{b},
+		}, Options{}, nil))
+	}
+	p := newPlayed()
+	k, now := p.connects(t), time.Time{}
+	for range 9 {
+		for _, x := range k.due(on(api), now) {
+			p.takes(t, k, x, never)
+		}
+	}
+	g.Expect(p.has(on(api))).To(Succeed())
+	g.Expect(k.accepted(on(api))).To(Succeed())
+
+	to := on(oauth)
+	for range 2 {
+		for _, x := range k.due(to, now) {
+			p.takes(t, k, x, never)
+		}
+	}
+	moved := k.due(to, now)
+	g.Expect(moved).To(HaveLen(1))
+	g.Expect(moved[0].GetResources()).To(HaveLen(2))
+	g.Expect(k.due(to, now.Add(time.Hour))).To(BeEmpty(), "it may be taken, or not")
+	g.Expect(k.accepted(to)).To(MatchError(errNotYet))
+
+	bad := func(x *discoveryv3.Resource) bool { return x.GetName() == onVLAN+":443" }
+	p.takes(t, k, moved[0], bad)
+	g.Expect(k.refusals(to)).To(BeEmpty(), "which of them is not known")
+	for range 2 {
+		alone := k.due(to, now)
+		g.Expect(alone).To(HaveLen(1))
+		g.Expect(alone[0].GetResources()).To(HaveLen(1))
+		p.takes(t, k, alone[0], bad)
+	}
+	g.Expect(k.due(to, now)).To(BeEmpty())
+	g.Expect(k.refusals(to)).To(Equal([]Refusal{{Type: "listener", Name: onVLAN + ":443", Why: "bad: " + onVLAN + ":443"}}))
+	g.Expect(k.accepted(to)).To(MatchError("Envoy rejected listeners: bad: " + onVLAN + ":443\n" + errNotYet.Error()))
+	g.Expect(p.broken(t)).To(Succeed(), "the other listener has moved")
+	g.Expect(p.byType[cds]).To(And(HaveKey(api.Name), HaveKey(oauth.Name)))
+
+	g.Expect(k.again()).To(Equal(now.Add(refusedAgain)))
+	now = now.Add(refusedAgain)
+	for range 4 {
+		for _, x := range k.due(to, now) {
+			p.takes(t, k, x, never)
+		}
+	}
+	g.Expect(p.has(to)).To(Succeed())
+	g.Expect(k.accepted(to)).To(Succeed())
+	g.Expect(k.refusals(to)).To(BeEmpty())
+}
+
+// TestAnEnvoyThatComesAgainSaysWhatItHas: only the difference is sent, and nothing is missing.
+func TestAnEnvoyThatComesAgainSaysWhatItHas(t *testing.T) {
+	g := NewWithT(t)
+	to := newTarget(NewResources(blue(), Options{}, nil))
+	p := newPlayed()
+	for typeURL := range p.byType {
+		p.byType[typeURL], p.asked[typeURL] = maps.Clone(to.byType[typeURL]), true
+	}
+	for name := range to.byType[cds] {
+		p.wants[name] = true
+	}
+	k := p.connects(t)
+	for _, x := range k.due(to, time.Time{}) {
+		g.Expect(x.GetResources()).To(BeEmpty())
+		g.Expect(x.GetRemovedResources()).To(BeEmpty())
+		p.takes(t, k, x, never)
+	}
+	g.Expect(k.accepted(to)).To(Succeed())
+}

@@ -1,0 +1,66 @@
+package envoy
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// moved is blue, with OAuth's name at the ingress and without the backend of OAuth.
+func moved() network.Network {
+	n := blue()
+	n.Backends = []network.Backend{api, ingress}
+	n.Listeners[0].Forwards = []network.Forward{
+		{ServerNames: []string{"oauth.blue.example.com", "console.blue.example.com", "*.apps.blue.example.com"}, Backend: ingress.Name},
+	}
+	return n
+}
+
+// TestWhatEnvoyRefusesBreaksNothing: Envoy refuses a listener or a cluster of a change. New
+// connections to the former names still work, and Envoy takes the next good change.
+func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(Resources)
+		why   string
+	}{
+		"a listener": {func(r Resources) {
+			l := r.Listeners[onVLAN+":443"]
+			twice := proto.CloneOf(l.FilterChains[0])
+			twice.Name = "twice"
+			l.FilterChains = append(l.FilterChains, twice)
+		}, "Envoy rejected listeners: "},
+		"a cluster": {func(r Resources) {
+			bad := newCluster(network.Backend{Name: "spoiled:443", Port: 443}, Options{})
+			bad.ConnectTimeout = durationpb.New(-time.Second)
+			r.Clusters[bad.Name], r.Endpoints[bad.Name] = bad, newLoadAssignment(bad.Name, nil)
+			r.Listeners[onVLAN+":443"].DefaultFilterChain = newFilterChain("any", network.Backend{Name: bad.Name})
+		}, "Envoy rejected clusters: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w := newWorld(t)
+			w.serves(t, blue(), pods())
+			bad := NewResources(moved(), w.options(), pods())
+			c.spoil(bad)
+			w.server.Serve(bad)
+			g.Eventually(w.server.Accepted, patient).Should(MatchError(ContainSubstring(c.why)))
+			for range 20 {
+				u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
+				g.Expect(err).NotTo(HaveOccurred(), "the listener in force names this cluster")
+				g.Expect(u.hello).To(HavePrefix("oauth"))
+			}
+			g.Expect(w.counter(t, "cluster_manager.cluster_removed")).To(Equal("0"))
+
+			w.serves(t, moved(), pods())
+			u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(u.hello).To(HavePrefix("ingress"))
+			g.Eventually(func() string { return w.counter(t, "cluster_manager.cluster_removed") }, patient).Should(Equal("1"))
+		})
+	}
+}

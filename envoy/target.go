@@ -1,0 +1,91 @@
+// This file gives resources the form in which Envoy gets them. The version of a resource is a
+// hash of its content, so equal resources have equal versions, also after a restart.
+
+package envoy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+)
+
+// The types of resources, by URL.
+const (
+	clusterType  = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	endpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	listenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"
+)
+
+// served lists the types in the order in which Envoy needs them.
+func served() []string { return []string{clusterType, endpointType, listenerType} }
+
+// A target is what each Envoy shall have. It is replaced as a whole.
+type target struct {
+	// byType holds the resources by type and name. Endpoints may be of clusters that are not in it: then
+	// Envoy removes the cluster later.
+	byType map[string]map[string]*discoveryv3.Resource
+	// named are the clusters that each listener names.
+	named map[string][]string
+}
+
+// newTarget returns r as Envoy gets it.
+func newTarget(r Resources) target {
+	t := target{named: map[string][]string{}, byType: map[string]map[string]*discoveryv3.Resource{
+		clusterType: versioned(r.Clusters), endpointType: versioned(r.Endpoints), listenerType: versioned(r.Listeners),
+	}}
+	for name, l := range r.Listeners {
+		t.named[name] = clustersOf(l)
+	}
+	return t
+}
+
+func versioned[M proto.Message](all map[string]M) map[string]*discoveryv3.Resource {
+	out := map[string]*discoveryv3.Resource{}
+	for name, m := range all {
+		a := packed(m)
+		hash := sha256.Sum256(a.GetValue())
+		out[name] = &discoveryv3.Resource{Name: name, Version: hex.EncodeToString(hash[:16]), Resource: a}
+	}
+	return out
+}
+
+// version of a resource in the target. Empty: the target is without it.
+func (t target) version(typeURL, name string) string { return t.byType[typeURL][name].GetVersion() }
+
+// names of the resources of a type, sorted.
+func (t target) names(typeURL string) []string {
+	return slices.Sorted(maps.Keys(t.byType[typeURL]))
+}
+
+// chainsOf returns the filter chains of l, with the one for all other connections.
+func chainsOf(l *listenerv3.Listener) []*listenerv3.FilterChain {
+	if l.GetDefaultFilterChain() == nil {
+		return l.GetFilterChains()
+	}
+	return append(slices.Clone(l.GetFilterChains()), l.GetDefaultFilterChain())
+}
+
+// clustersOf returns the names of the clusters that l names, sorted, each once.
+func clustersOf(l *listenerv3.Listener) []string {
+	var out []string
+	for _, c := range chainsOf(l) {
+		out = append(out, clusterOf(c))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// clusterOf returns the name of the cluster of a chain that tcpChain made.
+func clusterOf(c *listenerv3.FilterChain) string {
+	p := &tcpproxyv3.TcpProxy{}
+	if err := c.GetFilters()[0].GetTypedConfig().UnmarshalTo(p); err != nil {
+		panic("envoy: a chain always holds a TCP proxy: " + err.Error())
+	}
+	return p.GetCluster()
+}
