@@ -150,7 +150,7 @@ func testDisjoint(t *testing.T, elder, younger Hosted) {
 		c, err := younger.Condition(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(c.Message).To(ContainSubstring("Set annotation unknown-clients to ignore on " + hypershift.Namespace + "/elder"))
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed())
+	}).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(Succeed(), "its API server is published, too")
 	g.Expect(younger.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
 	plan, err := elder.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
