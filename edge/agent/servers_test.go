@@ -212,7 +212,7 @@ func TestANoCountsInTime(t *testing.T) {
 		began := time.Now()
 		dhcp.Say(errors.New("no such device"))
 		g.Eventually(why, "10s", "5ms").Should(MatchError(ContainSubstring("no such device")))
-		g.Expect(time.Since(began)).To(BeNumerically("~", restartLimit, 250*time.Millisecond))
+		g.Expect(time.Since(began)).To(BeNumerically(">=", restartLimit-250*time.Millisecond))
 		dhcp.Say(nil)
 		g.Eventually(why, "5s", "5ms").Should(Succeed())
 		g.Consistently(why, "500ms", "10ms").Should(Succeed())

@@ -28,15 +28,15 @@ func gauge(t *testing.T, v *prometheus.GaugeVec, labels ...string) float64 {
 	return m.GetGauge().GetValue()
 }
 
-// exchange asks for the A records of a name, and returns the answer and how long it took.
-func exchange(t *testing.T, at netip.AddrPort, transport, name string) (*dns.Msg, time.Duration) {
+// exchange asks for the A records of a name, and returns the answer.
+func exchange(t *testing.T, at netip.AddrPort, transport, name string) *dns.Msg {
 	t.Helper()
 	c := dns.Client{Net: transport, Timeout: 10 * time.Second}
-	m, took, err := c.Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at.String())
+	m, _, err := c.Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m, took
+	return m
 }
 
 // ageBy makes h see a later time.
@@ -98,37 +98,34 @@ func TestStaleAnswers(t *testing.T) {
 	g := NewWithT(t)
 	one, two := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.1", false)
 	h, at := served(t, local(network.UpstreamManagement), resolving(one.at, two.at))
-	m, _ := exchange(t, at, "udp", "www.example.org.")
+	m := exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(60))
 	one.silent.Store(true)
 	two.silent.Store(true)
 	ageBy(h, 2*time.Minute)
-	m, took := exchange(t, at, "udp", "www.example.org.")
+	m = exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer).To(HaveLen(1), m.String())
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(30))
-	g.Expect(took).To(BeNumerically("<", 2*time.Second))
 	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeTrue())
+	before := counted(t, h.metrics.upstreams)
 	for _, transport := range []string{"udp", "tcp"} {
-		m, took = exchange(t, at, transport, "www.example.org.")
+		m = exchange(t, at, transport, "www.example.org.")
 		g.Expect(m.Answer).To(HaveLen(1))
 		g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(30))
-		g.Expect(took).To(BeNumerically("<", 200*time.Millisecond))
 	}
-	before := len(one.others()) + len(two.others())
-	m, took = exchange(t, at, "udp", "other.example.org.")
+	m = exchange(t, at, "udp", "other.example.org.")
 	g.Expect(m.Rcode).To(Equal(dns.RcodeServerFailure))
 	g.Expect(m.RecursionAvailable).To(BeTrue())
-	g.Expect(took).To(BeNumerically("<", 200*time.Millisecond))
-	g.Expect(len(one.others())+len(two.others())).To(Equal(before), "a dead server is only probed")
+	g.Expect(counted(t, h.metrics.upstreams)).To(Equal(before), "a dead server is only probed, and no client waits for it")
 	ageBy(h, 62*time.Minute)
-	m, _ = exchange(t, at, "udp", "www.example.org.")
+	m = exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Rcode).To(Equal(dns.RcodeServerFailure), "after an hour")
 	g.Expect(counted(t, h.metrics.questions)).To(ContainSubstring("by=stale rcode=NOERROR view=vms 3"))
 
 	two.silent.Store(false)
 	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeFalse())
 	g.Eventually(func() uint32 {
-		m, _ := exchange(t, at, "udp", "www.example.org.")
+		m := exchange(t, at, "udp", "www.example.org.")
 		if len(m.Answer) == 0 {
 			return 0
 		}
@@ -143,21 +140,20 @@ func TestStaleAnswers(t *testing.T) {
 func TestNamesThatUpstreamsCannotResolve(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
-	up.deaf = "dead.example."
+	up.deaf.Store(new("dead.example."))
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	var asking sync.WaitGroup
 	for i := range 5 {
 		asking.Go(func() {
-			m, took := exchange(t, at, "udp", fmt.Sprintf("%d.dead.example.", i))
-			if m.Rcode != dns.RcodeServerFailure || took > 5*time.Second {
-				t.Errorf("%s after %s", dns.RcodeToString[m.Rcode], took)
+			m := exchange(t, at, "udp", fmt.Sprintf("%d.dead.example.", i))
+			if m.Rcode != dns.RcodeServerFailure {
+				t.Error(dns.RcodeToString[m.Rcode])
 			}
 		})
 	}
 	asking.Wait()
-	m, took := exchange(t, at, "udp", "www.example.org.")
+	m := exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer).To(HaveLen(1))
-	g.Expect(took).To(BeNumerically("<", 300*time.Millisecond))
 	g.Expect(h.serving.Load().forwarder.upstream.down()).To(BeFalse())
 }
 
@@ -168,19 +164,19 @@ func TestFailuresAreRemembered(t *testing.T) {
 	up.rcode.Store(dns.RcodeServerFailure)
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	for range 3 {
-		m, _ := exchange(t, at, "udp", "www.example.org.")
+		m := exchange(t, at, "udp", "www.example.org.")
 		g.Expect(m.Rcode).To(Equal(dns.RcodeServerFailure))
 		g.Expect(m.RecursionAvailable).To(BeTrue())
 	}
 	g.Expect(up.others()).To(HaveLen(1))
 	up.rcode.Store(dns.RcodeSuccess)
 	ageBy(h, failedFor)
-	m, _ := exchange(t, at, "udp", "www.example.org.")
+	m := exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer).To(HaveLen(1))
 
 	up.rcode.Store(dns.RcodeServerFailure)
 	ageBy(h, 10*time.Minute)
-	m, _ = exchange(t, at, "udp", "www.example.org.")
+	m = exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer).To(HaveLen(1), "an answer that expired is better than SERVFAIL")
 }
 
@@ -219,9 +215,9 @@ func TestLongAnswersByTCPOnly(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", true)
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
-	m, _ := exchange(t, at, "udp", "www.example.org.")
+	m := exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Truncated).To(BeTrue())
-	m, _ = exchange(t, at, "tcp", "www.example.org.")
+	m = exchange(t, at, "tcp", "www.example.org.")
 	g.Expect(m.Truncated).To(BeFalse())
 	g.Expect(m.Answer).To(HaveLen(1))
 	f := h.serving.Load().forwarder
@@ -241,11 +237,10 @@ func TestSlowUpstream(t *testing.T) {
 	exchange(t, at, "udp", "www.example.org.")
 	up.delay.Store(int64(1500 * time.Millisecond))
 	ageBy(h, 2*time.Minute)
-	m, took := exchange(t, at, "udp", "www.example.org.")
+	m := exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(staleTTL))
-	g.Expect(took).To(BeNumerically("<", 1400*time.Millisecond))
 	g.Eventually(func() uint32 {
-		m, _ := exchange(t, at, "udp", "www.example.org.")
+		m := exchange(t, at, "udp", "www.example.org.")
 		return m.Answer[0].Header().Ttl
 	}, "5s", "500ms").Should(BeEquivalentTo(60))
 }
@@ -256,7 +251,7 @@ func TestCachedAnswersTakeWhatIsCounted(t *testing.T) {
 	up := newResolver(t, "192.0.2.1", false)
 	up.records.Store(50)
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
-	m, _ := exchange(t, at, "tcp", strings.Repeat(strings.Repeat("a", 59)+".", 4)+"org.")
+	m := exchange(t, at, "tcp", strings.Repeat(strings.Repeat("a", 59)+".", 4)+"org.")
 	g.Expect(m.Answer).To(HaveLen(50))
 	f := h.serving.Load().forwarder
 	f.mu.Lock()

@@ -34,8 +34,8 @@ type resolver struct {
 	// silent makes it answer nothing, pause holds answers back.
 	silent atomic.Bool
 	pause  chan struct{}
-	// deaf is a domain whose names it does not answer.
-	deaf string
+	// deaf has a domain whose names it does not answer. Nil: none.
+	deaf atomic.Pointer[string]
 	// delay of answers in nanoseconds, and how many equal records they have. Zero: one.
 	delay, records atomic.Int64
 	// ttl of answers. Zero: 60.
@@ -67,7 +67,7 @@ func (r *resolver) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	r.mu.Lock()
 	r.asked = append(r.asked, q)
 	r.mu.Unlock()
-	if r.silent.Load() || r.deaf != "" && dns.IsSubDomain(r.deaf, q.Question[0].Name) {
+	if deaf := r.deaf.Load(); r.silent.Load() || deaf != nil && dns.IsSubDomain(*deaf, q.Question[0].Name) {
 		return
 	}
 	if r.pause != nil {
