@@ -57,6 +57,12 @@ func (n *LeaseNames) VMNamed(name string) (addresses []netip.Addr, exists bool) 
 	return addresses, addresses != nil || x.hasBelow(name, now)
 }
 
+// HasMAC reports whether the VM with a MAC, in lower case with colons, holds an unexpired lease.
+func (n *LeaseNames) HasMAC(mac string) bool {
+	expires, ok := n.current().byMAC[mac]
+	return ok && time.Now().Before(expires)
+}
+
 // current returns the leases in the file as they were lookInterval ago, or later.
 func (n *LeaseNames) current() *leaseIndex {
 	x := n.index.Load()
@@ -90,6 +96,8 @@ type leaseIndex struct {
 	byAddr map[netip.Addr]network.Lease
 	// byVM has lists in the order of addresses, by the VM's name in lower case.
 	byVM map[string][]network.Lease
+	// byMAC has the end of the last lease of each VM.
+	byMAC map[string]time.Time
 	// dotted are the leases of VMs with a dot in their name, sorted by the reversed name.
 	dotted []dottedLease
 }
@@ -100,7 +108,9 @@ type dottedLease struct {
 }
 
 func newLeaseIndex(all []network.Lease) *leaseIndex {
-	x := &leaseIndex{byAddr: make(map[netip.Addr]network.Lease, len(all)), byVM: make(map[string][]network.Lease, len(all))}
+	x := &leaseIndex{
+		byAddr: make(map[netip.Addr]network.Lease, len(all)), byVM: make(map[string][]network.Lease, len(all)), byMAC: make(map[string]time.Time, len(all)),
+	}
 	for _, l := range all {
 		x.byAddr[l.Address] = l
 	}
@@ -110,6 +120,9 @@ func newLeaseIndex(all []network.Lease) *leaseIndex {
 		}
 		name := strings.ToLower(l.VM)
 		x.byVM[name] = append(x.byVM[name], l)
+		if l.Expires.After(x.byMAC[l.MAC]) {
+			x.byMAC[l.MAC] = l.Expires
+		}
 		if strings.Contains(name, ".") {
 			x.dotted = append(x.dotted, dottedLease{reversed(name), l})
 		}

@@ -67,6 +67,9 @@ func TestAddressesOfVMs(t *testing.T) {
 	} {
 		g.Expect(fmt.Sprint(names.VMNamed(vm))).To(Equal(want), vm)
 	}
+	for i, want := range []bool{true, false, true, false, false, true, false, true, false} {
+		g.Expect(names.HasMAC(fmt.Sprintf("02:00:00:00:00:0%d", i))).To(Equal(want), "MAC %d: only a VM with a lease", i)
+	}
 }
 
 // TestHostileReportFile: the failover agent's container gets nothing read that only the reader may

@@ -33,12 +33,12 @@ type DNS struct {
 func (d *DNS) Run(ctx context.Context) error {
 	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
 	// The routes of the interface decide which upstream servers are asked.
-	atEach(ctx, triggers, func() { d.Handler.Serve(d.network()) })
+	atEach(ctx, triggers, func() {
+		n := d.Source.Current().Network
+		d.Handler.Serve(n, d.Interface.Lost(n)...)
+	})
 	return ServeWhile(ctx, &d.Status, d.Log, triggers, d.admissible, d.serve)
 }
-
-// network returns the network of the plan, with the upstream servers to which the edge has a way.
-func (d *DNS) network() network.Network { return d.Interface.Routed(d.Source.Current().Network) }
 
 // at returns the address to serve at.
 func (d *DNS) at() netip.AddrPort { return serviceAddress(d.Source, d.Listen, dnsPort) }

@@ -104,21 +104,23 @@ func (i Interface) Believes(n network.Network) []network.Cause {
 	return out
 }
 
-// Routed returns n without the upstream DNS servers in client networks to which the kernel has no
-// route. It would look for them on the network, where any VM could answer as one. Outside of a pod,
-// n is unchanged.
-func (i Interface) Routed(n network.Network) network.Network {
+// Lost returns the upstream DNS servers in client networks to which the kernel has no
+// route on the interface: any VM could answer for their addresses. As long as the routes are unknown,
+// these are all of them. Outside of a pod, routes are the user's.
+func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
-		return n
+		return nil
 	}
-	missing := n.ClientNetworks // as long as the routes are unknown
+	missing := n.ClientNetworks
 	if r, err := i.Routes(); err == nil {
 		missing = r.MissingClientRoutes(n, i.Name)
 	}
-	n.DNS.Upstreams.Servers = slices.DeleteFunc(slices.Clone(n.DNS.Upstreams.Servers), func(server netip.AddrPort) bool {
-		return slices.ContainsFunc(missing, func(p netip.Prefix) bool { return p.Contains(server.Addr()) })
-	})
-	return n
+	for _, server := range n.DNS.Upstreams.Servers {
+		if slices.ContainsFunc(missing, func(p netip.Prefix) bool { return p.Contains(server.Addr()) }) {
+			servers = append(servers, server)
+		}
+	}
+	return servers
 }
 
 // Addresses returns the interface's addresses. It returns an error without a carrier.

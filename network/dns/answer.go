@@ -26,6 +26,8 @@ type VMs interface {
 	// VMNamed returns the addresses on which the VM of this name has a lease. The name is in lower
 	// case. Exists: it has one, or a VM with a lease has a name that ends with a dot and this name.
 	VMNamed(name string) (addresses []netip.Addr, exists bool)
+	// HasMAC reports whether a VM with a lease has a MAC, in lower case with colons.
+	HasMAC(mac string) bool
 }
 
 // Answer returns the reply of v to q. False: v does not know the name, so an upstream

@@ -63,6 +63,8 @@ type leases map[netip.Addr]string
 
 func (l leases) VMAt(a netip.Addr) string { return l[a] }
 
+func (l leases) HasMAC(string) bool { return false }
+
 func (l leases) VMNamed(name string) (addresses []netip.Addr, exists bool) {
 	for a, vm := range l {
 		exists = exists || vm == name || strings.HasSuffix(vm, "."+name)

@@ -130,12 +130,13 @@ func (c *cache) remove(h *holding[*entry]) {
 	c.answers.give(h)
 }
 
-// resize sets how many bytes the cache may have.
-func (c *cache) resize(limit int) {
+// resize sets how many bytes the cache may have. It returns how many answers are lost.
+func (c *cache) resize(limit int) (lost int) {
 	c.answers.limit = limit
-	for c.answers.used > limit {
-		c.remove(c.answers.most[0].holdings.Front().Value.(*holding[*entry]))
+	for ; c.answers.used > limit; lost++ {
+		c.remove(c.answers.loser().first())
 	}
+	return lost
 }
 
 // message returns the answer of an entry. Stale ones have a short TTL.

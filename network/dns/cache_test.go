@@ -9,6 +9,9 @@ import (
 
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -138,4 +141,25 @@ func TestWhatIsCached(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.why, got, c.want)
 		}
 	}
+}
+
+// TestBytesOfTheCache: what the metric says is what the cache has, also after a view got other clients.
+func TestBytesOfTheCache(t *testing.T) {
+	g := NewWithT(t)
+	up := newResolver(t, "192.0.2.1", false)
+	n := local(network.UpstreamManagement)
+	n.DNS.Views = []network.View{{Name: "one", Clients: prefixes("127.0.0.1/32")}, {Name: "two", Clients: prefixes("127.0.0.2/32")}}
+	h, at := served(t, n, resolving(up.at))
+	g.Expect(exchangeFrom("127.0.0.1", at, "www.example.org.").Answer).To(HaveLen(1))
+	bytes := func() float64 { return gauge(t, h.metrics.cache, "one") }
+	g.Eventually(bytes).Should(BeNumerically(">", entryBytes))
+	n.DNS.Views = []network.View{{Name: "one", Clients: prefixes("127.0.0.2/32")}, {Name: "two", Clients: prefixes("127.0.0.1/32")}}
+	h.Serve(n)
+	g.Expect(bytes()).To(BeZero())
+	g.Expect(exchangeFrom("127.0.0.2", at, "www.example.org.").Answer).To(HaveLen(1))
+	g.Eventually(bytes).Should(BeNumerically(">", entryBytes))
+	h.Serve(local(network.UpstreamNone))
+	left := make(chan prometheus.Metric, 10)
+	h.metrics.cache.Collect(left)
+	g.Expect(left).To(BeEmpty())
 }

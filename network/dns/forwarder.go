@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -80,17 +81,29 @@ func (s *forwarder) setViews(keep map[string]bool) {
 		}
 	}
 	for name := range keep {
-		if c := s.caches[name]; c != nil {
-			c.resize(cacheBytes / len(keep))
+		c, lost := s.caches[name], 0
+		if c != nil {
+			lost = c.resize(cacheBytes / len(keep))
 		} else {
-			s.caches[name] = newCache(cacheBytes / len(keep))
+			c = newCache(cacheBytes / len(keep))
+			s.caches[name] = c
 		}
+		s.metrics.cached(name, c.answers.used, lost)
 	}
 }
 
+// retire drops all answers. Servers are those that are asked from now on.
+func (s *forwarder) retire(servers []netip.AddrPort) {
+	s.setViews(nil)
+	s.upstream.retire(servers)
+}
+
 // known returns the answer to r that needs no upstream. Nil: an upstream must be asked.
-func (s *forwarder) known(view string, r *dns.Msg) (*dns.Msg, by) {
+func (s *forwarder) known(view string, c client, r *dns.Msg) (*dns.Msg, by) {
 	down := s.upstream.down()
+	if down {
+		s.upstream.wants(c, asksFor(r)) // A server that answers this lives again.
+	}
 	e, what, now := s.find(view, asksFor(r))
 	switch {
 	case what == fresh:
@@ -108,7 +121,11 @@ func (s *forwarder) find(view string, q question) (*entry, state, time.Time) {
 	defer s.mu.Unlock()
 	now := s.now()
 	if c := s.caches[view]; c != nil {
+		used := c.answers.used
 		e, what := c.find(q, now)
+		if c.answers.used != used {
+			s.metrics.cached(view, c.answers.used, 0)
+		}
 		return e, what, now
 	}
 	return nil, unknown, now
@@ -130,13 +147,19 @@ func (s *forwarder) ask(view string, c client, r *dns.Msg, tcp bool) (answer *dn
 	if h == nil {
 		return failure(r), byUpstream, cancel
 	}
-	answer, source = s.wait(ctx, flightKey{view, asksFor(r), "tcp"}, c, r)
-	return answer, source, func() {
+	done = func() {
 		cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.large.give(h)
 	}
+	defer func() {
+		if answer == nil { // A panic.
+			done()
+		}
+	}()
+	answer, source = s.wait(ctx, flightKey{view, asksFor(r), "tcp"}, c, r)
+	return answer, source, done
 }
 
 // wait returns the answer to r. It joins the flight for k, or starts it.
@@ -153,6 +176,12 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c client, r *dns.Msg)
 		s.leave(f, h)
 		cancel()
 	}
+	stays := false
+	defer func() {
+		if !stays {
+			leave()
+		}
+	}()
 	var late <-chan time.Time
 	e, what, now := s.find(k.view, k.question)
 	if what == stale || what == staleNow {
@@ -163,11 +192,11 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c client, r *dns.Msg)
 	select {
 	case <-f.done:
 	case <-slot.Done():
-		leave()
 		return failure(r), byUpstream
 	case <-late:
 		// The flight goes on, for the cache, until another client takes the slot.
 		stop()
+		stays = true
 		go func() {
 			defer leave()
 			select {
@@ -177,7 +206,6 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c client, r *dns.Msg)
 		}()
 		return e.answer(r, stale, now), byStale
 	}
-	leave()
 	if f.answer != nil && f.answer.Rcode != dns.RcodeServerFailure {
 		return filled(r, f.answer.Copy()), byUpstream
 	}
@@ -189,6 +217,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c client, r *dns.Msg)
 
 // join returns the flight for k, and the slot that c holds in it. Nil: c gets none.
 func (s *forwarder) join(k flightKey, c client, cancel context.CancelFunc) (*flight, *holding[context.CancelFunc]) {
+	s.upstream.wants(c, k.question)
 	s.mu.Lock()
 	h, lost := s.waiting.take(c, 1, cancel)
 	f := s.flights[k]
@@ -196,7 +225,11 @@ func (s *forwarder) join(k flightKey, c client, cancel context.CancelFunc) (*fli
 		f = &flight{key: k, cache: s.caches[k.view], by: c, done: make(chan struct{})}
 		f.ctx, f.cancel = context.WithCancel(context.Background())
 		s.flights[k] = f
-		go s.fly(f)
+		go func() {
+			if !s.upstream.guard.run(func() { s.fly(f) }) {
+				s.land(f, nil)
+			}
+		}()
 	}
 	if h != nil {
 		f.waiting++
@@ -236,13 +269,9 @@ func (s *forwarder) fly(f *flight) {
 			}
 		}
 	}
+	defer s.land(f, answer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.answer = answer
-	if s.flights[f.key] == f {
-		delete(s.flights, f.key)
-	}
-	close(f.done)
 	c := s.caches[f.key.view]
 	if c == nil || c != f.cache || f.ctx.Err() != nil || errors.Is(err, errAllDown) {
 		return
@@ -255,6 +284,22 @@ func (s *forwarder) fly(f *flight) {
 		lost = c.fail(f.key.question, f.by, s.now())
 	}
 	s.metrics.cached(f.key.view, c.answers.used, lost)
+}
+
+// land ends a flight, once.
+func (s *forwarder) land(f *flight, answer *dns.Msg) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-f.done:
+		return
+	default:
+	}
+	f.answer = answer
+	if s.flights[f.key] == f {
+		delete(s.flights, f.key)
+	}
+	close(f.done)
 }
 
 // shed ends the wait of clients that lost their slot, and counts them.

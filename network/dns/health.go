@@ -4,22 +4,35 @@ package dns
 
 import "slices"
 
-// missesUntilDown are the probes without an answer after which a server is known to be dead. Only probes count: a
-// name whose own servers do not answer says nothing about the resolver, and a VM can ask for such names.
-const missesUntilDown = 2
+const (
+	// missesUntilDown are the probes without an answer after which a server is known to be dead. Only probes count: a
+	// name whose own servers do not answer says nothing about the resolver, and a VM can ask for such names.
+	missesUntilDown = 2
+	// sampled are the clients whose last question is part of a probe.
+	sampled = 6
+)
 
-// A health is what the probes of one server showed.
-type health struct{ misses int }
+// A health is what is known of one server.
+type health struct {
+	// misses are probes without an answer, one after the other.
+	misses int
+	// lost: the edge has no way to the server.
+	lost bool
+}
 
 // after returns the health after a probe or a question. Any answer proves that the server lives.
 func (h health) after(answered bool) health {
 	if answered {
-		return health{}
+		return health{lost: h.lost}
 	}
-	return health{misses: min(h.misses+1, missesUntilDown)}
+	return health{misses: min(h.misses+1, missesUntilDown), lost: h.lost}
 }
 
-func (h health) down() bool { return h.misses >= missesUntilDown }
+// down reports whether the server is not asked.
+func (h health) down() bool { return h.lost || h.misses >= missesUntilDown }
+
+// suspected reports whether the server must be probed.
+func (h health) suspected() bool { return !h.lost && h.misses > 0 }
 
 // order returns the servers to ask, one after the other: those that are not known to be dead, from the preferred
 // one on. Empty: no server lives.
@@ -45,4 +58,27 @@ func attempt(in []int, n int) (server int, ok bool) {
 // allDown reports whether no server lives.
 func allDown(all []health) bool {
 	return !slices.ContainsFunc(all, func(h health) bool { return !h.down() })
+}
+
+// A sample has the last question of each of a few clients. It is for probes: a resolver may answer the questions of
+// clients and drop the one for the root's servers. No client fills it alone.
+type sample struct{ shares *shares[question] }
+
+func newSample() sample { return sample{newShares[question](sampled, false)} }
+
+// add replaces the question of a client.
+func (s sample) add(c client, q question) {
+	if own := s.shares.oldest(c); own != nil {
+		own.value = q
+		return
+	}
+	s.shares.take(c, 1, q)
+}
+
+// questions are those of all clients, in no order.
+func (s sample) questions() (out []question) {
+	for c := range s.shares.clients {
+		out = append(out, s.shares.oldest(c).value)
+	}
+	return out
 }

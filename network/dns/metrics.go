@@ -21,6 +21,7 @@ type Metrics struct {
 	cache     *prometheus.GaugeVec
 	evicted   *prometheus.CounterVec
 	dropped   *prometheus.CounterVec
+	panics    prometheus.Counter
 }
 
 // NewMetrics creates the metrics and registers them with r.
@@ -51,13 +52,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_shed_total", Help: "Questions, answers and connections that were dropped because a resource was full, by reason.",
 		}, []string{"reason"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "oooi_dns_panics_total", Help: "Questions, connections and probes that ended with a panic, which is a fault of this program.",
+		}),
 	}
 	r.MustRegister(m.all()...)
 	return m
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.questions, m.seconds, m.upstreams, m.up, m.cache, m.evicted, m.dropped}
+	return []prometheus.Collector{m.questions, m.seconds, m.upstreams, m.up, m.cache, m.evicted, m.dropped, m.panics}
 }
 
 // The reasons for which questions, answers and connections are dropped.

@@ -4,7 +4,6 @@ package dns
 
 import (
 	"net/netip"
-	"runtime/debug"
 	"time"
 
 	"github.com/miekg/dns"
@@ -12,12 +11,13 @@ import (
 
 // answer appends the answer to a packet to out, and counts it. Nil: the packet is not ours.
 func (h *Handler) answer(client netip.Addr, b, out []byte, tcp bool) (answer []byte) {
-	defer func() {
-		if r := recover(); r != nil {
-			h.options.Log.Error("panic in an answer", "err", r, "stack", string(debug.Stack()))
-			answer = nil
-		}
-	}()
+	if !h.guard.run(func() { answer = h.plain(client, b, out, tcp) }) {
+		return nil
+	}
+	return answer
+}
+
+func (h *Handler) plain(client netip.Addr, b, out []byte, tcp bool) (answer []byte) {
 	start := time.Now()
 	p, s := parsePacket(b)
 	switch s {

@@ -30,6 +30,7 @@ type Handler struct {
 	// forwarding are the questions by UDP that wait for upstreams.
 	// Each Run has its own.
 	forwarding atomic.Pointer[sync.WaitGroup]
+	guard      *guard
 }
 
 var _ plugin.Handler = (*Handler)(nil)
@@ -85,15 +86,16 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	h := &Handler{options: o, metrics: m, strange: m.tally("")}
+	h := &Handler{options: o, metrics: m, strange: m.tally(""), guard: &guard{panics: m.panics, log: o.Log}}
 	h.serving.Store(&serving{})
 	h.forwarding.Store(&sync.WaitGroup{})
 	return h
 }
 
 // Serve replaces the plan atomically. Questions in progress use the previous plan. The
-// cache survives while the upstreams are the same. One caller at a time.
-func (h *Handler) Serve(n network.Network) {
+// cache survives while the plan has the same upstreams, also if all of them are lost: servers to
+// which the edge has no way now, which are not asked. One caller at a time.
+func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	old := h.serving.Load()
 	s := &serving{
 		network: n,
@@ -109,7 +111,7 @@ func (h *Handler) Serve(n network.Network) {
 		s.forwarder = old.forwarder
 	} else {
 		if old.forwarder != nil {
-			old.forwarder.upstream.retire(s.servers)
+			old.forwarder.retire(s.servers)
 		}
 		if len(s.servers) > 0 {
 			s.forwarder = newForwarder(NewUpstream(s.servers, h.options.dialers(n, s.servers), h.metrics, h.options.Log), h.metrics)
@@ -122,16 +124,25 @@ func (h *Handler) Serve(n network.Network) {
 	for _, v := range s.views {
 		s.tallies[v] = h.metrics.tally(v.name)
 		if !v.ownNamesOnly {
-			// A view with other clients does not get the answers of the former ones.
-			forwarded[v.name] = slices.ContainsFunc(old.views, func(w *View) bool {
-				return w.name == v.name && !w.ownNamesOnly && slices.Equal(w.clients, v.clients)
-			})
+			forwarded[v.name] = keeps(old.views, v)
 		}
 	}
 	if s.forwarder != nil {
+		s.forwarder.upstream.lose(lost)
 		s.forwarder.setViews(forwarded)
 	}
 	h.serving.Store(s)
+}
+
+// keeps reports whether a view keeps its answers from an earlier plan. A client that had another view then does not get
+// them.
+func keeps(old Views, v *View) bool {
+	i := slices.IndexFunc(old, func(w *View) bool { return w.name == v.name && !w.ownNamesOnly })
+	return i >= 0 && !slices.ContainsFunc(v.clients, func(p netip.Prefix) bool {
+		return !slices.Contains(old[i].clients, p) && slices.ContainsFunc(old, func(w *View) bool {
+			return w != old[i] && slices.ContainsFunc(w.clients, p.Overlaps)
+		})
+	})
 }
 
 // Name implements plugin.Handler.
@@ -159,18 +170,26 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	if !recursive {
 		return h.write(w, r, Reply{Rcode: dns.RcodeRefused}, false, t, byNone, start)
 	}
-	if answer, source := s.forwarder.known(v.name, r); answer != nil {
+	from := h.clientAt(clientOf(w.RemoteAddr()))
+	if answer, source := s.forwarder.known(v.name, from, r); answer != nil {
 		err := w.WriteMsg(answer)
 		t.count(source, answer.Rcode, start)
 		return dns.RcodeSuccess, err
 	}
-	from := h.clientAt(clientOf(w.RemoteAddr()))
 	_, tcp := w.RemoteAddr().(*net.TCPAddr)
-	forward := func() {
-		answer, source, done := s.forwarder.ask(v.name, from, r, tcp)
-		defer done()
+	send := func(answer *dns.Msg, source by) {
 		_ = w.WriteMsg(answer) // A client that is gone needs no answer.
 		t.count(source, answer.Rcode, start)
+	}
+	forward := func() {
+		ok := h.guard.run(func() {
+			answer, source, done := s.forwarder.ask(v.name, from, r, tcp)
+			defer done()
+			send(answer, source)
+		})
+		if !ok {
+			h.guard.run(func() { send(failure(r), byUpstream) })
+		}
 	}
 	if tcp {
 		forward() // The next question of a connection waits.
@@ -189,7 +208,7 @@ func (h *Handler) clientAt(a netip.Addr) client {
 		return client{address: a}
 	}
 	if mac := h.options.MACs.MACOf(a); mac != "" {
-		return client{mac: mac}
+		return client{mac: mac, known: h.options.VMs != nil && h.options.VMs.HasMAC(mac)}
 	}
 	if h.serving.Load().network.CIDR.Contains(a) {
 		return client{}

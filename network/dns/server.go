@@ -112,6 +112,7 @@ func (s *server) answer(data []byte, w *responder) {
 		s.core.ServeDNS(context.WithValue(context.Background(), dnsserver.Key{}, s.core), sized{w}, r)
 	case refusal != nil:
 		_ = w.WriteMsg(refusal) // A client that is gone needs no answer.
+		s.handler.strange.count(byNone, refusal.Rcode, time.Now())
 	}
 }
 

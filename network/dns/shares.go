@@ -14,24 +14,38 @@ import (
 type client struct {
 	mac     string
 	address netip.Addr
+	// known: a VM with a lease has the MAC.
+	known bool
 }
 
 // shares are what clients hold of one resource. A client that comes to a full resource takes from the one that
-// holds most, which loses its oldest holding.
+// holds most, which loses its oldest holding. A VM can invent MACs, each of which holds little. So clients that are not
+// known get half of a full resource, and lose first to a known one that holds as much.
 type shares[T any] struct {
 	limit, used int
 	// settled: a client that holds most gets nothing new while the resource is full. Otherwise the new
 	// holding replaces its oldest one.
 	settled bool
 	clients map[client]*share[T]
-	// most has the shares, the largest one first.
+	// known and others have the shares of clients that are known, and of others.
+	known, others class[T]
+	// came counts the clients that came.
+	came uint64
+}
+
+// A class is a part of the clients.
+type class[T any] struct {
+	held int
+	// most has the shares, the one that loses next first.
 	most largest[T]
 }
 
 // A share is what one client holds.
 type share[T any] struct {
 	client client
-	held   int
+	// came is smaller for a client that came earlier.
+	came uint64
+	held int
 	// holdings are *holding[T], the oldest first.
 	holdings list.List
 	index    int
@@ -53,30 +67,57 @@ func newShares[T any](limit int, settled bool) *shares[T] {
 // take adds a holding of c. It returns nil if c gets none, and what clients lose for it.
 func (s *shares[T]) take(c client, weight int, value T) (h *holding[T], lost []T) {
 	own := s.clients[c]
-	if s.settled && s.used+weight > s.limit {
-		total := weight
-		if own != nil {
-			total += own.held
-		}
-		if len(s.most) == 0 || total >= s.most[0].held {
-			return nil, nil
-		}
-	}
 	if own == nil {
-		own = &share[T]{client: c}
+		s.came++
+		own = &share[T]{client: c, came: s.came}
 		s.clients[c] = own
-		heap.Push(&s.most, own)
+		heap.Push(&s.class(c).most, own)
 	}
 	h = &holding[T]{value: value, weight: weight, share: own}
 	h.at = own.holdings.PushBack(h)
 	s.change(own, weight)
 	for s.used > s.limit {
-		oldest := s.most[0].holdings.Front().Value.(*holding[T])
+		from := s.loser()
+		if s.settled && from == own {
+			s.give(h)
+			return nil, lost
+		}
+		oldest := from.first()
 		s.give(oldest)
 		lost = append(lost, oldest.value)
 	}
 	return h, lost
 }
+
+func (s *shares[T]) class(c client) *class[T] {
+	if c.known {
+		return &s.known
+	}
+	return &s.others
+}
+
+// loser returns the share that loses next: the largest one. Of equal ones, those of known clients lose last, and that of
+// the client that came first loses first: it has had the most time. It is nil if nothing is held.
+func (s *shares[T]) loser() *share[T] {
+	known, other := s.known.first(), s.others.first()
+	switch {
+	case known == nil:
+		return other
+	case other != nil && (2*s.others.held > s.limit || other.held >= known.held):
+		return other
+	}
+	return known
+}
+
+func (c *class[T]) first() *share[T] {
+	if len(c.most) == 0 {
+		return nil
+	}
+	return c.most[0]
+}
+
+// first is the oldest holding.
+func (own *share[T]) first() *holding[T] { return own.holdings.Front().Value.(*holding[T]) }
 
 // give gives a holding back. It does nothing if the holding is lost already.
 func (s *shares[T]) give(h *holding[T]) {
@@ -88,7 +129,7 @@ func (s *shares[T]) give(h *holding[T]) {
 	h.share = nil
 	s.change(own, -h.weight)
 	if own.holdings.Len() == 0 {
-		heap.Remove(&s.most, own.index)
+		heap.Remove(&s.class(own.client).most, own.index)
 		delete(s.clients, own.client)
 	}
 }
@@ -106,20 +147,24 @@ func (s *shares[T]) oldest(c client) *holding[T] {
 	if own == nil {
 		return nil
 	}
-	return own.holdings.Front().Value.(*holding[T])
+	return own.first()
 }
 
 func (s *shares[T]) change(own *share[T], weight int) {
 	s.used += weight
 	own.held += weight
-	heap.Fix(&s.most, own.index)
+	in := s.class(own.client)
+	in.held += weight
+	heap.Fix(&in.most, own.index)
 }
 
 // largest is a heap.Interface of shares, the largest one first.
 type largest[T any] []*share[T]
 
-func (l largest[T]) Len() int           { return len(l) }
-func (l largest[T]) Less(i, j int) bool { return l[i].held > l[j].held }
+func (l largest[T]) Len() int { return len(l) }
+func (l largest[T]) Less(i, j int) bool {
+	return l[i].held > l[j].held || l[i].held == l[j].held && l[i].came < l[j].came
+}
 func (l largest[T]) Swap(i, j int) {
 	l[i], l[j] = l[j], l[i]
 	l[i].index, l[j].index = i, j

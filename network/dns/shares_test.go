@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestLawsOfShares(t *testing.T) {
 			sum := 0
 			for _, own := range s.clients {
 				sum += own.held
-				if own.held != own.holdings.Len() || s.most[own.index] != own {
+				if own.held != own.holdings.Len() || s.others.most[own.index] != own {
 					t.Fatalf("seed %d: a share is counted wrong", seed)
 				}
 			}
@@ -127,4 +128,38 @@ func TestClientsTakeTurns(t *testing.T) {
 	g.Expect(got).To(Equal([]string{"flood", "one", "two", "flood", "flood", "flood"}))
 	g.Expect(q.waiting).To(BeEmpty())
 	g.Expect(q.shares.clients).To(BeEmpty())
+}
+
+// TestForgedMACs: hundreds of MACs that no VM with a lease has, each with one slot, leave an honest VM half of the
+// resource. A known VM that floods leaves the others half of it, too.
+func TestForgedMACs(t *testing.T) {
+	g := NewWithT(t)
+	vm, static := client{mac: "vm", known: true}, named("static")
+	s := newShares[string](512, true)
+	forge := func(count int) {
+		for i := range count {
+			s.take(named(fmt.Sprint("forged ", i)), 1, "forged")
+		}
+	}
+	held := func(c client) int {
+		if own := s.clients[c]; own != nil {
+			return own.held
+		}
+		return 0
+	}
+	forge(600)
+	for i := range 10 {
+		h, lost := s.take(vm, 1, "honest")
+		g.Expect(h).NotTo(BeNil())
+		g.Expect(lost).To(Equal([]string{"forged"}))
+		forge(2000)
+		g.Expect(held(vm)).To(Equal(i + 1))
+	}
+	h, _ := s.take(static, 1, "honest")
+	g.Expect(h).NotTo(BeNil(), "it takes from the one that came first")
+
+	for range 2000 {
+		s.take(vm, 1, "flood")
+	}
+	g.Expect(held(vm)).To(Equal(256))
 }

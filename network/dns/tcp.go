@@ -49,7 +49,7 @@ func (s *server) accept(ctx context.Context, l net.Listener) error {
 			continue
 		}
 		s.conversations.Go(func() {
-			s.converse(ctx, c)
+			s.handler.guard.run(func() { s.converse(ctx, c) })
 			_ = c.Close()
 			s.mu.Lock()
 			defer s.mu.Unlock()

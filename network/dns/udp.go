@@ -139,14 +139,15 @@ func (s *server) work(from *mailbox) {
 			s.sent(plain.send(p.socket, answer, p.from))
 			continue
 		}
-		s.answer(p.data, &responder{
+		w := &responder{
 			local: p.socket.local, remote: net.UDPAddrFromAddrPort(p.from),
 			send: func(b []byte) error {
 				err := newSender().send(p.socket, b, p.from)
 				s.sent(err)
 				return err
 			},
-		})
+		}
+		s.handler.guard.run(func() { s.answer(p.data, w) })
 	}
 }
 

@@ -30,8 +30,11 @@ const (
 	bufferSize = 1232
 )
 
-// errAllDown: no server is asked, because none lives.
-var errAllDown = errors.New("no upstream resolver answers")
+var (
+	// errAllDown: no server is asked, because none lives.
+	errAllDown = errors.New("no upstream resolver answers")
+	errPanic   = errors.New("panic")
+)
 
 // An Upstream asks servers. It starts with the one that answered last, and asks the next one if that one fails or
 // is slow. A server that is known to be dead is only probed.
@@ -41,6 +44,7 @@ type Upstream struct {
 	dialers []net.Dialer
 	metrics *Metrics
 	log     *slog.Logger
+	guard   *guard
 	// ctx ends some time after retire.
 	ctx  context.Context
 	stop context.CancelFunc
@@ -50,13 +54,17 @@ type Upstream struct {
 	first   int
 	health  []health
 	probing []bool
+	// answered has the last question that each server answered. Nil: none.
+	answered []*question
+	// clients are those that asked last.
+	clients sample
 }
 
 // NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
-		servers: servers, dialers: dialers, metrics: m, log: log,
-		health: make([]health, len(servers)), probing: make([]bool, len(servers)),
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: &guard{panics: m.panics, log: log},
+		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
 	}
 	u.ctx, u.stop = context.WithCancel(context.Background())
 	for _, s := range servers {
@@ -76,6 +84,25 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 		}
 	}
 	time.AfterFunc(giveUp, u.stop)
+}
+
+// lose sets the servers to which the edge has no way now. They are not asked. Others may have become dead or alive
+// meanwhile, which a question shows.
+func (u *Upstream) lose(lost []netip.AddrPort) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i, at := range u.servers {
+		if away := slices.Contains(lost, at); away != u.health[i].lost {
+			u.set(i, health{lost: away})
+		}
+	}
+}
+
+// wants notes what a client asks for.
+func (u *Upstream) wants(c client, q question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clients.add(c, q)
 }
 
 // down reports whether all servers are known to be dead.
@@ -112,8 +139,9 @@ func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.
 		}
 		tried, waiting = tried+1, waiting+1
 		go func() {
-			answer, err := u.exchange(ctx, server, m.Copy(), transport)
-			outcomes <- outcome{server, answer, err}
+			o := outcome{server: server, err: errPanic}
+			u.guard.run(func() { o.answer, o.err = u.exchange(ctx, server, m.Copy(), transport) })
+			outcomes <- o
 		}()
 	}
 	next()
@@ -158,7 +186,7 @@ func (u *Upstream) exchange(ctx context.Context, server int, m *dns.Msg, transpo
 	at := u.servers[server].String()
 	switch {
 	case err == nil:
-		u.saw(server, true)
+		u.answers(server, asksFor(m))
 		u.metrics.upstream(at, rcodeName(answer.Rcode))
 		return answer, nil
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -196,33 +224,32 @@ func answers(m, answer *dns.Msg) bool {
 func (u *Upstream) suspect(server int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.probing[server] || u.retired {
+	if u.probing[server] || u.retired || u.health[server].lost {
 		return
 	}
 	u.probing[server] = true
-	go u.probe(server)
+	go func() {
+		u.guard.run(func() { u.probe(server) })
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.probing[server] = false
+	}()
 }
 
-// probe asks for the root's servers, which each resolver knows.
+// probe probes a server until it answers.
 func (u *Upstream) probe(server int) {
 	for {
-		ctx, cancel := context.WithTimeout(u.ctx, probeTime)
-		m := new(dns.Msg).SetQuestion(".", dns.TypeNS)
-		answer, err := u.send(ctx, server, m, "udp")
-		if err != nil {
-			<-ctx.Done() // A refusal comes at once.
+		before, questions := u.probes(server)
+		if !u.lives(server, questions) {
+			u.misses(server, before)
 		}
-		cancel()
-		u.saw(server, err == nil && answers(m, answer))
 		u.mu.Lock()
-		if u.health[server] == (health{}) || u.retired {
-			u.probing[server] = false
-			u.mu.Unlock()
+		now, retired := u.health[server], u.retired
+		u.mu.Unlock()
+		if !now.suspected() || retired {
 			return
 		}
-		down := u.health[server].down()
-		u.mu.Unlock()
-		if down {
+		if now.down() {
 			select {
 			case <-u.ctx.Done():
 			case <-time.After(probeEvery):
@@ -231,24 +258,83 @@ func (u *Upstream) probe(server int) {
 	}
 }
 
-// saw notes whether a server answered, and logs when it starts or stops to live.
-func (u *Upstream) saw(server int, answered bool) {
+// probes returns what a server is asked: first the root's servers, which each resolver knows. Then also what it answered
+// last, and what clients asked last, since it may drop questions for the root.
+func (u *Upstream) probes(server int) (before *question, all []question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	before := u.health[server].down()
-	u.health[server] = u.health[server].after(answered)
-	down := u.health[server].down()
-	if before == down || u.retired {
+	all = []question{{name: ".", rrtype: dns.TypeNS}}
+	before = u.answered[server]
+	if u.health[server].misses == 0 {
+		return before, all
+	}
+	if before != nil {
+		all = append(all, *before)
+	}
+	return before, append(all, u.clients.questions()...)
+}
+
+// lives reports whether a server answers one of some questions. It does not, if it takes longer than probeTime.
+func (u *Upstream) lives(server int, questions []question) bool {
+	ctx, cancel := context.WithTimeout(u.ctx, probeTime)
+	defer cancel()
+	answered := make(chan question, len(questions))
+	for _, q := range questions {
+		go u.guard.run(func() {
+			m := query(q)
+			if answer, err := u.send(ctx, server, m, "udp"); err == nil && answers(m, answer) {
+				answered <- q
+			}
+		})
+	}
+	select {
+	case <-ctx.Done(): // A refusal comes at once.
+		return false
+	case q := <-answered:
+		u.answers(server, q)
+		return true
+	}
+}
+
+// answers notes that a server answered a question.
+func (u *Upstream) answers(server int, q question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if q.name != "." {
+		u.answered[server] = &q
+	}
+	u.set(server, u.health[server].after(true))
+}
+
+// misses notes that a server did not answer a probe, unless it has answered a question since.
+func (u *Upstream) misses(server int, before *question) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.answered[server] == before {
+		u.set(server, u.health[server].after(false))
+	}
+}
+
+// set replaces what is known of a server, and logs when it starts or stops to live. The caller holds the lock.
+func (u *Upstream) set(server int, now health) {
+	before := u.health[server]
+	u.health[server] = now
+	if before.down() == now.down() || u.retired {
 		return
 	}
 	at := u.servers[server]
-	u.metrics.serverUp(at, !down)
-	if down {
+	u.metrics.serverUp(at, !now.down())
+	switch {
+	case now.lost:
+		u.log.Warn("no route to an upstream resolver", "server", at)
+	case now.down():
 		u.log.Warn("an upstream resolver does not answer", "server", at)
-	} else {
+	case before.lost:
+		u.log.Info("the route to an upstream resolver is back", "server", at)
+	default:
 		u.log.Info("an upstream resolver answers again", "server", at)
 	}
-	if all := slices.Clone(u.health); down && allDown(all) {
-		u.log.Warn("no upstream resolver answers, cached answers are served for an hour", "servers", len(all))
+	if now.down() && allDown(u.health) {
+		u.log.Warn("no upstream resolver answers, cached answers are served for an hour", "servers", len(u.health))
 	}
 }

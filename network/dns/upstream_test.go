@@ -31,6 +31,8 @@ type resolver struct {
 	// cut makes it answer by TCP only.
 	cut   bool
 	rcode atomic.Int32
+	// rootless makes it drop questions for the root's servers.
+	rootless atomic.Bool
 	// silent makes it answer nothing, pause holds answers back.
 	silent atomic.Bool
 	pause  chan struct{}
@@ -67,7 +69,8 @@ func (r *resolver) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	r.mu.Lock()
 	r.asked = append(r.asked, q)
 	r.mu.Unlock()
-	if deaf := r.deaf.Load(); r.silent.Load() || deaf != nil && dns.IsSubDomain(*deaf, q.Question[0].Name) {
+	root := q.Question[0].Name == "." && r.rootless.Load()
+	if deaf := r.deaf.Load(); root || r.silent.Load() || deaf != nil && dns.IsSubDomain(*deaf, q.Question[0].Name) {
 		return
 	}
 	if r.pause != nil {
