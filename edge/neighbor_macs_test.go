@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"testing"
@@ -21,14 +22,19 @@ func TestMACsOfNeighbors(t *testing.T) {
 	vlan.Attach(t, vm, "eth0", "", "192.0.2.9/24", "192.0.2.10/24")
 	var macs *edge.NeighborMACs
 	var err error
-	e.Do(t, func() { macs, err = edge.NewNeighborMACs("net1") })
+	e.Do(t, func() { macs, err = edge.NewNeighborMACs("net1", nil) })
 	g.Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { macs.Run(ctx); close(ended) }()
 	defer func() { stop(); <-ended }()
-	of := func(a string) func() string { return func() string { return macs.MACOf(netip.MustParseAddr(a)) } }
-	g.Expect(of("192.0.2.9")()).To(BeEmpty())
+	of := func(a string) func() string {
+		return func() string {
+			mac, present := macs.MACOf(netip.MustParseAddr(a))
+			return fmt.Sprint(mac, " ", present)
+		}
+	}
+	g.Expect(of("192.0.2.9")()).To(Equal(" false"))
 	for _, a := range []string{"192.0.2.9", "192.0.2.10"} {
 		e.Do(t, func() {
 			var c net.Conn
@@ -38,7 +44,9 @@ func TestMACsOfNeighbors(t *testing.T) {
 			}
 		})
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Eventually(of(a), "10s").Should(Equal(vm.MAC(t, "eth0")))
+		g.Eventually(of(a), "10s").Should(Equal(vm.MAC(t, "eth0") + " true"))
 	}
-	g.Expect(of("192.0.2.77")()).To(BeEmpty())
+	e.Run(t, "ip", "neighbour", "flush", "dev", "net1")
+	g.Eventually(func() string { return of("192.0.2.77")() + of("192.0.2.9")() }, "10s").Should(Equal(" false"+vm.MAC(t, "eth0")+" false"), "a flood may evict it")
+	g.Expect(of("192.0.2.77")()).To(Equal(" false"))
 }

@@ -81,10 +81,12 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	o.NetworkDialer = *edge.Dialer(device)
 	// A server that watches the plan itself has no DHCP server in its pod, so there are no leases.
+	var vms func(mac string) bool
 	if f.watchedBy != "" {
-		o.VMs = edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+		names := edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+		o.VMs, vms = names, names.HasMAC
 	}
-	macs, err := edge.NewNeighborMACs(f.device)
+	macs, err := edge.NewNeighborMACs(f.device, vms)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,9 @@ type Options struct {
 
 // MACs knows which host has an address.
 type MACs interface {
-	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known now.
-	MACOf(netip.Addr) string
+	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the
+	// kernel has it now. Otherwise it asks for it before it sends to the address.
+	MACOf(netip.Addr) (mac string, present bool)
 }
 
 // dialers returns the dialer of each of servers, the upstreams of n.
@@ -202,28 +203,32 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 // recursive reports whether questions of a view may be forwarded.
 func (s *serving) recursive(v *View) bool { return s.forwarder != nil && !v.ownNamesOnly }
 
-// clientAt returns whom an address counts for. Hosts on the network of which the kernel knows no MAC count as one.
+// clientAt returns whom an address counts for, if it was not a packet that told. Hosts beyond the network count by address.
 func (h *Handler) clientAt(a netip.Addr) client {
-	if h.options.MACs == nil {
+	c, _ := h.senderAt(a, a.As16()[15]%groups)
+	if c.mac == beyond {
 		return client{address: a}
 	}
-	if mac := h.options.MACs.MACOf(a); mac != "" {
-		return client{mac: mac, known: h.options.VMs != nil && h.options.VMs.HasMAC(mac)}
-	}
-	if h.serving.Load().network.CIDR.Contains(a) {
-		return client{}
-	}
-	return client{address: a}
+	return c
 }
 
-// senderAt returns whom a question by UDP counts for. Hosts beyond the network count as one: a VM can invent their
-// addresses, too.
-func (h *Handler) senderAt(a netip.Addr) client {
-	c := h.clientAt(a)
-	if h.options.MACs != nil && c.address.IsValid() {
-		return client{mac: "beyond the network"}
+// beyond stands for the MACs of hosts that are not on the network.
+const beyond = "beyond the network"
+
+// senderAt returns whom a question by UDP counts for that arrived in a group of sockets. A VM can invent addresses on the
+// network and beyond it, so these count as one in each group. Present: an answer waits for no host.
+func (h *Handler) senderAt(a netip.Addr, group uint8) (c client, present bool) {
+	if h.options.MACs == nil {
+		return client{address: a}, true
 	}
-	return c
+	mac, present := h.options.MACs.MACOf(a)
+	switch {
+	case mac != "":
+		return client{mac: mac, known: h.options.VMs != nil && h.options.VMs.HasMAC(mac)}, present
+	case h.serving.Load().network.CIDR.Contains(a):
+		return client{group: group}, false
+	}
+	return client{mac: beyond, group: group}, true
 }
 
 // write sends and counts reply. Data and negative answers are authoritative, refusals

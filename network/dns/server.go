@@ -36,8 +36,8 @@ type server struct {
 	handler *Handler
 	metrics *Metrics
 	core    *dnsserver.Server
-	// unproven sends to hosts of which the kernel knows no MAC.
-	unproven socket
+	// unproven send to hosts of which the kernel has no MAC, one for each group.
+	unproven []socket
 
 	mu          sync.Mutex
 	connections *shares[net.Conn]
@@ -69,7 +69,7 @@ func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) erro
 		_ = l.Close()
 		return err
 	}
-	s.unproven = sockets[len(sockets)-1]
+	s.unproven = sockets[receivers:]
 	box, forwarding := newMailbox(), &sync.WaitGroup{}
 	h.forwarding.Store(forwarding)
 	var workers sync.WaitGroup
@@ -78,7 +78,7 @@ func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) erro
 	}
 	g, running := errgroup.WithContext(ctx)
 	for i, c := range p {
-		g.Go(func() error { return s.read(running, c, sockets[i], box) })
+		g.Go(func() error { return s.read(running, c, sockets[i], uint8(i/socketsPerGroup%groups), box) })
 	}
 	g.Go(func() error { return s.accept(running, l) })
 	g.Go(func() error {

@@ -9,11 +9,13 @@ import (
 	"net/netip"
 )
 
-// A client is what the server counts by: a MAC, or an address of which no MAC is known. The zero value
-// stands for all hosts on the network of which the kernel knows no MAC: a VM can invent their addresses.
+// A client is what the server counts by: a MAC, or an address of which no MAC is known. One with neither stands for
+// hosts on the network of which no MAC is known: a VM can invent their addresses.
 type client struct {
 	mac     string
 	address netip.Addr
+	// group of sockets in which the questions of hosts without a MAC arrive.
+	group uint8
 	// known: a VM with a lease has the MAC.
 	known bool
 }

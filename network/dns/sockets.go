@@ -15,9 +15,10 @@ const (
 	// groups of sockets: the questions of one MAC arrive in one of them, so a VM that floods the server fills
 	// the buffers of one group only. Inside it, the number of the question chooses the socket.
 	groups, socketsPerGroup = 8, 4
-	// receivers are the sockets that receive. Sockets are all: the last one only sends.
+	// receivers are the sockets that receive. Sockets are all: the last ones only send, to hosts that may not exist. Each
+	// group has one, so a VM that invents addresses fills that of its own MAC.
 	receivers = groups * socketsPerGroup
-	Sockets   = receivers + 1
+	Sockets   = receivers + groups
 )
 
 // spread has the kernel choose a socket of conns for each packet, and returns what sends on each.
@@ -62,6 +63,10 @@ func choose() []bpf.Instruction {
 		bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 32 - 3}, // 8 groups
 		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: socketsPerGroup},
 		bpf.TAX{},
+		bpf.LoadExtension{Num: bpf.ExtLen}, // A read beyond the end would be socket 0, whatever the MAC.
+		bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: 2, SkipTrue: 2},
+		bpf.TXA{},
+		bpf.RetA{},
 		bpf.LoadAbsolute{Off: 0, Size: 2}, // The ID of the message.
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketsPerGroup - 1},
 		bpf.ALUOpX{Op: bpf.ALUOpAdd},

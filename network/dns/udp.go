@@ -76,8 +76,8 @@ func (b *mailbox) close() {
 	b.filled.Broadcast()
 }
 
-// read takes the questions of one socket until ctx ends.
-func (s *server) read(ctx context.Context, c *net.UDPConn, answers socket, to *mailbox) error {
+// read takes the questions of one socket of a group until ctx ends.
+func (s *server) read(ctx context.Context, c *net.UDPConn, answers socket, group uint8, to *mailbox) error {
 	data, out := make([]byte, maxQuestion+1), make([]byte, 0, bufferSize)
 	recent, sender := recent{counts: map[client]int{}}, newSender()
 	for {
@@ -93,11 +93,11 @@ func (s *server) read(ctx context.Context, c *net.UDPConn, answers socket, to *m
 			continue
 		}
 		p := received{from: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), socket: answers}
-		p.client = s.handler.senderAt(p.from.Addr())
-		if p.client == (client{}) {
+		var present bool
+		if p.client, present = s.handler.senderAt(p.from.Addr(), group); !present {
 			// The kernel holds the answer back until the host answers an ARP request. It must not fill a
 			// buffer that others need.
-			p.socket = s.unproven
+			p.socket = s.unproven[group]
 		}
 		if recent.few(p.client, time.Now()) {
 			if answer := s.handler.answer(p.from.Addr(), data[:size], out, false); answer != nil {

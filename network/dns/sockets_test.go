@@ -1,0 +1,94 @@
+package dns
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/bpf"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// chosen runs the program that chooses a socket for a packet. The virtual machine of the library has neither the link layer
+// nor the length, so these are constants here.
+func chosen(t *testing.T, mac uint32, payload []byte) int {
+	t.Helper()
+	program := choose()
+	program[0] = bpf.LoadConstant{Dst: bpf.RegA, Val: mac}
+	for i, x := range program {
+		if e, ok := x.(bpf.LoadExtension); ok && e.Num == bpf.ExtLen {
+			program[i] = bpf.LoadConstant{Dst: bpf.RegA, Val: uint32(len(payload))}
+		}
+	}
+	vm, err := bpf.NewVM(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := vm.Run(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestSocketOfAPacket: the MAC decides the group of sockets, also of a packet that is too short to be a question. So no VM
+// reaches the sockets of another group.
+func TestSocketOfAPacket(t *testing.T) {
+	g := NewWithT(t)
+	used := map[int]bool{}
+	for mac := range uint32(200) {
+		group := chosen(t, mac*7919, []byte{0, 0, 1}) / socketsPerGroup
+		for _, payload := range [][]byte{nil, {1}, {0, 1}, {0, 2, 3, 4}, make([]byte, 600)} {
+			n := chosen(t, mac*7919, payload)
+			g.Expect(n/socketsPerGroup).To(Equal(group), "MAC %d, %d octets", mac, len(payload))
+			g.Expect(n).To(BeNumerically("<", receivers))
+			used[n] = true
+		}
+	}
+	g.Expect(used).To(HaveLen(3*groups), "the first three of each group")
+}
+
+// knownMACs are those that never change, and those of addresses that the kernel has.
+type knownMACs map[netip.Addr]string
+
+func (m knownMACs) MACOf(a netip.Addr) (string, bool) {
+	mac := m[a]
+	return mac, mac != "" && a.As4()[3] < 100
+}
+
+// TestWhomQuestionsCountFor: hosts without a MAC count as one in each group of sockets, and a host that the kernel forgot keeps
+// its share. An answer to either may wait for a host, so it leaves through another socket.
+func TestWhomQuestionsCountFor(t *testing.T) {
+	g := NewWithT(t)
+	here, forgotten := netip.MustParseAddr("192.168.100.20"), netip.MustParseAddr("192.168.100.120")
+	h := NewHandler(NewMetrics(prometheus.NewRegistry()), Options{MACs: knownMACs{here: "a", forgotten: "b"}, VMs: macs{"b"}})
+	h.Serve(blue(network.UpstreamNone))
+	for _, c := range []struct {
+		address string
+		group   uint8
+		want    client
+		present bool
+	}{
+		{"192.168.100.20", 3, client{mac: "a"}, true},
+		{"192.168.100.120", 3, client{mac: "b", known: true}, false},
+		{"192.168.100.21", 3, client{group: 3}, false},
+		{"192.168.100.22", 3, client{group: 3}, false},
+		{"192.168.100.22", 4, client{group: 4}, false},
+		{"10.9.0.1", 4, client{mac: beyond, group: 4}, true},
+	} {
+		got, present := h.senderAt(netip.MustParseAddr(c.address), c.group)
+		g.Expect(got).To(Equal(c.want), c.address)
+		g.Expect(present).To(Equal(c.present), c.address)
+	}
+	g.Expect(h.clientAt(netip.MustParseAddr("10.9.0.1"))).To(Equal(client{address: netip.MustParseAddr("10.9.0.1")}))
+	g.Expect(h.clientAt(netip.MustParseAddr("192.168.100.21")).group).To(BeNumerically("<", groups))
+}
+
+// macs are those of VMs with leases.
+type macs []string
+
+func (m macs) VMAt(netip.Addr) string              { return "" }
+func (m macs) VMNamed(string) ([]netip.Addr, bool) { return nil, false }
+func (m macs) HasMAC(mac string) bool              { return mac == m[0] }
