@@ -1,14 +1,18 @@
 package dns
 
 import (
+	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/net/bpf"
 
+	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
 )
 
 // chosen runs the program that chooses a socket for a packet. The virtual machine of the library has neither the link layer
@@ -92,3 +96,52 @@ type macs []string
 func (m macs) VMAt(netip.Addr) string              { return "" }
 func (m macs) VMNamed(string) ([]netip.Addr, bool) { return nil, false }
 func (m macs) HasMAC(mac string) bool              { return mac == m[0] }
+
+// TestKernelChoosesTheGroup: packets of one host arrive in one group of sockets, however short they are.
+func TestKernelChoosesTheGroup(t *testing.T) {
+	g := NewWithT(t)
+	segment, e := netns.NewSegment(t), netns.New(t)
+	segment.Attach(t, e, "net1", "", "192.0.2.1/24")
+	at := netip.MustParseAddrPort("192.0.2.1:53")
+	var shared edge.Shared
+	var err error
+	e.Do(t, func() { shared, err = edge.ListenShared(t.Context(), "net1", at, Sockets) })
+	g.Expect(err).NotTo(HaveOccurred())
+	defer shared.Close()
+	_, err = spread(shared.Conns)
+	g.Expect(err).NotTo(HaveOccurred())
+	// The upper bits of the product choose the group: these are in four of them.
+	for i, mac := range []string{"02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03", "02:00:00:00:00:04"} {
+		vm := netns.New(t)
+		address := netip.AddrFrom4([4]byte{192, 0, 2, byte(10 + i)}).String()
+		segment.Attach(t, vm, "eth0", mac, address+"/24")
+		sent := [][]byte{{}, {1}, {0, 0}, {0, 2, 0}}
+		vm.Do(t, func() {
+			c, err := net.Dial("udp", at.String())
+			g.Expect(err).NotTo(HaveOccurred())
+			defer c.Close()
+			for _, payload := range sent {
+				_, err = c.Write(payload)
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+		})
+		received := map[int]int{}
+		g.Eventually(func() int {
+			for n, c := range shared.Conns {
+				_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+				for b := make([]byte, 10); ; received[n/socketsPerGroup]++ {
+					if _, err := c.Read(b); err != nil {
+						break
+					}
+				}
+			}
+			total := 0
+			for _, count := range received {
+				total += count
+			}
+			return total
+		}, "10s").Should(Equal(len(sent)))
+		g.Expect(received).To(HaveLen(1), "of %s", mac)
+		g.Expect(received).NotTo(HaveKey(0), "%s was chosen so that its group is not the first one", mac)
+	}
+}
