@@ -209,6 +209,12 @@ func (h *Handler) clientAt(a netip.Addr) client {
 	if c.mac == beyond {
 		return client{address: a}
 	}
+	return h.ranked(c)
+}
+
+// ranked returns c with whether it is known.
+func (h *Handler) ranked(c client) client {
+	c.known = c.mac != "" && h.options.VMs != nil && h.options.VMs.HasMAC(c.mac)
 	return c
 }
 
@@ -216,7 +222,7 @@ func (h *Handler) clientAt(a netip.Addr) client {
 const beyond = "beyond the network"
 
 // senderAt returns whom a question by UDP counts for that arrived in a group of sockets. A VM can invent addresses on the
-// network and beyond it, so these count as one in each group. Present: an answer waits for no host.
+// network and beyond it, so these count as one in each group. The caller has it ranked. Present: an answer waits for no host.
 func (h *Handler) senderAt(a netip.Addr, group uint8) (c client, present bool) {
 	if h.options.MACs == nil {
 		return client{address: a}, true
@@ -224,7 +230,7 @@ func (h *Handler) senderAt(a netip.Addr, group uint8) (c client, present bool) {
 	mac, present := h.options.MACs.MACOf(a)
 	switch {
 	case mac != "":
-		return client{mac: mac, known: h.options.VMs != nil && h.options.VMs.HasMAC(mac)}, present
+		return client{mac: mac}, present
 	case h.serving.Load().network.CIDR.Contains(a):
 		return client{group: group}, false
 	}

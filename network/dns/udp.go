@@ -105,7 +105,7 @@ func (s *server) read(ctx context.Context, c *net.UDPConn, answers socket, group
 				continue
 			}
 		}
-		p.data = append(p.data, data[:size]...)
+		p.data, p.client = append(p.data, data[:size]...), s.handler.ranked(p.client)
 		s.metrics.shed(shedQueue, to.put(p))
 	}
 }
