@@ -57,7 +57,8 @@ func faultsOfEdges() []fault {
 			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, Error: "a ResourceQuota is exceeded"}}})},
 		{name: "The API server refuses renewed Leases of both edges", sees: "Warning LeasesNotWritten", words: "keep it until", keeps: "the addresses of VMs for one lease time at least",
 			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, RenewalsSince: long}}})},
-		{name: "Envoy rejects its configuration (NACK)", unreported: true, keeps: "everything, with the previous listeners"},
+		{name: "Envoy rejects its configuration (NACK)", sees: "Warning EdgeImpaired", words: "duplicate matcher", keeps: "everything, with the previous listeners",
+			inject: reporting(network.Report{EnvoyRefuses: "listener 192.168.100.3:443: duplicate matcher"})},
 		{name: "The clock of a node is off", unreported: true, keeps: "everything; leases and the clocks of VMs follow that clock"},
 	}
 }

@@ -76,6 +76,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
+		ps = append(ps, n.EdgesRefuseConfiguration(w.running(n))...)
 	}
 	return ps
 }

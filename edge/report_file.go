@@ -20,12 +20,13 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known. The proxy adds refused, and the NTP server
-	// unsynchronized.
+	// report is the writer's own, once known. The proxy adds refused and refuses, and
+	// the NTP server unsynchronized.
 	report         network.Report
 	known          bool
 	refused        []string
 	unsynchronized string
+	refuses        string
 	written        string
 }
 
@@ -34,8 +35,7 @@ func NewReportFile(name string, log *slog.Logger) *ReportFile {
 	return &ReportFile{name: name, log: log}
 }
 
-// Set replaces the report, except for what SetRefusedHosts and SetClockUnsynchronized add. A failed
-// write is retried at the next call.
+// Set replaces the report, except for what the other methods add. A failed write is retried at the next call.
 func (f *ReportFile) Set(r network.Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,6 +48,14 @@ func (f *ReportFile) SetRefusedHosts(hosts []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refused = hosts
+	f.write()
+}
+
+// SetEnvoyRefuses replaces what Envoy refuses of its configuration. Empty: nothing.
+func (f *ReportFile) SetEnvoyRefuses(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuses = what
 	f.write()
 }
 
@@ -67,6 +75,7 @@ func (f *ReportFile) write() {
 	r := f.report
 	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.refused)
 	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.unsynchronized)
+	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.refuses)
 	text := string(r.JSON())
 	if text == f.written {
 		return

@@ -157,6 +157,9 @@ func TestReportOfSeveralContainers(t *testing.T) {
 	g.Expect(stored()).To(Equal(network.Report{Edge: 1, Deaf: true, ClockUnsynchronized: "adjtimex: not permitted"}))
 	f.Set(network.Report{Edge: 1})
 	g.Expect(stored()).To(Equal(network.Report{Edge: 1, ClockUnsynchronized: "adjtimex: not permitted"}), "each keeps its part")
+	f.SetEnvoyRefuses("listener x:\tsaid\n twice")
+	g.Expect(stored().EnvoyRefuses).To(Equal("listener x: said twice"))
+	f.SetEnvoyRefuses("")
 	f.SetClockUnsynchronized("")
 	g.Expect(stored()).To(Equal(network.Report{Edge: 1}))
 }

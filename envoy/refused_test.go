@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,19 +28,20 @@ func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(Resources)
 		why   string
+		says  string
 	}{
 		"a listener": {func(r Resources) {
 			l := r.Listeners[onVLAN+":443"]
 			twice := proto.CloneOf(l.FilterChains[0])
 			twice.Name = "twice"
 			l.FilterChains = append(l.FilterChains, twice)
-		}, "Envoy rejected listeners: "},
+		}, "Envoy rejected listeners: ", `^\[listener 192.168.100.3:443: .*filter chain 'twice' has the same matching rules`},
 		"a cluster": {func(r Resources) {
 			bad := newCluster(network.Backend{Name: "spoiled:443", Port: 443}, Options{})
 			bad.ConnectTimeout = durationpb.New(-time.Second)
 			r.Clusters[bad.Name], r.Endpoints[bad.Name] = bad, newLoadAssignment(bad.Name, nil)
 			r.Listeners[onVLAN+":443"].DefaultFilterChain = newFilterChain("any", network.Backend{Name: bad.Name})
-		}, "Envoy rejected clusters: "},
+		}, "Envoy rejected clusters: ", `^\[cluster spoiled:443: .*Invalid duration`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -49,6 +51,7 @@ func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 			c.spoil(bad)
 			w.server.Serve(bad)
 			g.Eventually(w.server.Accepted, patient).Should(MatchError(ContainSubstring(c.why)))
+			g.Eventually(func() string { return fmt.Sprint(w.server.Refusals()) }, patient).Should(MatchRegexp(c.says))
 			for range 20 {
 				u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
 				g.Expect(err).NotTo(HaveOccurred(), "the listener in force names this cluster")

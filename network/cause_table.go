@@ -182,6 +182,7 @@ func servicesCauses() []CauseInfo {
 		{EdgeHearsNothing, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeLacksClientRoutes, EdgeImpaired, SeverityWarning, "network edge"},
+		{EdgeRefusesConfiguration, EdgeImpaired, SeverityWarning, "network edge error"},
 		{EdgeAnswersForgedSources, SourcesUnverified, SeverityWarning, "network edge"},
 		{EdgeAnswersForgedIPv6Sources, SourcesUnverified, SeverityWarning, "network edge"},
 		{EdgeTakesForgedRedirects, SourcesUnverified, SeverityWarning, "network edge"},

@@ -124,6 +124,7 @@ const (
 	EdgeTakesForgedRedirects     Cause = "EdgeTakesForgedRedirects"
 	EdgeHasAdvertisedRoute       Cause = "EdgeHasAdvertisedRoute"
 	EdgeLacksClientRoutes        Cause = "EdgeLacksClientRoutes"
+	EdgeRefusesConfiguration     Cause = "EdgeRefusesConfiguration"
 	EdgeClockUnsynchronized      Cause = "EdgeClockUnsynchronized"
 	OneClockUnsynchronized       Cause = "OneClockUnsynchronized"
 	NetworkClocksUnsynchronized  Cause = "NetworkClocksUnsynchronized"

@@ -53,6 +53,18 @@ func (n Network) EdgeReported(c Cause, edge int, subject Subject) Problem {
 	return n.problem(c, Args{"edge": strconv.Itoa(edge)}).of(subject)
 }
 
+// EdgesRefuseConfiguration returns a problem for each of these reports of edges of n whose Envoy
+// refuses a part of its configuration. They are Warnings: Envoy serves what it has.
+func (n Network) EdgesRefuseConfiguration(all []Report) Problems {
+	var ps Problems
+	for _, r := range all {
+		if r.EnvoyRefuses != "" {
+			ps = append(ps, n.problem(EdgeRefusesConfiguration, Args{"edge": strconv.Itoa(r.Edge), "error": r.EnvoyRefuses}))
+		}
+	}
+	return ps
+}
+
 // KernelCauses returns the causes of problems that follow from what the kernel of an edge
 // believes VMs, and from routes that it lacks. A VM brings some of them about, so none of them
 // ends service.

@@ -48,6 +48,9 @@ type Report struct {
 	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which tells the time
 	// of its node's clock, one line. Empty: they do, or the edge has not reported it yet.
 	ClockUnsynchronized string `json:"clockUnsynchronized,omitempty"`
+	// EnvoyRefuses is what Envoy refuses of its configuration, and Envoy's words, one line. Envoy keeps
+	// what it has. Empty: nothing, or the edge has not reported it yet.
+	EnvoyRefuses string `json:"envoyRefuses,omitempty"`
 	// AddressesInUse are addresses that another host on the network has, as found by
 	// address conflict detection.
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
@@ -147,7 +150,7 @@ func ReadReport(b []byte) (Report, error) {
 // normalized is r with sorted addresses, texts of one line, and known values only.
 func (r Report) normalized() Report {
 	r.Peer, r.NotServing, r.Degraded = oneLine(r.Peer), oneLine(r.NotServing), r.Degraded.normalized()
-	r.ClockUnsynchronized = oneLine(r.ClockUnsynchronized)
+	r.ClockUnsynchronized, r.EnvoyRefuses = oneLine(r.ClockUnsynchronized), oneLine(r.EnvoyRefuses)
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
 	}

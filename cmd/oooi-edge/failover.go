@@ -75,8 +75,11 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		a.Report = report.Set
 		for program, add := range map[string]func(network.Report){
-			string(network.ServiceProxy): func(r network.Report) { report.SetRefusedHosts(r.RefusedHosts) },
-			string(network.ServiceNTP):   func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
+			string(network.ServiceProxy): func(r network.Report) {
+				report.SetRefusedHosts(r.RefusedHosts)
+				report.SetEnvoyRefuses(r.EnvoyRefuses)
+			},
+			string(network.ServiceNTP): func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
 		} {
 			g.Go(func() error {
 				edge.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)

@@ -90,11 +90,12 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
 	if kube != nil {
-		refused := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		report := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
 		g.Go(func() error {
-			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { refused.Set(network.Report{RefusedHosts: hosts}) })
+			p.Backends.FollowRefusedHosts(ctx, func(hosts []string) { report.Set(network.Report{RefusedHosts: hosts}) })
 			return nil
 		})
+		g.Go(func() error { p.FollowRefusals(ctx, report.SetEnvoyRefuses); return nil })
 	}
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })

@@ -165,6 +165,21 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 // errNotLooking is the answer of a proxy that is stuck.
 const errNotLooking = edge.Unchecked("Envoy was not asked for more than three seconds")
 
+// FollowRefusals passes what Envoy refuses to set, and each change, until ctx ends. Empty: nothing.
+func (p *Proxy) FollowRefusals(ctx context.Context, set func(what string)) {
+	for ctx.Err() == nil {
+		changed, what := p.Server.Changed(), ""
+		if all := p.Server.Refusals(); len(all) > 0 {
+			what = all[0].String()
+		}
+		set(what)
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
 // Question returns the question whether VMs are served. The answer is edge.Unchecked until
 // Envoy was asked, and if that was too long ago.
 func (p *Proxy) Question() edge.Question {

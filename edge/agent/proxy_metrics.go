@@ -20,8 +20,11 @@ func (p *Proxy) Metrics(ctx context.Context) prometheus.Gatherer {
 	ready := prometheus.NewGaugeFunc(opts("ready", "1 if every listener of the plan accepts connections."), func() float64 {
 		return gauge(p.Status.Err() == nil)
 	})
+	refused := prometheus.NewGaugeFunc(opts("resources_refused", "Resources that Envoy refuses. It keeps the former version of each."), func() float64 {
+		return float64(len(p.Server.Refusals()))
+	})
 	r := prometheus.NewRegistry()
-	r.MustRegister(p.CutOffBackends, ready, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(p.CutOffBackends, ready, refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	envoys := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := p.Admin.Metrics(ctx)
 		if err != nil {
