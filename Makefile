@@ -142,7 +142,7 @@ bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHER
 	cat bin/operator.md
 
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 questions to knot, BIND and our DNS server, floods of DNS on a calm machine, ten minutes without an API server, ten minutes of killing the operator
+soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 questions to knot, BIND and our DNS server, floods of DNS on a calm machine, 10,000 flaps of a server name, ten minutes without an API server, ten minutes of killing the operator
 	$(MAKE) fuzz FUZZTIME=10m
 	OOOI_WORLDS=1000000 go test -count=1 -timeout 10h -run TestLaws ./hcp
 	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
@@ -151,6 +151,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
 	OOOI_CALM=1 go test -count=1 -v -timeout 60m -run TestFlood ./cmd/oooi-edge
+	OOOI_FLAPS=10000 go test -count=1 -v -timeout 60m -run TestFlapsOfAName ./envoy
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_CHAOS=10m go test -count=1 -v -timeout 60m -run TestChaos ./test/operatorbench
 	OOOI_OUTAGE=10m go -C test/testbed test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./e2e
 

@@ -13,6 +13,12 @@
 //     its HTTP proxy. Only endpoints (EDS) hold the destinations.
 //   - Removed listeners and chains drain for one day (see Arguments).
 //
+// Each former version of a listener takes memory of Envoy for that day, about 170 KiB with
+// 50 names. So removals are gathered: after some twenty of them, a chain that goes stays
+// for minutes. Its cluster has no endpoints at once, so no connection to it is possible, and
+// a name that comes back changes nothing. If the backend has another name, the name that
+// goes still leads to it. An exact name that goes hides a wildcard for that time.
+//
 // Changes are make-before-break. A listener names a new cluster only after
 // Envoy has accepted that cluster and its endpoints. A cluster is removed only
 // after Envoy has accepted all listeners without it.

@@ -39,9 +39,14 @@ type Server struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// wanted and target are the last ones of Serve, nil before the first.
-	wanted *Resources
-	target *target
+	// wanted is that of the last Serve, nil before the first. Gathered is what Envoy shall have of it,
+	// also as target.
+	wanted   *Resources
+	gathered Resources
+	target   *target
+	drained  drained
+	// again is when to gather again. Zero: at the next Serve.
+	again time.Time
 	// streams of connected Envoys: one, or two for a moment.
 	streams map[*known]struct{}
 	// change is closed at a new target, answers when an Envoy connects, answers or disconnects.
@@ -60,10 +65,39 @@ func (s *Server) Serve(r Resources) {
 	if s.wanted != nil && s.wanted.equal(r) {
 		return
 	}
-	t := newTarget(r)
-	s.wanted, s.target = &r, &t
+	s.wanted = &r
+	s.retarget(time.Now())
+}
+
+// retarget makes the target of what is wanted. The caller locks.
+func (s *Server) retarget(now time.Time) {
+	s.gathered, s.drained, s.again = gather(s.gathered, *s.wanted, s.drained, now)
+	t := newTarget(s.gathered)
+	s.target = &t
 	close(s.change)
 	s.change = make(chan struct{})
+}
+
+// remove gathers again whenever it is due, until ctx ends.
+func (s *Server) remove(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		now := time.Now()
+		if !s.again.IsZero() && !now.Before(s.again) {
+			s.retarget(now)
+		}
+		changed, due := s.change, (<-chan time.Time)(nil)
+		if !s.again.IsZero() {
+			due = time.After(s.again.Sub(now))
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-due:
+		}
+	}
+	return nil
 }
 
 // Accepted returns nil if the connected Envoy has accepted the whole target
@@ -122,6 +156,7 @@ func (s *Server) Run(ctx context.Context, socket string) error {
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, s)
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
+	g.Go(func() error { return s.remove(ctx) })
 	g.Go(func() error { return server.Serve(netutil.LimitListener(l, maxPeers)) })
 	if err := g.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("xds: %w", err)

@@ -154,10 +154,5 @@ func failoverMessages() map[network.Cause]Message {
 			Effect: "Its peer serves the VMs. If the peer also fails, they cannot reach the API server.",
 			Fix:    "Check the cluster network of its node, and container envoy of its pod.",
 		},
-		network.EdgeRefusesConfiguration: {
-			What:   "Envoy in edge {edge} of network {network} refuses a part of its configuration ({error}).",
-			Effect: "It keeps the former part, so VMs do not get what changed there. It tries again every 10 s.",
-			Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a defect of oooi.",
-		},
 	}
 }

@@ -37,6 +37,11 @@ func hostileMessages() map[network.Cause]Message {
 			Fix: "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, " +
 				"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network.",
 		},
+		network.EdgeRefusesConfiguration: {
+			What:   "Envoy in edge {edge} of network {network} refuses a part of its configuration ({error}).",
+			Effect: "It keeps the former part, so VMs do not get what changed there. It tries again every 10 s.",
+			Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a defect of oooi.",
+		},
 		network.EdgeAnswersForgedSources: {
 			What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
 			Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",
