@@ -79,9 +79,7 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 			KeepaliveInterval: wrapperspb.UInt32(uint32(keepaliveInterval / time.Second)),
 		}},
 	}
-	if device != "" {
-		out.UpstreamBindConfig = &corev3.BindConfig{SocketOptions: boundTo(device)}
-	}
+	out.UpstreamBindConfig = &corev3.BindConfig{SocketOptions: append(boundTo(device), userTimeout())}
 	if b.Kind == network.BackendVMs {
 		checkHealth(out)
 	}

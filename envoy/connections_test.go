@@ -49,6 +49,21 @@ func TestConnections(t *testing.T) {
 	NewWithT(t).Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("3"))
 }
 
+// TestTheFinalDotOfANameMeansNothing: the connection reaches the backend. Here it is in Go, whose TLS
+// refuses the dot; Envoy sends no alert.
+func TestTheFinalDotOfANameMeansNothing(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	for _, name := range []string{"oauth.blue.example.com.", "OAuth.blue.example.com.", "x.apps.blue.example.com."} {
+		_, err := w.openssl(t, w.machine, onVLAN+":443", name)
+		g.Expect(err).To(MatchError(ContainSubstring("alert decode error")), name)
+	}
+	_, err := w.openssl(t, w.machine, onVLAN+":443", "other.example.com.")
+	g.Expect(err).NotTo(MatchError(ContainSubstring("alert decode error")))
+	g.Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("1"))
+}
+
 // TestAPIOn443 gets connections with unknown server names.
 func TestAPIOn443(t *testing.T) {
 	g := NewWithT(t)

@@ -44,7 +44,8 @@ func serverNameChains(forwards []network.Forward, backends map[string]network.Ba
 			}
 			taken[name] = true
 			c := newFilterChain(name, b)
-			c.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{name}}
+			// A client may send the final dot of a name that it resolved, although RFC 6066 (section 3) excludes it.
+			c.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{name, name + "."}}
 			out = append(out, c)
 		}
 	}

@@ -30,6 +30,10 @@ const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
+	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed
+	// (TCP_USER_TIMEOUT). The kernel's own limit is 15 minutes. It equals what keepalive grants an
+	// idle peer, and a failover or a live migration takes less.
+	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 
 // newListener accepts the connections of l on device, for backends by name. It binds
@@ -88,13 +92,20 @@ func boundTo(device string) []*corev3.SocketOption {
 
 // keptAlive is keepalive for a listener's socket. Accepted sockets inherit it.
 func keptAlive() []*corev3.SocketOption {
-	option := func(level, name int64, value int64) *corev3.SocketOption {
-		return &corev3.SocketOption{Level: level, Name: name, Value: &corev3.SocketOption_IntValue{IntValue: value}, State: corev3.SocketOption_STATE_PREBIND}
-	}
 	return []*corev3.SocketOption{
-		option(unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1),
-		option(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, int64(keepaliveIdle/time.Second)),
-		option(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, int64(keepaliveInterval/time.Second)),
-		option(unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepaliveProbes),
+		socketOption(unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1),
+		socketOption(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, int64(keepaliveIdle/time.Second)),
+		socketOption(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, int64(keepaliveInterval/time.Second)),
+		socketOption(unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepaliveProbes),
+		userTimeout(),
 	}
+}
+
+// userTimeout closes a connection whose peer does not take data for unansweredLimit.
+func userTimeout() *corev3.SocketOption {
+	return socketOption(unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int64(unansweredLimit/time.Millisecond))
+}
+
+func socketOption(level, name, value int64) *corev3.SocketOption {
+	return &corev3.SocketOption{Level: level, Name: name, Value: &corev3.SocketOption_IntValue{IntValue: value}, State: corev3.SocketOption_STATE_PREBIND}
 }
