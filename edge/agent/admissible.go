@@ -75,6 +75,25 @@ func Refuse(v edge.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err}
 }
 
+// Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
+// admits no address that last did not.
+func Keep(last Admission, v edge.View, err error) Admission {
+	var had []netip.Addr
+	for _, l := range last.Network.Listeners {
+		had = append(had, l.Address)
+	}
+	out := Admit(v, last.CutOff, func(a netip.Addr) error {
+		if slices.Contains(had, a) {
+			return nil
+		}
+		return err
+	})
+	if out.Missing == nil {
+		out.Missing = err
+	}
+	return out
+}
+
 // publishedByHyperShift reports whether HyperShift published a backend's endpoint. Only
 // those make an edge unready: an endpoint that a user publishes fails alone. A backend
 // without an endpoint counts as HyperShift's.

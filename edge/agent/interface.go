@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -33,11 +34,26 @@ func (i Interface) Changed() <-chan struct{} {
 	return i.Watcher.Changed()
 }
 
-func (i Interface) snapshot() (device.Snapshot, error) {
+// An Unread is why the kernel did not tell what it has. It is no reason to end what is served.
+type Unread struct{ Err error }
+
+// Error implements error.
+func (u Unread) Error() string { return u.Err.Error() }
+
+// Unwrap returns the reason.
+func (u Unread) Unwrap() error { return u.Err }
+
+// snapshot returns an Unread if the kernel does not tell. That the interface is gone is known.
+func (i Interface) snapshot() (s device.Snapshot, err error) {
 	if i.Watcher == nil {
-		return device.Read(i.Name)
+		s, err = device.Read(i.Name)
+	} else {
+		s, err = i.Watcher.Current()
 	}
-	return i.Watcher.Current()
+	if err != nil && !errors.Is(err, device.ErrNoInterface) {
+		err = Unread{err}
+	}
+	return s, err
 }
 
 // Admissible returns nil if a server may serve at address: the interface has it or answers
@@ -68,7 +84,7 @@ func (i Interface) Admissible(address netip.Addr) error {
 func (i Interface) answers(address netip.Addr) error {
 	level, err := device.IPv4Setting("/", i.Name, "arp_ignore")
 	if err != nil {
-		return fmt.Errorf("checking whether %s answers for %s: %w", i.Name, address, err)
+		return Unread{fmt.Errorf("checking whether %s answers for %s: %w", i.Name, address, err)}
 	}
 	if level > 0 {
 		return fmt.Errorf("with arp_ignore=%d the kernel does not answer for %s on interface %s: set net.ipv4.conf.all.arp_ignore=0 on the management nodes, then restart the edge's pod", level, address, i.Name)

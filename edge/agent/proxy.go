@@ -6,7 +6,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -54,21 +56,38 @@ type Proxy struct {
 	// looked is when Serving was set, in nanoseconds of Unix time.
 	looked atomic.Int64
 
+	// last is what was admitted last.
+	last Admission
+
 	// envoy is the last answer to whether Envoy serves.
 	envoy Debounce
 }
 
-// admit returns what may be served now.
+// admit returns what may be served now. What the kernel does not tell changes nothing.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
+	if errors.As(err, new(Unread)) {
+		return Keep(p.last, v, err)
+	}
 	if err == nil && p.Needs != nil {
 		err = routes.CutOff(v.Network, p.Interface.Name, p.Needs(v.Network)...)
 	}
 	if err != nil {
 		return Refuse(v, err)
 	}
-	return Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), p.Interface.Admissible)
+	var unread error
+	a := Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), func(address netip.Addr) error {
+		err := p.Interface.Admissible(address)
+		if errors.As(err, new(Unread)) {
+			unread = err
+		}
+		return err
+	})
+	if unread != nil {
+		return Keep(p.last, v, unread)
+	}
+	return a
 }
 
 // serves returns nil if Envoy accepts connections. Some is why it has none of the
@@ -99,6 +118,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		plan, endpoints := p.Source.Changed(), p.Backends.Changed()
 		p.Backends.Follow(ctx, p.Source.Current().Network)
 		a := p.admit()
+		p.last = a
 		if p.CutOffBackends.Set(float64(len(a.CutOff))); a.CutOff.String() != cutOff {
 			if cutOff = a.CutOff.String(); cutOff != "" {
 				p.Log.Warn("backends are cut off, their connections are closed", "err", cutOff)

@@ -47,6 +47,9 @@ func (k kernel) close() {
 	k.netconf.Close()
 }
 
+// ErrNoInterface is why there is no Snapshot of an interface that does not exist.
+var ErrNoInterface = errors.New("no such network interface")
+
 // Read is the snapshot of the named interface in the network namespace of the calling
 // thread. It is an error where there is no such interface.
 func Read(name string) (Snapshot, error) {
@@ -88,7 +91,7 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 		}
 	}
 	if own == nil {
-		return Snapshot{}, errors.New("no such network interface")
+		return Snapshot{}, ErrNoInterface
 	}
 	s := Snapshot{Name: name, Index: own.Index, Carrier: own.RawFlags&unix.IFF_RUNNING != 0}
 	addresses, err := k.AddrList(nil, netlink.FAMILY_V4)
