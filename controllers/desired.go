@@ -34,6 +34,9 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 	if policy := policyObject(w, plan); policy != nil {
 		out = append(out, policy)
 	}
+	if plan.AnswersPods() {
+		out = append(out, object(w, podService(ns)))
+	}
 	for i, n := range plan.Networks {
 		if n.Attachment.EdgeNADConfig != "" {
 			out = append(out, edgeNAD(w, n, ns))

@@ -199,7 +199,11 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 			out = append(out, server(string(s), n, e.Number, o, "--no-envoy"), envoyContainer(n, e, o))
 			continue
 		}
-		out = append(out, server(string(s), n, e.Number, o))
+		c := server(string(s), n, e.Number, o)
+		if s == network.ServiceDNS {
+			c.WithPorts(podDNSPorts()...)
+		}
+		out = append(out, c)
 	}
 	for _, c := range out {
 		sleep := corev1ac.SleepAction().WithSeconds(serveOnSeconds)

@@ -1,6 +1,6 @@
 // This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations
-// they may dial through the pod network. It is pure. It does not restrict ingress, which
-// HyperShift's own policies do, nor the networks themselves, which no NetworkPolicy covers.
+// they may dial through the pod network. It is pure. It restricts ingress, which HyperShift's
+// own policies do, only while edges answer pods (desired_pod_dns.go). No NetworkPolicy covers the networks themselves.
 // It knows no host names: Envoy's listeners restrict the external hosts.
 
 package controllers
@@ -71,30 +71,38 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 	}
 	add(toExternal(plan)...)
 	add(toPeers(plan)...)
+	spec := networkingv1ac.NetworkPolicySpec().
+		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
+			metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).
+				WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
+		WithPolicyTypes(networkingv1.PolicyTypeEgress).
+		WithEgress(rules...)
+	if plan.AnswersPods() {
+		spec.WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(fromResolvers(), fromEdges())
+	}
 	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
-		WithSpec(networkingv1ac.NetworkPolicySpec().
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
-				metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).
-					WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
-			WithPolicyTypes(networkingv1.PolicyTypeEgress).
-			WithEgress(rules...))
+		WithSpec(spec)
 }
 
 // toResolvers allows the resolvers' pods, and the resolver addresses of pods that are not a
 // Service's.
 func toResolvers(w world) []*egressRule {
-	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
-		WithTo(networkingv1ac.NetworkPolicyPeer().
-			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
-				WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(dnsNamespaces...))).
-			// Explicit, so that it also selects pods of the host's network.
-			WithPodSelector(metav1ac.LabelSelector())).
-		WithPorts(dns(dnsPorts...)...)}
+	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(resolverPods()).WithPorts(dns(dnsPorts...)...)}
 	if len(w.Management.Resolvers) > 0 {
 		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts(w.Management.Resolvers)...).WithPorts(dns(53)...))
 	}
 	return rules
+}
+
+// resolverPods are the pods in the namespaces of a management cluster's resolvers. Their labels differ between
+// distributions.
+func resolverPods() *policyPeer {
+	return networkingv1ac.NetworkPolicyPeer().
+		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+			WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(dnsNamespaces...))).
+		// Explicit, so that it also selects pods of the host's network.
+		WithPodSelector(metav1ac.LabelSelector())
 }
 
 // toUpstream allows a DNS server that the user set as upstream.
@@ -160,10 +168,7 @@ func toPeers(plan network.Plan) []*egressRule {
 	if !slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return len(n.Edges) > 1 }) {
 		return nil
 	}
-	edges := metav1ac.LabelSelector().WithMatchLabels(wire.NamedLabels(wire.NameEdge))
-	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().
-		WithTo(networkingv1ac.NetworkPolicyPeer().WithPodSelector(edges)).
-		WithPorts(networkingv1ac.NetworkPolicyPort().WithProtocol(corev1.ProtocolUDP).WithPort(intstr.FromInt32(wire.HeartbeatPort)))}
+	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(edgePods()).WithPorts(heartbeats())}
 }
 
 // toExternal allows the ports of external hosts, except at destinations that edges never dial

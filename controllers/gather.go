@@ -46,6 +46,7 @@ var (
 	deploymentKind         = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	budgetKind             = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 	networkPolicyKind      = networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
+	serviceKind            = corev1.SchemeGroupVersion.WithKind("Service")
 	definitionKind         = nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 )
 

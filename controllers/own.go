@@ -49,6 +49,7 @@ func ownNamed(ns string) []ownKey {
 	}{
 		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
 		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy},
+		{serviceKind, wire.PodDNSService},
 	} {
 		out = append(out, ownKey{x.kind, types.NamespacedName{Namespace: ns, Name: x.name}})
 	}

@@ -30,13 +30,17 @@ func withHash(u *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // asDesired reports whether live is as desired. Objects other than Deployments have exactly the desired
-// value of each field: an egress rule or a subject that another client added is not tolerated.
+// value of each field: an egress rule or a subject that another client added is not tolerated. A
+// Service has fields of the API server, such as its ClusterIP, and may have further ports. It selects edges only.
 func asDesired(live, desired *unstructured.Unstructured) bool {
 	if !contains(live.Object, desired.Object) {
 		return false
 	}
-	if desired.GroupVersionKind() == deploymentKind {
+	switch desired.GroupVersionKind() {
+	case deploymentKind:
 		return true
+	case serviceKind:
+		return reflect.DeepEqual(selectorOf(live), selectorOf(desired))
 	}
 	for field, value := range desired.Object {
 		if field != "metadata" && !reflect.DeepEqual(live.Object[field], value) {
@@ -44,6 +48,12 @@ func asDesired(live, desired *unstructured.Unstructured) bool {
 		}
 	}
 	return true
+}
+
+// selectorOf is the selector of a Service.
+func selectorOf(u *unstructured.Unstructured) any {
+	selector, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "selector")
+	return selector
 }
 
 // bindsOtherRole reports whether live is a RoleBinding of another role than desired. The API server

@@ -38,7 +38,7 @@ const patience = 30 * time.Second
 func (h hosted) snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleKind, roleBindingKind, leaseKind, deploymentKind, definitionKind, budgetKind, networkPolicyKind} {
+	for _, kind := range []schema.GroupVersionKind{serviceAccountKind, configMapKind, roleKind, roleBindingKind, leaseKind, deploymentKind, definitionKind, budgetKind, networkPolicyKind, serviceKind} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
 		NewWithT(t).Expect(h.admin.List(t.Context(), list, client.InNamespace(h.ns), client.MatchingLabels(ownedLabels()))).To(Succeed())
@@ -103,7 +103,7 @@ func TestReconcile(t *testing.T) {
 		"StoriesNeedOneWrite": testStoriesNeedOneWrite, "StoriesAreAccepted": testStoriesAreAccepted, "AsksFirst": testAddressCheck,
 		"ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo,
 		"UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy, "ManagementIsNotDialed": testManagementIsNotDialed,
-		"NADEdited": testNADEdited, "DefaultedObject": testDefaultedObject,
+		"NADEdited": testNADEdited, "PodDNS": testPodDNS, "DefaultedObject": testDefaultedObject,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })
 	}

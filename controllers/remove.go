@@ -90,7 +90,7 @@ func (r *Reconciler) prune(
 	ctx context.Context, objects []metav1.PartialObjectMetadata, gone func(metav1.PartialObjectMetadata),
 ) (left []metav1.PartialObjectMetadata, err error) {
 	order := []string{
-		deploymentKind.Kind, budgetKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, roleKind.Kind,
+		deploymentKind.Kind, budgetKind.Kind, serviceKind.Kind, networkPolicyKind.Kind, roleBindingKind.Kind, roleKind.Kind,
 		serviceAccountKind.Kind, definitionKind.Kind, configMapKind.Kind, leaseKind.Kind,
 	}
 	sorted := slices.SortedStableFunc(slices.Values(objects), func(a, b metav1.PartialObjectMetadata) int {
@@ -119,10 +119,10 @@ func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimesta
 func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == deploymentKind }
 
 // dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
-// everything of its network or of its cluster, but for its budget and other edges.
+// everything of its network or of its cluster, but for its budget, the Service for pods and other edges.
 func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	switch other.GroupVersionKind() {
-	case deploymentKind, budgetKind:
+	case deploymentKind, budgetKind, serviceKind:
 		return false
 	case definitionKind, leaseKind:
 		return isEdge(o) && o.Labels[wire.LabelNetwork] == other.Labels[wire.LabelNetwork]

@@ -99,12 +99,12 @@ func strippedReport(o any) (any, error) {
 	return stripped(o)
 }
 
-// strippedService keeps the fields of a Service that are read. There are very many.
+// strippedService keeps the fields of a Service that are read. There are very many. That of oooi is whole.
 func strippedService(o any) (any, error) {
-	if s, ok := o.(*corev1.Service); ok {
+	if s, ok := o.(*corev1.Service); ok && s.Name != wire.PodDNSService {
 		return hcp.CachedService(s), nil
 	}
-	return o, nil
+	return stripped(o)
 }
 
 // sliceTransform keeps of an EndpointSlice the addresses of pods, and the API server's own one
@@ -153,7 +153,7 @@ func (r *Reconciler) watches() []watch {
 		{object: controlPlane, clusters: r.inNamespace, predicates: []predicate.Predicate{comesOrGoes}},
 		{object: &lenient.NetworkAttachmentDefinition{}, clusters: r.ofDefinition},
 		{object: &lenient.Route{}, clusters: r.inNamespace},
-		{object: &corev1.Service{}, clusters: r.inNamespace},
+		{object: &corev1.Service{}, clusters: r.ofService},
 		{object: &lenient.VirtualMachineInstance{}, clusters: r.inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
 		{object: reportLease(), clusters: r.ownOf(leaseKind), predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
 		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster, predicates: []predicate.Predicate{ofAPIServer}},
@@ -277,6 +277,14 @@ func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconc
 // inNamespace are the relevant clusters whose control plane namespace o is in.
 func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.clusters(ctx, client.MatchingFields{byControlPlane: o.GetNamespace()})
+}
+
+// ofService are the clusters that a Service is for. It may be one of oooi.
+func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetName() == wire.PodDNSService {
+		return r.ownOf(serviceKind)(ctx, o)
+	}
+	return r.inNamespace(ctx, o)
 }
 
 func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcile.Request {

@@ -20,7 +20,7 @@ const (
 	// added: relays; then services, endpoints, layer2 and backend kinds.
 	UnversionedPlan PlanVersion = 0
 	// CurrentPlanVersion added version and placement. Later, without a new number: named in
-	// dhcp, targetPort in backends, loadBalancer in endpoints, and service ntp. An edge of an earlier
+	// dhcp, targetPort in backends, loadBalancer in endpoints, service ntp, and pods in dns. An edge of an earlier
 	// version ignores them, and may lease a named address. A plan without them means the same as before.
 	CurrentPlanVersion PlanVersion = 1
 )

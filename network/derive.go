@@ -33,7 +33,8 @@ import (
 //  8. A network with an Error is left out, or stays as it runs, if VMs boot from another
 //     one. Steps 3 to 6 are then done without it (confined.go).
 //  9. Each network's edges are placed on nodes (placement.go), and get the list of
-//     destinations that they never dial for VMs (dialable.go).
+//     destinations that they never dial for VMs (dialable.go), and the names that pods of the
+//     management cluster get (pod_names.go).
 //  10. A plan that a ConfigMap cannot hold is refused (plan_size.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
@@ -48,7 +49,7 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	if !ok {
 		noted = noted.unconfined()
 	}
-	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations)
+	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r)
 	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, draft.tooLarge())}
 }
 

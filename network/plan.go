@@ -170,6 +170,9 @@ func (r Range) String() string { return r.First.String() + "-" + r.Last.String()
 // DNS is the names that the DNS server answers on a network.
 type DNS struct {
 	Views []View `json:"views,omitempty"`
+	// Pods is the view of pods of the management cluster: the ClusterIPs of published names. Edges
+	// answer it on the pod network only, and Views on this network only. Zero: pods get no answer.
+	Pods View `json:"pods,omitzero"`
 	// Upstreams answer names that are in no view.
 	Upstreams Upstreams `json:"upstreams"`
 }

@@ -39,6 +39,8 @@ type Request struct {
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
+	// ManagementDNS: edges answer DNS questions of pods of the management cluster, too.
+	ManagementDNS bool `json:"managementDNS,omitempty"`
 	// Placement of the edges' pods.
 	Placement PlacementRequest `json:"placement,omitzero"`
 	// Permissions are not the user's, but those of the management cluster's administrator.

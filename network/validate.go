@@ -83,7 +83,7 @@ func (n Network) validateServices() []error {
 	if !n.runs(ServiceProxy) && len(n.Listeners)+len(n.Backends)+len(n.PublishedAddresses) > 0 {
 		errs = append(errs, errors.New("listeners without service proxy"))
 	}
-	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
+	if !n.runs(ServiceDNS) && (len(n.DNS.Views) > 0 || n.AnswersPods() || slices.Contains(n.DHCP.DNSServers, n.ServiceVIP)) {
 		errs = append(errs, errors.New("DNS views or DNS server address without service dns"))
 	}
 	if !n.runs(ServiceDHCP) && (n.DHCP.Range.First.IsValid() || len(n.DHCP.Reservations) > 0) {

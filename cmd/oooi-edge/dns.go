@@ -74,6 +74,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	if err != nil {
 		return err
 	}
+	pods := device
 	o.Dialer = *edge.Dialer(device)
 	// Outside of a pod, no socket needs a device.
 	if device != "" {
@@ -92,10 +93,8 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	}
 	o.MACs = macs
 	registry := prometheus.NewRegistry()
-	d := agent.DNS{
-		Source: source, Handler: dns.NewHandler(dns.NewMetrics(registry), o), Log: log,
-		Listen: listen, Resolvers: resolvers,
-	}
+	metrics := dns.NewMetrics(registry)
+	d := agent.DNS{Source: source, Handler: dns.NewHandler(metrics, o), Log: log, Listen: listen, Resolvers: resolvers}
 	g, ctx := errgroup.WithContext(ctx)
 	if d.Interface, err = f.on(ctx); err != nil {
 		return err
@@ -108,5 +107,11 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		return f.health(ctx, d.Status.Err, prometheus.Gatherers{registry, prometheus.DefaultGatherer}, d.Status.Question())
 	})
 	g.Go(func() error { return d.Run(ctx) })
+	// Without a device, VMs could ask, too.
+	if pods != "" {
+		log := log.With("for", "pods")
+		p := agent.PodDNS{Interface: d.Interface, Source: source, Handler: dns.NewHandler(metrics, dns.Options{Log: log}), Log: log, Device: pods}
+		g.Go(func() error { return p.Run(ctx) })
+	}
 	return g.Wait()
 }

@@ -26,6 +26,9 @@ const (
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
 
+	// PodDNSService is the Service at which pods of the management cluster ask edges.
+	PodDNSService = "oooi-dns"
+
 	// ServiceAccount of every edge. Its Role and RoleBinding have the same name.
 	ServiceAccount = NameEdge
 )

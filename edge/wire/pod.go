@@ -40,6 +40,15 @@ const (
 // addresses on the network, and between the pods' addresses on the cluster network.
 const HeartbeatPort = 7788
 
+// PodDNSPort is the port, UDP and TCP, at which container dns answers pods of the management cluster, on the cluster
+// network. PodDNSPortUDP and PodDNSPortTCP are its names in a pod. Edges of a release without them do not answer pods,
+// and Service PodDNSService leaves their pods out.
+const (
+	PodDNSPort    = 8053
+	PodDNSPortUDP = "pod-dns"
+	PodDNSPortTCP = "pod-dns-tcp"
+)
+
 // Program is the program in the image of edges, found through its PATH. It is the image's
 // entrypoint. Each container runs the subcommand of its name.
 const Program = "oooi-edge"

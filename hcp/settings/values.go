@@ -34,6 +34,8 @@ type Values struct {
 	Namespaces []string
 	// Edges is 1 or 2, or 0 if it is not set.
 	Edges int
+	// ManagementDNS: edges answer DNS questions of pods.
+	ManagementDNS bool
 	// EdgeNodes is a node selector for edges. It is nil if it is not set.
 	EdgeNodes map[string]string
 	network.Settings

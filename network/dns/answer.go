@@ -33,7 +33,7 @@ type VMs interface {
 // Answer returns the reply of v to q. False: v does not know the name, so an upstream
 // may be queried. The VMs may be nil.
 //
-//	localhost, and names below it     the host itself (RFC 6761)
+//	localhost, and names below it     the host itself (RFC 6761), unless the clients are pods
 //	a name with records               them; other types NODATA
 //	a name below a wildcard           the wildcard's (RFC 4592)
 //	a VM's name in the domain         its addresses; other types NODATA
@@ -55,7 +55,7 @@ func decide(v *View, vms VMs, name string, kind, class uint16) (Reply, bool) {
 	if class != dns.ClassINET || !ordinary(kind) {
 		return Reply{Rcode: dns.RcodeRefused}, true
 	}
-	if r, ok := localhost(name, kind); ok {
+	if r, ok := localhost(name, kind); ok && v.cidr.IsValid() {
 		return r, true
 	}
 	if p, whole, ok := parseReverse(name); ok && inside(v.cidr, p) {

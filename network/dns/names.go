@@ -32,7 +32,7 @@ type View struct {
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
-	// cidr of the network; its reverse names are ours.
+	// cidr of the network; its reverse names are ours. Zero in the view of pods, which has its records and nothing else.
 	cidr    netip.Prefix
 	reverse []dns.RR
 	// owners of addresses inside cidr, for PTR.

@@ -64,7 +64,11 @@ func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) erro
 			_ = c.Close()
 		}
 	}()
-	sockets, err := spread(p)
+	by := uint32(byMAC)
+	if h.options.MACs == nil {
+		by = byAddress
+	}
+	sockets, err := spread(p, by)
 	if err != nil {
 		_ = l.Close()
 		return err

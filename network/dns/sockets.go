@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// groups of sockets: the questions of one MAC arrive in one of them, so a VM that floods the server fills
+	// groups of sockets: the questions of one client arrive in one of them, so a VM that floods the server fills
 	// the buffers of one group only. Inside it, the number of the question chooses the socket.
 	groups, socketsPerGroup = 8, 4
 	// receivers are the sockets that receive. Sockets are all: the last ones only send, to hosts that may not exist. Each
@@ -21,9 +21,16 @@ const (
 	Sockets   = receivers + groups
 )
 
+// What the kernel chooses a socket by: the last four bytes of the source MAC, or the source address of IPv4. On the pod
+// network, the packets of all pods have one MAC. These are offsets from a header, as filters count them.
+const (
+	byMAC     = 0xffe00000 + 8
+	byAddress = 0xfff00000 + 12
+)
+
 // spread has the kernel choose a socket of conns for each packet, and returns what sends on each.
-func spread(conns []*net.UDPConn) ([]socket, error) {
-	program, err := bpf.Assemble(choose())
+func spread(conns []*net.UDPConn, by uint32) ([]socket, error) {
+	program, err := bpf.Assemble(choose(by))
 	if err != nil {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
@@ -54,11 +61,9 @@ func spread(conns []*net.UDPConn) ([]socket, error) {
 }
 
 // choose returns a program whose result is the number of a socket.
-func choose() []bpf.Instruction {
-	// linkLayer is the offset of the Ethernet header, sender the last four bytes of the source MAC in it.
-	const linkLayer, sender = 0xffe00000, 8
+func choose(by uint32) []bpf.Instruction {
 	return []bpf.Instruction{
-		bpf.LoadAbsolute{Off: linkLayer + sender, Size: 4},
+		bpf.LoadAbsolute{Off: by, Size: 4},
 		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: 0x9e3779b1},    // Fibonacci hashing: the upper bits are mixed.
 		bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 32 - 3}, // 8 groups
 		bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: socketsPerGroup},

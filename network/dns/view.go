@@ -42,3 +42,13 @@ func (vs Views) For(client netip.Addr) *View {
 	}
 	return best
 }
+
+// ForPods returns what a Handler serves to pods of the management cluster: the names that n has for them. It knows
+// neither upstreams nor VMs, nor the network's own views.
+func ForPods(n network.Network) network.Network {
+	out := network.Network{DNS: network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}}}
+	if n.AnswersPods() {
+		out.DNS.Views = []network.View{n.DNS.Pods}
+	}
+	return out
+}

@@ -298,6 +298,9 @@ func (v view) runs() []row {
 		{"edges", fmt.Sprintf("%d%s, %s in namespace %s", len(v.n.Edges), v.from("edges"), deployments, v.Plan.Cluster.ControlPlaneNamespace)},
 		{"services", sentenceList(names(v.n.Services)) + v.from("services")},
 	}
+	if v.n.AnswersPods() {
+		rows = append(rows, row{"names for pods", v.podNames()})
+	}
 	if len(v.EdgeNodes) > 0 {
 		var labels []string
 		for _, key := range slices.Sorted(maps.Keys(v.EdgeNodes)) {

@@ -1,0 +1,80 @@
+// This file answers DNS questions of pods of the management cluster, on the cluster network. It shares nothing with the
+// server of the VMs but the plan and the metrics. A fault here changes neither readiness nor what VMs get.
+
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/dns"
+)
+
+// A PodDNS answers pods while the plan says so.
+type PodDNS struct {
+	// Interface is the one on the network. While the kernel forwards packets, pods are not answered either.
+	Interface Interface
+	Source    *edge.Source
+	// Handler has no upstreams, VMs and MACs.
+	Handler *dns.Handler
+	Log     *slog.Logger
+	// Device is the pod's on the cluster network.
+	Device string
+	// Status is kept by Run: whether pods are answered.
+	Status Status
+}
+
+// Run answers until ctx ends.
+func (d *PodDNS) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		wait := Triggers{Plan: d.Source.Changed}.wait()
+		if !d.Source.Current().Network.AnswersPods() {
+			wait(ctx, untilChange)
+			continue
+		}
+		if err := d.whileAsked(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whileAsked answers until ctx ends or the plan has no names for pods.
+func (d *PodDNS) whileAsked(ctx context.Context) error {
+	asked, stop := context.WithCancel(ctx)
+	defer stop()
+	atEach(asked, Triggers{Plan: d.Source.Changed}, func() {
+		n := d.Source.Current().Network
+		d.Handler.Serve(dns.ForPods(n))
+		if !n.AnswersPods() {
+			stop()
+		}
+	})
+	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
+	return ServeWhile(asked, &d.Status, d.Log, triggers, func() error { return d.Interface.Admissible(d.at().Addr()) }, d.serve)
+}
+
+// at returns the address to serve at. The pod's addresses on the device are all that reach it.
+func (d *PodDNS) at() netip.AddrPort {
+	return netip.AddrPortFrom(netip.IPv4Unspecified(), wire.PodDNSPort)
+}
+
+// serve answers until ctx ends.
+func (d *PodDNS) serve(ctx context.Context, ready func()) error {
+	l, err := edge.Listen(ctx, d.Device, d.at())
+	if err != nil {
+		return err
+	}
+	p, err := edge.ListenShared(ctx, d.Device, d.at(), dns.Sockets)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer p.Close()
+	ready()
+	d.Log.Info("serving", "address", d.at(), "interface", d.Device)
+	return dns.Run(ctx, d.Handler, p.Conns, l)
+}

@@ -1,0 +1,135 @@
+package dns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// withPods is blue, with a ClusterIP for one of its names.
+func withPods(mode network.UpstreamMode) network.Network {
+	n := blue(mode)
+	n.DNS.Pods = network.View{
+		Name: "pods", Clients: prefixes("0.0.0.0/0"), OwnNamesOnly: true,
+		Records: []network.Record{{Name: "api.blue.example.com", Addresses: addresses("10.96.0.10")}},
+	}
+	return n
+}
+
+// TestPodsSayToDig: pods get ClusterIPs, and a refusal for all else. Nothing outside the view is denied, since a stub
+// domain also leads names below its own to the server.
+func TestPodsSayToDig(t *testing.T) {
+	_, at := served(t, ForPods(withPods(network.UpstreamManagement)), Options{})
+	for _, c := range []struct {
+		why, question string
+		want          []string
+	}{
+		{"an address", "api.blue.example.com A", []string{"status: NOERROR", "flags: qr aa rd;", "api.blue.example.com. 30 IN A 10.96.0.10"}},
+		{"the same by TCP", "+tcp api.blue.example.com A", []string{"api.blue.example.com. 30 IN A 10.96.0.10", "(TCP)"}},
+		{"no AAAA, with the SOA", "api.blue.example.com AAAA", []string{"status: NOERROR", "ANSWER: 0, AUTHORITY: 1", "api.blue.example.com. 5 IN SOA"}},
+		{"the same by TCP", "+tcp api.blue.example.com AAAA", []string{"status: NOERROR", "ANSWER: 0, AUTHORITY: 1"}},
+		{"a name of VMs only", "oauth.apps.blue.example.com A", []string{"status: REFUSED", "ANSWER: 0, AUTHORITY: 0"}},
+		{"a name below", "x.api.blue.example.com A", []string{"status: REFUSED"}},
+		{"the domain", "blue.example.com A", []string{"status: REFUSED"}},
+		{"a VM", "blue-abcde-fghij.blue.example.com A", []string{"status: REFUSED"}},
+		{"a VM's address", "-x 192.168.100.20", []string{"status: REFUSED"}},
+		{"localhost", "localhost A", []string{"status: REFUSED"}},
+		{"an upstream's name", "www.example.org A", []string{"status: REFUSED", "flags: qr rd;"}},
+		{"the health check of CoreDNS", "+norecurse . NS", []string{"status: REFUSED"}},
+	} {
+		t.Run(c.why+" "+c.question, func(t *testing.T) {
+			got := dig(t, at, strings.Fields(c.question)...)
+			for _, w := range c.want {
+				NewWithT(t).Expect(got).To(ContainSubstring(w))
+			}
+		})
+	}
+}
+
+// TestPodsAndVMsApart: no question of either side gets an address of the other one.
+func TestPodsAndVMsApart(t *testing.T) {
+	g := NewWithT(t)
+	n := withPods(network.UpstreamNone)
+	for _, vs := range []Views{NewViews(n, nil), NewViews(ForPods(n), nil)} {
+		for _, from := range addresses("192.168.100.20", "10.128.0.1", "127.0.0.1") {
+			v := vs.For(from)
+			if v == nil {
+				continue
+			}
+			r, _ := Answer(v, nil, dns.Question{Name: "api.blue.example.com.", Qtype: dns.TypeA, Qclass: dns.ClassINET})
+			want := "192.168.100.3"
+			if v.Name() == "pods" {
+				want = "10.96.0.10"
+			}
+			g.Expect(text(r, true)).To(ContainSubstring(want))
+		}
+	}
+	g.Expect(ForPods(blue(network.UpstreamServers)).DNS.Views).To(BeEmpty(), "pods are not answered")
+}
+
+// TestPodsShareByAddress: a source that asks for many pods gets all its answers. The others get theirs while it asks more
+// than the server can answer.
+func TestPodsShareByAddress(t *testing.T) {
+	g := NewWithT(t)
+	_, at := served(t, ForPods(withPods(network.UpstreamNone)), Options{})
+	wire, err := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA).Pack()
+	g.Expect(err).NotTo(HaveOccurred())
+	from := func(address string) *net.UDPConn {
+		c, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(address+":0")), net.UDPAddrFromAddrPort(at))
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	much := from("127.0.0.2")
+	const many = 500
+	_ = much.SetReadBuffer(1 << 20)
+	all := make(chan int)
+	go func() {
+		defer close(all)
+		buffer, answered := make([]byte, 512), map[string]bool{}
+		_ = much.SetReadDeadline(time.Now().Add(10 * time.Second))
+		for len(answered) < many {
+			if _, err := much.Read(buffer); err != nil {
+				break
+			}
+			answered[fmt.Sprintf("%x", buffer[:2])] = true
+		}
+		all <- len(answered)
+	}()
+	for i := range many {
+		_, err := much.Write(append([]byte{byte(i >> 8), byte(i)}, wire[2:]...))
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	g.Expect(<-all).To(Equal(many))
+	buffer := make([]byte, 512)
+	flood, floods := from("127.0.0.3"), sync.WaitGroup{}
+	ctx, cancel := context.WithCancel(t.Context())
+	floods.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = flood.Write(wire)
+		}
+	})
+	defer floods.Wait()
+	defer cancel()
+	little := from("127.0.0.4")
+	lost := 0
+	for i := range 200 {
+		_, err := little.Write(append([]byte{0, byte(i)}, wire[2:]...))
+		g.Expect(err).NotTo(HaveOccurred())
+		_ = little.SetReadDeadline(time.Now().Add(2 * time.Second))
+		if _, err := little.Read(buffer); err != nil {
+			lost++
+		}
+	}
+	g.Expect(lost).To(BeNumerically("<=", 2), "of 200")
+}
