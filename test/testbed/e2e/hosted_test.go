@@ -63,6 +63,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 
 	w := testWorkers(t, b, h, 1)[0]
 	if strategy == hypershift.LoadBalancerName {
+		t.Run("names for pods", func(t *testing.T) { testPodNames(t, b, h) }) // the VM then finds nothing of it
 		// first: it is as isolated with clients beyond the network
 		t.Run("clients beyond the network", func(t *testing.T) { testOutside(t, b, h, w) })
 	}
