@@ -82,6 +82,7 @@ func cases() map[string]values {
 				"auto,10.0.0.1", "auto,10.0.0.1:443", "auto,[fd00::1]:443", "auto,fd00::1", "auto,[10.0.0.1]", "auto,a.b.svc", "auto,a.Svc:443", "auto,a.cluster.local", "auto,kubernetes.default", "auto,openshift.default:443",
 				"auto,https://quay.io", "auto,quay.io/org", "auto," + many(65, "a.example.com")},
 		},
+		"management-dns":  {good: []string{"serve", " refuse "}, bad: []string{"", "none", "true", "Serve", "serve,refuse"}},
 		"unknown-clients": {good: []string{"serve", " ignore "}, bad: []string{"", "Serve", "true", "serve,ignore"}},
 		"paused": {
 			good:         []string{"true", "false", "2026-01-02T15:04:05Z", "2026-01-02T15:04:05.123+02:00", "2026-01-02T5:04:05,5Z"},
