@@ -19,7 +19,7 @@ import (
 // nor the length, so these are constants here.
 func chosen(t *testing.T, mac uint32, payload []byte) int {
 	t.Helper()
-	program := choose()
+	program := choose(byMAC)
 	program[0] = bpf.LoadConstant{Dst: bpf.RegA, Val: mac}
 	for i, x := range program {
 		if e, ok := x.(bpf.LoadExtension); ok && e.Num == bpf.ExtLen {
@@ -108,7 +108,7 @@ func TestKernelChoosesTheGroup(t *testing.T) {
 	e.Do(t, func() { shared, err = edge.ListenShared(t.Context(), "net1", at, Sockets) })
 	g.Expect(err).NotTo(HaveOccurred())
 	defer shared.Close()
-	_, err = spread(shared.Conns)
+	_, err = spread(shared.Conns, byMAC)
 	g.Expect(err).NotTo(HaveOccurred())
 	// The upper bits of the product choose the group: these are in four of them.
 	for i, mac := range []string{"02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03", "02:00:00:00:00:04"} {
