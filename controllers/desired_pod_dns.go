@@ -1,5 +1,5 @@
 // This file decides how pods of the management cluster ask edges for names: a Service, the ports behind it, and which
-// pods the NetworkPolicy lets in. It is pure.
+// pods the NetworkPolicy allows. It is pure.
 
 package controllers
 

@@ -49,7 +49,7 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	if !ok {
 		noted = noted.unconfined()
 	}
-	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r)
+	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r, f.Endpoints)
 	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, draft.tooLarge())}
 }
 

@@ -21,13 +21,14 @@ func (n Network) AnswersPods() bool { return n.DNS.Pods.Name != "" }
 func (p Plan) AnswersPods() bool { return slices.ContainsFunc(p.Networks, Network.AnswersPods) }
 
 // answeringPods is p with the view of pods on each network that runs DNS if r asks for it, else
-// without one. Retained networks are among them.
-func (p Plan) answeringPods(r Request) Plan {
+// without one. Retained networks are among them. Endpoints are those that exist now: the ClusterIP
+// of a Service that is gone may be another one's by then.
+func (p Plan) answeringPods(r Request, endpoints []Endpoint) Plan {
 	var view View
 	if r.ManagementDNS {
 		// The NetworkPolicy decides which pods may ask. Their addresses are not known.
 		everyone := []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
-		view = View{Name: podView, Clients: everyone, Records: podRecords(p.Endpoints, r.ownNames()), OwnNamesOnly: true}
+		view = View{Name: podView, Clients: everyone, Records: podRecords(endpoints, r.ownNames()), OwnNamesOnly: true}
 	}
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -52,11 +53,19 @@ func (r Request) ownNames() []string {
 }
 
 // podRecords returns one record for each published name that leads to a ClusterIP at all its
-// published ports. Neither wildcards nor names in own are among them.
+// published ports. Neither wildcards nor names in own are among them. A name that HyperShift
+// publishes is HyperShift's, as it is for VMs.
 func podRecords(endpoints []Endpoint, own []string) []Record {
 	at := map[string]netip.Addr{}
-	for _, e := range endpoints {
+	hyperShifts := map[string]bool{}
+	for _, e := range slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int {
+		return trueFirst(a.Origin == OriginHyperShift, b.Origin == OriginHyperShift)
+	}) {
 		for _, name := range lowered(e.Hosts) {
+			if e.Origin != OriginHyperShift && hyperShifts[name] {
+				continue
+			}
+			hyperShifts[name] = e.Origin == OriginHyperShift
 			address := e.clusterIP()
 			if other, has := at[name]; has && other != address {
 				address = netip.Addr{}

@@ -48,6 +48,9 @@ func TestNamesForPods(t *testing.T) {
 		"three Services":               {[]network.Endpoint{backed("a", "git.example.com", 1, 1, "10.96.0.40"), backed("b", "git.example.com", 2, 2, "10.96.0.41"), backed("c", "git.example.com", 3, 3, "10.96.0.40")}, nil},
 		"a name whose address is set":  {[]network.Endpoint{backed("git", "set.example.com", 443, 443, "10.96.0.40")}, nil},
 		"nothing that is published at": {nil, nil},
+		"a Service of the user that takes the API server's name": {
+			[]network.Endpoint{byAnnotation(backed("git", "api.blue.example.com", 22, 22, "10.96.0.40")), api}, []network.Record{inPods("api.blue.example.com", "10.96.0.10")},
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
@@ -72,9 +75,15 @@ func TestNamesForPods(t *testing.T) {
 	}
 }
 
-// TestNamesForPodsStay: a Service that is missing for a moment keeps its address. Networks that run no DNS
-// server answer no pod, and a network that is retained ends with the annotation.
-func TestNamesForPodsStay(t *testing.T) {
+// byAnnotation is e as an annotation on a Service publishes it.
+func byAnnotation(e network.Endpoint) network.Endpoint {
+	e.Origin = network.OriginService
+	return e
+}
+
+// TestNamesForPodsEnd: pods do not get the address of a Service that is missing, which another one may have by then.
+// VMs keep the name. Networks that run no DNS server answer no pod, and a network that is retained ends with the annotation.
+func TestNamesForPodsEnd(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(backed("kube-apiserver", "api.example.com", 6443, 6443, "10.96.0.10"))
 	in.ManagementDNS, in.Wanted = true, []string{"clusters.vlan100"}
@@ -85,7 +94,9 @@ func TestNamesForPodsStay(t *testing.T) {
 	missing := in
 	missing.Endpoints, missing.Waiting = nil, []string{"kube-apiserver"}
 	after1, _ := after(missing, plan)
-	g.Expect(after1.Networks[0].DNS.Pods.Records).To(Equal(want), "the last known good state")
+	g.Expect(after1.AnswersPods()).To(BeTrue())
+	g.Expect(after1.Networks[0].DNS.Pods.Records).To(BeEmpty())
+	g.Expect(after1.Networks[0].DNS.Views).To(Equal(plan.Networks[0].DNS.Views), "VMs have the last known good state")
 
 	retained := missing
 	retained.Networks = nil

@@ -120,7 +120,7 @@ func ServeWhile(ctx context.Context, s *Status, log *slog.Logger, triggers Trigg
 }
 
 // serveOnce runs serve until it ends or admissible returns an error. It returns the
-// reason.
+// reason. What the kernel does not tell is no reason.
 func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
@@ -131,7 +131,7 @@ func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible fun
 	}()
 	for serving.Err() == nil {
 		wait := triggers.wait()
-		if err := admissible(); err != nil {
+		if err := admissible(); err != nil && !errors.As(err, &Unread{}) {
 			s.Set(err)
 			stop()
 			return errors.Join(err, <-ended)

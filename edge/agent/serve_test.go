@@ -20,9 +20,14 @@ const soon = "3s"
 func TestServeWhile(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	var forbidden, failing atomic.Bool
-	var running atomic.Int32
+	var forbidden, failing, unread atomic.Bool
+	var running, started atomic.Int32
+	var looked atomic.Int64
 	admissible := func() error {
+		looked.Add(1)
+		if unread.Load() {
+			return Unread{errors.New("interrupted")}
+		}
 		if forbidden.Load() {
 			return errors.New("the kernel would forward")
 		}
@@ -33,6 +38,7 @@ func TestServeWhile(t *testing.T) {
 			return errors.New("no such device")
 		}
 		running.Add(1)
+		started.Add(1)
 		defer running.Add(-1)
 		ready()
 		<-ctx.Done()
@@ -54,6 +60,12 @@ func TestServeWhile(t *testing.T) {
 	change(&forbidden, false)
 	g.Eventually(r.Err, soon).Should(Succeed())
 	g.Expect(running.Load()).To(BeEquivalentTo(1))
+	before := looked.Load()
+	change(&unread, true)
+	g.Eventually(looked.Load, soon).Should(BeNumerically(">", before))
+	change(&unread, false)
+	g.Eventually(looked.Load, soon).Should(BeNumerically(">", before+1))
+	g.Expect(started.Load()).To(BeEquivalentTo(1), "what the kernel does not tell ends nothing")
 	change(&failing, true)
 	change(&forbidden, true)
 	g.Eventually(r.Err, soon).Should(MatchError("the kernel would forward"))

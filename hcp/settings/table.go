@@ -145,7 +145,7 @@ func Keys() []Key {
 			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. New VMs do not get these addresses.",
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
 		{Name: KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
-			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. Such a name resolves to the ClusterIP of its Service. `serve` creates Service `oooi-dns`, and lets pods of the namespaces `kube-system` and `openshift-dns` ask it. That cluster's DNS must forward the names to it."},
+			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. Such a name resolves to the ClusterIP of its Service. `serve` creates Service `oooi-dns`, and allows pods of the namespaces `kube-system` and `openshift-dns` to ask it. That cluster's DNS must forward the names to it."},
 		{Name: KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6",
 			Meaning: "The address of `*.apps` of the hosted cluster. New VMs do not get this address.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress })},

@@ -218,9 +218,20 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c client, r *dns.Msg)
 // join returns the flight for k, and the slot that c holds in it. Nil: c gets none.
 func (s *forwarder) join(k flightKey, c client, cancel context.CancelFunc) (*flight, *holding[context.CancelFunc]) {
 	s.upstream.wants(c, k.question)
+	f, h, lost := s.board(k, c, cancel)
+	s.shed(shedUpstream, h == nil, lost)
+	if h == nil {
+		return nil, nil
+	}
+	return f, h
+}
+
+// board is join under the lock. Lost are the clients that lose their slots.
+func (s *forwarder) board(k flightKey, c client, cancel context.CancelFunc) (f *flight, h *holding[context.CancelFunc], lost []context.CancelFunc) {
 	s.mu.Lock()
-	h, lost := s.waiting.take(c, 1, cancel)
-	f := s.flights[k]
+	defer s.mu.Unlock()
+	h, lost = s.waiting.take(c, 1, cancel)
+	f = s.flights[k]
 	if h != nil && (f == nil || f.cache != s.caches[k.view]) {
 		f = &flight{key: k, cache: s.caches[k.view], by: c, done: make(chan struct{})}
 		f.ctx, f.cancel = context.WithCancel(context.Background())
@@ -234,12 +245,7 @@ func (s *forwarder) join(k flightKey, c client, cancel context.CancelFunc) (*fli
 	if h != nil {
 		f.waiting++
 	}
-	s.mu.Unlock()
-	s.shed(shedUpstream, h == nil, lost)
-	if h == nil {
-		return nil, nil
-	}
-	return f, h
+	return f, h, lost
 }
 
 func (s *forwarder) leave(f *flight, h *holding[context.CancelFunc]) {

@@ -49,8 +49,7 @@ func testPodNames(t *testing.T, b bed, h Hosted) {
 	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: network.APIService}, &kas)).To(Succeed())
 	g.Expect(api.Addresses).To(Equal([]netip.Addr{netip.MustParseAddr(kas.Spec.ClusterIP)}))
 
-	pod := b.asker(t, "asks-"+h.Name)
-	edges := resolverIn(pod, service.Spec.ClusterIP)
+	edges := resolverIn(b.asker(t, "kube-system", "resolves-"+h.Name), service.Spec.ClusterIP)
 	for _, protocol := range []string{"udp", "tcp"} {
 		g.Eventually(func() ([]netip.Addr, error) { return edges(protocol).LookupNetIP(t.Context(), "ip4", api.Name+".") }).
 			WithTimeout(time.Minute).WithPolling(time.Second).Should(Equal(api.Addresses), "%s, at the edges themselves", protocol)
@@ -60,6 +59,7 @@ func testPodNames(t *testing.T, b bed, h Hosted) {
 	g.Expect(err).NotTo(HaveField("IsNotFound", BeTrue()), "a refusal is no denial")
 
 	b.stub(t, api.Name, service.Spec.ClusterIP)
+	pod := b.asker(t, "default", "asks-"+h.Name)
 	var clusterDNS core.Service
 	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &clusterDNS)).To(Succeed())
 	resolver := resolverIn(pod, clusterDNS.Spec.ClusterIP)("udp")
@@ -97,13 +97,13 @@ func edgesOf(ctx context.Context, h Hosted) ([]string, error) {
 	return out, err
 }
 
-// asker runs a pod in namespace default, and returns the path of its network namespace.
-func (b bed) asker(t *testing.T, name string) string {
+// asker runs a pod, and returns the path of its network namespace.
+func (b bed) asker(t *testing.T, namespace, name string) string {
 	t.Helper()
 	g := NewWithT(t)
 	h := b.hosted(t, name)
 	pod := &core.Pod{
-		ObjectMeta: meta.ObjectMeta{Namespace: "default", Name: name},
+		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: core.PodSpec{
 			TerminationGracePeriodSeconds: new(int64),
 			Containers:                    []core.Container{{Name: "pause", Image: "localhost/pause:1", ImagePullPolicy: core.PullNever}},
