@@ -13,8 +13,8 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -31,6 +31,9 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		object(w, edgeBinding(ns).WithLabels(wire.NamedLabels(wire.NameEdge))),
 		planObject(w, plan),
 	}
+	if policy := accessPolicy(plan); policy != nil {
+		out = append(out, object(w, policy))
+	}
 	if policy := policyObject(w, plan); policy != nil {
 		out = append(out, policy)
 	}
@@ -38,11 +41,11 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		out = append(out, object(w, podService(ns)))
 	}
 	for i, n := range plan.Networks {
-		if n.Attachment.EdgeNADConfig != "" {
-			out = append(out, edgeNAD(w, n, ns))
+		if n.Access.Opens() {
+			out = append(out, object(w, accessService(plan.AccessService(i), n, ns)))
 		}
-		if n.Attachment.VIPNADConfig != "" {
-			out = append(out, networkAttachment(w, n, ns, wire.VIPNADName(n), n.Attachment.VIPNADConfig))
+		for _, definition := range attachments.NADs(n) {
+			out = append(out, networkAttachment(w, n, ns, definition))
 		}
 		out = append(out, rollouts[i].objects(w, n, ns)...)
 	}
@@ -65,22 +68,16 @@ func policyObject(w world, plan network.Plan) *unstructured.Unstructured {
 	return object(w, policy)
 }
 
-// edgeNAD attaches edges to n with their addresses. VMs use the original NAD.
-func edgeNAD(w world, n network.Network, ns string) *unstructured.Unstructured {
-	u := networkAttachment(w, n, ns, wire.EdgeNADName(n), nad.WithRoutes(n.Attachment.EdgeNADConfig, n.ClientRoutes()))
-	if r := n.Attachment.ResourceName; r != "" {
-		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: r})
-	}
-	return u
-}
-
-// networkAttachment returns a NAD of n's edges.
-func networkAttachment(w world, n network.Network, ns, name, config string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": config}}}
+// networkAttachment returns a NAD of n's edges. VMs use the original one.
+func networkAttachment(w world, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": of.Config}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))
 	u.SetNamespace(ns)
-	u.SetName(name)
+	u.SetName(of.Name)
 	u.SetLabels(wire.NetworkLabels(wire.NameEdge, n))
+	if of.ResourceName != "" {
+		u.SetAnnotations(map[string]string{wire.AnnotationResourceName: of.ResourceName})
+	}
 	return owned(w, u)
 }
 

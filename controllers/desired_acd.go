@@ -4,12 +4,12 @@
 package controllers
 
 import (
-	"net/netip"
 	"strings"
 
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -18,7 +18,7 @@ import (
 // annotation, so the pod is recreated when they change. A report is then never about
 // addresses that the pod did not probe.
 func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
-	annotations := podAnnotations(n, podNetworks(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, ns), wire.ACD)
+	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.ProbedAddresses() {
 		asked = append(asked, a.String())

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net/netip"
 	"slices"
 	"strconv"
 
@@ -18,6 +17,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
@@ -47,10 +47,9 @@ func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns st
 
 // edgeTemplate is the pod of e, which prefers other nodes than away.
 func edgeTemplate(n network.Network, e network.Edge, o Options, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
-	held, vips := heldBy(n, e)
 	return corev1ac.PodTemplateSpec().
 		WithLabels(wire.EdgeLabels(n, e)).
-		WithAnnotations(podAnnotations(n, podNetworks(n, held, vips, ns), string(n.Services[len(n.Services)-1]))).
+		WithAnnotations(podAnnotations(n, attachments.OfEdge(n, e, ns), string(n.Services[len(n.Services)-1]))).
 		WithSpec(pod(n, away, containers(n, e, o)...).
 			WithTerminationGracePeriodSeconds(graceSeconds).
 			WithTopologySpreadConstraints(spread(n)))
@@ -119,52 +118,6 @@ func podAnnotations(n network.Network, networks, container string) map[string]st
 	return out
 }
 
-// heldBy are the addresses of e's interface on n, and those of the interface that holds the
-// VIPs if there is one. Where arp_announce is above 0, the kernel sends ARP requests from the
-// device's first address. It is the next-hop VIP, so that failover announcements take effect.
-// OVN derives the port's MAC from the first address and announces it, so it is the edge
-// address. Where the CNI plugin announces the addresses of a new pod (macvlan, sriov), they
-// must not be the VIPs, which the peer serves. An edge without a peer holds all addresses on
-// one interface, so it needs no other CNI plugin than the VMs.
-func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
-	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
-	others := []netip.Prefix{single(n.ServiceVIP)}
-	for _, a := range n.PublishedAddresses {
-		others = append(others, single(a))
-	}
-	switch {
-	case n.Attachment.VIPNADConfig != "" && len(n.Edges) > 1:
-		return []netip.Prefix{own}, append([]netip.Prefix{hop}, others...)
-	case n.Attachment.EdgeNADConfig == "":
-		return append([]netip.Prefix{own, hop}, others...), nil
-	}
-	return append([]netip.Prefix{hop, own}, others...), nil
-}
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
-
-// A selection is one interface of a pod, as Multus reads it.
-type selection struct {
-	Name      string         `json:"name"`
-	Namespace string         `json:"namespace"`
-	IPs       []netip.Prefix `json:"ips"`
-	Interface string         `json:"interface"`
-}
-
-// podNetworks is the annotation for Multus: the NADs, and all addresses. Without vips the pod
-// has one interface on n.
-func podNetworks(n network.Network, held, vips []netip.Prefix, ns string) string {
-	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held}
-	if n.Attachment.EdgeNADConfig == "" {
-		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
-	}
-	all := []selection{s}
-	if len(vips) > 0 {
-		all = append(all, selection{Name: wire.VIPNADName(n), Namespace: ns, Interface: wire.VIPDevice, IPs: vips})
-	}
-	return string(encoded(all))
-}
-
 // pod is the spec of a pod on n that prefers other nodes than away. A pod needs the NAD's
 // resource once, so only the first container requests it.
 func pod(n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
@@ -196,7 +149,8 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
 		if s == network.ServiceProxy {
-			out = append(out, server(string(s), n, e.Number, o, "--no-envoy"), envoyContainer(n, e, o))
+			memory := strconv.FormatUint(memoryOfEnvoy(), 10)
+			out = append(out, server(string(s), n, e.Number, o, "--no-envoy", "--envoy-memory", memory), envoyContainer(n, e, o))
 			continue
 		}
 		c := server(string(s), n, e.Number, o)
@@ -205,33 +159,42 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 		}
 		out = append(out, c)
 	}
+	if n.Access.Opens() {
+		out = append(out, accessContainer(n, e, o))
+	}
 	for _, c := range out {
 		sleep := corev1ac.SleepAction().WithSeconds(serveOnSeconds)
 		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(sleep)))
 	}
-	return append(out, server(wire.Failover, n, e.Number, o))
+	return append(out, server(wire.Failover, n, e.Number, o).WithPorts(metricsPort()))
 }
 
 // server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge
 // 0 means no edge.
 func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
+	probe := corev1ac.Probe().
+		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
+		WithTimeoutSeconds(5)
+	startup := *probe
+	return unprobed(name, n, edge, o, more...).
+		// Probed often until it serves, then seldom: each probe is a process.
+		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
+		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3))
+}
+
+// unprobed is server without probes: the pod is ready whatever it does.
+func unprobed(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
 	args := slices.Concat([]string{name, "--plan", wire.PlanFile}, wire.WatchArguments(n.Services, name), []string{
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
 		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
 	}, more)
-	probe := corev1ac.Probe().
-		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
-		WithTimeoutSeconds(5)
-	startup, resources := *probe, resourcesOf(name)
+	resources := resourcesOf(name)
 	return contained(corev1ac.Container().WithName(name)).
 		WithImage(o.Image).
 		WithArgs(args...).
 		WithEnv(corev1ac.EnvVar().WithName("GOMEMLIMIT").WithValue(goMemoryLimit(resources))).
-		// Probed often until it serves, then seldom: each probe is a process.
-		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
-		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithResources(resources).
-		WithVolumeMounts(mounts(n.Services, name)...)
+		WithVolumeMounts(mounts(n, name)...)
 }
 
 // goMemoryLimit is what Go's garbage collector keeps to, in bytes: nine tenths of the container's limit.
@@ -240,13 +203,16 @@ func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 	return strconv.FormatInt(r.Limits.Memory().Value()/10*9, 10)
 }
 
-// envoyContainer gets no token. Envoy reads its configuration from a Unix socket.
+// memoryOfEnvoy is the limit of Envoy's container in bytes.
+func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
+
+// envoyContainer gets no token. How many files it may open is not known here; `oooi-edge proxy` keeps to that. Envoy reads its configuration from a Unix socket.
 func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(o.EnvoyImage).
-		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e))...).
+		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e), envoy.NewLimits(memoryOfEnvoy(), 0))...).
 		WithResources(resourcesOf(wire.Envoy)).
-		WithVolumeMounts(mounts(n.Services, wire.Envoy)...)
+		WithVolumeMounts(mounts(n, wire.Envoy)...)
 }
 
 // contained sets the fields that Pod Security level restricted requires, and a read-only root
@@ -272,7 +238,7 @@ func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguratio
 	case string(network.ServiceDHCP):
 		memory = "64Mi" // Of a full pool.
 	case wire.Envoy:
-		cpu, memory, memoryLimit = "50m", "128Mi", "768Mi" // The request is for 3,500 connections.
+		cpu, memory, memoryLimit = "50m", "128Mi", "2560Mi" // The request is for 3,500 connections.
 	}
 	return corev1ac.ResourceRequirements().
 		WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}).

@@ -1,6 +1,6 @@
 // This file decides the NetworkPolicy of the edges of one hosted cluster: which destinations
-// they may dial through the pod network. It is pure. It restricts ingress, which HyperShift's
-// own policies do, only while edges answer pods (desired_pod_dns.go). No NetworkPolicy covers the networks themselves.
+// they may dial through the pod network, and what may dial them there. It is pure. HyperShift's own policies
+// restrict ingress, too. No NetworkPolicy covers the networks themselves.
 // It knows no host names: Envoy's listeners restrict the external hosts.
 
 package controllers
@@ -75,11 +75,12 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
 			metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).
 				WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
-		WithPolicyTypes(networkingv1.PolicyTypeEgress).
+		WithPolicyTypes(networkingv1.PolicyTypeEgress, networkingv1.PolicyTypeIngress).
 		WithEgress(rules...)
 	if plan.AnswersPods() {
-		spec.WithPolicyTypes(networkingv1.PolicyTypeIngress).WithIngress(fromResolvers(), fromEdges())
+		spec.WithIngress(fromResolvers())
 	}
+	spec.WithIngress(fromMonitoring(), fromEdges())
 	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(spec)

@@ -101,7 +101,7 @@ func TestEdgeIsRestricted(t *testing.T) {
 		g.Expect(s.Capabilities).To(Equal(&corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}), c.Name)
 		g.Expect(s.SeccompProfile.Type).To(Equal(corev1.SeccompProfileTypeRuntimeDefault), c.Name)
 		g.Expect(c.Ports).NotTo(ContainElement(HaveField("HostPort", Not(BeZero()))), c.Name)
-		g.Expect(len(c.Ports) > 0).To(Equal(c.Name == "dns"), c.Name)
+		g.Expect(len(c.Ports) > 0).To(Equal(c.Name == "dns" || c.Name == wire.Failover), c.Name)
 		for _, p := range []*corev1.Probe{c.ReadinessProbe, c.StartupProbe, c.LivenessProbe} {
 			g.Expect(p == nil || p.Exec != nil).To(BeTrue(), "%s: an edge may be deaf to its node", c.Name)
 		}

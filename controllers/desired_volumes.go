@@ -24,16 +24,16 @@ const (
 
 // mounts are those of the named program's container. Envoy needs neither the plan nor the pod's
 // annotations.
-func mounts(services []network.Service, program string) []*corev1ac.VolumeMountApplyConfiguration {
+func mounts(n network.Network, program string) []*corev1ac.VolumeMountApplyConfiguration {
 	var out []*corev1ac.VolumeMountApplyConfiguration
-	for _, m := range wire.RunMounts(services, program) {
+	for _, m := range wire.RunMounts(n, program) {
 		out = append(out, mount(runPrefix+m.Name, wire.Dir(wire.RunDir, m.Name), m.ReadOnly))
 	}
 	if program == wire.Envoy {
 		return out
 	}
 	out = append(out, mount(planVolume, wire.PlanDir, true), mount(podinfoVolume, wire.PodinfoDir, true))
-	if wire.HoldsToken(services, program) {
+	if wire.HoldsToken(n.Services, program) {
 		out = append(out, mount(tokenVolume, wire.TokenDir, true))
 	}
 	return out

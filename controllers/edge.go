@@ -50,6 +50,9 @@ type Edge struct {
 	live appsv1.Deployment
 }
 
+// EdgeReady reports whether the Deployment of an edge runs the pod that is wanted now, and that pod is ready.
+func EdgeReady(d appsv1.Deployment) bool { return edgeOf(d).Seen.Available }
+
 // edgeOf is the only reader of a Deployment's labels, conditions and status.
 func edgeOf(d appsv1.Deployment) Edge {
 	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])

@@ -38,7 +38,9 @@ func (r *Reconciler) gatherEndpoints(ctx context.Context, w *world) error {
 	if len(w.apiServers) == 0 {
 		// An API server that stops removes its address, the last one too, and adds it
 		// again later. Until then the existing policy stays.
-		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == networkPolicyKind })
+		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool {
+			return o.GroupVersionKind() == networkPolicyKind && o.Name == edgePolicy
+		})
 	}
 	w.byHand = map[servicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {

@@ -96,7 +96,7 @@ func (e *writeError) blocks(u *unstructured.Unstructured) bool {
 // ofAll reports whether all edges of the cluster need e's object.
 func (e *writeError) ofAll() bool {
 	kinds := []string{serviceAccountKind.Kind, roleKind.Kind, roleBindingKind.Kind, configMapKind.Kind, networkPolicyKind.Kind}
-	return slices.Contains(kinds, e.object.Kind)
+	return slices.Contains(kinds, e.object.Kind) && e.object.Name != wire.AccessObject
 }
 
 func (e *writeError) ofNetwork(label string) bool { return e.object.Labels[wire.LabelNetwork] == label }

@@ -154,7 +154,8 @@ func TestFailureIsReported(t *testing.T) {
 			g := NewWithT(t)
 			now := testNow
 			recorder := events.NewFakeRecorder(9)
-			r := &Reconciler{Client: &takes{left: 9}, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
+			api := newTakes(t, 9)
+			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return now }}
 			d := decision{action: leave, plan: w.last}
 			g.Expect(r.fail(t.Context(), w, d, outcome{}, c.err)).To(MatchError(c.err))
 			now = now.Add(c.after)

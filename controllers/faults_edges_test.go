@@ -59,6 +59,8 @@ func faultsOfEdges() []fault {
 			inject: reporting(network.Report{DHCP: network.DHCPReport{NotWritten: network.LeasesUnwritten{Since: long, RenewalsSince: long}}})},
 		{name: "Envoy rejects its configuration (NACK)", sees: "Warning EdgeImpaired", words: "duplicate matcher", keeps: "everything, with the previous listeners",
 			inject: reporting(network.Report{EnvoyRefuses: "listener 192.168.100.3:443: duplicate matcher"})},
+		{name: "No endpoint of a backend accepts connections of an edge", sees: "Warning EdgeImpaired", words: "no endpoint of kube-apiserver:6443 that answers", keeps: "everything else",
+			inject: reporting(network.Report{DarkBackends: []string{"kube-apiserver:6443", "in no plan:1"}})},
 		{name: "The clock of a node is off", unreported: true, keeps: "everything; leases and the clocks of VMs follow that clock"},
 	}
 }
@@ -85,10 +87,13 @@ func edgesAre(count int, status appsv1.DeploymentStatus) func(t *testing.T, h ho
 }
 
 // reporting is the report of the first edge.
-func reporting(r network.Report) func(t *testing.T, h hosted) func() {
+func reporting(r network.Report) func(t *testing.T, h hosted) func() { return reportingAs(1, r) }
+
+// reportingAs is the report of the edge with this number.
+func reportingAs(edge int, r network.Report) func(t *testing.T, h hosted) func() {
 	return func(t *testing.T, h hosted) func() {
-		r.Edge = 1
-		lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: 1})
+		r.Edge = edge
+		lease := wire.EdgeReport(h.network("vlan100"), network.Edge{Number: edge})
 		report := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Namespace: h.ns, Name: lease.Name, Labels: lease.Labels, Annotations: map[string]string{wire.AnnotationReport: string(r.JSON())}}}
 		return h.create(t, report)

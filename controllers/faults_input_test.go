@@ -23,7 +23,8 @@ import (
 // faultsOfInput are those of the objects that networks are derived from.
 func faultsOfInput() []fault {
 	return []fault{
-		{name: "A Service has no endpoints", keeps: "all but this endpoint, which refuses connections", inject: serviceWithoutEndpoints},
+		{name: "A Service that nodes need has no endpoints", sees: "Waiting WaitingForEndpoint", words: "endpoint of Service kube-apiserver", keeps: "all but this endpoint, which refuses connections",
+			inject: serviceWithoutEndpoints},
 		{name: "A published Service is gone", sees: "Warning EndpointStale", words: "oauth", keeps: "all but this endpoint", inject: gone(&corev1.Service{}, "oauth-openshift")},
 		{name: "A Route is gone", sees: "Warning EndpointStale", words: "ignition-server", keeps: "everything, with the last known host", inject: gone(&routev1.Route{}, "ignition-server")},
 		{name: "A Route is not admitted", keeps: "everything: VMs do not use the router", inject: routeNotAdmitted},
@@ -78,11 +79,21 @@ func (h hosted) patched(t *testing.T, o client.Object, ns, name string, fields m
 	g.Expect(h.admin.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 }
 
+// serviceWithoutEndpoints is a Service without pods, as both edges report it.
 func serviceWithoutEndpoints(t *testing.T, h hosted) func() {
-	return h.create(t, &discoveryv1.EndpointSlice{
+	var fixes []func()
+	for edge := range 2 {
+		fixes = append(fixes, reportingAs(edge+1, network.Report{DarkBackends: []string{"kube-apiserver:6443"}})(t, h))
+	}
+	fixes = append(fixes, h.create(t, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: h.ns, Name: "kube-apiserver-x", Labels: map[string]string{discoveryv1.LabelServiceName: "kube-apiserver"}},
 		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{},
-	})
+	}))
+	return func() {
+		for _, fix := range fixes {
+			fix()
+		}
+	}
 }
 
 func routeNotAdmitted(t *testing.T, h hosted) func() {

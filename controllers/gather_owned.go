@@ -55,6 +55,9 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 			return err
 		}
 	}
+	if err := r.gatherServices(ctx, w); err != nil {
+		return err
+	}
 	if err := r.gatherUnlabeled(ctx, w); err != nil || w.binding == nil && len(w.owned) == 0 {
 		return err
 	}
@@ -76,6 +79,31 @@ func (r *Reconciler) gatherKind(ctx context.Context, w *world, kind schema.Group
 		}
 	}
 	return err
+}
+
+// gatherServices reads the Services of oooi for w's hosted cluster, by their names: another client may
+// have removed their labels.
+func (r *Reconciler) gatherServices(ctx context.Context, w *world) error {
+	ns, list := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}
+	if err := present(r.Client.List(ctx, list, client.InNamespace(ns), client.UnsafeDisableDeepCopy)); err != nil {
+		return err
+	}
+	keys := r.writes.in(serviceKind, ns)
+	for i := range list.Items {
+		if key := ownKeyOf(serviceKind, &list.Items[i]); isOwnService(key.Name) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		o, err := r.readOwn(ctx, key)
+		if err != nil {
+			return err
+		}
+		if isOf(o, w.HostedCluster.Name) {
+			r.addOwned(w, serviceKind, o)
+		}
+	}
+	return nil
 }
 
 func (r *Reconciler) addOwned(w *world, kind schema.GroupVersionKind, o client.Object) {
@@ -127,7 +155,7 @@ func (r *Reconciler) learn(ctx context.Context, key ownKey) (*unstructured.Unstr
 func (r *Reconciler) liveOwned(ctx context.Context, w world) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata
 	ns, name := hcp.ControlPlaneNamespace(w.HostedCluster), w.HostedCluster.Name
-	for _, key := range ownNamed(ns) {
+	for _, key := range append(ownNamed(ns), statusKey(ns)) {
 		o := metav1.PartialObjectMetadata{}
 		o.SetGroupVersionKind(key.kind)
 		err := r.Live.Get(ctx, key.NamespacedName, &o)
@@ -139,7 +167,7 @@ func (r *Reconciler) liveOwned(ctx context.Context, w world) ([]metav1.PartialOb
 			out = append(out, o)
 		}
 	}
-	for _, kind := range []schema.GroupVersionKind{definitionKind, budgetKind, deploymentKind} {
+	for _, kind := range []schema.GroupVersionKind{definitionKind, budgetKind, deploymentKind, serviceKind} {
 		found, err := r.liveList(ctx, kind, ns, labels.Everything())
 		if err != nil {
 			return nil, err

@@ -5,14 +5,10 @@ package controllers
 import (
 	"fmt"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // NewManager returns a manager that runs r once it is started. It sets o's scheme and cache, and
@@ -28,17 +24,17 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 	if err != nil {
 		return nil, fmt.Errorf("setting up the manager: %w", err)
 	}
-	bindings, err := cache.New(mgr.GetConfig(), cache.Options{
+	second, err := cache.New(mgr.GetConfig(), cache.Options{
 		Scheme: scheme, Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
-		DefaultTransform: stripped, NewInformer: kinds.informer, ByObject: map[client.Object]cache.ByObject{&rbacv1.RoleBinding{}: named(wire.ServiceAccount)},
+		DefaultTransform: stripped, NewInformer: kinds.informer, ByObject: secondNames(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("setting up the cache of RoleBindings: %w", err)
+		return nil, fmt.Errorf("setting up the cache of second names: %w", err)
 	}
-	if err := mgr.Add(startedCache{bindings}); err != nil {
+	if err := mgr.Add(startedCache{second}); err != nil {
 		return nil, err
 	}
-	r.Client, r.Live, r.Events, r.EdgeBindings = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("oooi"), bindings
+	r.Client, r.Live, r.Events, r.SecondNames = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("oooi"), second
 	if err := mgr.AddReadyzCheck("kinds", kinds.Ready); err != nil {
 		return nil, err
 	}

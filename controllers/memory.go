@@ -34,6 +34,8 @@ type remembered struct {
 	leases leaseCheck
 	// loss is what the last pass saw of the annotation network.
 	loss loss
+	// status is what was last stored for `oooi status`.
+	status storedLast
 }
 
 // A leaseCheck is when obsolete leases were last looked for, and which networks were served then.

@@ -3,12 +3,14 @@
 package controllers
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers/waves"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -25,47 +27,60 @@ type Metrics struct {
 	updates  *prometheus.GaugeVec
 	// conditions say of each cluster whether its condition could be written.
 	conditions *prometheus.GaugeVec
+	passes     *prometheus.CounterVec
+	plans      *prometheus.GaugeVec
 
 	mu sync.Mutex
 	// observed counts the problems of each cluster by reason and severity.
 	observed map[types.NamespacedName]map[[2]string]int
+	// networks are those of each cluster, by the label of their edges.
+	networks map[types.NamespacedName][]string
 }
 
 // NewMetrics registers all of them with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		observed: map[types.NamespacedName]map[[2]string]int{},
+		networks: map[types.NamespacedName][]string{},
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_ready", Help: "1 if the networks of a hosted cluster that opted in are ready, as its condition NetworkReady is to say, else 0."},
+			Name: "oooi_hosted_cluster_ready", Help: "1 if the networks of a hosted cluster that opted in are ready."},
 			[]string{"namespace", "name"}),
 		conditions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_hosted_cluster_condition_written", Help: "0 if the API server does not take the condition NetworkReady of a hosted cluster, so it is old, else 1."},
+			Name: "oooi_hosted_cluster_condition_written", Help: "0 if the API server does not accept the condition, so that it is old."},
 			[]string{"namespace", "name"}),
 		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_hosted_cluster_problems",
-			Help: "Number of problems of a hosted cluster by reason and severity (Error, Waiting, Warning, Info)."},
+			Help: "Problems of a hosted cluster, by reason and severity. A reason without a problem has no series."},
 			[]string{"namespace", "name", "reason", "severity"}),
+		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "oooi_hosted_cluster_reconciles_total",
+			Help: "Reconciles of a hosted cluster that opted in, by outcome: done, or failed and tried again."},
+			[]string{"namespace", "name", "outcome"}),
+		plans: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oooi_hosted_cluster_plan_hash",
+			Help: "Hash of the part of the plan for a network. Edges of the operator's release that serve this plan have the same oooi_failover_plan_hash."},
+			[]string{"namespace", "name", "network"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_object_writes_total", Help: "Objects that were created, or changed since they were not as desired."}, []string{"kind"}),
+			Name: "oooi_object_writes_total", Help: "Objects that the operator created or corrected."}, []string{"kind"}),
 		kinds: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_kind_watched", Help: "1 where a kind that networks are derived from exists and is watched, else 0."}, []string{"kind"}),
+			Name: "oooi_kind_watched", Help: "1 if a kind that networks are derived from exists and is watched."}, []string{"kind"}),
 		policies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_admission_policy_in_force",
-			Help: "1 if the API server has a ValidatingAdmissionPolicy of oooi and its binding as shipped, else 0."}, []string{"policy"}),
+			Help: "1 if the API server has a ValidatingAdmissionPolicy and its binding as installed."}, []string{"policy"}),
 		services: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "oooi_service_range_known",
-			Help: "1 if the range of the management cluster's Services is known, which edges do not dial for VMs, else 0."}),
+			Help: "1 if the range of the management cluster's Services is known. Edges do not dial it for VMs."}),
 		shared: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_environment_read",
-			Help: "1 if a source of what all hosted clusters share could be read, or does not exist, else 0: what was read last counts."}, []string{"source"}),
+			Help: "1 if a source of what all hosted clusters share could be read, or does not exist."}, []string{"source"}),
 		wave: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "oooi_update_wave", Help: "Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have it."}),
 		updates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "oooi_update_clusters",
-			Help: "Hosted clusters by how far edges of the operator's release have come: waiting, blocked, updating, updated, unproven, failed or paused."},
+			Help: "Hosted clusters by how far their update is: waiting, blocked, updating, updated, unproven, failed or paused."},
 			[]string{"state"}),
 	}
-	r.MustRegister(m.ready, m.conditions, m.problem, m.writes, m.kinds, m.policies, m.services, m.shared, m.wave, m.updates)
+	r.MustRegister(m.ready, m.conditions, m.passes, m.plans, m.problem, m.writes, m.kinds, m.policies, m.services, m.shared, m.wave, m.updates)
 	return m
 }
 
@@ -123,6 +138,41 @@ func (m *Metrics) observe(w world, d decision, v verdict) {
 	m.observed[key] = counts
 	m.mu.Unlock()
 	set(m.ready.WithLabelValues(key.Namespace, key.Name), v.Ready)
+	m.planned(key, d.plan)
+}
+
+// planned replaces the hashes of the networks of one cluster.
+func (m *Metrics) planned(key types.NamespacedName, plan network.Plan) {
+	var now []string
+	for _, n := range plan.Networks {
+		label := wire.NetworkLabel(n.Name)
+		now = append(now, label)
+		m.plans.WithLabelValues(key.Namespace, key.Name, label).Set(float64(n.Hash()))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, label := range m.networks[key] {
+		if !slices.Contains(now, label) {
+			m.plans.DeleteLabelValues(key.Namespace, key.Name, label)
+		}
+	}
+	m.networks[key] = now
+}
+
+// passed counts a pass. One of a cluster for which nothing is served is not counted.
+func (m *Metrics) passed(key types.NamespacedName, d decision, err error) {
+	if d.action == ignore || d.action == remove {
+		return
+	}
+	outcome := "done"
+	if err != nil {
+		outcome = "failed"
+	}
+	m.passes.WithLabelValues(key.Namespace, key.Name, outcome).Inc()
+}
+
+func labelsOf(key types.NamespacedName) prometheus.Labels {
+	return prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
 }
 
 // written stores whether the condition of a cluster could be written.
@@ -131,11 +181,14 @@ func (m *Metrics) written(key types.NamespacedName, yes bool) {
 }
 
 func (m *Metrics) forget(key types.NamespacedName) {
-	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+	labels := labelsOf(key)
 	m.mu.Lock()
 	delete(m.observed, key)
+	delete(m.networks, key)
 	m.mu.Unlock()
 	m.conditions.DeletePartialMatch(labels)
 	m.ready.DeletePartialMatch(labels)
 	m.problem.DeletePartialMatch(labels)
+	m.passes.DeletePartialMatch(labels)
+	m.plans.DeletePartialMatch(labels)
 }

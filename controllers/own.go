@@ -49,7 +49,7 @@ func ownNamed(ns string) []ownKey {
 	}{
 		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
 		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy},
-		{serviceKind, wire.PodDNSService},
+		{networkPolicyKind, wire.AccessObject},
 	} {
 		out = append(out, ownKey{x.kind, types.NamespacedName{Namespace: ns, Name: x.name}})
 	}
@@ -66,8 +66,8 @@ func named(name string) cache.ByObject {
 	return cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, name)}
 }
 
-// cacheOwn makes o keep the objects of oooi. RoleBindings oooi-edge have a cache of their own:
-// one cache holds one name of a kind.
+// cacheOwn makes o keep the objects of oooi, except those of secondNames: one cache holds one name of
+// a kind.
 func cacheOwn(o *cache.Options) {
 	o.ByObject[&corev1.ConfigMap{}] = named(wire.PlanConfigMap)
 	o.ByObject[&corev1.ServiceAccount{}] = named(wire.ServiceAccount)
@@ -75,6 +75,13 @@ func cacheOwn(o *cache.Options) {
 	o.ByObject[&rbacv1.RoleBinding{}] = named(ControlPlaneRole)
 	o.ByObject[&networkingv1.NetworkPolicy{}] = named(edgePolicy)
 	o.ByObject[&policyv1.PodDisruptionBudget{}] = cache.ByObject{Label: ownedLabels().AsSelectorPreValidated()}
+}
+
+// secondNames are the objects of oooi whose kind has another name in cacheOwn.
+func secondNames() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&rbacv1.RoleBinding{}: named(wire.ServiceAccount), &networkingv1.NetworkPolicy{}: named(wire.AccessObject),
+	}
 }
 
 // ownWithin is watch.within of objects of oooi that another client may change as often as it likes.
@@ -88,8 +95,9 @@ func (r *Reconciler) ownWatches() []watch {
 		{object: &corev1.ServiceAccount{}, clusters: r.ownOf(serviceAccountKind), within: ownWithin},
 		{object: &rbacv1.Role{}, clusters: r.ownOf(roleKind), within: ownWithin},
 		{object: &rbacv1.RoleBinding{}, clusters: r.ownOf(roleBindingKind), within: ownWithin},
-		{object: &rbacv1.RoleBinding{}, clusters: r.ownOf(roleBindingKind), within: ownWithin, cache: r.EdgeBindings},
+		{object: &rbacv1.RoleBinding{}, clusters: r.ownOf(roleBindingKind), within: ownWithin, cache: r.SecondNames},
 		{object: &networkingv1.NetworkPolicy{}, clusters: r.ownOf(networkPolicyKind), within: ownWithin},
+		{object: &networkingv1.NetworkPolicy{}, clusters: r.ownOf(networkPolicyKind), within: ownWithin, cache: r.SecondNames},
 		{object: &policyv1.PodDisruptionBudget{}, clusters: r.ownOf(budgetKind), within: ownWithin},
 		{object: &appsv1.Deployment{}, clusters: r.ownOf(deploymentKind)},
 	}
@@ -112,8 +120,9 @@ func (r *Reconciler) ownOf(kind schema.GroupVersionKind) func(context.Context, c
 // cachedOwn is the object as the cache has it, and must not be changed. Nil: it has none.
 func (r *Reconciler) cachedOwn(ctx context.Context, key ownKey) (client.Object, error) {
 	var reader client.Reader = r.Client
-	if key.kind == roleBindingKind && key.Name == wire.ServiceAccount && r.EdgeBindings != nil {
-		reader = r.EdgeBindings
+	second := key.kind == roleBindingKind && key.Name == wire.ServiceAccount || key.kind == networkPolicyKind && key.Name == wire.AccessObject
+	if second && r.SecondNames != nil {
+		reader = r.SecondNames
 	}
 	o, err := r.newOwn(key.kind)
 	if err != nil {

@@ -84,7 +84,7 @@ func testFormerLeases(t *testing.T, s *apiServer, r *Reconciler) {
 		Namespace: h.ns, Name: wire.LeaseName("former", netip.MustParseAddr("192.168.9.9")), Labels: labels}}
 	g.Expect(s.admin.Create(t.Context(), lease)).To(Succeed())
 	now := time.Now()
-	later := &Reconciler{Client: r.Client, Live: r.Live, EdgeBindings: r.EdgeBindings, Events: r.Events, Metrics: r.Metrics, Options: r.Options,
+	later := &Reconciler{Client: r.Client, Live: r.Live, SecondNames: r.SecondNames, Events: r.Events, Metrics: r.Metrics, Options: r.Options,
 		Now: func() time.Time { return now }}
 	again(t, later, h)
 	g.Expect(apierrors.IsNotFound(s.admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))).To(BeTrue())

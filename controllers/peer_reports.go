@@ -76,7 +76,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
-		ps = append(ps, n.EdgesRefuseConfiguration(w.running(n))...)
+		ps = slices.Concat(ps, n.EdgesRefuseConfiguration(w.running(n)), n.EdgesReachNoEndpoint(w.serving(n), w.running(n)))
 	}
 	return ps
 }
@@ -131,6 +131,16 @@ func (w world) running(n network.Network) (all []network.Report) {
 		}
 	}
 	return all
+}
+
+// serving counts the edges of n that run.
+func (w world) serving(n network.Network) (out int) {
+	for _, e := range n.Edges {
+		if w.observed(n, e).available {
+			out++
+		}
+	}
+	return out
 }
 
 // refusedHosts are the external hosts with addresses that edges of n do not dial.

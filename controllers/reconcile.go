@@ -61,9 +61,10 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads what no cache holds, and what must not be older than the last write of another client.
 	Live client.Reader
-	// EdgeBindings has the RoleBindings of edges. Nil: Client reads them.
-	EdgeBindings cache.Cache
-	Events       events.EventRecorder
+	// SecondNames has the RoleBindings of edges, and the NetworkPolicies of management access. Nil:
+	// Client reads them.
+	SecondNames cache.Cache
+	Events      events.EventRecorder
 	// Kinds says which kinds are watched. Nil: all are.
 	Kinds   *Kinds
 	Metrics *Metrics
@@ -125,7 +126,9 @@ func (r *Reconciler) carryOut(ctx, limited context.Context, w world) (ctrl.Resul
 	d := decide(w, r.Options, r.Now())
 	if d.err != nil {
 		invalid := fmt.Errorf("the plan for HostedCluster %s is not valid: %w", clusterName(w.HostedCluster), d.err)
-		return ctrl.Result{}, errors.Join(invalid, r.report(ctx, w, d, outcome{edges: w.edges}))
+		err := errors.Join(invalid, r.report(ctx, w, d, outcome{edges: w.edges}))
+		r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
+		return ctrl.Result{}, err
 	}
 	key, seen := client.ObjectKeyFromObject(w.HostedCluster), d.loss(w, r.Now())
 	if seen != lossAnnounced {
@@ -139,7 +142,9 @@ func (r *Reconciler) carryOut(ctx, limited context.Context, w world) (ctrl.Resul
 	if r.writes.pending(hcp.ControlPlaneNamespace(w.HostedCluster)) && (a.again == 0 || a.again > unseenFor) {
 		a.again = unseenFor
 	}
-	return ctrl.Result{RequeueAfter: a.again}, r.report(ctx, w, d, a)
+	err = r.report(ctx, w, d, a)
+	r.Metrics.passed(key, d, err)
+	return ctrl.Result{RequeueAfter: a.again}, err
 }
 
 // fail returns err, and reports it where passes of this cluster have failed for long enough. What the
@@ -148,6 +153,7 @@ func (r *Reconciler) fail(ctx context.Context, w world, d decision, o outcome, e
 	if w.HostedCluster == nil || !ofOurs(w.HostedCluster) {
 		return err
 	}
+	r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), d, err)
 	now := r.Now()
 	f := r.memory.fails(client.ObjectKeyFromObject(w.HostedCluster), failures(err), now)
 	if !f.lasts(now) && !refused(err) && !timedOut(err) {

@@ -119,11 +119,13 @@ func terminates(o metav1.PartialObjectMetadata) bool { return !o.DeletionTimesta
 func isEdge(o metav1.PartialObjectMetadata) bool { return o.GroupVersionKind() == deploymentKind }
 
 // dependsOn reports whether o serves, or writes leases, with the help of other: an edge does with
-// everything of its network or of its cluster, but for its budget, the Service for pods and other edges.
+// everything of its network or of its cluster, but for its budget, what lets pods in, and other edges.
 func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	switch other.GroupVersionKind() {
 	case deploymentKind, budgetKind, serviceKind:
 		return false
+	case networkPolicyKind:
+		return isEdge(o) && other.Name == edgePolicy
 	case definitionKind, leaseKind:
 		return isEdge(o) && o.Labels[wire.LabelNetwork] == other.Labels[wire.LabelNetwork]
 	}

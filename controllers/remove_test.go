@@ -30,21 +30,21 @@ func TestPrune(t *testing.T) {
 	}
 	all := []metav1.PartialObjectMetadata{
 		object(leaseKind, "lease a", "a"), object(leaseKind, "lease b", "b"), object(configMapKind, "plan", ""),
-		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, "policy", ""), object(definitionKind, "nad a", "a"),
+		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, edgePolicy, ""), object(networkPolicyKind, "access", ""), object(definitionKind, "nad a", "a"),
 		object(definitionKind, "nad b", "b"), object(deploymentKind, "edge a", "a"), object(deploymentKind, "edge b", "b"), object(budgetKind, "budget a", "a"),
 	}
 	scheme := runtime.NewScheme()
 	NewWithT(t).Expect(AddToScheme(scheme)).To(Succeed())
 	for name, test := range map[string]struct{ refused, terminates, deleted, left string }{
-		"everything": {deleted: "edge a, edge b, budget a, policy, binding, role, nad a, nad b, plan, lease a, lease b"},
+		"everything": {deleted: "edge a, edge b, budget a, oooi-edge, access, binding, role, nad a, nad b, plan, lease a, lease b"},
 		"an edge is refused": {refused: "edge a",
-			deleted: "edge b, budget a, nad b, lease b", left: "edge a, policy, binding, role, nad a, plan, lease a"},
+			deleted: "edge b, budget a, access, nad b, lease b", left: "edge a, oooi-edge, binding, role, nad a, plan, lease a"},
 		"an edge terminates": {terminates: "edge a",
-			deleted: "edge b, budget a, nad b, lease b", left: "edge a, policy, binding, role, nad a, plan, lease a"},
-		"two objects are refused": {refused: "policy, nad a",
-			deleted: "edge a, edge b, budget a, binding, role, nad b, plan, lease a, lease b", left: "policy, nad a"},
+			deleted: "edge b, budget a, access, nad b, lease b", left: "edge a, oooi-edge, binding, role, nad a, plan, lease a"},
+		"two objects are refused": {refused: "oooi-edge, nad a",
+			deleted: "edge a, edge b, budget a, access, binding, role, nad b, plan, lease a, lease b", left: "oooi-edge, nad a"},
 		"the plan terminates": {terminates: "plan",
-			deleted: "edge a, edge b, budget a, policy, binding, role, nad a, nad b, lease a, lease b", left: "plan"},
+			deleted: "edge a, edge b, budget a, oooi-edge, access, binding, role, nad a, nad b, lease a, lease b", left: "plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -63,7 +63,7 @@ func TestPrune(t *testing.T) {
 					objects[i].DeletionTimestamp = &metav1.Time{Time: testNow}
 				}
 			}
-			r := &Reconciler{Client: c, Now: func() time.Time { return testNow }}
+			r := &Reconciler{Client: c, Live: c, Now: func() time.Time { return testNow }}
 			left, err := r.prune(t.Context(), objects, func(o metav1.PartialObjectMetadata) { deleted = append(deleted, o.Name) })
 			var stays []string
 			for _, o := range left {

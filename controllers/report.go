@@ -45,6 +45,8 @@ const (
 type verdict struct {
 	problems network.Problems
 	explain.Condition
+	// stored is the same for programs, as far as it is known without the world.
+	stored explain.StoredStatus
 	// lost are edges that became unavailable without an act of the operator.
 	lost []Edge
 }
@@ -60,7 +62,7 @@ func verdictOf(w world, d decision, o outcome) verdict {
 		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))
 	}
 	lost := slices.DeleteFunc(slices.Clone(o.edges), func(e Edge) bool { return !e.lost() })
-	return verdict{problems: problems, Condition: s.Condition(), lost: lost}
+	return verdict{problems: problems, Condition: s.Condition(), stored: s.Stored(), lost: lost}
 }
 
 // applied reports whether d.plan is in force.
@@ -145,12 +147,16 @@ func Settings(o hcp.Objects) string {
 // condition stays.
 func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome) error {
 	hc := w.HostedCluster
-	if d.action == ignore || o.unfinished {
+	key := client.ObjectKeyFromObject(hc)
+	if d.action == ignore {
+		r.Metrics.forget(key) // Its last state would keep alerts firing.
+		return nil
+	}
+	if o.unfinished {
 		return nil
 	}
 	v := verdictOf(w, d, o)
 	r.Metrics.observe(w, d, v)
-	key := client.ObjectKeyFromObject(hc)
 	before, version := conditionOf(hc), hc.ResourceVersion
 	want, exists := condition(w, d, v, r.Now())
 	told := network.Reason("")
@@ -169,7 +175,10 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 		}
 		logCondition(logr.FromContextOrDiscard(ctx), d, v, exists)
 		told = r.announce(hc, before, v, exists)
+	} else if exists {
+		r.Metrics.written(key, true) // A write that failed may have had an effect, or is not needed any more.
 	}
+	r.keepStatus(ctx, w, d, v)
 	now := &reportedLast{version: version, found: foundIn(v.problems)}
 	for _, e := range v.lost {
 		now.lost = append(now.lost, e.subject())

@@ -137,7 +137,8 @@ func TestLostEdges(t *testing.T) {
 			}
 			w.HostedCluster.Status.Conditions = []metav1.Condition{before}
 			recorder, registry := events.NewFakeRecorder(10), prometheus.NewRegistry()
-			r := &Reconciler{Client: &takes{left: 9}, Events: recorder, Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
+			api := newTakes(t, 9)
+			r := &Reconciler{Client: api, Live: api, Events: recorder, Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
 			g.Expect(r.report(t.Context(), w, decision{action: serve, plan: plan}, outcome{edges: c.edges})).To(Succeed())
 			close(recorder.Events)
 			var got []string
@@ -194,7 +195,8 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			r := &Reconciler{Client: &takes{left: 99}, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
+			api := newTakes(t, 99)
+			r := &Reconciler{Client: api, Live: api, Metrics: NewMetrics(prometheus.NewRegistry()), Now: func() time.Time { return testNow }}
 			w := w
 			w.HostedCluster = w.HostedCluster.DeepCopy()
 			w.HostedCluster.Status.Conditions = nil
@@ -220,7 +222,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 			}
 			// Another process knows no Events, but finds the condition as it would write it.
 			recorder := events.NewFakeRecorder(10)
-			restarted := &Reconciler{Client: r.Client, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: r.Now}
+			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: r.Now}
 			last := passes[len(passes)-1]
 			g.Expect(restarted.report(t.Context(), w, last.d, outcome{edges: last.edges})).To(Succeed())
 			g.Expect(recorder.Events).To(BeEmpty())

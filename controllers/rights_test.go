@@ -75,12 +75,6 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make its NetworkPolicy elsewhere": func(ctx context.Context) error {
 			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: edgePolicy}})
 		},
-		"make another Service where it may": func(ctx context.Context) error {
-			return c.Create(ctx, &corev1.Service{ObjectMeta: in(h.ns), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53}}}})
-		},
-		"change a Service of the control plane": func(ctx context.Context) error {
-			return c.Patch(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: "kube-apiserver"}}, client.RawPatch(types.MergePatchType, []byte(`{}`)))
-		},
 		"make its Service elsewhere": func(ctx context.Context) error {
 			return c.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: wire.PodDNSService}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53}}}})
 		},

@@ -67,7 +67,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	s.awaitRights(t, "kube-system")
 	for name, test := range map[string]func(*testing.T, thief, hosted){
 		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "EdgeRights": testThiefWidens, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
-		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "OwnNamespace": testThiefAtHome,
+		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "Access": testThiefOpens, "OwnNamespace": testThiefAtHome,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
 	}
@@ -225,7 +225,10 @@ func testThiefSelects(t *testing.T, s thief, h hosted) {
 		"all pods": func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = metav1.LabelSelector{} },
 		"etcd":     func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = etcd },
 		"edges, ingress": func(p *networkingv1.NetworkPolicy) {
-			p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress)
+			p.Spec.Ingress = append(p.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{})
+		},
+		"edges, ingress to metrics": func(p *networkingv1.NetworkPolicy) {
+			p.Spec.Ingress[0].From[0].NamespaceSelector = &metav1.LabelSelector{}
 		},
 	} {
 		g.Expect(patch(t, s, h.ns, edgePolicy, &networkingv1.NetworkPolicy{}, change)).To(refusedByPolicy(), what)

@@ -179,12 +179,53 @@ func TestUnwrittenCondition(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	registry, api := prometheus.NewRegistry(), newTakes(t, 0)
-	r := &Reconciler{Client: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: time.Now}
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: time.Now}
 	d := decide(w, testOptions, testNow)
 	written := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_condition_written") }
 	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).NotTo(Succeed())
-	g.Expect(written()).To(HaveEach(0.))
+	g.Expect(written()).To(And(HaveLen(1), HaveEach(0.)))
+
+	lost := w
+	lost.HostedCluster = w.HostedCluster.DeepCopy()
+	c, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), r.Now())
+	lost.HostedCluster.Status.Conditions = []metav1.Condition{c}
+	g.Expect(r.report(t.Context(), lost, d, outcome{edges: w.edges})).To(Succeed())
+	g.Expect(written()).To(HaveEach(1.), "the write had an effect, although its answer was lost")
 	api.left = 9
 	g.Expect(r.report(t.Context(), w, d, outcome{edges: w.edges})).To(Succeed())
 	g.Expect(written()).To(HaveEach(1.))
+}
+
+// TestIgnoredClusterHasNoMetrics: a HostedCluster that is being deleted, or that is paused with nothing served, is in no metric: its
+// last state would keep alerts firing until the operator restarts.
+func TestIgnoredClusterHasNoMetrics(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"it is being deleted": func(w *world) { w.HostedCluster.DeletionTimestamp = new(metav1.NewTime(testNow)) },
+		"it is paused, and nothing is served": func(w *world) {
+			w.HostedCluster.Annotations, w.last = map[string]string{settings.Prefix + "paused": "true"}, network.Plan{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w, _ := twoEdges(t)
+			w.set(first, drained(time.Minute))
+			registry := prometheus.NewRegistry()
+			api := newTakes(t, 9)
+			r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(9), Metrics: NewMetrics(registry), Now: func() time.Time { return testNow }}
+			all := func() (out []string) {
+				for _, metric := range []string{"ready", "problems", "condition_written", "plan_hash", "reconciles_total"} {
+					if len(gauges(t, registry, "oooi_hosted_cluster_"+metric)) > 0 {
+						out = append(out, metric)
+					}
+				}
+				return out
+			}
+			g.Expect(r.report(t.Context(), w, decide(w, testOptions, testNow), outcome{edges: w.edges})).To(Succeed())
+			r.Metrics.passed(client.ObjectKeyFromObject(w.HostedCluster), decide(w, testOptions, testNow), nil)
+			g.Expect(all()).To(ConsistOf("ready", "problems", "condition_written", "plan_hash", "reconciles_total"))
+			change(&w)
+			g.Expect(r.report(t.Context(), w, decide(w, testOptions, testNow), outcome{edges: w.edges})).To(Succeed())
+			g.Expect(all()).To(BeEmpty())
+		})
+	}
 }

@@ -99,9 +99,9 @@ func strippedReport(o any) (any, error) {
 	return stripped(o)
 }
 
-// strippedService keeps the fields of a Service that are read. There are very many. That of oooi is whole.
+// strippedService keeps the fields of a Service that are read. There are very many. Those of oooi are whole.
 func strippedService(o any) (any, error) {
-	if s, ok := o.(*corev1.Service); ok && s.Name != wire.PodDNSService {
+	if s, ok := o.(*corev1.Service); ok && !isOwnService(s.Name) {
 		return hcp.CachedService(s), nil
 	}
 	return stripped(o)
@@ -281,7 +281,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconci
 
 // ofService are the clusters that a Service is for. It may be one of oooi.
 func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
-	if o.GetName() == wire.PodDNSService {
+	if isOwnService(o.GetName()) {
 		return r.ownOf(serviceKind)(ctx, o)
 	}
 	return r.inNamespace(ctx, o)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -96,10 +95,7 @@ type Health struct{ client *http.Client }
 
 // HealthAt returns a Health for the server behind socket. It follows no link in place of it.
 func HealthAt(socket string) Health {
-	return Health{&http.Client{Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return rundir.Dial(ctx, socket) },
-		DisableKeepAlives: true,
-	}}}
+	return Health{&http.Client{Transport: rundir.Transport(socket)}}
 }
 
 // Ready returns nil if the server is ready, else the reason it gives.

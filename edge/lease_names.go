@@ -63,6 +63,24 @@ func (n *LeaseNames) HasMAC(mac string) bool {
 	return ok && time.Now().Before(expires)
 }
 
+// vmHasMAC reports whether the VM of this name holds an unexpired lease for a MAC, in lower case with colons.
+func (n *LeaseNames) vmHasMAC(name, mac string) bool {
+	now := time.Now()
+	return slices.ContainsFunc(n.current().byVM[strings.ToLower(name)], func(l network.Lease) bool { return l.MAC == mac && l.Held(now) })
+}
+
+// Leased returns the addresses on which VMs hold an unexpired lease, in order.
+func (n *LeaseNames) Leased() (addresses []netip.Addr) {
+	now := time.Now()
+	for a, l := range n.current().byAddr {
+		if l.VM != "" && l.Held(now) {
+			addresses = append(addresses, a)
+		}
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return addresses
+}
+
 // current returns the leases in the file as they were lookInterval ago, or later.
 func (n *LeaseNames) current() *leaseIndex {
 	x := n.index.Load()

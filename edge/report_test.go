@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -94,6 +95,7 @@ func testReports(t *testing.T, c cluster) {
 	go next.Run(t.Context())
 	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
 	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(3), "the stored report is equal")
+	reportsAreRenewed(t, c, k, lease, second)
 	// A pod whose failover agent does not run.
 	alone := k.Reporter(lease)
 	go alone.Run(t.Context())
@@ -101,4 +103,30 @@ func testReports(t *testing.T, c cluster) {
 	g.Eventually(stored, "20s").Should(Equal(string(network.Report{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
 	g.Eventually(leases.Ready, "10s").Should(Succeed())
 	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
+}
+
+// reportsAreRenewed: the time of a report is renewed while the failover agent reports, and no longer, whatever the DHCP
+// server reports.
+func reportsAreRenewed(t *testing.T, c cluster, k *edge.Kube, lease wire.ReportLease, report network.Report) {
+	g := NewWithT(t)
+	renewed := func() time.Time {
+		var o coordinationv1.Lease
+		g.Expect(c.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: lease.Name}, &o)).To(Succeed())
+		g.Expect(o.Spec.RenewTime).NotTo(BeNil())
+		return o.Spec.RenewTime.Time
+	}
+	g.Expect(renewed()).To(BeTemporally("~", time.Now(), 2*time.Minute))
+	eager := k.Reporter(lease)
+	eager.Renew = 100 * time.Millisecond
+	eager.SetDHCPServers(report.DHCPServers)
+	go eager.Run(t.Context())
+	first := renewed()
+	g.Eventually(func() time.Time { eager.Set(report); return renewed() }, "20s", "20ms").Should(BeTemporally(">", first))
+	var last time.Time
+	g.Eventually(func() bool {
+		was := last
+		last = renewed()
+		eager.SetDHCPServers(report.DHCPServers)
+		return last.Equal(was)
+	}, "20s", "500ms").Should(BeTrue(), "the agent hangs")
 }

@@ -67,6 +67,7 @@ func TestAddressesOfVMs(t *testing.T) {
 	} {
 		g.Expect(fmt.Sprint(names.VMNamed(vm))).To(Equal(want), vm)
 	}
+	g.Expect(fmt.Sprint(names.Leased())).To(Equal("[192.168.100.23 192.168.100.25 192.168.100.28 192.168.100.30]"), "without unknown clients")
 	for i, want := range []bool{true, false, true, false, false, true, false, true, false} {
 		g.Expect(names.HasMAC(fmt.Sprintf("02:00:00:00:00:0%d", i))).To(Equal(want), "MAC %d: only a VM with a lease", i)
 	}

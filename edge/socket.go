@@ -46,6 +46,27 @@ func Dialer(device string) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: Control(device)}
 }
 
+// DialFrom connects to an IPv4 address through device, from an address of it. The kernel chooses the port when it connects, so
+// connections to several hosts may have the same one.
+func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
+	bind := Control(device)
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: func(network, address string, c syscall.RawConn) error {
+		if bind != nil {
+			if err := bind(network, address, c); err != nil {
+				return err
+			}
+		}
+		var set error
+		err := c.Control(func(fd uintptr) { set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
+		return errors.Join(err, set)
+	}}
+	c, err := d.DialContext(ctx, "tcp4", to.String())
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.TCPConn), nil
+}
+
 // Listen listens on TCP at addr, for connections that arrive on device only.
 func Listen(ctx context.Context, device string, addr netip.AddrPort) (net.Listener, error) {
 	c := net.ListenConfig{Control: Control(device)}

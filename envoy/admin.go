@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,11 +32,7 @@ type Admin struct{ client *http.Client }
 
 // NewAdmin returns a client for the Envoy that uses runDir.
 func NewAdmin(runDir string) *Admin {
-	socket := AdminSocket(runDir)
-	return &Admin{client: &http.Client{Timeout: answerTimeout, Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return rundir.Dial(ctx, socket) },
-		DisableKeepAlives: true,
-	}}}
+	return &Admin{client: &http.Client{Timeout: answerTimeout, Transport: rundir.Transport(AdminSocket(runDir))}}
 }
 
 // Serves returns nil if Envoy is up and has all named listeners, else what is missing.

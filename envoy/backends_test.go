@@ -69,9 +69,9 @@ func TestDeviceOfEachKind(t *testing.T) {
 		device  string
 	}{{api, "eth0"}, {images, "eth0"}, {proxied, "eth0"}, {machines, "net1"}} {
 		r := NewResources(network.Network{Backends: []network.Backend{c.backend}}, options(), nil)
-		cluster := r.Clusters[clusterName(c.backend)]
+		cluster := r.Clusters[ClusterName(c.backend)]
 		g.Expect(string(cluster.UpstreamBindConfig.SocketOptions[0].GetBufValue())).To(Equal(c.device+"\x00"), c.backend.Name)
-		g.Expect(len(cluster.HealthChecks) > 0).To(Equal(c.backend.Kind == network.BackendVMs), c.backend.Name)
+		g.Expect(len(cluster.HealthChecks) > 0).To(Equal(c.backend.Kind == network.BackendVMs || c.backend.IsAPI()), c.backend.Name)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	metricsv3 "github.com/envoyproxy/go-control-plane/envoy/config/metrics/v3"
 	overloadv3 "github.com/envoyproxy/go-control-plane/envoy/config/overload/v3"
 	connectionsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/downstream_connections/v3"
+	heapv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/resource_monitors/fixed_heap/v3"
 	httpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -28,16 +29,16 @@ import (
 )
 
 const (
-	// maxConnections is how many connections VMs may have open through one Envoy:
-	// about 40 for each of 500 VMs. An idle connection takes about 17 KiB, so all of
-	// them fit into the memory of the pod.
-	maxConnections = 20_000
 	// drainTime in seconds is how long a connection survives the removal of its
 	// listener or filter chain.
 	drainTime = "86400"
 	// anyone may open the sockets of Envoy and of its server: their containers may
 	// run as different users. The permissions of the directory keep others out.
 	anyone = 0o666
+
+	// shrinkAbove and stopAbove are the parts of the heap's limit above which Envoy returns memory to the
+	// kernel, and accepts no connection.
+	shrinkAbove, stopAbove = 0.85, 0.95
 
 	xdsCluster = "xds"
 )
@@ -59,13 +60,13 @@ func AdminSocket(runDir string) string { return wire.File(runDir, wire.Envoy, "a
 func ReachSocket(runDir string) string { return wire.File(runDir, wire.Envoy, "reach.sock") }
 
 // Arguments is the command line of an Envoy named node that gets its resources
-// from the Server in runDir. Equal inputs give equal arguments.
+// from the Server in runDir and keeps to limits. Equal inputs give equal arguments.
 //
 // Every process that can enter runDir can use the sockets in it, so restrict
 // access to the directory.
-func Arguments(runDir, node string) []string {
+func Arguments(runDir, node string, limits Limits) []string {
 	return []string{
-		"--config-yaml", string(Bootstrap(runDir, node)),
+		"--config-yaml", string(Bootstrap(runDir, node, limits)),
 		"--disable-hot-restart",
 		"--concurrency", strconv.Itoa(Workers),
 		"--drain-time-s", drainTime,
@@ -74,8 +75,8 @@ func Arguments(runDir, node string) []string {
 }
 
 // Bootstrap is Envoy's initial configuration, as JSON for --config-yaml.
-func Bootstrap(runDir, node string) []byte {
-	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(newBootstrap(runDir, node))
+func Bootstrap(runDir, node string, limits Limits) []byte {
+	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(newBootstrap(runDir, node, limits))
 	if err != nil {
 		panic("envoy: a bootstrap is always JSON: " + err.Error())
 	}
@@ -87,7 +88,7 @@ func Bootstrap(runDir, node string) []byte {
 	return out.Bytes()
 }
 
-func newBootstrap(runDir, node string) *bootstrapv3.Bootstrap {
+func newBootstrap(runDir, node string, limits Limits) *bootstrapv3.Bootstrap {
 	return &bootstrapv3.Bootstrap{
 		Node:  &corev3.Node{Id: node, Cluster: "oooi"},
 		Admin: &bootstrapv3.Admin{Address: pipe(AdminSocket(runDir), anyone), IgnoreGlobalConnLimit: true},
@@ -105,17 +106,46 @@ func newBootstrap(runDir, node string) *bootstrapv3.Bootstrap {
 			CdsConfig: overADS(durationpb.New(0)),
 			LdsConfig: overADS(durationpb.New(0)),
 		},
-		StaticResources: &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{newXDSCluster(runDir)}},
-		StatsConfig:     newStatsConfig(),
+		StaticResources: &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{
+			newServerCluster(xdsCluster, XDSSocket(runDir)), newServerCluster(accessLogCluster, AccessLogSocket(runDir)),
+			newServerCluster(gateCluster, GateSocket(runDir)),
+		}},
+		LayeredRuntime: newLayeredRuntime(),
+		StatsConfig:    newStatsConfig(),
 		// Counters are read through the admin interface alone.
-		StatsFlush: &bootstrapv3.Bootstrap_StatsFlushOnAdmin{StatsFlushOnAdmin: true},
-		Watchdogs:  newWatchdogs(),
-		OverloadManager: &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
-			Name: "envoy.resource_monitors.global_downstream_max_connections",
-			ConfigType: &overloadv3.ResourceMonitor_TypedConfig{TypedConfig: packed(
-				&connectionsv3.DownstreamConnectionsConfig{MaxActiveDownstreamConnections: maxConnections})},
-		}}},
+		StatsFlush:      &bootstrapv3.Bootstrap_StatsFlushOnAdmin{StatsFlushOnAdmin: true},
+		Watchdogs:       newWatchdogs(),
+		OverloadManager: newOverloadManager(limits),
 	}
+}
+
+// newOverloadManager closes connections above the limit of all ports but those of the API server, which
+// have a limit of their own (see newListener). Near the limit of memory, these ports accept no connection any more.
+func newOverloadManager(limits Limits) *overloadv3.OverloadManager {
+	out := &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
+		Name: "envoy.resource_monitors.global_downstream_max_connections",
+		ConfigType: &overloadv3.ResourceMonitor_TypedConfig{TypedConfig: packed(
+			&connectionsv3.DownstreamConnectionsConfig{MaxActiveDownstreamConnections: int64(limits.Others())})},
+	}}}
+	if limits.Heap == 0 {
+		return out
+	}
+	const heap = "envoy.resource_monitors.fixed_heap"
+	out.ResourceMonitors = append(out.ResourceMonitors, &overloadv3.ResourceMonitor{
+		Name:       heap,
+		ConfigType: &overloadv3.ResourceMonitor_TypedConfig{TypedConfig: packed(&heapv3.FixedHeapConfig{MaxHeapSizeBytes: limits.Heap})},
+	})
+	for _, a := range []struct {
+		action string
+		above  float64
+	}{{"shrink_heap", shrinkAbove}, {"stop_accepting_connections", stopAbove}} {
+		out.Actions = append(out.Actions, &overloadv3.OverloadAction{
+			Name: "envoy.overload_actions." + a.action,
+			Triggers: []*overloadv3.Trigger{{Name: heap, TriggerOneof: &overloadv3.Trigger_Threshold{
+				Threshold: &overloadv3.ThresholdTrigger{Value: a.above}}}},
+		})
+	}
+	return out
 }
 
 // newWatchdogs lets threads report that they are not stuck every few seconds, which by
@@ -136,22 +166,26 @@ func reconnecting() *corev3.RetryPolicy {
 	}}
 }
 
-// newXDSCluster is the one static cluster: our server.
-func newXDSCluster(runDir string) *clusterv3.Cluster {
+// newServerCluster is a static cluster: a server of ours on a Unix socket.
+func newServerCluster(name, socket string) *clusterv3.Cluster {
 	http2 := &httpv3.HttpProtocolOptions{UpstreamProtocolOptions: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_{
 		ExplicitHttpConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig{
 			ProtocolConfig: &httpv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
 				Http2ProtocolOptions: &corev3.Http2ProtocolOptions{}}},
 	}}
 	return &clusterv3.Cluster{
-		Name:                          xdsCluster,
+		Name:                          name,
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		ConnectTimeout:                durationpb.New(connectTimeout),
 		TypedExtensionProtocolOptions: map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": packed(http2)},
+		// All connections that an Envoy may have ask the Gate at the same time.
+		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+			MaxRequests: wrapperspb.UInt32(maxConnections), MaxPendingRequests: wrapperspb.UInt32(maxConnections),
+		}}},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{
-			ClusterName: xdsCluster,
+			ClusterName: name,
 			Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
-				HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: pipe(XDSSocket(runDir), 0)}},
+				HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: pipe(socket, 0)}},
 			}}}},
 		},
 	}
@@ -161,14 +195,14 @@ func newXDSCluster(runDir string) *clusterv3.Cluster {
 // not. Envoy has some hundreds of others for each cluster and listener.
 func newStatsConfig() *metricsv3.StatsConfig {
 	var kept []*matcherv3.StringMatcher
-	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload."} {
+	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload.", "ratelimit."} {
 		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: prefix}})
 	}
 	for _, suffix := range []string{
 		"downstream_cx_total", "downstream_cx_active", "downstream_cx_overflow", "downstream_global_cx_overflow",
 		"downstream_pre_cx_timeout", "no_filter_chain_match",
 		"upstream_cx_total", "upstream_cx_active", "upstream_cx_overflow", "upstream_cx_connect_fail",
-		"upstream_cx_connect_timeout", "upstream_cx_none_healthy", "downstream_cx_no_route", "membership_total", "membership_healthy",
+		"upstream_cx_connect_timeout", "upstream_cx_none_healthy", "limited_connections", "downstream_cx_no_route", "membership_total", "membership_healthy",
 	} {
 		kept = append(kept, &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Suffix{Suffix: "." + suffix}})
 	}

@@ -8,17 +8,19 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// TestEnvoyTalksToUsByUnixSocketsOnly: a VM can reach neither.
+// TestEnvoyTalksToUsByUnixSocketsOnly: a VM can reach none of them.
 func TestEnvoyTalksToUsByUnixSocketsOnly(t *testing.T) {
 	g := NewWithT(t)
 	b := &bootstrapv3.Bootstrap{}
-	g.Expect(protojson.Unmarshal(Bootstrap("/run/oooi", "edge-1"), b)).To(Succeed())
+	g.Expect(protojson.Unmarshal(Bootstrap("/run/oooi", "edge-1", NewLimits(0, 0)), b)).To(Succeed())
 	g.Expect(b.Node.Id).To(Equal("edge-1"))
 	g.Expect(b.Admin.Address.GetPipe().GetPath()).To(Equal("/run/oooi/envoy/admin.sock"))
 	g.Expect(b.StaticResources.Listeners).To(BeEmpty())
-	g.Expect(b.StaticResources.Clusters).To(HaveLen(1))
-	at := b.StaticResources.Clusters[0].LoadAssignment.Endpoints[0].LbEndpoints[0].GetEndpoint().Address
-	g.Expect(at.GetPipe().GetPath()).To(Equal("/run/oooi/xds/xds.sock"))
-	g.Expect(Arguments("/run/oooi", "edge-1")).To(ContainElement(string(Bootstrap("/run/oooi", "edge-1"))))
-	g.Expect(string(Bootstrap("/run/oooi", "edge-1"))).NotTo(ContainSubstring(": "), "white space would change from build to build, and with it every pod")
+	at := map[string]string{}
+	for _, c := range b.StaticResources.Clusters {
+		at[c.Name] = c.LoadAssignment.Endpoints[0].LbEndpoints[0].GetEndpoint().Address.GetPipe().GetPath()
+	}
+	g.Expect(at).To(Equal(map[string]string{"xds": "/run/oooi/xds/xds.sock", "access-log": "/run/oooi/xds/access-log.sock", "gate": "/run/oooi/xds/gate.sock"}))
+	g.Expect(Arguments("/run/oooi", "edge-1", NewLimits(0, 0))).To(ContainElement(string(Bootstrap("/run/oooi", "edge-1", NewLimits(0, 0)))))
+	g.Expect(string(Bootstrap("/run/oooi", "edge-1", NewLimits(0, 0)))).NotTo(ContainSubstring(": "), "white space would change from build to build, and with it every pod")
 }

@@ -17,27 +17,11 @@ import (
 // and then says how much that was.
 func counting(t *testing.T, n *netns.Namespace, at netip.AddrPort) {
 	t.Helper()
-	var l net.Listener
-	var err error
-	n.Do(t, func() { l, err = net.Listen("tcp4", at.String()) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = c.Close() }()
-				_, _ = io.WriteString(c, "hello\n")
-				read, _ := io.Copy(io.Discard, c)
-				_, _ = fmt.Fprintf(c, "%d\n", read)
-			}()
-		}
-	}()
+	n.Serve(t, at.String(), func(c net.Conn) {
+		_, _ = io.WriteString(c, "hello\n")
+		read, _ := io.Copy(io.Discard, c)
+		_, _ = fmt.Fprintf(c, "%d\n", read)
+	})
 }
 
 // TestBytesAreCarriedAsTheyAre: a server that speaks first is heard, more than
@@ -70,7 +54,7 @@ func TestBytesAreCarriedAsTheyAre(t *testing.T) {
 // limit, and a cluster of some hundred VMs has more.
 func TestMoreConnectionsThanEnvoyGivesByItself(t *testing.T) {
 	g := NewWithT(t)
-	w := newWorld(t)
+	w := newWorldWith(t, 0, 0)
 	at := netip.MustParseAddrPort("10.128.0.14:9000")
 	counting(t, w.pods, at)
 	w.serves(t, blue(), map[string][]netip.AddrPort{api.Name: {at}})

@@ -1,15 +1,15 @@
-// This file decides how Envoy dials a backend: through which device, and whether
-// it checks the health of endpoints. A cluster depends only on the backend and
-// the devices, so it never changes. Its endpoints are in endpoint.go.
+// This file decides how Envoy dials a backend: through which device, and for how long. A
+// cluster depends only on the backend and the devices, so it never changes. Its endpoints
+// are in endpoint.go, and which of them Envoy prefers in health.go.
 
 package envoy
 
 import (
+	"slices"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -17,9 +17,21 @@ import (
 )
 
 const (
-	// connectTimeout of one attempt. All attempts together take less than the 10 s
-	// that the load balancer of a node waits for its API server.
-	connectTimeout = 3 * time.Second
+	// connectTimeout of one attempt, and connectAttempts before a connection fails, each at another
+	// endpoint if there is one. All attempts together take less than the 10 s that the load
+	// balancer of a node waits for its API server.
+	connectTimeout  = 3 * time.Second
+	connectAttempts = 3
+	// externalConnectTimeout and externalConnectAttempts are those of external hosts, which may be far away: a
+	// satellite adds 600 ms. All connections that meet an address that became dark are late by one attempt, also each time
+	// that it is tried again.
+	externalConnectTimeout  = 800 * time.Millisecond
+	externalConnectAttempts = 8
+	// podConnectTimeout and podConnectAttempts are those of pods. A pod accepts a connection within
+	// milliseconds, and the kernel would repeat a lost packet only after 1 s. A connection
+	// that meets an endpoint that became dark is late by this, not by seconds.
+	podConnectTimeout  = 400 * time.Millisecond
+	podConnectAttempts = 8
 	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
 	// less than a cluster of 500 VMs needs.
 	clusterConnections = 16_384
@@ -28,33 +40,40 @@ const (
 	externalConnections = 4_096
 )
 
-// VMs are checked by a TCP connection, since not every VM runs the server. A failed
-// connection is retried at other endpoints (connectAttempts), so the checks can be
-// slow. There may be hundreds of VMs.
-const (
-	checkInterval = 10 * time.Second
-	checkTimeout  = 2 * time.Second
-	// checkAgain is the interval while the state of a VM is about to change.
-	checkAgain      = 2 * time.Second
-	checksToFail    = 2
-	checksToSucceed = 1
-)
-
-// clusterName is the backend's name, and its HTTP proxy if it has one. With another
+// ClusterName is the backend's name, and its HTTP proxy if it has one. With another
 // proxy it is another cluster, so the change is make-before-break.
-func clusterName(b network.Backend) string {
+func ClusterName(b network.Backend) string {
 	if b.HTTPProxy == "" {
 		return b.Name
 	}
 	return b.Name + "@" + b.HTTPProxy
 }
 
-// newCluster dials VMs through the network's device, and everything else through
+// dialing returns the time of one attempt to connect to b, and how many there are.
+func dialing(b network.Backend) (timeout time.Duration, attempts uint32) {
+	switch b.Kind {
+	case network.BackendPods:
+		return podConnectTimeout, podConnectAttempts
+	case network.BackendExternal:
+		return externalConnectTimeout, externalConnectAttempts
+	default:
+		return connectTimeout, connectAttempts
+	}
+}
+
+// newCluster dials the endpoints of b that can be used.
+func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
+	out := newDialing(b, o)
+	dialHealthy(out, b)
+	return out
+}
+
+// newDialing dials VMs through the network's device, and everything else through
 // the upstream device.
 //
 // It uses round robin and no affinity to a client: a konnectivity agent dials
 // until it has reached every replica of the API server.
-func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
+func newDialing(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {
 	case network.BackendVMs:
@@ -62,11 +81,12 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	case network.BackendExternal:
 		connections = externalConnections
 	}
+	timeout, _ := dialing(b)
 	out := &clusterv3.Cluster{
-		Name:                          clusterName(b),
+		Name:                          ClusterName(b),
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
 		EdsClusterConfig:              &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(nil)},
-		ConnectTimeout:                durationpb.New(connectTimeout),
+		ConnectTimeout:                durationpb.New(timeout),
 		LbPolicy:                      clusterv3.Cluster_ROUND_ROBIN,
 		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
 		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
@@ -79,29 +99,8 @@ func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 			KeepaliveInterval: wrapperspb.UInt32(uint32(keepaliveInterval / time.Second)),
 		}},
 	}
-	out.UpstreamBindConfig = &corev3.BindConfig{SocketOptions: append(boundTo(device), userTimeout())}
-	if b.Kind == network.BackendVMs {
-		checkHealth(out)
+	out.UpstreamBindConfig = &corev3.BindConfig{
+		SocketOptions: slices.Concat(boundTo(device), []*corev3.SocketOption{userTimeout()}, socketBuffers()),
 	}
 	return out
-}
-
-// checkHealth excludes endpoints that do not accept connections.
-func checkHealth(c *clusterv3.Cluster) {
-	c.HealthChecks = []*corev3.HealthCheck{{
-		Timeout:            durationpb.New(checkTimeout),
-		Interval:           durationpb.New(checkInterval),
-		UnhealthyInterval:  durationpb.New(checkInterval),
-		NoTrafficInterval:  durationpb.New(checkInterval),
-		IntervalJitter:     durationpb.New(checkTimeout),
-		UnhealthyThreshold: wrapperspb.UInt32(checksToFail),
-		HealthyThreshold:   wrapperspb.UInt32(checksToSucceed),
-
-		UnhealthyEdgeInterval: durationpb.New(checkAgain),
-		HealthChecker:         &corev3.HealthCheck_TcpHealthCheck_{TcpHealthCheck: &corev3.HealthCheck_TcpHealthCheck{}},
-	}}
-	// By default Envoy dials all endpoints if many are unhealthy. Many always are.
-	c.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 0}}
-	// Envoy must not dial an address that no VM has any more, even if it responds.
-	c.IgnoreHealthOnHostRemoval = true
 }

@@ -14,10 +14,11 @@
 //   - Removed listeners and chains drain for one day (see Arguments).
 //
 // Each former version of a listener takes memory of Envoy for that day, about 170 KiB with
-// 50 names. So removals are gathered: after some twenty of them, a chain that goes stays
-// for minutes. Its cluster has no endpoints at once, so no connection to it is possible, and
+// 50 names. So changes are gathered: after some twenty of them, a chain or a listener that goes
+// stays for minutes. Its cluster has no endpoints at once, so no connection to it is possible, and
 // a name that comes back changes nothing. If the backend has another name, the name that
-// goes still leads to it. An exact name that goes hides a wildcard for that time.
+// goes still leads to it. An exact name that goes hides a wildcard for that time. A name that
+// moves to another backend gets a cluster of its own, whose endpoints change when it moves again.
 //
 // Changes are make-before-break. A listener names a new cluster only after
 // Envoy has accepted that cluster and its endpoints. A cluster is removed only
@@ -27,6 +28,12 @@
 // waits, and Envoy keeps what it has. After a refusal, Envoy gets each resource of the
 // response alone, so that one bad resource holds up no other. A refused one is
 // sent again every ten seconds, and once it changes.
+//
+// # The access log
+//
+// Envoy reports each connection that ends, over a second socket of ours, if the level of the
+// plan includes it. The level is a runtime value (RTDS). As a part of a listener, a change of it
+// would replace the listener, and cut all connections of the former one after the drain time.
 //
 // # External hosts
 //

@@ -24,11 +24,12 @@ var (
 
 // due returns the responses that Envoy may get now, at most one of each type that it has answered:
 //
-//	make   new clusters and endpoints
+//	make   new clusters and endpoints, and no endpoints of clusters that go with their names
 //	move   listeners, each once Envoy has taken the clusters that it names, and their endpoints
 //	break  clusters go once Envoy has taken all listeners
 func (k *known) due(to target, now time.Time) []*discoveryv3.DeltaDiscoveryResponse {
 	var out []*discoveryv3.DeltaDiscoveryResponse
+	to = k.closing(to)
 	for _, t := range served() {
 		if c := k.byType[t]; c != nil && c.pending == nil {
 			if r := k.next(t, c, to, now); r != nil {
@@ -56,7 +57,8 @@ func (k *known) next(t string, c *collection, to target, now time.Time) *discove
 		}
 	}
 	if len(send) == 0 && len(again) > 0 {
-		send = again[:1]
+		// The one that waits for longest: one that is always refused holds up no other.
+		send = []string{slices.MinFunc(again, func(a, b string) int { return c.refused[a].again.Compare(c.refused[b].again) })}
 	}
 	if len(send) == 0 && (c.greeted || t == endpointType || missing && t == listenerType) {
 		return nil
@@ -130,7 +132,8 @@ func (k *known) again() time.Time {
 	return out
 }
 
-// accepted returns nil if Envoy has taken all of the target, else what is missing.
+// accepted returns nil if Envoy has taken all of the target, else what is missing. A runtime value that is under way is not
+// missing: no connection depends on it.
 func (k *known) accepted(to target) error {
 	var errs []error
 	whole := true
@@ -141,9 +144,9 @@ func (k *known) accepted(to target) error {
 			whole = whole && (t == endpointType && len(to.byType[clusterType]) == 0)
 			continue
 		}
-		whole = whole && c.pending == nil && (c.greeted || t == endpointType)
+		whole = whole && (t == runtimeType || c.pending == nil && (c.greeted || t == endpointType))
 		for _, name := range k.differing(t, c, to) {
-			if t != endpointType || to.byType[clusterType][name] != nil {
+			if t != runtimeType && (t != endpointType || to.byType[clusterType][name] != nil) {
 				whole = false
 			}
 		}
@@ -196,6 +199,8 @@ func kind(typeURL string) string {
 	switch typeURL {
 	case listenerType:
 		return "listener"
+	case runtimeType:
+		return "runtime value"
 	case clusterType:
 		return "cluster"
 	default:

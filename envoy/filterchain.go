@@ -19,13 +19,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-const (
-	// idleTimeout is how long a connection may be silent. Quiet watches and tunnels
-	// survive; keepalive detects dead ones.
-	idleTimeout = 24 * time.Hour
-	// connectAttempts at different endpoints before a connection fails.
-	connectAttempts = 3
-)
+// idleTimeout is how long a connection may be silent. Quiet watches and tunnels
+// survive; keepalive detects dead ones.
+const idleTimeout = 24 * time.Hour
 
 // serverNameChains makes one chain for each server name, sorted by name. One chain
 // for each forward would be wrong: Envoy drains the connections of a changed chain,
@@ -62,11 +58,12 @@ func opens(serverName string, b network.Backend) bool {
 
 // newFilterChain forwards bytes unchanged to b, through its HTTP proxy if it has one.
 func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
+	_, attempts := dialing(b)
 	p := &tcpproxyv3.TcpProxy{
 		StatPrefix:         b.Name,
-		ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: clusterName(b)},
+		ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: ClusterName(b)},
 		IdleTimeout:        durationpb.New(idleTimeout),
-		MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
+		MaxConnectAttempts: wrapperspb.UInt32(attempts),
 	}
 	if b.HTTPProxy != "" {
 		// CONNECT (RFC 9110, section 9.3.6) with HTTP/1.1, the cluster's default.

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+
+	"github.com/cldmnky/oooi/network"
 )
 
 // serving is a server of resources, and its socket.
@@ -26,6 +28,7 @@ func serving(t *testing.T, said io.Writer) (socket string) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := NewServer(slog.New(slog.NewTextHandler(said, nil)))
+	s.Serve(NewResources(network.Network{}, Options{}, nil))
 	go func() { _ = s.Run(t.Context(), XDSSocket(dir)) }()
 	return XDSSocket(dir)
 }
@@ -120,9 +123,17 @@ func TestHostileEnvoyIsQuotedBriefly(t *testing.T) {
 	g := NewWithT(t)
 	said := gbytes.NewBuffer()
 	e := connect(t, serving(t, said))
-	g.Expect(e.send(&discoveryv3.DeltaDiscoveryRequest{
-		TypeUrl: cds, ResponseNonce: "1", ErrorDetail: status.New(codes.Internal, strings.Repeat("é", 1<<19)).Proto(),
-	})).To(Succeed())
+	refuse := func(nonce string) {
+		g.Expect(e.send(&discoveryv3.DeltaDiscoveryRequest{
+			TypeUrl: rtds, ResponseNonce: nonce, ErrorDetail: status.New(codes.Internal, strings.Repeat("é", 1<<19)).Proto(),
+		})).To(Succeed())
+	}
+	e.ask(rtds, levels)
+	sent := e.next(is(rtds, []string{levels}))
+	for range 3 {
+		refuse("invented")
+	}
+	refuse(sent.GetNonce())
 	g.Eventually(said, "10s").Should(gbytes.Say("Envoy rejected resources.*\n"))
-	g.Expect(len(said.Contents())).To(BeNumerically("<", 4<<10))
+	g.Expect(len(said.Contents())).To(BeNumerically("<", 4<<10), "one line for each response")
 }

@@ -62,6 +62,8 @@ type collection struct {
 type held struct {
 	version string
 	taken   bool
+	// maybe are the versions that Envoy may have, of a listener.
+	maybe []string
 }
 
 // A refusal is why Envoy did not take a version of a resource. An empty version is a removal.
@@ -97,7 +99,7 @@ func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) e
 	if first {
 		c = &collection{has: map[string]held{}, wants: map[string]struct{}{}, refused: map[string]refusal{}}
 		for name, version := range r.GetInitialResourceVersions() {
-			c.has[name] = held{version, true}
+			c.has[name] = held{version, true, []string{version}}
 		}
 		k.byType[r.GetTypeUrl()] = c
 	}
@@ -113,6 +115,12 @@ func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) e
 		}
 	}
 	return nil
+}
+
+// refuses reports whether r refuses the response that Envoy has not answered yet.
+func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
+	c := k.byType[r.GetTypeUrl()]
+	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
 }
 
 // subscribe takes in which endpoints Envoy needs. It gets again what it subscribes to again: a
@@ -140,7 +148,7 @@ func (k *known) take(typeURL string, c *collection, p *pending) {
 			delete(c.has, name)
 			continue
 		}
-		c.has[name] = held{version, true}
+		c.has[name] = held{version, true, []string{version}}
 		if e := k.byType[endpointType]; typeURL == clusterType && e != nil && ok && former.version != version {
 			if h, ok := e.has[name]; ok {
 				e.has[name] = held{taken: h.taken}
@@ -149,14 +157,19 @@ func (k *known) take(typeURL string, c *collection, p *pending) {
 	}
 }
 
-// refuse takes in that Envoy refused p. It may have taken a part, so it is asked for each alone.
+// refuse takes in that Envoy refused p. It may have taken a part, so each resource is sent alone next.
 func (c *collection) refuse(p *pending, why string, now time.Time) {
 	x := refusal{why: why, again: now, alone: len(p.versions) == 1}
 	if x.alone {
 		x.again = now.Add(refusedAgain)
 	}
 	for name, version := range p.versions {
-		c.has[name] = held{taken: c.has[name].taken}
+		former := c.has[name]
+		former.maybe = slices.DeleteFunc(slices.Clone(former.maybe), func(v string) bool { return v == version })
+		if !x.alone && version != "" {
+			former.maybe = append(former.maybe, version)
+		}
+		c.has[name] = held{taken: former.taken, maybe: former.maybe}
 		x.version = version
 		c.refused[name] = x
 	}

@@ -9,19 +9,22 @@ import (
 	"testing"
 	"time"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	. "github.com/onsi/gomega"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cldmnky/oooi/network"
 )
 
 const (
-	cds = clusterType
-	eds = endpointType
-	lds = listenerType
+	cds  = clusterType
+	eds  = endpointType
+	lds  = listenerType
+	rtds = runtimeType
 )
 
 // answer is what an Envoy says to a response: why it refuses it, or nothing.
@@ -39,10 +42,12 @@ type played struct {
 	// asked types, and the endpoints that were asked for.
 	asked map[string]bool
 	wants map[string]bool
+	// had is which clusters that are not in the target had endpoints.
+	had map[string]bool
 }
 
 func newPlayed() *played {
-	return &played{byType: map[string]map[string]*discoveryv3.Resource{cds: {}, eds: {}, lds: {}}, asked: map[string]bool{}, wants: map[string]bool{}}
+	return &played{byType: map[string]map[string]*discoveryv3.Resource{rtds: {}, cds: {}, eds: {}, lds: {}}, asked: map[string]bool{}, wants: map[string]bool{}}
 }
 
 // connects tells a new server what there is.
@@ -57,7 +62,7 @@ func (p *played) connects(t *testing.T) *known {
 		if typeURL == eds {
 			r.ResourceNamesSubscribe = slices.Sorted(maps.Keys(p.wants))
 		}
-		if typeURL == cds || p.asked[typeURL] {
+		if typeURL == rtds || typeURL == cds || p.asked[typeURL] {
 			p.says(t, k, r)
 		}
 	}
@@ -128,6 +133,70 @@ func (p *played) broken(t *testing.T) error {
 	return nil
 }
 
+// leaving returns the clusters that are not in the target, by name: whether a name of a listener that this Envoy has is to leave
+// it, and whether it has endpoints.
+func (p *played) leaving(t *testing.T, to target) (moves, reached map[string]bool) {
+	t.Helper()
+	unpacked := func(x *discoveryv3.Resource, into proto.Message) {
+		if x != nil && x.GetResource().UnmarshalTo(into) != nil {
+			t.Fatal("not a resource of its type")
+		}
+	}
+	moves, reached = map[string]bool{}, map[string]bool{}
+	for name, x := range p.byType[lds] {
+		has, wanted := &listenerv3.Listener{}, &listenerv3.Listener{}
+		unpacked(x, has)
+		unpacked(to.byType[lds][name], wanted)
+		for _, c := range chainsOf(has) {
+			moves[clusterOf(c)] = moves[clusterOf(c)] || chainsByName(wanted)[c.GetName()] != nil
+		}
+	}
+	for name, x := range p.byType[eds] {
+		e := &endpointv3.ClusterLoadAssignment{}
+		unpacked(x, e)
+		reached[name] = len(e.GetEndpoints()) > 0
+	}
+	gone := func(name string, _ bool) bool { return to.byType[cds][name] != nil }
+	maps.DeleteFunc(moves, gone)
+	maps.DeleteFunc(reached, gone)
+	return moves, reached
+}
+
+// reaches returns an error if Envoy can reach a cluster that is not in the target, and that no name has to leave.
+func (p *played) reaches(t *testing.T, to target) error {
+	t.Helper()
+	moves, reached := p.leaving(t, to)
+	for name, has := range reached {
+		if has && !moves[name] {
+			return fmt.Errorf("%s is not in the target, and has endpoints", name)
+		}
+	}
+	return nil
+}
+
+// early returns an error if a cluster lost its endpoints before its names have moved.
+func (p *played) early(t *testing.T, to target) error {
+	t.Helper()
+	moves, reached := p.leaving(t, to)
+	for name, had := range p.had {
+		if has, there := reached[name]; there && had && !has && moves[name] {
+			return fmt.Errorf("%s has no endpoints before its names have moved", name)
+		}
+	}
+	p.had = reached
+	return nil
+}
+
+// doubts reports whether Envoy may have either of two versions of a listener, or none: it refused one together with others.
+func doubts(k *known) bool {
+	for _, h := range k.byType[lds].has {
+		if len(h.maybe) > 1 || len(h.maybe) == 1 && !h.taken {
+			return true
+		}
+	}
+	return false
+}
+
 // has returns an error if there is anything else than the target.
 func (p *played) has(to target) error {
 	for _, typeURL := range served() {
@@ -142,9 +211,11 @@ var never = func(*discoveryv3.Resource) bool { return false }
 
 // TestNoStepLeavesAListenerWithoutItsCluster: through any changes, refusals, silences and restarts
 // of either side, each listener in force has its clusters and their endpoints. Once nothing is
-// refused, Envoy gets all that it shall have.
+// refused, Envoy gets all that it shall have. Until then, what is withdrawn has no endpoints, and a name that
+// moves has those of its former cluster.
 func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	looked := 0
 	for history := range 300 {
 		p := newPlayed()
 		k := p.connects(t)
@@ -155,7 +226,7 @@ func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 				now = now.Add(refusedAgain)
 				for _, x := range k.due(to, now) {
 					p.takes(t, k, x, bad)
-					if err := p.broken(t); err != nil {
+					if err := errors.Join(p.broken(t), p.early(t, to)); err != nil {
 						t.Fatalf("history %d: %v", history, err)
 					}
 				}
@@ -164,7 +235,17 @@ func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 		for range 8 {
 			to = newTarget(NewResources(anyNetwork(r), Options{}, anyEndpoints(r)))
 			spoiled := r.IntN(4)
-			run(r.IntN(6), func(x *discoveryv3.Resource) bool { return spoiled > 0 && int(x.GetVersion()[0])%4 == spoiled })
+			bad := func(x *discoveryv3.Resource) bool {
+				return spoiled > 0 && int(x.GetVersion()[0])%4 == spoiled && (history%2 == 0 || x.GetResource().GetTypeUrl() != eds)
+			}
+			run(r.IntN(6), bad)
+			if history%2 == 1 && r.IntN(3) == 0 {
+				run(20, bad)
+				if err := p.reaches(t, to); err != nil && !doubts(k) {
+					t.Fatalf("history %d: %v", history, err)
+				}
+				looked++
+			}
 			switch r.IntN(6) {
 			case 0:
 				k = p.connects(t)
@@ -177,6 +258,9 @@ func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 		if err := errors.Join(p.has(to), k.accepted(to)); err != nil {
 			t.Fatalf("history %d: %v", history, err)
 		}
+	}
+	if looked < 100 {
+		t.Fatalf("only %d times was it seen what is withdrawn", looked)
 	}
 }
 

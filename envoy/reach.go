@@ -56,12 +56,12 @@ func newReachListener(runDir string) *listenerv3.Listener {
 	}
 }
 
-// newReachCluster dials the endpoints of b as newCluster does. Its limits and its state are
+// newReachCluster dials the endpoints of b as newDialing does. Its limits and its state are
 // its own: VMs do not change the result of a check. One endpoint of several that is broken
 // changes it for a moment at most. An endpoint that does not accept connections is avoided. One
 // that accepts and never answers has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
-	out := newCluster(b, o)
+	out := newDialing(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)
 	out.LoadBalancingPolicy = &clusterv3.LoadBalancingPolicy{Policies: []*clusterv3.LoadBalancingPolicy_Policy{{
 		TypedExtensionConfig: &corev3.TypedExtensionConfig{
@@ -69,13 +69,7 @@ func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 			TypedConfig: packed(&leastrequestv3.LeastRequest{SelectionMethod: leastrequestv3.LeastRequest_FULL_SCAN}),
 		},
 	}}}
-	out.OutlierDetection = &clusterv3.OutlierDetection{
-		Consecutive_5Xx:    wrapperspb.UInt32(1),
-		Interval:           durationpb.New(reachAvoids),
-		BaseEjectionTime:   durationpb.New(reachAvoids),
-		MaxEjectionTime:    durationpb.New(reachAvoids),
-		MaxEjectionPercent: wrapperspb.UInt32(100),
-	}
+	out.OutlierDetection = avoidUndialed(reachAvoids, reachAvoids)
 	out.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 1}}
 	return out
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -50,18 +52,27 @@ func TestReachLeadsToTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestReachNeedsTheAPI: without a backend for the API there is no listener, and no other
-// backend counts as the API.
-func TestReachNeedsTheAPI(t *testing.T) {
+// TestReachNeedsAControlPlane: the API server is asked where it is published, else another backend of HyperShift.
+// Without any there is no listener. A Service of the user and VMs do not count.
+func TestReachNeedsAControlPlane(t *testing.T) {
 	g := NewWithT(t)
 	o := Options{RunDir: "/run/oooi"}
 	n := blue()
 	g.Expect(NewResources(n, o, nil).Listeners).To(HaveKey(reach))
 	g.Expect(NewResources(n, Options{}, nil).Listeners).NotTo(HaveKey(reach))
-	n.Backends = []network.Backend{oauth, {Kind: network.BackendVMs, Name: "machines:443", Service: network.APIService, Port: 443}}
+	n.Backends = []network.Backend{ingress, {Kind: network.BackendVMs, Name: "machines:443", Service: network.APIService, Port: 443}}
 	r := NewResources(n, o, nil)
 	g.Expect(r.Listeners).NotTo(HaveKey(reach))
 	g.Expect(r.Clusters).NotTo(HaveKey(reach))
+	konnectivity := network.Backend{Name: "konnectivity-server:8091", Service: network.KonnectivityService, Port: 8091}
+	at := map[string][]netip.AddrPort{konnectivity.Name: pods()[oauth.Name], api.Name: pods()[api.Name]}
+	n.Backends = append(n.Backends, konnectivity)
+	r = NewResources(n, o, at)
+	g.Expect(r.Listeners).To(HaveKey(reach))
+	g.Expect(proto.Equal(r.Endpoints[reach].Endpoints[0], r.Endpoints[konnectivity.Name].Endpoints[0])).To(BeTrue())
+	n.Backends = append(n.Backends, api)
+	r = NewResources(n, o, at)
+	g.Expect(proto.Equal(r.Endpoints[reach].Endpoints[0], r.Endpoints[api.Name].Endpoints[0])).To(BeTrue())
 }
 
 // TestReachFollowsTheAPI: a moved pod changes endpoints only.

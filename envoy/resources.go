@@ -5,11 +5,14 @@ package envoy
 import (
 	"maps"
 	"net/netip"
+	"slices"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	runtimev3 "github.com/envoyproxy/go-control-plane/envoy/service/runtime/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -23,6 +26,12 @@ type Options struct {
 	UpstreamDevice string
 	// RunDir is the directory of Envoy's sockets. Empty: Envoy has no ReachSocket.
 	RunDir string
+	// Limits are those of the Envoy. The zero value: the ports of the API server share the limit of all
+	// others, and Envoy asks no Gate.
+	Limits Limits
+	// Open are the addresses at which a listener may stay that is no longer wanted, sorted. A listener at another address closes
+	// at once. See gather.
+	Open []netip.Addr
 }
 
 // Resources is the whole configuration, by name. Listeners refer to clusters by
@@ -31,6 +40,9 @@ type Resources struct {
 	Listeners map[string]*listenerv3.Listener
 	Clusters  map[string]*clusterv3.Cluster
 	Endpoints map[string]*endpointv3.ClusterLoadAssignment
+	Runtimes  map[string]*runtimev3.Runtime
+	// Open is that of Options.
+	Open []netip.Addr
 }
 
 // NewResources returns the resources of n. Endpoints are the addresses of each
@@ -40,18 +52,25 @@ func NewResources(n network.Network, o Options, endpoints map[string][]netip.Add
 		Listeners: map[string]*listenerv3.Listener{},
 		Clusters:  map[string]*clusterv3.Cluster{},
 		Endpoints: map[string]*endpointv3.ClusterLoadAssignment{},
+		Runtimes:  newRuntimes(n.AccessLog),
+		Open:      o.Open,
 	}
 	backends := map[string]network.Backend{}
 	for _, b := range n.Backends {
 		backends[b.Name] = b
-		name := clusterName(b)
+		name := ClusterName(b)
 		out.Clusters[name] = newCluster(b, o)
 		out.Endpoints[name] = newLoadAssignment(name, dialed(b, endpoints[b.Name]))
 	}
+	ports := apiPorts(n)
 	for _, l := range n.Listeners {
-		out.Listeners[l.Name()] = newListener(l, backends, o.Device)
+		reserved := uint32(0)
+		if slices.Contains(ports, l.Name()) {
+			reserved = o.Limits.API() / uint32(len(ports))
+		}
+		out.Listeners[l.Name()] = newListener(l, backends, o, reserved)
 	}
-	if b, ok := n.APIBackend(); ok && o.RunDir != "" {
+	if b, ok := n.ReachBackend(); ok && o.RunDir != "" {
 		out.Listeners[reach] = newReachListener(o.RunDir)
 		out.Clusters[reach] = newReachCluster(b, o)
 		out.Endpoints[reach] = newLoadAssignment(reach, dialed(b, endpoints[b.Name]))
@@ -59,9 +78,31 @@ func NewResources(n network.Network, o Options, endpoints map[string][]netip.Add
 	return out
 }
 
+// asking returns r with the percentage of connections that Envoy asks its Gate about. Zero: Envoy asks about all.
+func (r Resources) asking(percent uint32) Resources {
+	if percent == 0 {
+		return r
+	}
+	values := proto.CloneOf(r.Runtimes[levels])
+	values.Layer.Fields[askedKey] = structpb.NewNumberValue(float64(percent))
+	r.Runtimes = map[string]*runtimev3.Runtime{levels: values}
+	return r
+}
+
+// apiPorts returns the names of the listeners that lead to the hosted API server alone.
+func apiPorts(n network.Network) (out []string) {
+	b, ok := n.APIBackend()
+	for _, l := range n.Listeners {
+		if ok && l.Default == b.Name && len(l.Forwards) == 0 {
+			out = append(out, l.Name())
+		}
+	}
+	return out
+}
+
 // equal reports whether Envoy would see no difference.
 func (r Resources) equal(o Resources) bool {
-	return same(r.Listeners, o.Listeners) && same(r.Clusters, o.Clusters) && same(r.Endpoints, o.Endpoints)
+	return same(r.Listeners, o.Listeners) && same(r.Clusters, o.Clusters) && same(r.Endpoints, o.Endpoints) && same(r.Runtimes, o.Runtimes) && slices.Equal(r.Open, o.Open)
 }
 
 func same[M proto.Message](a, b map[string]M) bool {

@@ -25,8 +25,9 @@ func TestANewServerStartsInSteps(t *testing.T) {
 		w.server.Serve(NewResources(n, w.options(), behind))
 		for done := false; !done; {
 			done = w.server.Accepted() == nil
-			_, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
+			u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
 			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(u.conn.Close()).To(Succeed()) // All that are open count to the share of this VM.
 		}
 	}
 	u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")

@@ -31,7 +31,7 @@ func TestStories(t *testing.T) {
 			}
 			all := map[string]any{}
 			for _, n := range p.Networks {
-				all[n.Name] = readable(t, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi"}, nil))
+				all[n.Name] = readable(t, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi", Limits: NewLimits(2560<<20, 1<<20)}, nil))
 			}
 			out, err := json.MarshalIndent(all, "", "  ")
 			if err != nil {
@@ -43,7 +43,7 @@ func TestStories(t *testing.T) {
 }
 
 func readable(t *testing.T, r Resources) map[string]any {
-	return map[string]any{"clusters": decoded(t, r.Clusters), "endpoints": decoded(t, r.Endpoints), "listeners": decoded(t, r.Listeners)}
+	return map[string]any{"clusters": decoded(t, r.Clusters), "endpoints": decoded(t, r.Endpoints), "listeners": decoded(t, r.Listeners), "runtimes": decoded(t, r.Runtimes)}
 }
 
 func decoded[M proto.Message](t *testing.T, all map[string]M) map[string]any {
@@ -82,7 +82,7 @@ func TestEnvoyFindsNothingWrong(t *testing.T) {
 	some := map[string][]netip.AddrPort{api.Name: {netip.MustParseAddrPort("10.128.0.7:7443")}, oauth.Name: {}}
 	for name, n := range all {
 		t.Run(name, func(t *testing.T) {
-			validate(t, program, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi"}, some))
+			validate(t, program, NewResources(n, Options{Device: "net1", UpstreamDevice: "eth0", RunDir: "/run/oooi", Limits: NewLimits(2560<<20, 1<<20)}, some))
 		})
 	}
 }
@@ -110,7 +110,7 @@ func validate(t *testing.T, program string, r Resources) {
 // with fields that it does not know as errors.
 func validateArguments(t *testing.T, r Resources) []string {
 	t.Helper()
-	b := newBootstrap(t.TempDir(), "test")
+	b := newBootstrap(t.TempDir(), "test", NewLimits(2560<<20, 1<<20))
 	for _, l := range r.Listeners {
 		b.StaticResources.Listeners = append(b.StaticResources.Listeners, l)
 	}

@@ -6,18 +6,13 @@ package envoy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
-
-	"github.com/cldmnky/oooi/edge/rundir"
 )
 
 // The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
@@ -27,8 +22,6 @@ const (
 	maxStreams = 2
 	// maxRequest in bytes is enough for the names and versions of 15,000 resources.
 	maxRequest = 2 << 20
-	// maxHeaders in bytes.
-	maxHeaders = 16 << 10
 )
 
 // A Server sends resources to the Envoy that connects. Before the first call of
@@ -45,6 +38,8 @@ type Server struct {
 	gathered Resources
 	target   *target
 	drained  drained
+	// percent of connections that Envoy asks its Gate about. Zero: all.
+	percent uint32
 	// again is when to gather again. Zero: at the next Serve.
 	again time.Time
 	// streams of connected Envoys: one, or two for a moment.
@@ -69,10 +64,22 @@ func (s *Server) Serve(r Resources) {
 	s.retarget(time.Now())
 }
 
+// SetAsked makes Envoy ask its Gate about a percentage of connections. Until the first call it asks about all.
+func (s *Server) SetAsked(percent uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.percent == percent {
+		return
+	}
+	if s.percent = percent; s.wanted != nil {
+		s.retarget(time.Now())
+	}
+}
+
 // retarget makes the target of what is wanted. The caller locks.
 func (s *Server) retarget(now time.Time) {
 	s.gathered, s.drained, s.again = gather(s.gathered, *s.wanted, s.drained, now)
-	t := newTarget(s.gathered)
+	t := newTarget(s.gathered.asking(s.percent))
 	s.target = &t
 	close(s.change)
 	s.change = make(chan struct{})
@@ -140,28 +147,15 @@ func (s *Server) Changed() <-chan struct{} {
 	return s.answers
 }
 
-// Run serves on a Unix socket until ctx ends. It creates a missing directory, and replaces
-// the socket of a dead process. Every process that can enter the directory can connect.
+// Run serves on a Unix socket until ctx ends. See serveSocket.
 func (s *Server) Run(ctx context.Context, socket string) error {
-	l, err := rundir.Listen(socket)
-	if err != nil {
-		return fmt.Errorf("xds: %w", err)
-	}
-	if err := os.Chmod(socket, anyone); err != nil {
-		_ = l.Close()
-		return fmt.Errorf("xds: %w", err)
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams))
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, s)
-	stop := context.AfterFunc(ctx, server.Stop)
-	defer stop()
 	g.Go(func() error { return s.remove(ctx) })
-	g.Go(func() error { return server.Serve(netutil.LimitListener(l, maxPeers)) })
-	if err := g.Wait(); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("xds: %w", err)
-	}
-	return nil
+	g.Go(func() error {
+		return serveSocket(ctx, "xds", socket, maxPeers, func(r *grpc.Server) { discoveryv3.RegisterAggregatedDiscoveryServiceServer(r, s) },
+			grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams))
+	})
+	return g.Wait()
 }
 
 // DeltaAggregatedResources serves one Envoy until it disconnects.
@@ -238,11 +232,16 @@ func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse,
 
 // requested takes in a request.
 func (s *Server) requested(k *known, r *discoveryv3.DeltaDiscoveryRequest) error {
-	if why := reason(r); why != "" {
-		s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", why)
-	}
 	var err error
-	if s.edit(func() { err = k.requested(r, time.Now()) }); err != nil {
+	refuses := false
+	s.edit(func() {
+		refuses = k.refuses(r)
+		err = k.requested(r, time.Now())
+	})
+	if refuses {
+		s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", reason(r))
+	}
+	if err != nil {
 		s.log.Error("Envoy's stream ended", "err", err)
 	}
 	return err

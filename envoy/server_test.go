@@ -105,9 +105,11 @@ func TestMadeBeforeBroken(t *testing.T) {
 	listener := []string{onVLAN + ":443"}
 
 	e := connect(t, XDSSocket(dir))
+	e.ask(rtds, levels)
 	e.ask(cds)
 	g.Consistently(e.got, "100ms").ShouldNot(Receive(), "an Envoy that serves would drop what it has")
 	s.Serve(NewResources(to(api), Options{}, nil))
+	e.ack(e.next(is(rtds, []string{levels})))
 	e.ack(e.next(is(cds, []string{api.Name})))
 	e.ask(eds, api.Name)
 	e.ack(e.next(is(eds, []string{api.Name})))

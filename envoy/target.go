@@ -20,15 +20,15 @@ const (
 	clusterType  = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 	endpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 	listenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	runtimeType  = "type.googleapis.com/envoy.service.runtime.v3.Runtime"
 )
 
 // served lists the types in the order in which Envoy needs them.
-func served() []string { return []string{clusterType, endpointType, listenerType} }
+func served() []string { return []string{runtimeType, clusterType, endpointType, listenerType} }
 
 // A target is what each Envoy shall have. It is replaced as a whole.
 type target struct {
-	// byType holds the resources by type and name. Endpoints may be of clusters that are not in it: then
-	// Envoy removes the cluster later.
+	// byType holds the resources by type and name.
 	byType map[string]map[string]*discoveryv3.Resource
 	// named are the clusters that each listener names.
 	named map[string][]string
@@ -38,10 +38,23 @@ type target struct {
 func newTarget(r Resources) target {
 	t := target{named: map[string][]string{}, byType: map[string]map[string]*discoveryv3.Resource{
 		clusterType: versioned(r.Clusters), endpointType: versioned(r.Endpoints), listenerType: versioned(r.Listeners),
+		runtimeType: versioned(r.Runtimes),
 	}}
 	for name, l := range r.Listeners {
 		t.named[name] = clustersOf(l)
+		t.byType[listenerType][name].Version = withLeads(t.byType[listenerType][name].Version, l)
 	}
+	return t
+}
+
+// with is t with more resources of a type. Those that it has stay.
+func (t target) with(typeURL string, more map[string]*discoveryv3.Resource) target {
+	if len(more) == 0 {
+		return t
+	}
+	maps.Copy(more, t.byType[typeURL])
+	t.byType = maps.Clone(t.byType)
+	t.byType[typeURL] = more
 	return t
 }
 
@@ -65,10 +78,11 @@ func (t target) names(typeURL string) []string {
 
 // chainsOf returns the filter chains of l, with the one for all other connections.
 func chainsOf(l *listenerv3.Listener) []*listenerv3.FilterChain {
-	if l.GetDefaultFilterChain() == nil {
-		return l.GetFilterChains()
+	out := slices.Clone(l.GetFilterChains())
+	if c := l.GetDefaultFilterChain(); c != nil {
+		out = append(out, c)
 	}
-	return append(slices.Clone(l.GetFilterChains()), l.GetDefaultFilterChain())
+	return out
 }
 
 // clustersOf returns the names of the clusters that l names, sorted, each once.
@@ -83,9 +97,9 @@ func clustersOf(l *listenerv3.Listener) []string {
 
 // clusterOf returns the name of the cluster of a chain that tcpChain made.
 func clusterOf(c *listenerv3.FilterChain) string {
-	p := &tcpproxyv3.TcpProxy{}
-	if err := c.GetFilters()[0].GetTypedConfig().UnmarshalTo(p); err != nil {
-		panic("envoy: a chain always holds a TCP proxy: " + err.Error())
+	p, all := &tcpproxyv3.TcpProxy{}, c.GetFilters()
+	if err := all[len(all)-1].GetTypedConfig().UnmarshalTo(p); err != nil {
+		panic("envoy: a chain always ends with a TCP proxy: " + err.Error())
 	}
 	return p.GetCluster()
 }

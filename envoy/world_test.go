@@ -18,13 +18,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
@@ -34,11 +38,18 @@ import (
 // the pods of a control plane. Each backend's first pod is at 10.128.0.11 to .13.
 type world struct {
 	edge, machine, pods *netns.Namespace
-	dir                 string
-	envoy               *exec.Cmd
-	server              *Server
-	stopServer          func()
-	admin               *Admin
+	// management is the pod network.
+	vlan, management *netns.Segment
+	dir              string
+	envoy            *exec.Cmd
+	server           *Server
+	stopServer       func()
+	admin            *Admin
+	gate             *Gate
+	stopGate         func()
+	limits           Limits
+	// files that Envoy may open. Zero: as many as the test.
+	files uint64
 }
 
 const (
@@ -52,7 +63,7 @@ func options() Options { return Options{Device: "net1", UpstreamDevice: "eth0"} 
 
 func (w *world) options() Options {
 	o := options()
-	o.RunDir = w.dir
+	o.RunDir, o.Limits = w.dir, w.limits
 	return o
 }
 
@@ -74,10 +85,18 @@ func unprivileged(program string, args ...string) (string, []string) {
 // newWorld starts Envoy and our server, with nothing to serve yet.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, 1536<<20, 0)
+}
+
+// newWorldWith is newWorld for an Envoy that keeps to so much memory in bytes, and may open so many files. Zero:
+// there is no limit.
+func newWorldWith(t *testing.T, memory, files uint64) *world {
+	t.Helper()
 	netns.Require(t, "openssl", "ss", "setpriv")
 	program := programs.RequireEnvoy(t)
-	w := &world{edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
+	w := &world{limits: NewLimits(memory, files), files: files, edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
 	vlan, management := netns.NewSegment(t), netns.NewSegment(t)
+	w.vlan, w.management = vlan, management
 	vlan.Attach(t, w.edge, "net1", "", "192.168.100.4/24", onVLAN+"/32")
 	vlan.Attach(t, w.machine, "eth0", "", "192.168.100.20/24")
 	management.Attach(t, w.edge, "eth0", "", "10.128.0.2/24")
@@ -95,6 +114,7 @@ func newWorld(t *testing.T) *world {
 	w.dir, w.admin = dir, NewAdmin(dir)
 	w.startServer(t)
 	t.Cleanup(func() { w.stopServer() })
+	w.startGate(t)
 	w.startEnvoy(t, program)
 	for _, b := range []network.Backend{api, oauth, ingress} {
 		w.pod(t, w.pods, pods()[b.Name][0], b.Service)
@@ -106,6 +126,7 @@ func (w *world) startServer(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	s := NewServer(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s.SetAsked(w.limits.sample()) // As a Gate does that starts with it.
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, XDSSocket(w.dir)) }()
 	w.server = s
@@ -118,11 +139,44 @@ func (w *world) startServer(t *testing.T) {
 	}
 }
 
+// startGate limits each VM's connections, as seen in the edge. stopGate stops it.
+func (w *world) startGate(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	var clients *device.Clients
+	var err error
+	w.edge.Do(t, func() { clients, err = device.OpenClients("net1") })
+	g.Expect(err).NotTo(HaveOccurred())
+	w.gate = &Gate{
+		Limits: w.limits, Each: clients.Each, Sockets: clients.Sockets, MACOf: clients.MACOf, SetAsked: func(percent uint32) { w.server.SetAsked(percent) }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason"}),
+	}
+	resetter := device.NewResetter(clients, w.gate.CountReset)
+	w.gate.Reset = func(s Senders) (err error) {
+		w.edge.Do(t, func() { err = resetter.Set(device.Senders(s)) })
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- w.gate.Run(ctx, GateSocket(w.dir)) }()
+	w.stopGate = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("gate: %v", err)
+		}
+		clients.Close()
+	})
+	t.Cleanup(w.stopGate)
+}
+
 func (w *world) startEnvoy(t *testing.T, program string) {
 	t.Helper()
 	var said bytes.Buffer
 	w.edge.Sysctl(t, "net/ipv4/ip_unprivileged_port_start", "0")
-	program, args := unprivileged(program, Arguments(w.dir, "test")...)
+	program, args := unprivileged(program, Arguments(w.dir, "test", w.limits)...)
+	if w.files > 0 {
+		program, args = "prlimit", append([]string{"--nofile=" + strconv.FormatUint(w.files, 10), program}, args...)
+	}
 	c := w.edge.Command(context.WithoutCancel(t.Context()), program, args...)
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {
@@ -141,6 +195,7 @@ func (w *world) startEnvoy(t *testing.T, program string) {
 // serves makes Envoy serve n, and waits until it does.
 func (w *world) serves(t *testing.T, n network.Network, behind map[string][]netip.AddrPort) {
 	t.Helper()
+	w.gate.Serve(n)
 	w.server.Serve(NewResources(n, w.options(), behind))
 	var names []string
 	for _, l := range n.Listeners {

@@ -49,7 +49,12 @@ func TestInvalidValues(t *testing.T) {
 		"services":        {"", "dhcp,tftp", "all"},
 		"allowed-hosts":   {"", "quay.io", "none,quay.io", "auto,10.0.0.1", "auto,10.0.0.1:5000", "auto,[fd00::1]:5000", "auto,registry", "auto,registry:5000", "auto,registry.registries.svc", "auto,registry.registries.svc.cluster.local:5000", "auto,quay.io:0", "auto,quay.io:x", "auto,"},
 		"unknown-clients": {"yes"},
+		"access-log":      {"", "yes", "ALL"},
 		"paused":          {"tomorrow"},
+
+		"management-access":          {"", "nodes", "apps", "apps:8443", "nodes:0", "0=nodes:22", "fd00::1:22"},
+		"management-access-from":     {"", "*", "a/b"},
+		"management-access-accounts": {"", "reader", "a/b/c"},
 	} {
 		for _, v := range values {
 			t.Run(key+"="+v, func(t *testing.T) {

@@ -45,9 +45,6 @@ const (
 	// create for a base domain of their own, as HyperShift's documentation has it. The
 	// cluster's name comes first.
 	appsService = "-apps"
-
-	// portHTTP is that of the ingress for clients without TLS.
-	portHTTP = 80
 )
 
 // apps returns the record of *.apps if the user set its address, or the endpoints of
@@ -146,7 +143,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	out := []network.Endpoint{https}
 	if i.http != (network.Backend{}) {
 		http := https
-		http.Port, http.Match, http.Backend = portHTTP, network.MatchAny, i.http
+		http.Port, http.Match, http.Backend = network.PortHTTP, network.MatchAny, i.http
 		out = append(out, http)
 	}
 	return out
@@ -220,7 +217,7 @@ func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePor
 		case portNumber(p.TargetPort.IntVal) == 0 || p.Protocol != corev1.ProtocolTCP && p.Protocol != "":
 		case p.Port == network.PortHTTPS:
 			out.https = of(svc, p)
-		case p.Port == portHTTP:
+		case p.Port == network.PortHTTP:
 			out.http = of(svc, p)
 		}
 	}
@@ -256,7 +253,7 @@ func hostNetworkIngress(s *operatorv1.EndpointPublishingStrategy) ingress {
 	}
 	return ingress{
 		https: allVMs(portNumber(cmp.Or(ports.HTTPSPort, network.PortHTTPS))),
-		http:  allVMs(portNumber(cmp.Or(ports.HTTPPort, portHTTP))),
+		http:  allVMs(portNumber(cmp.Or(ports.HTTPPort, network.PortHTTP))),
 	}
 }
 

@@ -45,9 +45,9 @@ type published struct {
 func publishedServices(hc *hyperv1.HostedCluster) []published {
 	all := []published{
 		{hyperv1.APIServer, "kube-apiserver", network.APIService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.Ignition, "ignition-server", "ignition-server-proxy", []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.Konnectivity, "konnectivity-server", "konnectivity-server", []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
-		{hyperv1.OAuthServer, "oauth", "oauth-openshift", []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.Ignition, "ignition-server", network.IgnitionService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.Konnectivity, "konnectivity-server", network.KonnectivityService, []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}},
+		{hyperv1.OAuthServer, "oauth", network.OAuthService, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}},
 	}
 	c := hc.Spec.Configuration
 	if c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC {

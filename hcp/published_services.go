@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -37,6 +38,9 @@ func publications(o Objects) reachable {
 					network.Args{"service": svc.Name, "guestService": svc.Labels[guestNamespaceLabel] + "/" + svc.Labels[settings.LabelGuestService]}))
 			}
 			continue
+		}
+		if svc.Labels[wire.LabelManagedBy] == wire.Owner && svc.Labels[wire.LabelPartOf] == wire.Owner {
+			continue // Of oooi. Its annotations are not the user's.
 		}
 		asked, problems := settings.Overlay(settings.Values{}, settings.OnService, svc.Name, svc.Annotations)
 		for _, p := range problems {

@@ -6,10 +6,12 @@ package hcp
 import (
 	"fmt"
 
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A Running is a hosted cluster as the API server has it.
@@ -18,7 +20,9 @@ type Running struct {
 	// ControlPlane is the namespace of the hosted control plane.
 	ControlPlane string
 	// OptedIn: annotation network asks for oooi.
-	OptedIn    bool
+	OptedIn bool
+	// Generation of the spec.
+	Generation int64
 	Conditions []metav1.Condition
 }
 
@@ -36,10 +40,16 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 	return u
 }
 
+// UnreadRunning is a HostedCluster of which only the name is known.
+func UnreadRunning(namespace, name string) Running {
+	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return Running{Namespace: namespace, Name: name, ControlPlane: ControlPlaneNamespace(hc)}
+}
+
 // ReadRunning reads a HostedCluster.
 func ReadRunning(u *unstructured.Unstructured) (Running, error) {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Annotations: u.GetAnnotations()}}
-	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: ControlPlaneNamespace(hc), OptedIn: OptedIn(hc)}
+	out := Running{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
 	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
 		return out, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)
@@ -53,4 +63,12 @@ func ReadRunning(u *unstructured.Unstructured) (Running, error) {
 		out.Conditions = append(out.Conditions, c)
 	}
 	return out, nil
+}
+
+// NodePoolKind is the kind of a NodePool.
+func NodePoolKind() schema.GroupVersionKind { return hyperv1.GroupVersion.WithKind("NodePool") }
+
+// NADKind is the kind of a NetworkAttachmentDefinition.
+func NADKind() schema.GroupVersionKind {
+	return nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 }

@@ -75,7 +75,8 @@ func isSet(s network.NetworkRequest) map[string]bool {
 		"reservations": len(x.Reservations) > 0, "lease-time": x.LeaseTime != 0, "mtu": x.MTU != 0, "ntp-servers": len(x.NTPServers) > 0,
 		"dhcp-relays": len(x.DHCPRelays) > 0, "search-domains": len(x.SearchDomains) > 0, "dns-upstreams": x.Upstreams != nil,
 		"dns-records": len(x.Records) > 0, "unknown-clients": x.IgnoreUnknownClients,
-		"edges": true, "edge-node-selector": true, settings.KeyAppsAddress: true, settings.KeyAllowedHosts: true, settings.KeyPodDNS: true,
+		"edges": true, "edge-node-selector": true, settings.KeyAppsAddress: true, settings.KeyAllowedHosts: true, settings.KeyPodDNS: true, settings.KeyAccessLog: true,
+		settings.KeyAccess: true, settings.KeyAccessFrom: true, settings.KeyAccessBy: true,
 	}
 }
 

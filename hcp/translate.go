@@ -18,7 +18,7 @@ import (
 func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
-	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Unselected: unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS}
+	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Unselected: unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
 	f := network.Facts{InUse: NetworksInUse(o), BootedFrom: networkNames(bootedFrom(o)), VMAddresses: vmAddresses(o)}
 	problems = slices.Concat(o.Unreadable, problems)
 	if ps := unsupported(o.HostedCluster); ps.Blocking() {
@@ -37,6 +37,7 @@ func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 		}
 	}
 	slices.Sort(f.Waiting)
+	r.Access = access(o.HostedCluster, set)
 	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
 	f.Reserved = reservedDestinations(o, f.Endpoints)
 	f.Guest, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)

@@ -153,7 +153,8 @@ func TestAttachments(t *testing.T) {
 		"cnv-bridge":         {config: `{"cniVersion":"0.3.1","name":"n","type":"cnv-bridge","bridge":"br1","vlan":8,"ipam":{}}`, vlan: 8, edgeNAD: `"capabilities":{"ips":true}`},
 		"macvlan":            {config: `{"type":"macvlan","master":"bond0.9"}`, vlan: 9, edgeNAD: `"master":"bond0.9"`},
 		"a list of plugins":  {config: `{"cniVersion":"0.4.0","name":"n","plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth"}]}`, edgeNAD: `"type":"bandwidth"`},
-		"OVN localnet":       {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":10}`, vlan: 10},
+		"OVN localnet":       {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","vlanID":10}`, vlan: 10, edgeNAD: `"master":"link1"`},
+		"OVN layer2":         {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`, edgeNAD: `"linkInContainer":true`},
 		"OVN with subnets":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, problem: network.NetworkUnsupported},
 		"OVN layer3":         {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3"}`, problem: network.NetworkUnsupported},
 		"bridge with IPAM":   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"whereabouts"}}`, problem: network.NetworkUnsupported},
@@ -175,8 +176,7 @@ func TestAttachments(t *testing.T) {
 			}
 			a := request.Networks[0].Attachment
 			g.Expect(a.VLAN).To(Equal(c.vlan))
-			g.Expect(strings.Contains(a.EdgeNADConfig, c.edgeNAD)).To(BeTrue(), a.EdgeNADConfig)
-			g.Expect(a.EdgeNADConfig == "").To(Equal(c.edgeNAD == ""), "only OVN needs no edge NAD")
+			g.Expect(a.EdgeNADConfig).To(And(ContainSubstring(c.edgeNAD), ContainSubstring("IFNAME.forwarding")), "a node is without CRI-O")
 		})
 	}
 }
@@ -194,6 +194,10 @@ func TestForwardingIsSetUnlessCRIO(t *testing.T) {
 	o.Nodes = append(o.Nodes, registering)
 	request, _ = translated(o)
 	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).NotTo(ContainSubstring("forwarding"))
+	o.NetworkAttachmentDefinitions[0].Spec.Config = `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100"}`
+	request, problems := translated(o)
+	g.Expect(problems.Blocking()).To(BeFalse(), "%v", problems)
+	g.Expect(request.Networks[0].Attachment.EdgeNADConfig).To(BeEmpty(), "an OVN localnet needs no edge NAD")
 }
 
 // TestSecondPrimaryNetworkWaits checks that a second network does not take the CIDR of

@@ -27,7 +27,7 @@ func (c CauseInfo) ArgNames() []string { return strings.Fields(c.Args) }
 func Causes() []CauseInfo {
 	return slices.Concat(
 		addressesCauses(), conflictsCauses(), servicesCauses(), annotationsCauses(),
-		nadsCauses(), endpointsCauses(), reachCauses(), permissionsCauses(), edgesCauses())
+		nadsCauses(), endpointsCauses(), reachCauses(), permissionsCauses(), accessCauses(), edgesCauses())
 }
 
 // of returns p with another subject.
@@ -183,6 +183,8 @@ func servicesCauses() []CauseInfo {
 		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeLacksClientRoutes, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeRefusesConfiguration, EdgeImpaired, SeverityWarning, "network edge error"},
+		{EdgeReachesNoEndpoint, EdgeImpaired, SeverityWarning, "network edge backends"},
+		{NoEdgeReachesEndpoint, WaitingForEndpoint, SeverityWaiting, "service"},
 		{EdgeAnswersForgedSources, SourcesUnverified, SeverityWarning, "network edge"},
 		{EdgeAnswersForgedIPv6Sources, SourcesUnverified, SeverityWarning, "network edge"},
 		{EdgeTakesForgedRedirects, SourcesUnverified, SeverityWarning, "network edge"},
@@ -333,6 +335,24 @@ func permissionsCauses() []CauseInfo {
 		{EdgeNodesNotPermitted, NotPermitted, SeverityError, "labels"},
 		{RecordOverridesEndpoint, NamesOverridden, SeverityWarning, "name addresses"},
 		{RecordCoversTopLevelDomain, NamesOverridden, SeverityWarning, "name addresses"},
+	}
+}
+
+func accessCauses() []CauseInfo {
+	return []CauseInfo{
+		{AccessOpen, AccessOpened, SeverityInfo, "network namespaces destinations service"},
+		{AccessOpenToAccounts, AccessOpened, SeverityInfo, "network namespaces accounts destinations service"},
+		{AccessNameUnknown, AccessRefused, SeverityWarning, "entry name"},
+		{AccessToEdge, AccessRefused, SeverityWarning, "entry address"},
+		{AccessToNoHost, AccessRefused, SeverityWarning, "entry address cidr"},
+		{AccessOutsideNetworks, AccessRefused, SeverityWarning, "entry address cidrs"},
+		{AccessPortInUse, AccessRefused, SeverityWarning, "entry use"},
+		{AccessPortRepeated, AccessRefused, SeverityWarning, "entry other"},
+		{AccessPortWithoutToken, AccessRefused, SeverityWarning, "entry"},
+		{AccessIngressUnknown, AccessRefused, SeverityWarning, "entry"},
+		{AccessNeedsLeases, AccessRefused, SeverityWarning, "entry network"},
+		{AccessNoNetwork, AccessRefused, SeverityWarning, "entry"},
+		{AccessSettingUnused, AccessRefused, SeverityWarning, ""},
 	}
 }
 

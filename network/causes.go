@@ -125,6 +125,8 @@ const (
 	EdgeHasAdvertisedRoute       Cause = "EdgeHasAdvertisedRoute"
 	EdgeLacksClientRoutes        Cause = "EdgeLacksClientRoutes"
 	EdgeRefusesConfiguration     Cause = "EdgeRefusesConfiguration"
+	EdgeReachesNoEndpoint        Cause = "EdgeReachesNoEndpoint"
+	NoEdgeReachesEndpoint        Cause = "NoEdgeReachesEndpoint"
 	EdgeClockUnsynchronized      Cause = "EdgeClockUnsynchronized"
 	OneClockUnsynchronized       Cause = "OneClockUnsynchronized"
 	NetworkClocksUnsynchronized  Cause = "NetworkClocksUnsynchronized"
@@ -273,6 +275,23 @@ const (
 	EdgeNodesNotPermitted      Cause = "EdgeNodesNotPermitted"
 	RecordOverridesEndpoint    Cause = "RecordOverridesEndpoint"
 	RecordCoversTopLevelDomain Cause = "RecordCoversTopLevelDomain"
+)
+
+// What is opened to the management cluster, and what is not.
+const (
+	AccessOpen             Cause = "AccessOpen"
+	AccessOpenToAccounts   Cause = "AccessOpenToAccounts"
+	AccessNameUnknown      Cause = "AccessNameUnknown"
+	AccessToEdge           Cause = "AccessToEdge"
+	AccessToNoHost         Cause = "AccessToNoHost"
+	AccessOutsideNetworks  Cause = "AccessOutsideNetworks"
+	AccessPortInUse        Cause = "AccessPortInUse"
+	AccessPortRepeated     Cause = "AccessPortRepeated"
+	AccessPortWithoutToken Cause = "AccessPortWithoutToken"
+	AccessIngressUnknown   Cause = "AccessIngressUnknown"
+	AccessNeedsLeases      Cause = "AccessNeedsLeases"
+	AccessNoNetwork        Cause = "AccessNoNetwork"
+	AccessSettingUnused    Cause = "AccessSettingUnused"
 )
 
 // Edges, and what the operator applies.

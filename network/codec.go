@@ -20,8 +20,8 @@ const (
 	// added: relays; then services, endpoints, layer2 and backend kinds.
 	UnversionedPlan PlanVersion = 0
 	// CurrentPlanVersion added version and placement. Later, without a new number: named in
-	// dhcp, targetPort in backends, loadBalancer in endpoints, service ntp, and pods in dns. An edge of an earlier
-	// version ignores them, and may lease a named address. A plan without them means the same as before.
+	// dhcp, targetPort in backends, loadBalancer in endpoints, service ntp, pods in dns, accessLog, metricsPort, and access. An edge of an
+	// earlier version ignores them, and may lease a named address. A plan without them means the same as before.
 	CurrentPlanVersion PlanVersion = 1
 )
 

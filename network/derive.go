@@ -34,7 +34,8 @@ import (
 //     one. Steps 3 to 6 are then done without it (confined.go).
 //  9. Each network's edges are placed on nodes (placement.go), and get the list of
 //     destinations that they never dial for VMs (dialable.go), and the names that pods of the
-//     management cluster get (pod_names.go).
+//     management cluster get (pod_names.go), which connections are logged (access_log.go), where
+//     metrics are served (metrics.go), and what the management cluster reaches (access_destinations.go).
 //  10. A plan that a ConfigMap cannot hold is refused (plan_size.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
@@ -49,8 +50,9 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	if !ok {
 		noted = noted.unconfined()
 	}
-	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r, f.Endpoints)
-	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, draft.tooLarge())}
+	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r, f.Endpoints).logging(r).withMetrics()
+	draft, opened := draft.opened(r)
+	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, opened, draft.tooLarge())}
 }
 
 // outcome is the result of steps 3 to 6 for the networks of in that are not refused yet. A

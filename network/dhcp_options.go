@@ -68,12 +68,15 @@ func dhcpPool(n Network, s NetworkRequest, r Range, nodeAPI netip.Addr) DHCP {
 }
 
 // named returns the addresses in n's pool that the user gave to a host, on this network or on
-// another one of the cluster: those with a name, and those of servers. The address of the ingress's
-// load balancer is one.
+// another one of the cluster: those with a name, those of servers, and those that are open to the
+// management cluster. The address of the ingress's load balancer is one.
 func named(n Network, in input) []netip.Addr {
 	all := slices.Clone(in.Apps.Addresses)
 	for _, e := range in.Endpoints {
 		all = append(all, e.LoadBalancer)
+	}
+	for _, e := range in.Access.Entries {
+		all = append(all, e.Addresses...)
 	}
 	for _, s := range in.Networks {
 		if slices.Contains(in.refused, s.Attachment.NetworkName()) {

@@ -81,16 +81,12 @@ func (n Network) RefusedHosts(names []string) Problems {
 // withDestinations is p with what each network never dials, and what it may dial all the same. Retained
 // networks get the present state, too.
 func (p Plan) withDestinations(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
-	out := p
-	out.Networks = slices.Clone(p.Networks)
-	for i := range out.Networks {
-		n := &out.Networks[i]
+	return p.withEach(func(n *Network) {
 		n.ReservedDestinations, n.PermittedDestinations = nil, nil
 		if n.dialsForVMs() {
 			n.ReservedDestinations, n.PermittedDestinations = prefixes(reserved), MergedPrefixes(permitted)
 		}
-	}
-	return out
+	})
 }
 
 // dialsForVMs reports whether VMs or the user choose an address that edges of n dial.

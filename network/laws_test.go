@@ -65,7 +65,29 @@ func world(seed uint64) given {
 		}
 		in.Endpoints = append(in.Endpoints, e)
 	}
+	in.Access = access(r, in, addr)
 	return in
+}
+
+// access opens up to five destinations of in, some of them impossible, to all or to some.
+func access(r *rand.Rand, in given, addr func() netip.Addr) network.AccessRequest {
+	out := network.AccessRequest{Apps: network.Record{Name: "*.apps.example.com"}}
+	for range r.IntN(6) {
+		e := network.AccessEntry{Destination: []string{"nodes", "apps", "a.example.com", "b.example.com"}[r.IntN(4)], Port: []uint16{22, 80, 443}[r.IntN(3)], Listen: []uint16{0, 0, 22, 3128, 5432}[r.IntN(5)]}
+		if strings.Contains(e.Destination, ".") && r.IntN(4) > 0 {
+			e.Destination = addr().String()
+			if i := r.IntN(5); i < len(in.Networks) && in.Networks[i].CIDR.IsValid() {
+				e.Destination = network.AddressOf(network.Number(in.Networks[i].CIDR.Addr()) + uint32(r.IntN(12))).String()
+			}
+			e.Addresses = []netip.Addr{netip.MustParseAddr(e.Destination)}
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	if r.IntN(3) == 0 {
+		out.Accounts = []string{"b/b", "a/a", "a/a"}[r.IntN(3):]
+	}
+	out.Namespaces = []string{"b", "a", "b"}[r.IntN(4):]
+	return out
 }
 
 func shuffled(in given, seed uint64) given {
@@ -73,6 +95,7 @@ func shuffled(in given, seed uint64) given {
 	in.Networks, in.Endpoints = slices.Clone(in.Networks), slices.Clone(in.Endpoints)
 	r.Shuffle(len(in.Networks), func(i, j int) { in.Networks[i], in.Networks[j] = in.Networks[j], in.Networks[i] })
 	r.Shuffle(len(in.Endpoints), func(i, j int) { in.Endpoints[i], in.Endpoints[j] = in.Endpoints[j], in.Endpoints[i] })
+	in.Access.Entries, in.Access.Namespaces, in.Access.Accounts = mixed(r, in.Access.Entries), mixed(r, in.Access.Namespaces), mixed(r, in.Access.Accounts)
 	return in
 }
 

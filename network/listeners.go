@@ -45,6 +45,9 @@ const portDNS = 53
 // PortHTTPS is the port on which endpoints are selected by server name.
 const PortHTTPS = 443
 
+// PortHTTP is the port of the hosted cluster's ingress for clients without TLS.
+const PortHTTP = 80
+
 // connections returns the listeners for endpoints, and their backends.
 func connections(service netip.Addr, endpoints []Endpoint) ([]Listener, []Backend, Problems) {
 	var problems Problems

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -63,6 +64,43 @@ func (n Network) EdgesRefuseConfiguration(all []Report) Problems {
 		}
 	}
 	return ps
+}
+
+// EdgesReachNoEndpoint returns a problem for each backend of n without which no node boots, and of which no edge can
+// use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
+// there is one for each report that names it. They are Warnings: everything else is served.
+func (n Network) EdgesReachNoEndpoint(serving int, all []Report) Problems {
+	var ps Problems
+	missing := map[string]bool{}
+	for _, b := range n.NeededBackends() {
+		if n.Primary && serving > 0 && countDark(all, b) == serving {
+			missing[b.Name] = true
+			ps = append(ps, NewProblem(NoEdgeReachesEndpoint, Subject{Kind: "Service", Name: b.Service}, Args{"service": b.Service}))
+		}
+	}
+	for _, r := range all {
+		var dark []string
+		for _, name := range r.DarkBackends {
+			if !missing[name] && slices.ContainsFunc(n.Backends, func(b Backend) bool { return b.Name == name }) {
+				dark = append(dark, name)
+			}
+		}
+		if len(dark) > 0 {
+			ps = append(ps, n.problem(EdgeReachesNoEndpoint, Args{"edge": strconv.Itoa(r.Edge), "backends": strings.Join(dark, ", ")}))
+		}
+	}
+	return ps
+}
+
+// countDark counts the reports that name b as dark. The API server may be too slow for health checks: an edge that reaches it
+// does not count.
+func countDark(all []Report, b Backend) (out int) {
+	for _, r := range all {
+		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
+			out++
+		}
+	}
+	return out
 }
 
 // KernelCauses returns the causes of problems that follow from what the kernel of an edge

@@ -20,6 +20,31 @@ func TestEdgesPartitioned(t *testing.T) {
 	g.Expect(message(p)).To(And(ContainSubstring("edge 2 cannot reach its peer"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
 }
 
+// TestEdgesReachNoEndpoint: what nodes need is waited for if no edge that serves reaches it. Else each edge is impaired.
+func TestEdgesReachNoEndpoint(t *testing.T) {
+	n := tenant(2, 10, 99).Networks[0]
+	n.Primary, n.Backends = true, []network.Backend{
+		{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}, {Name: "oauth-openshift:6443", Service: network.OAuthService, Port: 6443}}
+	one := network.Report{Edge: 1, DarkBackends: []string{"kube-apiserver:6443", "oauth-openshift:6443", "former:1"}}
+	two := network.Report{Edge: 2, DarkBackends: []string{"kube-apiserver:6443"}}
+	causes := func(serving int, all ...network.Report) (out []string) {
+		for _, p := range n.EdgesReachNoEndpoint(serving, all) {
+			out = append(out, string(p.Severity)+" "+string(p.Cause)+" "+p.Args["service"]+p.Args["edge"]+p.Args["backends"])
+		}
+		return out
+	}
+	g := NewWithT(t)
+	g.Expect(causes(2, one, two)).To(Equal([]string{"Waiting NoEdgeReachesEndpoint kube-apiserver", "Warning EdgeReachesNoEndpoint 1oauth-openshift:6443"}))
+	g.Expect(causes(2, one)).To(Equal([]string{"Warning EdgeReachesNoEndpoint 1kube-apiserver:6443, oauth-openshift:6443"}), "edge 2 has not reported")
+	g.Expect(causes(2, one, network.Report{Edge: 2})).To(HaveExactElements(HavePrefix("Warning")), "edge 2 reaches it")
+	slow := two
+	slow.Level = network.LevelReaches
+	g.Expect(causes(2, one, slow)).To(HaveEach(HavePrefix("Warning")), "edge 2 reaches the API server, which is too slow for health checks")
+	g.Expect(causes(0)).To(BeEmpty())
+	n.Primary = false
+	g.Expect(causes(2, one, two)).To(HaveEach(HavePrefix("Warning")), "no VM boots from it")
+}
+
 // TestProxyARP: a host that answers for all addresses has none of them. Another cluster's
 // edge, which has three of them, is a conflict.
 func TestProxyARP(t *testing.T) {

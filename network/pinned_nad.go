@@ -38,7 +38,7 @@ func (a Attachment) movedFrom(was Attachment) bool { return was.Layer2 != "" && 
 func (a Attachment) pinnedProblem(wanted Attachment) Problem {
 	cause := PinnedNADChanged
 	switch {
-	case a.EdgeNADConfig == "":
+	case a.EdgeNADConfig == "", a.AboveNAD:
 		cause = PinnedOVNChanged
 	case wanted.movedFrom(a):
 		cause = PinnedNADMoved

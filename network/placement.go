@@ -61,14 +61,10 @@ func (p Plan) placed(r PlacementRequest, permitted Permissions) Plan {
 	if slices.ContainsFunc(r.Tolerations, Toleration.ofControlPlane) && !slices.ContainsFunc(controlPlaneRoles(), permitted.NodeLabel) {
 		without = controlPlaneRoles()
 	}
-	out := p
-	out.Networks = slices.Clone(p.Networks)
-	for i, n := range out.Networks {
-		selectors := r.nodeSelectors(n.NodePools)
-		out.Networks[i].Placement = Placement{
-			NodeSelectors: selectors, WithoutLabels: without, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
-	}
-	return out
+	return p.withEach(func(n *Network) {
+		n.Placement = Placement{
+			NodeSelectors: r.nodeSelectors(n.NodePools), WithoutLabels: without, Tolerations: r.Tolerations, PriorityClass: r.PriorityClass}
+	})
 }
 
 // ofControlPlane reports whether pods with t may run on nodes with a taint of the control plane.

@@ -25,6 +25,16 @@ type Plan struct {
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
+// withEach is p with a copy of each network, which change may change.
+func (p Plan) withEach(change func(n *Network)) Plan {
+	out := p
+	out.Networks = slices.Clone(p.Networks)
+	for i := range out.Networks {
+		change(&out.Networks[i])
+	}
+	return out
+}
+
 // A Network is what is served on one layer-2 network.
 type Network struct {
 	// Name is "<namespace>.<name>" of the NetworkAttachmentDefinition. It is unique in a
@@ -59,6 +69,11 @@ type Network struct {
 	DNS       DNS        `json:"dns"`
 	Listeners []Listener `json:"listeners,omitempty"`
 	Backends  []Backend  `json:"backends,omitempty"`
+	AccessLog AccessLog  `json:"accessLog,omitempty"`
+	// Access is what pods of the management cluster reach on the network. Zero: nothing.
+	Access Access `json:"access,omitzero"`
+	// MetricsPort is where edges serve metrics on the pod network. 0: nowhere.
+	MetricsPort uint16 `json:"metricsPort,omitempty"`
 	// ReservedDestinations are in the management cluster: its Services, pods and nodes.
 	// Edges never dial them for an external host or as upstream DNS server, unless
 	// PermittedDestinations has the address. Both are merged and sorted, and empty if the
@@ -279,17 +294,37 @@ type Backend struct {
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
-// APIService is the name of the hosted API server's Service. HyperShift decides it.
-const APIService = "kube-apiserver"
+// The names of Services that HyperShift publishes. HyperShift decides them.
+const (
+	APIService          = "kube-apiserver"
+	KonnectivityService = "konnectivity-server"
+	OAuthService        = "oauth-openshift"
+	IgnitionService     = "ignition-server-proxy"
+)
+
+// IsAPI reports whether b leads to the hosted API server.
+func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == APIService }
 
 // APIBackend returns the backend that leads to the hosted API server. Not ok: the network
 // does not publish the API server.
-func (n Network) APIBackend() (b Backend, ok bool) {
-	i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == APIService })
-	if i < 0 {
-		return Backend{}, false
+func (n Network) APIBackend() (b Backend, ok bool) { return n.podsOf(APIService) }
+
+// ReachBackend returns the backend that shows an edge whether it reaches the hosted control plane:
+// the API server's. If the network does not publish that, it is another one that answers TLS. Not
+// ok: the network publishes none.
+func (n Network) ReachBackend() (b Backend, ok bool) {
+	return n.podsOf(APIService, KonnectivityService, OAuthService, IgnitionService)
+}
+
+// podsOf returns the backend that leads to the pods of the first of services that has one.
+func (n Network) podsOf(services ...string) (b Backend, ok bool) {
+	for _, service := range services {
+		i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Kind == BackendPods && b.Service == service })
+		if i >= 0 {
+			return n.Backends[i], true
+		}
 	}
-	return n.Backends[i], true
+	return Backend{}, false
 }
 
 // A Duration has the text form of time.Duration ("1h0m0s").

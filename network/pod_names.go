@@ -30,15 +30,12 @@ func (p Plan) answeringPods(r Request, endpoints []Endpoint) Plan {
 		everyone := []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
 		view = View{Name: podView, Clients: everyone, Records: podRecords(endpoints, r.ownNames()), OwnNamesOnly: true}
 	}
-	out := p
-	out.Networks = slices.Clone(p.Networks)
-	for i, n := range out.Networks {
-		out.Networks[i].DNS.Pods = View{}
+	return p.withEach(func(n *Network) {
+		n.DNS.Pods = View{}
 		if n.runs(ServiceDNS) {
-			out.Networks[i].DNS.Pods = view
+			n.DNS.Pods = view
 		}
-	}
-	return out
+	})
 }
 
 // ownNames are the names whose addresses the user set.
@@ -58,9 +55,7 @@ func (r Request) ownNames() []string {
 func podRecords(endpoints []Endpoint, own []string) []Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}
-	for _, e := range slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int {
-		return trueFirst(a.Origin == OriginHyperShift, b.Origin == OriginHyperShift)
-	}) {
+	for _, e := range sortedEndpoints(endpoints) {
 		for _, name := range lowered(e.Hosts) {
 			if e.Origin != OriginHyperShift && hyperShifts[name] {
 				continue

@@ -46,6 +46,8 @@ const (
 	ClockUnsynchronized      Reason = "ClockUnsynchronized"
 	NotPermitted             Reason = "NotPermitted"
 	NamesOverridden          Reason = "NamesOverridden"
+	AccessOpened             Reason = "AccessOpened"
+	AccessRefused            Reason = "AccessRefused"
 	ServedByOthers           Reason = "ServedByOthers"
 	FailoverDegraded         Reason = "FailoverDegraded"
 	NotApplied               Reason = "NotApplied"

@@ -34,6 +34,9 @@ type Report struct {
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
 	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
+	// Connected is whether hosts on the network have connections through the proxy of this edge: ConnectedYes or
+	// ConnectedNo. Empty: unknown, as in reports of earlier versions, or without the proxy.
+	Connected string `json:"connected,omitempty"`
 	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
 	// has not reported it yet.
 	NotServing string `json:"notServing,omitempty"`
@@ -65,7 +68,17 @@ type Report struct {
 	// RefusedHosts are Names of external backends of which an address is inside the
 	// management cluster or in a client network. Edges do not dial it.
 	RefusedHosts []string `json:"refusedHosts,omitempty"`
+	// DarkBackends are Names of backends of which no endpoint accepts connections of this edge's Envoy,
+	// or of which none is ready. It dials them all the same. Those without endpoints are among them if no node boots
+	// without them. VMs that run the ingress are not.
+	DarkBackends []string `json:"darkBackends,omitempty"`
 }
+
+// The values of Report.Connected.
+const (
+	ConnectedYes = "yes"
+	ConnectedNo  = "no"
+)
 
 // formerReport holds the fields of reports before version 1 of the plan. An edge of an
 // earlier version writes them.
@@ -102,6 +115,7 @@ const (
 
 	maxInUse     = 16
 	maxRefused   = 8
+	maxDark      = 8
 	maxTextRunes = 400
 )
 
@@ -154,6 +168,9 @@ func (r Report) normalized() Report {
 	if !slices.Contains([]string{LevelNothing, LevelServes, LevelReaches}, r.Level) {
 		r.Level = "" // Of a newer version, or of no edge.
 	}
+	if r.Connected != ConnectedYes && r.Connected != ConnectedNo {
+		r.Connected = ""
+	}
 	r.Believes = slices.DeleteFunc(KernelCauses(), func(c Cause) bool { return !slices.Contains(r.Believes, c) })
 	if len(r.Believes) == 0 {
 		r.Believes = nil
@@ -163,12 +180,27 @@ func (r Report) normalized() Report {
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
 	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
 	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]
+	r.DarkBackends = slices.Compact(slices.Sorted(slices.Values(r.DarkBackends)))
+	r.DarkBackends = r.DarkBackends[:min(len(r.DarkBackends), maxDark)]
 	return r
 }
 
 // MissesPeer reports whether no message of the peer arrives on this network. Former
 // versions report only the state of the peer.
 func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
+
+// BackendFault returns what r says against a backend, empty if nothing. Known is false if r cannot tell:
+// the backend is VMs, or r has as many names as fit.
+func (r Report) BackendFault(b Backend) (fault string, known bool) {
+	switch {
+	case slices.Contains(r.DarkBackends, b.Name):
+		return "no endpoint accepts connections", true
+	case slices.Contains(r.RefusedHosts, b.Name):
+		return "its address is refused", true
+	}
+	full := len(r.DarkBackends) >= maxDark || b.Kind == BackendExternal && len(r.RefusedHosts) >= maxRefused
+	return "", b.Kind != BackendVMs && !full
+}
 
 // sortedInUse is ts sorted, each once, at most maxInUse.
 func sortedInUse(ts []UsedAddress) []UsedAddress {

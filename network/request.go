@@ -40,7 +40,10 @@ type Request struct {
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
 	// ManagementDNS: edges answer DNS questions of pods of the management cluster, too.
-	ManagementDNS bool `json:"managementDNS,omitempty"`
+	ManagementDNS bool      `json:"managementDNS,omitempty"`
+	AccessLog     AccessLog `json:"accessLog,omitempty"`
+	// Access is what the user opens to the management cluster.
+	Access AccessRequest `json:"access,omitzero"`
 	// Placement of the edges' pods.
 	Placement PlacementRequest `json:"placement,omitzero"`
 	// Permissions are not the user's, but those of the management cluster's administrator.
@@ -102,8 +105,11 @@ type Attachment struct {
 	// "<version>-<hash>". Edits of anything else leave it as it is. Empty: unknown.
 	ConfigHash string `json:"configHash,omitempty"`
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
-	// addresses. Empty: the edges use the NAD of the VMs (OVN).
+	// addresses. Empty: the edges use the NAD of the VMs (OVN localnet on nodes with CRI-O).
 	EdgeNADConfig string `json:"siblingConfig,omitempty"`
+	// AboveNAD: edges join the NAD of the VMs without addresses, and the interface of
+	// EdgeNADConfig is above that one (OVN layer2, and localnet on nodes without CRI-O).
+	AboveNAD bool `json:"aboveNAD,omitempty"`
 	// VIPNADConfig is the CNI configuration of a second NAD of the edges. Its interface
 	// holds the VIPs and the published addresses, and has no link. Empty: the edges' only
 	// interface on the network holds them.

@@ -54,14 +54,11 @@ func (o outcome) yielding(others []OtherCluster, last Plan) outcome {
 // answeringOwnVMs is p with unknown clients ignored on each network that another cluster
 // was on first. last is this cluster's plan in force.
 func (p Plan) answeringOwnVMs(others []OtherCluster, last Plan) Plan {
-	out := p
-	out.Networks = slices.Clone(p.Networks)
-	for i, n := range out.Networks {
+	return p.withEach(func(n *Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return n.joins(u, last) }) {
-			out.Networks[i].DHCP.IgnoreUnknownClients = true
+			n.DHCP.IgnoreUnknownClients = true
 		}
-	}
-	return out
+	})
 }
 
 // joins reports whether u was on n first, so that n answers only the VMs of its own

@@ -74,6 +74,7 @@ func (n Network) validate() error {
 	}
 	errs = append(errs, n.validateServices()...)
 	errs = append(errs, n.validateListeners()...)
+	errs = append(errs, n.validateAccess()...)
 	return errors.Join(errs...)
 }
 
@@ -119,6 +120,30 @@ func (n Network) validateListeners() []error {
 			if !backends[f.Backend] || len(f.ServerNames) == 0 {
 				errs = append(errs, fmt.Errorf("listener %s: server names %v without backend", l.Name(), f.ServerNames))
 			}
+		}
+	}
+	return errs
+}
+
+// validateAccess returns an error for each way in that leads to no host of n, or that has no port.
+func (n Network) validateAccess() []error {
+	var errs []error
+	if n.Access.Opens() != (n.Access.Port != 0) || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {
+		errs = append(errs, errors.New("access without a port, destinations or an audience"))
+	}
+	listens := map[uint16]bool{}
+	for _, d := range n.Access.Destinations {
+		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || portsOfEdges()[d.Listen] != "") {
+			errs = append(errs, fmt.Errorf("access to %s: port %d is used, or carries no token", d, d.Listen))
+		}
+		listens[d.Listen] = true
+		for _, a := range d.Addresses {
+			if n.Reach().FromEdge(a) != OnNetwork {
+				errs = append(errs, fmt.Errorf("access to %s: %s is no host of the network", d, a))
+			}
+		}
+		if onVMs := len(d.Addresses) == 0; onVMs && (d.Name != AccessNodes && d.TargetPort == 0 || !n.runs(ServiceDHCP)) {
+			errs = append(errs, fmt.Errorf("access to %s leads nowhere", d))
 		}
 	}
 	return errs

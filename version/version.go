@@ -4,6 +4,7 @@ package version
 import (
 	"crypto/fips140"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 )
 
@@ -15,6 +16,15 @@ func Of(built string) string {
 		mode = "on"
 	}
 	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", number(built), mode, fips140.Version())
+}
+
+// Tag returns the tag in git of the release that the running program is. Empty: it is no release. See Of for built.
+func Tag(built string) string {
+	n := number(built)
+	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.?\d+)?$`).MatchString(n) {
+		return ""
+	}
+	return n
 }
 
 func number(built string) string {

@@ -84,6 +84,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	server.WhoHas, server.Knows = asker.WhoHas, asker.Knows
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { cache(ctx); return nil })
+	f.tokenKeys(ctx, g, kube, source, log)
 	var report func(network.DHCPReport)
 	if reporter := f.report(ctx, g, kube, source.Current(), log); reporter != nil {
 		report = reporter.SetDHCP

@@ -78,6 +78,8 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			string(network.ServiceProxy): func(r network.Report) {
 				report.SetRefusedHosts(r.RefusedHosts)
 				report.SetEnvoyRefuses(r.EnvoyRefuses)
+				report.SetDarkBackends(r.DarkBackends)
+				report.SetConnected(r.Connected)
 			},
 			string(network.ServiceNTP): func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
 		} {
@@ -86,6 +88,12 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 				return nil
 			})
 		}
+	}
+	// Without a device, VMs could read them, too.
+	if clusterDevice != "" {
+		scrape := &agent.Scrape{RunDir: f.runDir, Own: registry, Services: func() []network.Service { return wire.Servers(source.Current().Network) }}
+		m := agent.Metrics{Interface: a.Interface, Source: source, Device: clusterDevice, Gatherer: scrape, Log: log.With("for", "metrics")}
+		g.Go(func() error { return m.Run(working) })
 	}
 	g.Go(func() error { return source.Run(working) })
 	g.Go(func() error {

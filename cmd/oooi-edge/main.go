@@ -47,8 +47,8 @@ func newRootCommand(clock ntp.Clock) *cobra.Command {
 		&cobra.Group{ID: containers, Title: "Commands that only the containers of an edge run:"},
 	)
 	for id, commands := range map[string][]*cobra.Command{
-		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand()},
-		containers: {newACDCommand(), newFailoverCommand(), newProbeCommand()},
+		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand(), newAccessCommand()},
+		containers: {newACDCommand(), newFailoverCommand(), newProbeCommand(), newTryCommand()},
 	} {
 		for _, one := range commands {
 			one.GroupID = id

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -49,20 +49,7 @@ func timeClients(t *testing.T, n *netns.Namespace) []timeClient {
 // followProgram runs a client in n until the test ends, and returns what it prints.
 func followProgram(t *testing.T, n *netns.Namespace, args ...string) *programs.Output {
 	t.Helper()
-	out := &programs.Output{}
-	c := n.Command(t.Context(), args[0], args[1:]...)
-	c.Stdout, c.Stderr = out, out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-		if t.Failed() {
-			t.Logf("%s said:\n%s", strings.Join(args, " "), out)
-		}
-	})
-	return out
+	return programs.Start(t, n.Command(context.WithoutCancel(t.Context()), args[0], args[1:]...))
 }
 
 // linesOf counts the lines of a file that match.

@@ -18,9 +18,9 @@ import (
 func newProbeCommand() *cobra.Command {
 	var runDir string
 	c := &cobra.Command{
-		Use:       "probe dhcp|dns|ntp|proxy|failover|acd",
+		Use:       "probe dhcp|dns|ntp|proxy|access|failover|acd",
 		Short:     "Ask a server of this edge whether it is ready",
-		ValidArgs: []string{string(network.ServiceDHCP), string(network.ServiceDNS), string(network.ServiceNTP), string(network.ServiceProxy), wire.Failover, wire.ACD},
+		ValidArgs: []string{string(network.ServiceDHCP), string(network.ServiceDNS), string(network.ServiceNTP), string(network.ServiceProxy), wire.Access, wire.Failover, wire.ACD},
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second)

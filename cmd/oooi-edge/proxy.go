@@ -24,6 +24,7 @@ func newProxyCommand() *cobra.Command {
 	f := serverFlags{program: string(network.ServiceProxy)}
 	var program string
 	var noEnvoy bool
+	var memory uint64
 	c := &cobra.Command{
 		Use:   "proxy --plan FILE",
 		Short: "Run the proxy of a plan on one network",
@@ -38,9 +39,10 @@ Without a cluster, every address that the plan lets a VM have is tried.`,
 				if f.runDir == "" {
 					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
 				}
-				return runProxy(c.Context(), f, f.runDir, nil, log)
+				return runProxy(c.Context(), f, f.runDir, envoy.NewLimits(memory, openFiles()), nil, log)
 			}
-			run, err := findEnvoy(program, c.ErrOrStderr())
+			limits := envoy.NewLimits(containerMemory("/"), openFiles())
+			run, err := findEnvoy(program, limits, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -50,28 +52,34 @@ Without a cluster, every address that the plan lets a VM have is tried.`,
 				return err
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
-			return runProxy(c.Context(), f, dir, run, log)
+			return runProxy(c.Context(), f, dir, limits, run, log)
 		},
 	}
 	f.add(c)
 	c.Flags().StringVar(&program, "envoy", "", "`path` of the Envoy binary (default: $ENVOY, then envoy in PATH)")
 	c.Flags().BoolVar(&noEnvoy, "no-envoy", false, "do not start Envoy: another container runs it with the same --run-dir")
+	c.Flags().Uint64Var(&memory, "envoy-memory", 0, "memory limit in `bytes` of the container that runs Envoy, with --no-envoy; 0 means none")
 	return c
 }
 
 // runProxy serves until ctx ends. Dir holds Envoy's sockets. Run runs an Envoy that
-// connects there; nil if another container runs it.
-func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
+// connects there and keeps to limits; nil if another container runs it.
+func runProxy(ctx context.Context, f serverFlags, dir string, limits envoy.Limits, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
 	}
 	log = source.Log()
 	g, ctx := errgroup.WithContext(ctx)
+	gate, closeGate := newGate(f.device, limits, log)
+	defer closeGate()
 	p := agent.Proxy{
-		Source: source, Options: envoy.Options{Device: f.device, RunDir: dir},
+		Source: source, Options: envoy.Options{Device: f.device, RunDir: dir, Limits: limits},
 		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
+		AccessLog: agent.NewAccessLog(log, func() network.AccessLog { return source.Current().Network.AccessLog }),
+		Gate:      gate,
 	}
+	p.Gate.SetAsked = p.Server.SetAsked
 	if p.Interface, err = f.on(ctx); err != nil {
 		return err
 	}
@@ -86,6 +94,7 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 	metrics := p.Metrics(ctx)
 	g.Go(func() error { return source.Run(ctx) })
 	f.report(ctx, g, kube, source.Current(), log)
+	f.tokenKeys(ctx, g, kube, source, log)
 	g.Go(func() error {
 		return f.health(ctx, p.Status.Err, metrics, p.Question())
 	})
@@ -96,8 +105,13 @@ func runProxy(ctx context.Context, f serverFlags, dir string, run func(ctx conte
 			return nil
 		})
 		g.Go(func() error { p.FollowRefusals(ctx, report.SetEnvoyRefuses); return nil })
+		g.Go(func() error { p.FollowDarkBackends(ctx, report.SetDarkBackends); return nil })
+		g.Go(func() error { p.FollowConnected(ctx, report.SetConnected); return nil })
 	}
 	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
+	g.Go(func() error { return envoy.ServeAccessLog(ctx, envoy.AccessLogSocket(dir), p.AccessLog.Ended) })
+	g.Go(func() error { return p.AccessLog.Run(ctx) })
+	g.Go(func() error { return p.Gate.Run(ctx, envoy.GateSocket(dir)) })
 	g.Go(func() error { return p.Run(ctx) })
 	if run != nil {
 		g.Go(func() error { return run(ctx, dir) })

@@ -24,7 +24,7 @@ const stopTimeout = 10 * time.Second
 
 // findEnvoy finds the program and returns a function that runs it until its context ends.
 // An Envoy that ends by itself is an error: then the container is restarted.
-func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir string) error, error) {
+func findEnvoy(program string, limits envoy.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	if program == "" {
 		program = os.Getenv("ENVOY")
 	}
@@ -43,7 +43,7 @@ func findEnvoy(program string, output io.Writer) (func(ctx context.Context, dir 
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		raiseFiles()
-		c := exec.CommandContext(ctx, path, envoy.Arguments(dir, "oooi")...)
+		c := exec.CommandContext(ctx, path, envoy.Arguments(dir, "oooi", limits)...)
 		c.Stdout, c.Stderr = output, output
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }

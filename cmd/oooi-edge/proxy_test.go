@@ -68,25 +68,10 @@ func carries(t *testing.T, file string, to network.Backend, listeners ...network
 // greeter sends its address to each client, and echoes every line.
 func greeter(t *testing.T, n *netns.Namespace, at string) {
 	t.Helper()
-	var l net.Listener
-	var err error
-	n.Do(t, func() { l, err = net.Listen("tcp4", at) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.WriteString(c, "the API\n")
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
+	n.Serve(t, at, func(c net.Conn) {
+		_, _ = io.WriteString(c, "the API\n")
+		_, _ = io.Copy(c, c)
+	})
 }
 
 // greeted returns the greeting that a VM gets from an address, and the connection.
@@ -196,7 +181,7 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	g.Eventually(serves, "10s").Should(MatchError(ContainSubstring("Envoy does not answer")))
 
 	startEnvoy := func() *exec.Cmd {
-		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test")...)
+		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test", envoy.NewLimits(0, 0))...)
 		g.Expect(e.Start()).To(Succeed())
 		t.Cleanup(func() { _ = e.Process.Kill(); _ = e.Wait() })
 		return e
@@ -269,7 +254,7 @@ func TestProxyToAnExternalHost(t *testing.T) {
 		Address: netip.MustParseAddr(blueService), Port: 5000,
 		Forwards: []network.Forward{{ServerNames: []string{outside.Host}, Backend: outside.Name}},
 	})
-	start(t, v.edge, "proxy", "--plan", file, "--envoy", program)
+	said := start(t, v.edge, "proxy", "--plan", file, "--envoy", program)
 	get := func(serverName string) (string, error) {
 		c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: serverName, InsecureSkipVerify: true},
@@ -289,6 +274,10 @@ func TestProxyToAnExternalHost(t *testing.T) {
 	g.Eventually(func() (string, error) { return get(outside.Host) }, "30s").Should(Equal("the mirror"))
 	_, err = get("other.example.com")
 	g.Expect(err).To(HaveOccurred())
+	g.Eventually(said.String, "10s").Should(MatchRegexp(
+		`msg="connection ended" .*cluster=clusters/blue .*source=192.168.100.20:\d+ address=192.168.100.3:5000 serverName=other.example.com backend="" .* flags=NR`),
+		"a VM wants a host that is not allowed")
+	g.Expect(said.String()).NotTo(ContainSubstring("serverName=mirror.example.com"), "by default, failures are logged")
 }
 
 // TestProxyToApps: from a plan alone, `*.apps` leads to the VMs at the node port of the ingress.

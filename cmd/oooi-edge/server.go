@@ -1,4 +1,4 @@
-// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, failover, acd) have in common:
+// This file holds what the servers of an edge (dhcp, dns, ntp, proxy, access, failover, acd) have in common:
 // flags, logs and health. What they serve is in their own files.
 
 package main
@@ -125,6 +125,18 @@ func (f *serverFlags) report(ctx context.Context, g *errgroup.Group, kube *edge.
 	return reporter
 }
 
+// tokenKeys adds to g what stores the keys of the API server for the access proxy, while the plan asks callers for a token.
+func (f *serverFlags) tokenKeys(ctx context.Context, g *errgroup.Group, kube *edge.Kube, source *edge.Source, log *slog.Logger) {
+	if kube == nil || f.runDir == "" || wire.Watcher(source.Current().Network.Services) != f.program {
+		return
+	}
+	wanted := func() bool { return len(source.Current().Network.Access.Accounts) > 0 }
+	g.Go(func() error {
+		edge.KeepTokenKeys(ctx, wire.File(f.runDir, f.program, wire.KeysFile), wanted, source.Changed, kube.TokenKeys, log)
+		return nil
+	})
+}
+
 // health answers `oooi-edge probe`, the failover agent and GET /metrics until ctx
 // ends; see edge.ServeHealth.
 func (f *serverFlags) health(ctx context.Context, ready func() error, metrics prometheus.Gatherer, more ...edge.Question) error {
@@ -136,7 +148,7 @@ func (f *serverFlags) health(ctx context.Context, ready func() error, metrics pr
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	return edge.ServeHealth(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}), more...)
+	return edge.ServeHealth(ctx, wire.Socket(dir, f.program), ready, promhttp.HandlerFor(metrics, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}), more...)
 }
 
 // apiServer is where the pod is told that it is.

@@ -38,6 +38,7 @@ func TestServersSayWhatIsWrong(t *testing.T) {
 		{"proxy --plan " + plan + " --envoy " + broken, "Envoy ended: exit status 3"},
 		{"proxy --plan " + plan + " --no-envoy", "--no-envoy needs --run-dir"},
 		{"failover --plan " + plan, "failover needs --run-dir"},
+		{"access --plan " + plan + " --watch", "access has no --watch"},
 	}
 	// What all of them say.
 	for _, server := range []string{"dhcp", "dns", "ntp", "proxy", "failover", "acd"} {

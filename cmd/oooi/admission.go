@@ -26,8 +26,9 @@ const applyPolicies = time.Minute
 func newAdmissionCommand() *cobra.Command {
 	var namespace, health string
 	c := &cobra.Command{
-		Use:   "admission",
-		Short: "Apply the admission policies that limit the operator and the edges",
+		Use:    "admission",
+		Hidden: true, // Only a container runs it.
+		Short:  "Apply the admission policies that limit the operator and the edges",
 		Long: `Applies the ValidatingAdmissionPolicies that limit what the operator and its edges may write,
 and restores them every minute. The Operator Lifecycle Manager runs it, because a bundle cannot
 hold a policy. With kustomize, config/default has the policies. The policies are deleted with the

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,9 @@ func main() {
 	os.Exit(1)
 }
 
+// pluginPrefix begins the name of a program that kubectl runs as one of its commands.
+const pluginPrefix = "kubectl-"
+
 func newRootCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:           "oooi",
@@ -41,10 +46,16 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	if strings.HasPrefix(filepath.Base(os.Args[0]), pluginPrefix) {
+		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl oooi"}
+	}
 	c.AddCommand(
 		newAdmissionCommand(),
+		newCheckCommand(),
 		newLintCommand(),
 		newManagerCommand(),
+		newMapCommand(),
+		newMustGatherCommand(),
 		newPlanCommand(),
 		newStatusCommand(),
 	)

@@ -57,8 +57,9 @@ func newManagerCommand() *cobra.Command {
 	o := managerOptions{controllers: environment()}
 	var permit permissionFlags
 	c := &cobra.Command{
-		Use:   "manager",
-		Short: "Run the operator",
+		Use:    "manager",
+		Hidden: true, // Only a container runs it.
+		Short:  "Run the operator",
 		Long: `Watches HostedClusters. For each one that opted in, the operator runs edges in its control
 plane namespace. The operator starts on any cluster, and waits until HyperShift is installed.
 
@@ -134,7 +135,7 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 		Metrics:                       server.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.health,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "oooi.densityops.com",
+		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       o.controllers.ServiceAccount.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		RetryPeriod:                   new(electionRetry),

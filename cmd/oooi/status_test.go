@@ -2,94 +2,339 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"net/netip"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 var statusAt = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// running is an API server with hosted cluster clusters/blue, and with objects.
-func running(t *testing.T, more ...client.Object) client.Reader {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	NewWithT(t).Expect(errors.Join(hyperv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme))).To(Succeed())
-	blue := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "blue", Annotations: map[string]string{"hostedcluster.densityops.com/network": "auto"}}}
-	blue.Status.Conditions = []metav1.Condition{{
-		Type: "hostedcluster.densityops.com/NetworkReady", Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", LastTransitionTime: metav1.NewTime(statusAt),
-		Message: "Nodes can boot.\nWarning NTPMissing: a.\nthree\nfour\nfive\nsix\nseven\n(settings 01234567)",
+// statusPlan has one network with edges, an endpoint, an external host and the ingress on VMs.
+func statusPlan() network.Plan {
+	vip := netip.MustParseAddr("192.168.100.3")
+	n := network.Network{
+		Name: "clusters.vlan100", Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100"}, Primary: true,
+		CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: vip,
+		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
+		Listeners: []network.Listener{
+			{Address: vip, Port: 443, Default: "machines:443", Forwards: []network.Forward{
+				{ServerNames: []string{"ignition.blue.example.com"}, Backend: "ignition-server-proxy:443"},
+				{ServerNames: []string{"quay.io"}, Backend: "quay.io:443"},
+			}},
+		},
+		Backends: []network.Backend{
+			{Name: "ignition-server-proxy:443", Service: "ignition-server-proxy", Port: 443},
+			{Name: "machines:443", Kind: network.BackendVMs, Port: 443},
+			{Name: "quay.io:443", Kind: network.BackendExternal, Host: "quay.io", Port: 443},
+		},
+	}
+	return network.Plan{Version: network.CurrentPlanVersion, Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Networks: []network.Network{n}}
+}
+
+const statusMessage = "Nodes can boot: DHCP is ready.\nWarning EdgeUnavailable: Edge 2 is not ready. Check its node.\n3 more problems are not shown.\nExternal hosts: quay.io.\n(settings 01234567)"
+
+// blueFacts are of a cluster with all facts, of which edge 2 is gone.
+func blueFacts() statusFacts {
+	p := statusPlan()
+	edges := p.Networks[0].Edges
+	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), read: true, settings: "01234567", plan: p, planRead: true, leasesRead: true}
+	f.slices = []discoveryv1.EndpointSlice{*sliceOf("ignition-server-proxy", "10.0.0.9")}
+	f.OptedIn, f.Generation = true, 3
+	f.Conditions = []metav1.Condition{{
+		Type: "hostedcluster.densityops.com/NetworkReady", Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,
+		LastTransitionTime: metav1.NewTime(statusAt), Message: statusMessage,
 	}}
-	other := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "not-ours"}}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(more, blue, other)...).Build()
-}
-
-func leaseIn(ns, address, mac, vm string, after time.Duration) *coordinationv1.Lease {
-	o := leaseobject.Of("clusters.vlan100", network.Lease{Address: netip.MustParseAddr(address), MAC: mac, VM: vm, Expires: statusAt.Add(after)}, time.Hour, statusAt)
-	o.Namespace = ns
-	return o
-}
-
-// TestStatus: the first lines of the condition, and each lease in a row. An object that cannot be read blocks its address.
-func TestStatus(t *testing.T) {
-	g := NewWithT(t)
-	broken := leaseIn("clusters-blue", "192.168.100.24", "02:00:00:00:00:05", "blue-worker-3", time.Hour)
-	broken.Spec.HolderIdentity = nil
-	api := running(t,
-		leaseIn("clusters-blue", "192.168.100.100", "02:00:00:00:00:03", "", 2*time.Hour),
-		leaseIn("clusters-blue", "192.168.100.20", "02:00:00:00:00:01", "blue-worker-1", 2*time.Hour),
-		leaseIn("clusters-blue", "192.168.100.21", "", "", time.Hour),
-		leaseIn("clusters-blue", "192.168.100.22", "02:00:00:00:00:02", "blue-worker-2", -time.Hour),
-		leaseIn("clusters-red", "192.168.100.23", "02:00:00:00:00:04", "red-worker-1", time.Hour),
-		broken,
-		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "kube-controller-manager"}},
-	)
-	for _, cluster := range []string{"", "clusters/blue"} {
-		var out bytes.Buffer
-		g.Expect(status(t.Context(), &out, api, cluster, statusAt)).To(Succeed())
-		g.Expect("\n" + out.String()).To(Equal(`
-HostedCluster clusters/blue
-NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z
-  Nodes can boot.
-  Warning NTPMissing: a.
-  three
-  four
-  five
-  six
-  (2 more lines are in the condition)
-NETWORK            ADDRESS           VM              MAC                 EXPIRES                STATE
-clusters.vlan100   192.168.100.20    blue-worker-1   02:00:00:00:00:01   2026-03-04T07:06:07Z   assigned
-clusters.vlan100   192.168.100.21    -               -                   2026-03-04T06:06:07Z   declined
-clusters.vlan100   192.168.100.22    blue-worker-2   02:00:00:00:00:02   2026-03-04T04:06:07Z   expired
-clusters.vlan100   192.168.100.24    -               -                   9999-01-01T00:00:00Z   blocked
-clusters.vlan100   192.168.100.100   -               02:00:00:00:00:03   2026-03-04T07:06:07Z   assigned
-`))
+	f.ready = map[string]bool{wire.EdgeDeploymentName(p.Networks[0], edges[0]): true}
+	f.reports = map[string]network.Report{
+		wire.EdgeReport(p.Networks[0], edges[0]).Name: {Edge: 1, Level: network.LevelReaches, Peer: network.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
+		// It outlived its pod.
+		wire.EdgeReport(p.Networks[0], edges[1]).Name: {Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
 	}
-}
-
-// TestStatusOfOthers: what cannot be shown is named.
-func TestStatusOfOthers(t *testing.T) {
-	api := running(t)
-	for cluster, says := range map[string]string{
-		"clusters/green": "HostedCluster clusters/green: ",
-		"blue":           "--cluster blue: want NAMESPACE/NAME",
-		"clusters/":      "--cluster clusters/: want NAMESPACE/NAME",
+	for _, l := range []struct {
+		network, address, mac, vm string
+		left                      time.Duration
+	}{
+		{"clusters.vlan100", "192.168.100.20", "02:00:00:00:00:01", "blue-worker-1", 2 * time.Hour},
+		{"clusters.vlan100", "192.168.100.21", "", "", time.Hour},
+		{"clusters.vlan100", "192.168.100.22", "02:00:00:00:00:02", "blue-worker-2", -time.Hour},
+		{"clusters.former", "192.168.7.9", "02:00:00:00:00:03", "", time.Hour},
 	} {
-		NewWithT(t).Expect(status(t.Context(), &bytes.Buffer{}, api, cluster, statusAt)).To(MatchError(ContainSubstring(says)))
+		lease := network.Lease{Address: netip.MustParseAddr(l.address), MAC: l.mac, VM: l.vm, Expires: statusAt.Add(l.left)}
+		f.leases = append(f.leases, leased{l.network, lease})
+	}
+	blocked, err := leaseobject.Read(blockedLease())
+	if err != nil {
+		panic(err)
+	}
+	f.leases = append(f.leases, leased{"clusters.vlan100", blocked})
+	return f
+}
+
+// TestStatusText: what a user reads of a cluster that has lost an edge.
+func TestStatusText(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	g.Expect(reportOf(blueFacts(), statusAt).write(&out, "text", false, true)).To(Succeed())
+	g.Expect("\n" + out.String()).To(Equal(`
+HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
+NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the settings of now: yes
+
+Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
+  EDGE   ADDRESS         READY   CARRIES VMS   REPORTS
+  1      192.168.100.4   yes     yes           reaches
+  2      192.168.100.5   no      no            unknown
+  NAME                        ADDRESS             BACKEND                     HEALTH
+  ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   no fault reported
+  any name                    192.168.100.3:443   machines:443                unknown
+  ALLOWED HOST   ADDRESS             BACKEND       HEALTH
+  quay.io        192.168.100.3:443   quay.io:443   edge 1: its address is refused
+  LEASE            VM              MAC                 UNTIL                  STATE
+  192.168.100.20   blue-worker-1   02:00:00:00:00:01   2026-03-04T07:06:07Z   assigned
+  192.168.100.21   -               -                   2026-03-04T06:06:07Z   declined
+  192.168.100.22   blue-worker-2   02:00:00:00:00:02   2026-03-04T04:06:07Z   expired
+  192.168.100.24   -               -                   9999-01-01T00:00:00Z   blocked
+
+Networks that are not in the plan
+  LEASE         VM   MAC                 UNTIL                  STATE
+  192.168.7.9   -    02:00:00:00:00:03   2026-03-04T06:06:07Z   assigned
+
+Problems
+  Warning EdgeUnavailable: Edge 2 is not ready. Check its node. See https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable
+
+Notes
+  3 more problems are not shown.
+  External hosts: quay.io.
+`))
+}
+
+// TestStatusTextUnread: with no rights at all, each value is unknown and the missing rights are named.
+func TestStatusTextUnread(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), plan: statusPlan(), unread: []string{noRight("HostedCluster clusters/blue")}}
+	g.Expect(reportOf(f, statusAt).write(&out, "text", false, true)).To(Succeed())
+	g.Expect("\n" + out.String()).To(Equal(`
+HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and only its condition tells.
+NetworkReady: unknown
+
+Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
+  EDGE   ADDRESS         READY     CARRIES VMS   REPORTS
+  1      192.168.100.4   unknown   unknown       unknown
+  2      192.168.100.5   unknown   unknown       unknown
+  NAME                        ADDRESS             BACKEND                     HEALTH
+  ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   unknown
+  any name                    192.168.100.3:443   machines:443                unknown
+  ALLOWED HOST   ADDRESS             BACKEND       HEALTH
+  quay.io        192.168.100.3:443   quay.io:443   unknown
+  DHCP leases: unknown
+
+Unknown
+  You have no right to read HostedCluster clusters/blue.
+`))
+}
+
+// TestStatusJSON: the names that scripts rely on.
+func TestStatusJSON(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	g.Expect(reportOf(blueFacts(), statusAt).write(&out, "json", false, true)).To(Succeed())
+	var got map[string]any
+	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
+	g.Expect(got).To(And(HaveLen(9), HaveKeyWithValue("version", "v1"), HaveKeyWithValue("cluster", "clusters/blue")))
+	g.Expect(got["boot"]).To(Equal(map[string]any{"answer": "yes", "why": "Nodes can boot: DHCP is ready."}))
+	n := got["networks"].([]any)[0].(map[string]any)
+	g.Expect(n["edges"].([]any)[0]).To(Equal(map[string]any{
+		"number": 1.0, "deployment": "oooi-edge-clusters-vlan100-1", "address": "192.168.100.4", "ready": "yes", "carriesVMs": "yes", "level": "reaches"}))
+	g.Expect(n["allowedHosts"].([]any)[0]).To(Equal(map[string]any{
+		"names": []any{"quay.io"}, "address": "192.168.100.3:443", "backend": "quay.io:443", "health": "edge 1: its address is refused"}))
+	g.Expect(n["leases"].([]any)[0]).To(Equal(map[string]any{"network": "clusters.vlan100", "address": "192.168.100.20", "vm": "blue-worker-1",
+		"mac": "02:00:00:00:00:01", "until": "2026-03-04T07:06:07Z", "state": "assigned"}))
+	g.Expect(got["problems"].([]any)[0]).To(Equal(map[string]any{
+		"severity": "Warning", "reason": "EdgeUnavailable", "text": "Edge 2 is not ready. Check its node.", "page": "https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable"}))
+}
+
+// TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
+func TestStatusBoot(t *testing.T) {
+	condition := func(f *statusFacts) *metav1.Condition { return &f.Conditions[0] }
+	for name, c := range map[string]struct {
+		change func(f *statusFacts)
+		want   explain.Answer
+		why    string
+	}{
+		"all is well":         {func(*statusFacts) {}, explain.Yes, "Nodes can boot"},
+		"an older generation": {func(f *statusFacts) { f.Generation++ }, explain.Unknown, "generation 3"},
+		"former annotations":  {func(f *statusFacts) { f.settings = "76543210" }, explain.Unknown, "settings 01234567"},
+		"annotations unread":  {func(f *statusFacts) { f.settings = "" }, explain.Unknown, "cannot be read completely"},
+		"a message without hash": {func(f *statusFacts) { condition(f).Message = "Nodes can boot." }, explain.Unknown,
+			"does not say which annotations"},
+		"no condition":      {func(f *statusFacts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
+		"not opted in":      {func(f *statusFacts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},
+		"unread":            {func(f *statusFacts) { f.read, f.Conditions = false, nil }, explain.Unknown, "cannot be read"},
+		"no edge is ready":  {func(f *statusFacts) { f.ready = map[string]bool{} }, explain.Unknown, "no edge of network clusters/vlan100 is ready"},
+		"edges are unknown": {func(f *statusFacts) { f.ready = nil }, explain.Yes, "Nodes can boot"},
+		"the operator says no": {func(f *statusFacts) {
+			condition(f).Status, condition(f).Message = metav1.ConditionFalse, "Nothing is applied. Nodes cannot boot.\n(settings 01234567)"
+		}, explain.No, "Nothing is applied"},
+		"a network that NodePools name now": {func(f *statusFacts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
+			explain.Unknown, "network clusters/vlan10, which is not in the plan"},
+		"a network that the plan leaves out, as the condition tells": {func(f *statusFacts) {
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
+			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan10.\n(settings 01234567)"
+		}, explain.Yes, "Nodes can boot"},
+		"a network whose name another one begins with": {func(f *statusFacts) {
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
+			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan100.\n(settings 01234567)"
+		}, explain.Unknown, "not in the plan"},
+		"no plan": {func(f *statusFacts) {
+			f.plan, f.planRead, f.noPlan = network.Plan{}, false, "ConfigMap x does not exist."
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
+		}, explain.Unknown, "ConfigMap x does not exist."},
+		"no plan, as no network is asked for": {func(f *statusFacts) {
+			f.plan, f.planRead, f.noPlan = network.Plan{}, false, "ConfigMap x does not exist."
+		}, explain.Yes, "Nodes can boot"},
+		"no right to read the plan": {func(f *statusFacts) {
+			f.plan, f.planRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
+		}, explain.Yes, "Nodes can boot"},
+		"only a part waits": {func(f *statusFacts) { condition(f).Status = metav1.ConditionFalse }, explain.Yes, "Nodes can boot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			f := blueFacts()
+			c.change(&f)
+			r := reportOf(f, statusAt)
+			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
+			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
+			g.Expect(verdict([]statusReport{r}) == nil).To(Equal(c.want == explain.Yes))
+			g.Expect(settled([]statusReport{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
+		})
+	}
+}
+
+// TestStatusCarries: of two edges that both serve, that with connections. Edges of an earlier version do not say it.
+func TestStatusCarries(t *testing.T) {
+	p := statusPlan()
+	n := p.Networks[0]
+	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	f := blueFacts()
+	carries := func() [2]explain.Answer { return [2]explain.Answer{f.carries(n, n.Edges[0]), f.carries(n, n.Edges[1])} }
+	g := NewWithT(t)
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Yes, explain.No}))
+	f.reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
+	f.ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerUnreachable}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
+	f.reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedNo}
+	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedYes}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.No, explain.Yes}))
+	n.Edges = n.Edges[:1]
+	g.Expect(f.carries(n, n.Edges[0])).To(Equal(explain.Yes))
+}
+
+// TestStatusDarkControlPlane: nodes do not boot while no edge reaches what they need, whatever the condition says.
+func TestStatusDarkControlPlane(t *testing.T) {
+	g := NewWithT(t)
+	f := blueFacts()
+	n := f.plan.Networks[0]
+	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
+	f.plan.Networks[0].Backends = []network.Backend{ignition}
+	dark := network.Report{Edge: 1, Level: network.LevelServes, DarkBackends: []string{ignition.Name}}
+	answer := func() statusAnswer { return reportOf(f, statusAt).Boot }
+	g.Expect(answer().Answer).To(Equal(explain.Yes))
+	f.reports[one] = dark
+	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
+	f.ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches}
+	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
+}
+
+// TestStatusWithoutPods: nodes do not boot while a Service that they need has no pod. No edge reports that.
+func TestStatusWithoutPods(t *testing.T) {
+	for _, service := range []string{network.APIService, network.IgnitionService, network.KonnectivityService} {
+		g := NewWithT(t)
+		f := blueFacts()
+		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
+		f.plan.Networks[0].Backends = []network.Backend{b}
+		f.slices = []discoveryv1.EndpointSlice{*sliceOf(service, "10.0.0.9")}
+		g.Expect(reportOf(f, statusAt).Boot.Answer).To(Equal(explain.Yes))
+		f.slices = []discoveryv1.EndpointSlice{*sliceOf(service)}
+		r := reportOf(f, statusAt)
+		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
+		g.Expect(verdict([]statusReport{r})).To(HaveOccurred(), "the exit code")
+		g.Expect(settled([]statusReport{r})).To(BeFalse(), "--wait")
+	}
+}
+
+// TestStatusWithoutReach: a yes needs an edge that reaches the API server, if edges report it.
+func TestStatusWithoutReach(t *testing.T) {
+	f := blueFacts()
+	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
+	f.plan.Networks[0].Backends = []network.Backend{api}
+	one := wire.EdgeReport(f.plan.Networks[0], f.plan.Networks[0].Edges[0]).Name
+	for level, want := range map[string]explain.Answer{
+		network.LevelReaches: explain.Yes, network.LevelServes: explain.Unknown, network.LevelNothing: explain.Unknown,
+		"": explain.Yes, // An edge of an earlier version does not report it.
+	} {
+		g := NewWithT(t)
+		f.reports[one] = network.Report{Edge: 1, Level: level}
+		boot := reportOf(f, statusAt).Boot
+		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
+		if want == explain.Unknown {
+			g.Expect(boot.Why).To(ContainSubstring("no edge of network clusters/vlan100 reports that it reaches the hosted API server"))
+		}
+	}
+}
+
+// TestStatusOldReport: what an edge reported that does not report any more is unknown, and so is a yes that rests on it.
+func TestStatusOldReport(t *testing.T) {
+	at := func(age time.Duration) statusReport {
+		f := blueFacts()
+		n := &f.plan.Networks[0]
+		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
+		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: statusAt.Add(-age)}
+		return reportOf(f, statusAt)
 	}
 	g := NewWithT(t)
+	r := at(4 * time.Minute)
+	g.Expect(r.Boot.Answer).To(Equal(explain.Yes), r.Boot.Why)
+	g.Expect(r.Networks[0].Edges[0].Level).To(Equal(network.LevelReaches))
+	r = at(6 * time.Minute)
+	edge := r.Networks[0].Edges[0]
+	g.Expect(r.Boot.Answer).To(Equal(explain.Unknown), r.Boot.Why)
+	g.Expect(edge.Level).To(BeEmpty())
+	g.Expect(edge.CarriesVMs).To(Equal(explain.Unknown))
+	g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal("unknown"))
 	var out bytes.Buffer
-	g.Expect(status(t.Context(), &out, api, "clusters/not-ours", statusAt)).To(Succeed())
-	g.Expect(out.String()).To(Equal("HostedCluster clusters/not-ours\nNetworkReady: not reported. Check that the operator runs.\nNo DHCP leases.\n"))
+	g.Expect(r.write(&out, "text", false, true)).To(Succeed())
+	g.Expect(out.String()).To(ContainSubstring("  1      192.168.100.4   yes     unknown       unknown: no report since 2026-03-04T05:00:07Z\n"))
+}
+
+// TestNotRunning: what a user needs to know of a pod that does not run.
+func TestNotRunning(t *testing.T) {
+	waiting := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: "dhcp",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}
+	}
+	for want, status := range map[string]corev1.PodStatus{
+		"0/3 nodes are available: no match.": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: no match."}}},
+		"container dhcp: ImagePullBackOff denied": waiting("ImagePullBackOff", "denied"),
+		"the pod is Pending":                      waiting("ContainerCreating", ""),
+		"":                                        {Phase: corev1.PodRunning},
+	} {
+		NewWithT(t).Expect(notRunning(&corev1.Pod{Status: status})).To(Equal(want))
+	}
 }

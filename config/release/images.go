@@ -106,9 +106,17 @@ func arches() []string {
 	return out
 }
 
-// archive returns the files of the archive with the command line program.
-func archive(b binary, license string, std supply.Module) image.Files {
+// archive returns the files of the archive with the command line program for t.
+func archive(t program.Target, b binary, license string, std supply.Module) image.Files {
 	out := legal(license, b.linked, std)
-	out["oooi"] = image.File{Source: b.path, Executable: true}
+	out[commandFile(t)] = image.File{Source: b.path, Executable: true}
 	return out
+}
+
+// commandFile is the file of the command line program for t.
+func commandFile(t program.Target) string {
+	if t.OS == "windows" {
+		return "oooi.exe"
+	}
+	return "oooi"
 }

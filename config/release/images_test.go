@@ -52,7 +52,7 @@ func TestImageRuns(t *testing.T) {
 // TestImageHoldsLegalTexts: the operator's image has our license, and the texts of what is linked into it.
 func TestImageHoldsLegalTexts(t *testing.T) {
 	g := NewWithT(t)
-	linked, err := supply.Linked(root, "amd64", "./cmd/oooi")
+	linked, err := supply.Linked(root, "linux", "amd64", "./cmd/oooi")
 	g.Expect(err).NotTo(HaveOccurred())
 	std, err := supply.StandardLibrary()
 	g.Expect(err).NotTo(HaveOccurred())

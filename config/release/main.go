@@ -93,7 +93,7 @@ func do(ctx context.Context, command, registry string) error {
 	case "push":
 		return publish(ctx, releaseDir, os.Stdout)
 	case "dependencies":
-		all, err := supply.Linked(root, "amd64", supply.Commands()...)
+		all, err := supply.Linked(root, "linux", "amd64", supply.Commands()...)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func do(ctx context.Context, command, registry string) error {
 
 // printSBOM prints the SBOM of a program that was built from the checkout.
 func printSBOM(ctx context.Context, file string) error {
-	all, err := supply.Linked(root, runtime.GOARCH, supply.Commands()...)
+	all, err := supply.Linked(root, "linux", runtime.GOARCH, supply.Commands()...)
 	if err != nil {
 		return err
 	}

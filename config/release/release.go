@@ -90,6 +90,9 @@ func assemble(ctx context.Context, in input) (release, error) {
 	if err := out.addArchives(in); err != nil {
 		return release{}, err
 	}
+	if err := out.addKrew(); err != nil {
+		return release{}, err
+	}
 	if err := out.addManifests(ctx, in); err != nil {
 		return release{}, err
 	}
@@ -128,7 +131,7 @@ func (r *release) addArchives(in input) error {
 		if err != nil {
 			return err
 		}
-		if err := image.WriteTar(zip, archive(b, in.license, in.std)); err != nil {
+		if err := image.WriteTar(zip, archive(t, b, in.license, in.std)); err != nil {
 			return err
 		}
 		if err := zip.Close(); err != nil {

@@ -63,7 +63,7 @@ func printers(t *testing.T, name, version string) map[program.Target]binary {
 		"main.go": []byte("package main\n\nvar built string\n\nfunc main() { println(built) }\n"),
 	}.WriteTo(source)).To(Succeed())
 	out := map[program.Target]binary{}
-	for _, platform := range imageTargets() {
+	for _, platform := range archiveTargets() {
 		path := filepath.Join(t.TempDir(), name)
 		g.Expect(program.Program{Name: name, Module: source, Command: ".", FIPS: true}.Compile(t.Context(), platform, version, path)).To(Succeed())
 		out[platform] = binary{path: path}

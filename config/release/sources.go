@@ -27,9 +27,10 @@ func imageTargets() []program.Target {
 	return []program.Target{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
 }
 
-// archiveTargets are the platforms that the command line program is published for. It compiles for Linux only: it shares
-// packages with the edges, which use Linux's socket options.
-func archiveTargets() []program.Target { return imageTargets() }
+// archiveTargets are the platforms that the command line program is published for.
+func archiveTargets() []program.Target {
+	return append(imageTargets(), program.Target{OS: "darwin", Arch: "amd64"}, program.Target{OS: "darwin", Arch: "arm64"}, program.Target{OS: "windows", Arch: "amd64"})
+}
 
 func readBundle() (catalog.Bundle, error) { return catalog.Read(os.DirFS(root + "/bundle")) }
 
@@ -116,7 +117,7 @@ func binaries(ctx context.Context, p program.Program, targets []program.Target, 
 		if err := p.Compile(ctx, t, version, path); err != nil {
 			return nil, err
 		}
-		linked, err := supply.Linked(p.Module, t.Arch, p.Command)
+		linked, err := supply.Linked(p.Module, t.OS, t.Arch, p.Command)
 		if err != nil {
 			return nil, err
 		}

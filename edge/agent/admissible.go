@@ -23,11 +23,17 @@ type Admission struct {
 	CutOff CutOff
 	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
+	// Read: the kernel told what it has, now or before. Otherwise nothing is decided: an Envoy that runs
+	// must keep what it has.
+	Read bool
+	// Open are the addresses that may be served, sorted: those of the plan, and of former plans. A listener that the plan no
+	// longer has may stay at them for a while.
+	Open []netip.Addr
 }
 
 // Same reports whether both admit the same listeners and cut off the same backends.
 func (a Admission) Same(b Admission) bool {
-	return maps.EqualFunc(a.CutOff, b.CutOff, func(error, error) bool { return true }) &&
+	return a.Read == b.Read && slices.Equal(a.Open, b.Open) && maps.EqualFunc(a.CutOff, b.CutOff, func(error, error) bool { return true }) &&
 		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
 }
 
@@ -35,22 +41,23 @@ func (a Admission) Same(b Admission) bool {
 // address that may be served; see Interface.Admissible. A listener is left out if its
 // address may not be served, or if all its backends are unreachable. Connections to an
 // unreachable backend are closed. Envoy could listen without the address, but would not
-// notice a replaced interface.
-func Admit(v edge.View, cut CutOff, admissible func(netip.Addr) error) Admission {
-	out := Admission{Network: v.Network, CutOff: cut}
+// notice a replaced interface. Open are the addresses that were open so far.
+func Admit(v edge.View, open []netip.Addr, cut CutOff, admissible func(netip.Addr) error) Admission {
+	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
 	var errs []error
 	checked := map[netip.Addr]error{}
+	for _, a := range open {
+		checked[a] = admissible(a)
+	}
 	for _, l := range v.Network.Listeners {
 		err, known := checked[l.Address]
 		if !known {
 			err = admissible(l.Address)
 			checked[l.Address] = err
-			if err != nil {
-				errs = append(errs, err)
-			}
 		}
 		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		reached := false
@@ -65,25 +72,37 @@ func Admit(v edge.View, cut CutOff, admissible func(netip.Addr) error) Admission
 			out.Network.Listeners = append(out.Network.Listeners, l)
 		}
 	}
-	out.Missing = errors.Join(errs...)
+	for a, err := range checked {
+		if err == nil {
+			out.Open = append(out.Open, a)
+		}
+	}
+	slices.SortFunc(out.Open, netip.Addr.Compare)
+	out.Missing = errors.Join(once(errs)...)
 	return out
+}
+
+// once returns each of errs once, by its text.
+func once(errs []error) []error {
+	said := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		was := said[err.Error()]
+		said[err.Error()] = true
+		return was
+	})
 }
 
 // Refuse admits nothing, because of err.
 func Refuse(v edge.View, err error) Admission {
 	v.Network.Listeners = nil
-	return Admission{Network: v.Network, Missing: err}
+	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
 // Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
 // admits no address that last did not.
 func Keep(last Admission, v edge.View, err error) Admission {
-	var had []netip.Addr
-	for _, l := range last.Network.Listeners {
-		had = append(had, l.Address)
-	}
-	out := Admit(v, last.CutOff, func(a netip.Addr) error {
-		if slices.Contains(had, a) {
+	out := Admit(v, last.Open, last.CutOff, func(a netip.Addr) error {
+		if slices.Contains(last.Open, a) {
 			return nil
 		}
 		return err
@@ -91,6 +110,7 @@ func Keep(last Admission, v edge.View, err error) Admission {
 	if out.Missing == nil {
 		out.Missing = err
 	}
+	out.Read = last.Read
 	return out
 }
 

@@ -38,7 +38,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer, Server: envoy.NewServer(log), Log: log}
+	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer, Server: envoy.NewServer(log), Log: log, Gate: &envoy.Gate{}}
 	return v, p, func() (network.Network, error) {
 		var a Admission
 		v.Do(t, func() { a = p.admit() })

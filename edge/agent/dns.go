@@ -59,20 +59,25 @@ func (d *DNS) admissible() error {
 func (d *DNS) serve(ctx context.Context, ready func()) error {
 	ctx, stop, here := untilMoved(ctx, d.Source, d.at)
 	defer stop()
-	l, err := edge.Listen(ctx, d.Interface.Name, here)
+	return runDNS(ctx, d.Handler, d.Interface.Name, here, d.Log, ready)
+}
+
+// runDNS answers at one address of device, until ctx ends.
+func runDNS(ctx context.Context, h *dns.Handler, device string, at netip.AddrPort, log *slog.Logger, ready func()) error {
+	tcp, err := edge.Listen(ctx, device, at)
 	if err != nil {
 		return err
 	}
-	p, err := edge.ListenShared(ctx, d.Interface.Name, here, dns.Sockets)
+	udp, err := edge.ListenShared(ctx, device, at, dns.Sockets)
 	if err != nil {
-		_ = l.Close()
+		_ = tcp.Close()
 		return err
 	}
-	defer p.Close()
-	if p.Unprotected != nil {
-		d.Log.Warn("another container of this edge could receive questions", "err", p.Unprotected)
+	defer udp.Close()
+	if udp.Unprotected != nil {
+		log.Warn("another container of this edge could receive questions", "err", udp.Unprotected)
 	}
 	ready()
-	d.Log.Info("serving", "address", here, "interface", d.Interface.Name)
-	return dns.Run(ctx, d.Handler, p.Conns, l)
+	log.Info("serving", "address", at, "interface", device)
+	return dns.Run(ctx, h, udp.Conns, tcp)
 }

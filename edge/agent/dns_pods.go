@@ -10,6 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dns"
 )
 
@@ -29,32 +30,11 @@ type PodDNS struct {
 
 // Run answers until ctx ends.
 func (d *PodDNS) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		wait := Triggers{Plan: d.Source.Changed}.wait()
-		if !d.Source.Current().Network.AnswersPods() {
-			wait(ctx, untilChange)
-			continue
-		}
-		if err := d.whileAsked(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// whileAsked answers until ctx ends or the plan has no names for pods.
-func (d *PodDNS) whileAsked(ctx context.Context) error {
-	asked, stop := context.WithCancel(ctx)
-	defer stop()
-	atEach(asked, Triggers{Plan: d.Source.Changed}, func() {
-		n := d.Source.Current().Network
-		d.Handler.Serve(dns.ForPods(n))
-		if !n.AnswersPods() {
-			stop()
-		}
+	return whilePlanned(ctx, d.Source, network.Network.AnswersPods, func(ctx context.Context) error {
+		triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
+		atEach(ctx, Triggers{Plan: d.Source.Changed}, func() { d.Handler.Serve(dns.ForPods(d.Source.Current().Network)) })
+		return ServeWhile(ctx, &d.Status, d.Log, triggers, func() error { return d.Interface.Admissible(d.at().Addr()) }, d.serve)
 	})
-	triggers := Triggers{Interface: d.Interface.Changed, Plan: d.Source.Changed}
-	return ServeWhile(asked, &d.Status, d.Log, triggers, func() error { return d.Interface.Admissible(d.at().Addr()) }, d.serve)
 }
 
 // at returns the address to serve at. The pod's addresses on the device are all that reach it.
@@ -64,17 +44,5 @@ func (d *PodDNS) at() netip.AddrPort {
 
 // serve answers until ctx ends.
 func (d *PodDNS) serve(ctx context.Context, ready func()) error {
-	l, err := edge.Listen(ctx, d.Device, d.at())
-	if err != nil {
-		return err
-	}
-	p, err := edge.ListenShared(ctx, d.Device, d.at(), dns.Sockets)
-	if err != nil {
-		_ = l.Close()
-		return err
-	}
-	defer p.Close()
-	ready()
-	d.Log.Info("serving", "address", d.at(), "interface", d.Device)
-	return dns.Run(ctx, d.Handler, p.Conns, l)
+	return runDNS(ctx, d.Handler, d.Device, d.at(), d.Log, ready)
 }

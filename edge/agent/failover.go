@@ -7,10 +7,8 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -164,12 +162,9 @@ func (f *Failover) serves() error {
 
 // planHash returns a short name of the plan in force, for the peer and for logs.
 func (f *Failover) planHash() string {
-	b, err := json.Marshal(f.Source.Current().Network)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:4])
+	hash := f.Source.Current().Network.Hash()
+	f.Metrics.plan.Set(float64(hash))
+	return fmt.Sprintf("%08x", hash)
 }
 
 func (f *Failover) changed(s failover.State) {

@@ -22,7 +22,13 @@ type Interface struct {
 	// host and are not checked.
 	InPod bool
 	// Watcher keeps the snapshot for all decisions. Nil: each call reads the kernel.
-	Watcher *device.Watcher
+	Watcher Watcher
+}
+
+// A Watcher has the newest snapshot of an interface, as device.Watcher does.
+type Watcher interface {
+	Current() (device.Snapshot, error)
+	Changed() <-chan struct{}
 }
 
 // Changed returns a channel that is closed when an answer of the Interface may have

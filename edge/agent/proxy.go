@@ -42,11 +42,15 @@ type Proxy struct {
 	Options   envoy.Options
 	Server    *envoy.Server
 	Admin     *envoy.Admin
-	Log       *slog.Logger
+	// Gate limits the connections of each VM. Metrics sets its counter.
+	Gate *envoy.Gate
+	Log  *slog.Logger
 	// Needs returns the destinations that serving depends on.
 	Needs func(network.Network) []network.ReservedDestination
 	// Status is kept by Run: whether every listener of the plan accepts connections.
 	Status Status
+	// AccessLog gets what Envoy reports.
+	AccessLog *AccessLog
 	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge
 	// Serving is kept by Run: whether VMs are better off with this edge than without. See
@@ -77,7 +81,7 @@ func (p *Proxy) admit() Admission {
 		return Refuse(v, err)
 	}
 	var unread error
-	a := Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), func(address netip.Addr) error {
+	a := Admit(v, p.last.Open, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), func(address netip.Addr) error {
 		err := p.Interface.Admissible(address)
 		if errors.As(err, new(Unread)) {
 			unread = err
@@ -93,9 +97,10 @@ func (p *Proxy) admit() Admission {
 // serves returns nil if Envoy accepts connections. Some is why it has none of the
 // admissible listeners. It requires less than follows. A plan change, a refused listener
 // or an address that only the next pod has must not make both edges unserving: then
-// neither takes over. For the same reason Envoy may be slow for a moment.
+// neither takes over. For the same reason Envoy may be slow for a moment. While the kernel has
+// told nothing yet, an Envoy serves that has a listener of the plan: a former proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
-	if a.Missing != nil && len(a.Network.Listeners) == 0 {
+	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
 	}
 	p.envoy, err = p.envoy.Next(some, asked, now)
@@ -111,6 +116,8 @@ func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
 
 // Run configures Envoy at the start and at each change, until ctx ends.
 func (p *Proxy) Run(ctx context.Context) error {
+	// An Envoy that runs already asks the Gate.
+	p.Gate.Serve(p.Source.Current().Network)
 	p.Backends.Follow(ctx, p.Source.Current().Network)
 	p.waitForBackends(ctx)
 	cutOff := ""
@@ -124,7 +131,13 @@ func (p *Proxy) Run(ctx context.Context) error {
 				p.Log.Warn("backends are cut off, their connections are closed", "err", cutOff)
 			}
 		}
-		p.Server.Serve(envoy.NewResources(a.Network, p.Options, a.CutOff.Close(envoy.EndpointsOf(a.Network, p.Backends))))
+		// Connections of listeners that are not admissible any more live on.
+		p.Gate.Serve(p.Source.Current().Network)
+		if a.Read {
+			o := p.Options
+			o.Open = a.Open
+			p.Server.Serve(envoy.NewResources(a.Network, o, a.CutOff.Close(envoy.EndpointsOf(a.Network, p.Backends))))
+		}
 		p.wait(ctx, a, plan, endpoints)
 	}
 	return nil
@@ -164,7 +177,11 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
 	defer cancel()
-	all, some := p.Admin.Check(asking, listenerNames(a.Network))
+	n := a.Network
+	if !a.Read {
+		n = p.Source.Current().Network
+	}
+	all, some := p.Admin.Check(asking, listenerNames(n))
 	follows, serves := p.follows(a, all), p.serves(a, some, asked, time.Now())
 	if !moment || follows == nil {
 		p.keep(follows)

@@ -17,20 +17,29 @@ func (p *Proxy) Metrics(ctx context.Context) prometheus.Gatherer {
 		return prometheus.GaugeOpts{Namespace: "oooi", Subsystem: "proxy", Name: name, Help: help}
 	}
 	p.CutOffBackends = prometheus.NewGauge(opts("backends_cut_off", "Backends that are unreachable through the pod network; connections to them are closed."))
+	p.Gate.Denied = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "oooi", Subsystem: "proxy", Name: "connections_refused_total", Help: "Connections of VMs that were closed at once, by reason.",
+	}, []string{"reason"})
 	ready := prometheus.NewGaugeFunc(opts("ready", "1 if every listener of the plan accepts connections."), func() float64 {
 		return gauge(p.Status.Err() == nil)
 	})
 	refused := prometheus.NewGaugeFunc(opts("resources_refused", "Resources that Envoy refuses. It keeps the former version of each."), func() float64 {
 		return float64(len(p.Server.Refusals()))
 	})
+	counted := prometheus.NewGaugeFunc(opts("connections_counted", "1 if the kernel lists connections, so that each VM has a share of them."), func() float64 {
+		return gauge(p.Gate.Counts())
+	})
 	r := prometheus.NewRegistry()
-	r.MustRegister(p.CutOffBackends, ready, refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(p.CutOffBackends, p.Gate.Denied, ready, refused, counted, p.AccessLog.connections, newEndpointMetrics(ctx, p),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	envoys := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		families, err := p.Admin.Metrics(ctx)
+		asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
+		defer cancel()
+		families, err := p.Admin.Metrics(asking)
 		if err != nil {
 			return nil, nil
 		}
-		return families, nil
+		return envoyMetrics(families, p.Source.Current().Network), nil
 	})
 	return prometheus.Gatherers{r, envoys}
 }

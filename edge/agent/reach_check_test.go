@@ -123,7 +123,7 @@ func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
 	w := &reachWorld{admin: envoy.NewAdmin(dir), server: envoy.NewServer(log), reports: make(chan bool, 1000)}
 	go func() { _ = w.server.Run(t.Context(), envoy.XDSSocket(dir)) }()
 	w.leadsTo(dir, backends...)
-	w.envoy = exec.Command(program, envoy.Arguments(dir, "test")...)
+	w.envoy = exec.Command(program, envoy.Arguments(dir, "test", envoy.NewLimits(0, 0))...)
 	w.envoy.Stdout, w.envoy.Stderr = t.Output(), t.Output()
 	if err := w.envoy.Start(); err != nil {
 		t.Fatal(err)

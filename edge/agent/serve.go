@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network"
 )
 
 const (
@@ -97,6 +98,32 @@ func (s *Status) Err() error {
 		return ErrStarting
 	}
 	return s.err
+}
+
+// whilePlanned runs run while the plan is as planned says, repeatedly until ctx ends. Run returns when its context
+// ends. An error of it ends everything.
+func whilePlanned(ctx context.Context, source *edge.Source, planned func(network.Network) bool, run func(ctx context.Context) error) error {
+	once := func() error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		atEach(ctx, Triggers{Plan: source.Changed}, func() {
+			if !planned(source.Current().Network) {
+				stop()
+			}
+		})
+		return run(ctx)
+	}
+	for ctx.Err() == nil {
+		wait := Triggers{Plan: source.Changed}.wait()
+		if !planned(source.Current().Network) {
+			wait(ctx, untilChange)
+			continue
+		}
+		if err := once(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ServeWhile runs serve while admissible returns nil, repeatedly until ctx ends. It calls

@@ -18,7 +18,7 @@ func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	unread := Unread{errors.New("netlink: no buffer space available")}
 	v := edge.View{Network: proxied(blue(), 443, 6443)}
 	fine := func(netip.Addr) error { return nil }
-	last := Admit(v, CutOff{}, fine)
+	last := Admit(v, nil, CutOff{}, fine)
 	g.Expect(last.Network.Listeners).To(HaveLen(2))
 
 	kept := Keep(last, v, unread)
@@ -31,7 +31,10 @@ func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	g.Expect(listenerNames(kept.Network)).To(Equal(listenerNames(v.Network)))
 	g.Expect(kept.Missing).To(MatchError(unread))
 
-	g.Expect(Keep(Admission{}, v, unread).Network.Listeners).To(BeEmpty(), "nothing was read yet")
+	nothing := Keep(Admission{}, v, unread)
+	g.Expect(nothing.Read).To(BeFalse(), "nothing is decided")
+	g.Expect(nothing.Same(Refuse(v, unread))).To(BeFalse(), "what is known later is served")
+	g.Expect(kept.Read).To(BeTrue())
 }
 
 // TestAnInterfaceThatIsGoneIsKnown: its listeners close, since sockets do not follow to the next one.

@@ -81,6 +81,8 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	}
 	names, up := map[int]string{}, map[int]string{}
 	var own *netlink.LinkAttrs
+	// on are the interface, and the one below it. The latter hears broadcast and multicast.
+	var on []int
 	for _, l := range links {
 		names[l.Attrs().Index] = l.Attrs().Name
 		if l.Attrs().RawFlags&(unix.IFF_UP|unix.IFF_LOOPBACK) == unix.IFF_UP {
@@ -88,6 +90,9 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 		}
 		if l.Attrs().Name == name {
 			own = l.Attrs()
+		}
+		if l.Attrs().Name == name || l.Attrs().Name == wire.LinkDevice {
+			on = append(on, l.Attrs().Index)
 		}
 	}
 	if own == nil {
@@ -114,7 +119,7 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	if s.Routes, err = k.routes(names); err != nil {
 		return Snapshot{}, err
 	}
-	if s.IPv6Routes, err = k.ipv6Routes(own.Index); err != nil {
+	if s.IPv6Routes, err = k.ipv6Routes(on); err != nil {
 		return Snapshot{}, err
 	}
 	c, err := k.settings()
@@ -122,8 +127,8 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	s.Forwarding, s.VerifiesSources = c.forwarding(own.Index, up), c.verifiesSources(own.Index)
-	elsewhere, err := k.hasIPv6Besides(own.Index)
-	s.VerifiesIPv6Sources = !elsewhere || !c.takesIPv6(own.Index)
+	elsewhere, err := k.hasIPv6Besides(on)
+	s.VerifiesIPv6Sources = !elsewhere || !slices.ContainsFunc(on, c.takesIPv6)
 	return s, err
 }
 
@@ -151,10 +156,10 @@ func (k kernel) routes(names map[int]string) ([]Route, error) {
 	return out, nil
 }
 
-// ipv6Routes are the unicast IPv6 routes of an interface, except to link-local addresses.
-func (k kernel) ipv6Routes(index int) ([]netip.Prefix, error) {
-	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{LinkIndex: index, Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
-		netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
+// ipv6Routes are the unicast IPv6 routes of interfaces, except to link-local addresses.
+func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
+	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
+		netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
 	if err != nil {
 		return nil, err
 	}
@@ -167,22 +172,22 @@ func (k kernel) ipv6Routes(index int) ([]netip.Prefix, error) {
 			to = netip.PrefixFrom(a, ones)
 		}
 		// A kernel without IPv6 answers with the routes of IPv4.
-		if r.Family == netlink.FAMILY_V6 && !to.Addr().IsLinkLocalUnicast() && !to.Addr().IsMulticast() {
+		if r.Family == netlink.FAMILY_V6 && slices.Contains(on, r.LinkIndex) && !to.Addr().IsLinkLocalUnicast() && !to.Addr().IsMulticast() {
 			out = append(out, to)
 		}
 	}
 	return out, nil
 }
 
-// hasIPv6Besides reports whether an interface other than the one with this index has an IPv6
-// address that packets from elsewhere may name.
-func (k kernel) hasIPv6Besides(index int) (bool, error) {
+// hasIPv6Besides reports whether an interface other than these has an IPv6 address that packets
+// from elsewhere may name.
+func (k kernel) hasIPv6Besides(on []int) (bool, error) {
 	all, err := k.AddrList(nil, netlink.FAMILY_V6)
 	if err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(all, func(a netlink.Addr) bool {
-		return a.LinkIndex != index && a.IP.To4() == nil && a.IP.IsGlobalUnicast()
+		return !slices.Contains(on, a.LinkIndex) && a.IP.To4() == nil && a.IP.IsGlobalUnicast()
 	}), nil
 }
 

@@ -31,12 +31,12 @@ type Snapshot struct {
 	// VerifiesSources: the kernel drops IPv4 packets of this interface with a source address
 	// that has a route to another interface, or none (strict rp_filter, RFC 3704).
 	VerifiesSources bool
-	// VerifiesIPv6Sources: no IPv6 packet of this interface is answered through another one. IPv6
-	// has no rp_filter, so this interface takes no IPv6, or no other interface has an IPv6
-	// address that is not link-local.
+	// VerifiesIPv6Sources: no IPv6 packet of the network is answered through another interface. IPv6
+	// has no rp_filter, so this interface and wire.LinkDevice take no IPv6, or no other interface
+	// has an IPv6 address that is not link-local.
 	VerifiesIPv6Sources bool
-	// IPv6Routes are the prefixes of IPv6 routes through this interface, without link-local
-	// ones. Edges configure none, so another host set them by router advertisements. Packets of
+	// IPv6Routes are the prefixes of IPv6 routes through this interface and wire.LinkDevice, without
+	// link-local ones. Edges configure none, so another host set them by router advertisements. Packets of
 	// the edge do not take them: its sockets are bound to an interface, and those on this one
 	// use IPv4.
 	IPv6Routes []netip.Prefix

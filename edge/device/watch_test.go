@@ -94,7 +94,54 @@ func TestEveryRouterIsSeen(t *testing.T) {
 func TestRouterAdvertisement(t *testing.T) {
 	g := NewWithT(t)
 	segment, _, w := watched(t, "192.168.100.4/24")
-	vm := netns.New(t)
+	s, _ := w.Current()
+	g.Expect(s.Isolates()).To(Succeed(), "link-local addresses are no routes")
+	pushed(t, w, advertise(t, segment), func(s Snapshot) bool { return len(s.IPv6Routes) > 0 })
+	s, _ = w.Current()
+	g.Expect(s.Isolates()).To(Succeed())
+}
+
+// TestRouterAdvertisementBelow: the device below the interface hears multicast, too. With CRI-O, nothing
+// refuses advertisements there. The route is through the network, and the address is of the network.
+func TestRouterAdvertisementBelow(t *testing.T) {
+	g := NewWithT(t)
+	segment, edge := netns.NewSegment(t), netns.New(t)
+	edge.Sysctl(t, "net/ipv4/conf/all/forwarding", "0")
+	edge.Sysctl(t, "net/ipv4/conf/default/forwarding", "0")
+	segment.Attach(t, edge, wire.LinkDevice, "")
+	edge.Run(t, "ip", "link", "add", "link", wire.LinkDevice, "name", wire.Device, "type", "macvlan", "mode", "passthru")
+	edge.Sysctl(t, "net/ipv6/conf/"+wire.Device+"/accept_ra", "0")
+	edge.Run(t, "ip", "link", "set", wire.Device, "up")
+	edge.Address(t, wire.Device, "192.168.100.4/24")
+	var w *Watcher
+	var err error
+	edge.Do(t, func() { w, err = Watch(t.Context(), wire.Device) })
+	g.Expect(err).NotTo(HaveOccurred())
+	pushed(t, w, advertise(t, segment), func(Snapshot) bool {
+		return strings.Contains(edge.Run(t, "ip", "-6", "address", "show", "dev", wire.LinkDevice, "scope", "global"), "2001:db8::")
+	})
+	pushed(t, w, func() {}, func(s Snapshot) bool { return len(s.IPv6Routes) > 0 })
+	s, _ := w.Current()
+	g.Expect(s.VerifiesIPv6Sources).To(BeTrue(), "the pod network has no IPv6")
+	netns.NewSegment(t).Attach(t, edge, "eth0", "", "10.128.0.2/24")
+	pushed(t, w, func() { edge.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad") },
+		func(s Snapshot) bool { return !s.VerifiesIPv6Sources })
+}
+
+// TestIPv6BelowTheInterface: packets arrive there, although the interface itself takes no IPv6.
+func TestIPv6BelowTheInterface(t *testing.T) {
+	segment, edge, w := watched(t, "192.168.100.4/24")
+	edge.Sysctl(t, "net/ipv6/conf/net1/disable_ipv6", "1")
+	netns.NewSegment(t).Attach(t, edge, "eth0", "", "10.128.0.2/24")
+	edge.Run(t, "ip", "address", "add", "fd00:1::2/64", "dev", "eth0", "nodad")
+	pushed(t, w, func() {}, func(s Snapshot) bool { return s.VerifiesIPv6Sources })
+	pushed(t, w, func() { segment.Attach(t, edge, wire.LinkDevice, "") }, func(s Snapshot) bool { return !s.VerifiesIPv6Sources })
+}
+
+// advertise returns what sends the router advertisement of a VM on the segment.
+func advertise(t *testing.T, segment *netns.Segment) func() {
+	t.Helper()
+	g, vm := NewWithT(t), netns.New(t)
 	segment.Attach(t, vm, "eth0", "", "192.168.100.9/24")
 	var port *hostile.Port
 	vm.Do(t, func() {
@@ -102,15 +149,11 @@ func TestRouterAdvertisement(t *testing.T) {
 		port, err = hostile.Open("eth0")
 		g.Expect(err).NotTo(HaveOccurred())
 	})
-	defer port.Close()
-	s, _ := w.Current()
-	g.Expect(s.Isolates()).To(Succeed(), "link-local addresses are no routes")
+	t.Cleanup(port.Close)
 	advertisement := hostile.Advertisement(netip.MustParseAddr("fe80::1"), port.MAC(), netip.MustParsePrefix("2001:db8::/64"))
-	pushed(t, w, func() {
+	return func() {
 		g.Expect(port.Send(port.MAC(), net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1}, hostile.IPv6, advertisement)).To(Succeed())
-	}, func(s Snapshot) bool { return len(s.IPv6Routes) > 0 })
-	s, _ = w.Current()
-	g.Expect(s.Isolates()).To(Succeed())
+	}
 }
 
 // TestIPv6SourcesAreNeverVerified: they matter where packets can leave through another interface.

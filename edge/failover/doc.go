@@ -109,7 +109,8 @@
 // # What a hostile VM can do
 //
 // A VM on the network can forge ARP and so take the next-hop VIP for itself. No edge without
-// privileges can prevent that, only the network can (OVN's port security does). The failover
+// privileges can prevent that, only the network can. OVN does not: on a network without IPAM,
+// its port security covers the MACs of VMs, and none of their addresses. The failover
 // agent offers no easier way. It accepts only what arrives on the device, from the peer's
 // address and port, through no router. A message counts only if it names the receiver's
 // instance, which is random and sent to the peer alone. So a VM must first receive what is

@@ -47,6 +47,14 @@ const (
 	peerDuplicated cause = "peer duplicated"
 )
 
+// Causes are why an edge announces, without that of an edge that has no peer.
+func Causes() (out []string) {
+	for _, c := range []cause{peerGone, peerSilent, vlanCut, peerMute, peerIdle, peerImpaired, peerDuplicated} {
+		out = append(out, string(c))
+	}
+	return out
+}
+
 // A schedule is how often an edge announced for one cause.
 type schedule struct {
 	cause       cause

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,6 +40,7 @@ type single struct {
 	mu            sync.Mutex
 	state         failover.State
 	announcements int
+	began         []string // the causes of failovers
 }
 
 func (e *single) seen() failover.State {
@@ -51,6 +53,12 @@ func (e *single) announced() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.announcements
+}
+
+func (e *single) failovers() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.began)
 }
 
 func newDuo(t *testing.T) *duo {
@@ -87,7 +95,7 @@ func (p *duo) start() {
 	}
 	for _, e := range p.edges[1:] {
 		e.mu.Lock()
-		e.announcements = 0 // The first one to start announces until the other one runs.
+		e.announcements, e.began = 0, nil // The first one to start announces until the other one runs.
 		e.mu.Unlock()
 	}
 }
@@ -104,8 +112,14 @@ func (p *duo) run(i int) {
 			Device: "net1", ClusterDevice: "eth0", Dir: e.dir, LeaseCache: filepath.Join(e.dir, wire.LeaseCache), CIDR: netip.MustParsePrefix("192.168.100.0/24"),
 			Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(peer.own), NextHopVIP: netip.MustParseAddr(nextHop),
 			Serving: func() error { return nil }, Log: slog.New(slog.NewTextHandler(p.Output(), nil)).With("edge", i),
-			Changed:   func(s failover.State) { e.mu.Lock(); e.state = s; e.mu.Unlock() },
-			Announced: func(error) { e.mu.Lock(); e.announcements++; e.mu.Unlock() },
+			Changed: func(s failover.State) { e.mu.Lock(); e.state = s; e.mu.Unlock() },
+			Announced: func(cause string, first bool, _ error) {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				if e.announcements++; first {
+					e.began = append(e.began, cause)
+				}
+			},
 		})
 	})
 	p.Cleanup(func() { p.stop(i) })
@@ -157,6 +171,8 @@ func TestDeafEdge(t *testing.T) {
 			p.g.Eventually(func() failover.Level { return two.seen().Self.Level }, "10s", "50ms").Should(Equal(failover.LevelNothing))
 			p.g.Eventually(func() failover.PeerState { return one.seen().PeerState }, "10s", "50ms").Should(Equal(failover.PeerImpaired))
 			p.g.Eventually(one.announced, "10s", "50ms").Should(BeNumerically(">=", 1))
+			p.g.Expect(one.failovers()).To(ContainElement("peer impaired"))
+			p.g.Eventually(func() bool { return one.announced() > len(one.failovers()) }, "10s", "50ms").Should(BeTrue(), "several announcements are one failover")
 			hear()
 			p.g.Eventually(func() bool {
 				return one.seen().PeerState == failover.PeerServing && two.seen().PeerState == failover.PeerServing && two.seen().Heard(failover.VLAN)

@@ -63,8 +63,9 @@ type Options struct {
 	// levels, the peer's state or instance, whether the peer can read its leases, who sees whom over which path,
 	// or in pods that share a number. It must return soon. It may be nil.
 	Changed func(State)
-	// Announced is called after each announcement, with its error. It may be nil.
-	Announced func(error)
+	// Announced is called after each announcement, with its error and its cause, one of Causes. First: it is the
+	// first one of that cause, so a failover begins. It may be nil.
+	Announced func(cause string, first bool, err error)
 }
 
 // ErrReplaced, as the cause of a canceled context (context.WithCancelCause), makes Run
@@ -267,7 +268,7 @@ func (g *agent) announce() {
 		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "cause", string(g.state.schedule.cause), "count", c)
 	}
 	if g.Announced != nil {
-		g.Announced(err)
+		g.Announced(string(g.state.schedule.cause), g.state.schedule.count == 1, err)
 	}
 }
 

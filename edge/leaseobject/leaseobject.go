@@ -57,7 +57,7 @@ func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.T
 }
 
 // Read returns the lease in o. An object without readable fields blocks its address
-// for all clients, because its client is unknown. Earlier versions wrote the MAC as the holder.
+// for all clients, because its client is unknown. So does a MAC that is none. Earlier versions wrote the MAC as the holder.
 func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	a, err := wire.LeaseAddress(o.Name)
 	if err != nil {
@@ -72,6 +72,8 @@ func Read(o *coordinationv1.Lease) (network.Lease, error) {
 		Expires: o.Spec.RenewTime.Add(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second).UTC().Truncate(time.Second),
 	}
 	switch holder := *o.Spec.HolderIdentity; {
+	case l.MAC != "" && !isMAC(l.MAC):
+		return blocked, nil
 	case l.MAC != "":
 	case holder == Declined:
 		l.VM = ""

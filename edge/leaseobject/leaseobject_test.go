@@ -85,6 +85,7 @@ func TestReadLeaseOfOthers(t *testing.T) {
 		"before there was the annotation":    {mac, map[string]string{wire.AnnotationVM: "blue-1"}, network.Lease{Address: a, MAC: mac, VM: "blue-1", Expires: expires}},
 		"the annotation's former name":       {"blue-1", map[string]string{wire.AnnotationMAC: mac, wire.FormerAnnotationVM: "blue-1"}, network.Lease{Address: a, MAC: mac, VM: "blue-1", Expires: expires}},
 		"declined":                           {"declined", notes("", ""), network.Lease{Address: a, Expires: expires}},
+		"a MAC that is none":                 {"blue-1", notes("02:00\x1b[2J", "blue-1"), blocked},
 		"a VM without its MAC":               {"blue-1", notes("", "blue-1"), blocked},
 		"a holder of others, no annotations": {"me", nil, blocked},
 		"no holder":                          {"", notes(mac, "blue-1"), blocked},

@@ -4,16 +4,11 @@
 package rundir
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // MakeDir creates the directory of a program's sockets and files, if it is missing. Others may read
@@ -30,28 +25,4 @@ func Listen(socket string) (net.Listener, error) {
 		return nil, err
 	}
 	return net.Listen("unix", socket)
-}
-
-// Dial connects to a socket in another container's directory. A link in place of the socket is an
-// error.
-func Dial(ctx context.Context, socket string) (*net.UnixConn, error) {
-	// The descriptor names what was opened, whatever has the path now.
-	fd, err := unix.Open(socket, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: socket, Err: err}
-	}
-	defer func() { _ = unix.Close(fd) }()
-	var s unix.Stat_t
-	if err := unix.Fstat(fd, &s); err != nil {
-		return nil, &os.PathError{Op: "stat", Path: socket, Err: err}
-	}
-	if s.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return nil, fmt.Errorf("%s is not a socket", socket)
-	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(fd))
-	if err != nil {
-		return nil, err
-	}
-	return c.(*net.UnixConn), nil
 }

@@ -32,6 +32,8 @@ const (
 	NameEdge = "oooi-edge"
 	// NameACD is on the Deployment and the pod of the address conflict detection.
 	NameACD = "oooi-acd"
+	// NameTry is on the pod of `oooi check --from-network`, which the user creates.
+	NameTry = "oooi-try"
 	// NameReport is on the Lease that an edge or the ACD pod writes its report to.
 	NameReport = "oooi-report"
 	// NameDHCP is on the Lease object of a DHCP lease.

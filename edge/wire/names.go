@@ -7,10 +7,7 @@
 package wire
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
-	"strings"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -26,8 +23,18 @@ const (
 	PlanConfigMap = "oooi-plan"
 	PlanKey       = "plan.json"
 
+	// StatusConfigMap holds what the operator says of the hosted cluster under StatusKey, next to the plan. Edges do not read it.
+	StatusConfigMap = "oooi-status"
+	StatusKey       = "status.json"
+
 	// PodDNSService is the Service at which pods of the management cluster ask edges.
 	PodDNSService = "oooi-dns"
+
+	// AccessObject is the Service that leads callers to the edges of the first network that VMs
+	// boot from, and the NetworkPolicy that lets them in. The Services of further networks have
+	// AccessServicePrefix.
+	AccessObject        = network.AccessObject
+	AccessServicePrefix = network.AccessObject + "-"
 
 	// ServiceAccount of every edge. Its Role and RoleBinding have the same name.
 	ServiceAccount = NameEdge
@@ -42,11 +49,11 @@ const (
 
 // EdgeNADName returns the name of the NetworkAttachmentDefinition through which edges join
 // n.
-func EdgeNADName(n network.Network) string { return "oooi-" + dashed(n, longestInNAD) }
+func EdgeNADName(n network.Network) string { return "oooi-" + n.Dashed(longestInNAD) }
 
 // VIPNADName returns the name of the NetworkAttachmentDefinition of VIPDevice on n. The dot
 // keeps it apart from each EdgeNADName.
-func VIPNADName(n network.Network) string { return "oooi-vips." + dashed(n, longestInNAD) }
+func VIPNADName(n network.Network) string { return "oooi-vips." + n.Dashed(longestInNAD) }
 
 // EdgeDeploymentName returns the name of edge e's Deployment. It is a DNS label.
 func EdgeDeploymentName(n network.Network, e network.Edge) string {
@@ -56,25 +63,14 @@ func EdgeDeploymentName(n network.Network, e network.Edge) string {
 // ACDDeploymentName returns the name of the Deployment that checks n's addresses for
 // conflicts.
 func ACDDeploymentName(n network.Network) string {
-	return NameACD + "-" + dashed(n, longestInDeployment)
+	return NameACD + "-" + n.Dashed(longestInDeployment)
 }
+
+// TryNADName returns the name of the NetworkAttachmentDefinition of that pod.
+func TryNADName(n network.Network) string { return NameTry + "." + n.Dashed(longestInNAD) }
+
+// TryPodName returns the name of the pod that tries n as a VM does.
+func TryPodName(n network.Network) string { return NameTry + "-" + n.Dashed(longestInDeployment) }
 
 // BudgetName returns the name of the PodDisruptionBudget of n's edges.
-func BudgetName(n network.Network) string { return NameEdge + "-" + dashed(n, longestInDeployment) }
-
-// dashed returns a network's name as a DNS label of at most length characters. It ends
-// with a hash if the name is too long, or if another network could have the same label
-// (a.b-c and a-b.c).
-func dashed(n network.Network, length int) string {
-	plain := strings.ReplaceAll(n.Name, ".", "-")
-	a := n.Attachment
-	if len(plain) <= length && !strings.Contains(a.Namespace, "-") && !strings.Contains(a.Name, ".") {
-		return plain
-	}
-	sum := sha256.Sum256([]byte(n.Name))
-	hash := hex.EncodeToString(sum[:4])
-	if limit := length - len(hash) - 1; len(plain) > limit {
-		plain = strings.TrimRight(plain[:limit], "-")
-	}
-	return plain + "-" + hash
-}
+func BudgetName(n network.Network) string { return NameEdge + "-" + n.Dashed(longestInDeployment) }

@@ -9,6 +9,11 @@ const (
 	Failover = "failover"
 	// ACD is the address conflict detection.
 	ACD = "acd"
+	// Try plays a VM (NameTry).
+	Try = "try"
+	// Access lets pods of the management cluster in, on a network that opens something
+	// (network.Access). It holds no token.
+	Access = "access"
 	// Envoy is the proxy's data path. Its sockets are in package envoy.
 	Envoy = "envoy"
 )
@@ -16,9 +21,14 @@ const (
 const (
 	// Device is the interface on the network.
 	Device = "net1"
+	// LinkDevice is the interface without addresses below Device, where edges join a network
+	// that would answer ARP requests for the addresses itself (network.Attachment.AboveNAD).
+	LinkDevice = "link1"
 	// VIPDevice is the interface without a link that holds the VIPs and the published
 	// addresses, where Device holds the edge address only.
 	VIPDevice = "vips"
+	// ManagementDevice is the interface on the pod network.
+	ManagementDevice = "eth0"
 	// RunDir holds one directory for each program that writes sockets and files, for as long as
 	// the pod runs. See RunMounts.
 	RunDir = "/run/oooi"
@@ -34,6 +44,8 @@ const (
 	ResolvConf = "/etc/resolv.conf"
 	// APIServerVariable is the environment variable that has the address of the API server.
 	APIServerVariable = "KUBERNETES_SERVICE_HOST"
+	// HostVariable has the address of the node in a pod of Try.
+	HostVariable = "HOST_IP"
 )
 
 // HeartbeatPort is the UDP source and destination port of heartbeats: between the edge
@@ -48,6 +60,12 @@ const (
 	PodDNSPortUDP = "pod-dns"
 	PodDNSPortTCP = "pod-dns-tcp"
 )
+
+// AccessPortName is the name of network.AccessPort in a pod, in container access.
+const AccessPortName = "access"
+
+// MetricsPortName is the name of the port of metrics in a pod, in container failover.
+const MetricsPortName = "metrics"
 
 // Program is the program in the image of edges, found through its PATH. It is the image's
 // entrypoint. Each container runs the subcommand of its name.

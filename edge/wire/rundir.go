@@ -20,10 +20,21 @@ const (
 	PlanCopy = PlanKey
 	// LeaseCache holds the leases that the DHCP server knows.
 	LeaseCache = "leases.json"
+	// KeysFile is the JSON Web Key Set with which the API server signs tokens, as the watcher last
+	// read it. It reads it only while the plan names ServiceAccounts that may use Access.
+	KeysFile = "keys.json"
 	// ReportFile holds the report that the watcher writes to the operator. The proxy's has what
 	// the failover agent adds to it.
 	ReportFile = "report.json"
 )
+
+// Servers returns the programs of an edge of n that clients connect to: its services, and Access if n opens something.
+func Servers(n network.Network) []network.Service {
+	if !n.Access.Opens() {
+		return n.Services
+	}
+	return append(slices.Clone(n.Services), Access)
+}
 
 // Watcher returns the program that watches the plan for the programs without a token, and that
 // writes the failover agent's report to the API server. Empty: there are no services.
@@ -62,9 +73,10 @@ type RunMount struct {
 	ReadOnly bool
 }
 
-// RunMounts returns the directories that the named program has in a pod that runs services. Each
-// directory has one program that writes it.
-func RunMounts(services []network.Service, program string) []RunMount {
+// RunMounts returns the directories that the named program has in a pod on n. Each directory has one
+// program that writes it.
+func RunMounts(n network.Network, program string) []RunMount {
+	services := n.Services
 	out := []RunMount{{Name: program}}
 	read := func(names ...string) {
 		for _, name := range names {
@@ -84,11 +96,14 @@ func RunMounts(services []network.Service, program string) []RunMount {
 		if slices.Contains(services, network.ServiceProxy) {
 			read(Envoy)
 		}
+		if n.Access.Opens() {
+			read(Access)
+		}
 	}
 	switch watcher := Watcher(services); {
 	case program == watcher:
 		read(Failover)
-	case program == string(network.ServiceDNS), program == string(network.ServiceNTP):
+	case program == string(network.ServiceDNS), program == string(network.ServiceNTP), program == Access:
 		read(watcher)
 	}
 	return out

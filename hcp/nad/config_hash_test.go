@@ -1,6 +1,7 @@
 package nad_test
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -50,8 +51,8 @@ func TestHarmlessEdits(t *testing.T) {
 // would seem to be an edit of all NADs, and recreate the edges of all hosted clusters at once.
 func TestConfigVersion(t *testing.T) {
 	var all string
-	for _, config := range everyNAD(t) {
+	for _, config := range append(everyNAD(t), layer2, strings.Replace(layer2, "layer2", "localnet", 1)) {
 		all += hashOf(t, config, nad.Nodes{}) + " "
 	}
-	NewWithT(t).Expect(all).To(Equal("1-2fb2d5e9437981a7 1-e096a4eb1fe41996 1-35ad554340ce1925 1-f2d66127b5957372 "), "edges take something else now: count configVersion up, then change this line")
+	NewWithT(t).Expect(all).To(Equal("1-2fb2d5e9437981a7 1-e096a4eb1fe41996 1-35ad554340ce1925 1-f2d66127b5957372 1-6af1894f48e337d6 1-4ab077e44c6a6980 "), "edges take something else now: count configVersion up, then change this line")
 }

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeConfig returns the VMs' CNI configuration with static addresses, which Multus
-// takes from the pod's annotation. A tuning plugin sets the sysctls that edges need. If
+// edgeConfig returns a CNI configuration of taken with static addresses, which Multus
+// takes from the pod's annotation. conf is that of the VMs. A tuning plugin sets the sysctls that edges need. If
 // forwardByDefault is false, it sets only those that OpenShift allows: CRI-O already
 // disables forwarding, and OpenShift's allow-list for the plugin rejects the others.
-func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault bool) string {
-	taken := takenPlugins(plugins)
+func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bool) string {
 	first := taken[0]
 	first["ipam"] = map[string]any{"type": "static"}
 	first["capabilities"] = map[string]any{"ips": true}
@@ -28,8 +28,21 @@ func edgeConfig(conf map[string]any, plugins []map[string]any, forwardByDefault 
 	settings := []map[string]any{allowedSysctls()}
 	if forwardByDefault {
 		settings = append(settings, isolation(), announcements(announces(text(first["type"]))))
+		if first["master"] == wire.LinkDevice {
+			settings = append(settings, noTraffic(wire.LinkDevice))
+		}
 	}
 	return encode(conf, "", append(chain, tuning(settings...)))
+}
+
+// abovePlugin is the plugin of an interface above wire.LinkDevice, which has the MAC and no
+// addresses. OVN answers ARP requests for each address of a port, on every node, until the
+// object of the pod is deleted. After a node is lost, that is not for a long time, and new VMs
+// would be sent to the lost edge. OVN knows no address of this interface, so the kernel answers.
+// It has the MAC of the port (passthru), since OVN drops all frames with another one. On a localnet,
+// OVN answers on the pod's node only, and edges need this interface only for its sysctls.
+func abovePlugin() []map[string]any {
+	return []map[string]any{{"type": typeMacvlan, "master": wire.LinkDevice, "linkInContainer": true, "mode": "passthru"}}
 }
 
 // takenPlugins are the first plugin and those that edges keep, with what edges need of them.
@@ -103,5 +116,6 @@ func encoded(v any) string {
 }
 
 // announces reports whether a CNI plugin announces the addresses of an interface when it
-// creates it: macvlan sets arp_notify, and sriov sends gratuitous ARP itself.
+// creates it: macvlan sets arp_notify, and sriov sends gratuitous ARP itself
+// (k8snetworkplumbingwg/sriov-cni v2.10.0, pkg/cnicommands/cni.go:207).
 func announces(kind string) bool { return kind == typeMacvlan || kind == typeSRIOV }

@@ -54,8 +54,8 @@ func clientRoutes() []network.Route {
 // client networks an edge NAD stays as it is.
 func TestEdgesRouteToClients(t *testing.T) {
 	g := NewWithT(t)
-	for _, config := range everyNAD(t) {
-		a, problem := nad.Attach(nad.Object{Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: true})
+	for _, config := range append(everyNAD(t), layer2) {
+		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: true})
 		g.Expect(problem).To(BeNil())
 		g.Expect(nad.WithRoutes(a.EdgeNADConfig, nil)).To(Equal(a.EdgeNADConfig))
 		const routes = `"ipam":{"routes":[{"dst":"10.9.0.0/16","gw":"192.168.100.1"},{"dst":"198.51.100.7/32","gw":"192.168.100.1"}],"type":"static"}`
@@ -63,6 +63,48 @@ func TestEdgesRouteToClients(t *testing.T) {
 		g.Expect(strings.Replace(with, routes, `"ipam":{"type":"static"}`, 1)).To(Equal(a.EdgeNADConfig))
 		g.Expect(with).NotTo(Equal(a.EdgeNADConfig))
 	}
+}
+
+// layer2 is a network of OVN-Kubernetes without a physical segment.
+const layer2 = `{"cniVersion":"1.0.0","name":"tenant","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`
+
+// TestOVNKnowsNoAddress: OVN answers ARP requests for a pod's addresses for as long as the object of the pod exists, on
+// each node of a layer2 network. So the edges' interface is above the one that OVN knows.
+func TestOVNKnowsNoAddress(t *testing.T) {
+	g := NewWithT(t)
+	attach := func(config string, forward bool) network.Attachment {
+		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(problem).To(BeNil())
+		return a
+	}
+	a := attach(layer2, true)
+	g.Expect(a.AboveNAD).To(BeTrue())
+	g.Expect(a.EdgeNADConfig).To(HavePrefix(`{"cniVersion":"1.0.0","name":"tenant","plugins":[` +
+		`{"capabilities":{"ips":true},"ipam":{"type":"static"},"linkInContainer":true,"master":"link1","mode":"passthru","type":"macvlan"},{"sysctl":`))
+	g.Expect(a.EdgeNADConfig).To(And(ContainSubstring(`"net.ipv4.conf.link1.forwarding":"0"`), ContainSubstring(`"net.ipv6.conf.link1.disable_ipv6":"1"`),
+		ContainSubstring(`"net.ipv4.conf.IFNAME.forwarding":"0"`), ContainSubstring(`"net.ipv4.conf.all.arp_ignore":"0"`)))
+	g.Expect(a.VIPNADConfig).To(ContainSubstring(`"type":"dummy"`))
+	g.Expect(attach(layer2, false).EdgeNADConfig).NotTo(ContainSubstring("link1."), "OpenShift's allow-list has only sysctls of the plugin's own interface")
+}
+
+// TestLocalnetWithoutCRIO: OVN takes no chained plugin, so nothing sets sysctls on its interface. A pod that forwards
+// packets would never serve. Edges have an interface above that one, which has a chain.
+func TestLocalnetWithoutCRIO(t *testing.T) {
+	g := NewWithT(t)
+	attach := func(config string, forward bool) network.Attachment {
+		a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config}, nad.Nodes{ForwardByDefault: forward})
+		g.Expect(problem).To(BeNil())
+		return a
+	}
+	localnet := strings.Replace(layer2, "layer2", "localnet", 1)
+	with, without := attach(localnet, false), attach(localnet, true)
+	g.Expect(with.EdgeNADConfig + with.VIPNADConfig).To(BeEmpty())
+	g.Expect(with.AboveNAD).To(BeFalse())
+	above := attach(layer2, true)
+	g.Expect(without.AboveNAD).To(BeTrue())
+	g.Expect(without.EdgeNADConfig).To(And(Equal(above.EdgeNADConfig), ContainSubstring(`"net.ipv4.conf.IFNAME.forwarding":"0"`)))
+	g.Expect(without.VIPNADConfig).To(Equal(above.VIPNADConfig))
+	g.Expect(without.ConfigHash).To(Equal(with.ConfigHash), "a node with another container runtime")
 }
 
 // TestPolicyAllowsWhatEdgesTake, no less and no more: the admission policy of the operator repeats
@@ -105,9 +147,9 @@ func TestPolicyAllowsWhatEdgesTake(t *testing.T) {
 func everyConfig(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, config := range everyNAD(t) {
+	for _, config := range append(everyNAD(t), layer2) {
 		for _, forward := range []bool{false, true} {
-			a, problem := nad.Attach(nad.Object{Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
+			a, problem := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{ForwardByDefault: forward})
 			NewWithT(t).Expect(problem).To(BeNil(), fmt.Sprint(config, problem))
 			out = append(out, a.EdgeNADConfig, a.VIPNADConfig, nad.WithRoutes(a.EdgeNADConfig, clientRoutes()))
 		}

@@ -27,7 +27,7 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	case typeSRIOV:
 		return on("sriov", a.ResourceName)
 	case typeOVN:
-		if text(valueOf(plugin, "topology")) == "layer2" {
+		if text(valueOf(plugin, "topology")) == topologyLayer2 {
 			return on("layer2", name)
 		}
 		if physical := text(valueOf(plugin, "physicalNetworkName")); physical != "" {

@@ -52,10 +52,14 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *network.Problem) {
 	}
 	a := attached(o, plugins, conf)
 	a.ConfigHash = configHash(a, plugins)
-	if a.Kind != typeOVN {
-		a.EdgeNADConfig = edgeConfig(conf, plugins, nodes.ForwardByDefault)
+	switch {
+	case a.Kind != typeOVN:
+		a.EdgeNADConfig = edgeConfig(conf, takenPlugins(plugins), nodes.ForwardByDefault)
+	case text(valueOf(plugins[0], "topology")) == topologyLayer2 || nodes.ForwardByDefault:
+		// OVN takes no chained plugin, so only an interface above its own has sysctls.
+		a.EdgeNADConfig, a.AboveNAD = edgeConfig(conf, abovePlugin(), nodes.ForwardByDefault), true
 	}
-	if announces(a.Kind) {
+	if a.AboveNAD || announces(a.Kind) {
 		a.VIPNADConfig = vipConfig(conf, nodes.ForwardByDefault)
 	}
 	return a, nil

@@ -21,6 +21,12 @@ const (
 	typeOVN       = "ovn-k8s-cni-overlay" // secondary networks of OVN-Kubernetes
 )
 
+// The supported topologies of networks of OVN-Kubernetes.
+const (
+	topologyLocalnet = "localnet"
+	topologyLayer2   = "layer2"
+)
+
 // CNI plugins that follow the first one. The tuning plugin sets sysctls.
 const (
 	typeTuning    = "tuning"
@@ -102,7 +108,7 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *ne
 		}
 		return o.problem(network.OVNHasSubnets, network.Args{"subnets": s})
 	}
-	if t := text(valueOf(plugin, "topology")); t != "localnet" && t != "layer2" {
+	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
 		return o.problem(network.OVNTopologyUnsupported, network.Args{"topology": t})
 	}
 	if p := assigning(o, plugins); p != nil {

@@ -62,6 +62,12 @@ func isolation() map[string]any {
 	return out
 }
 
+// noTraffic keeps the kernel from using a device that another interface is above. Broadcasts of
+// the network arrive on both.
+func noTraffic(device string) map[string]any {
+	return map[string]any{"net.ipv4.conf." + device + ".forwarding": "0", "net.ipv6.conf." + device + ".disable_ipv6": "1"}
+}
+
 // announcements returns what failover announcements need. The kernel sends ARP requests from
 // the source address of a packet, so that announcements can name each address. Above 0,
 // arp_announce leaves only the interface's first address. If onVIPDevice is true, the VIPs

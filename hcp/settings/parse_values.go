@@ -53,6 +53,22 @@ func oneOf(first, second string) format[bool] {
 	return format[bool]{parse, []Requirement{wanted(what, in(first, second))}}
 }
 
+// accessLogs returns the format of a network.AccessLog.
+func accessLogs() format[network.AccessLog] {
+	var words []string
+	for _, l := range network.AccessLogs() {
+		words = append(words, string(l))
+	}
+	const what = "none, failures or all"
+	parse := func(v string) (network.AccessLog, error) {
+		if !slices.Contains(words, v) {
+			return "", want(what)
+		}
+		return network.AccessLog(v), nil
+	}
+	return format[network.AccessLog]{parse, []Requirement{wanted(what, in(words...))}}
+}
+
 // in returns the expression that v is one of words.
 func in(words ...string) string { return "v in ['" + strings.Join(words, "', '") + "']" }
 

@@ -28,6 +28,10 @@ const (
 	KeyNTPServers   = "ntp-servers"
 	KeyDNSRecords   = "dns-records"
 	KeyPodDNS       = "management-dns"
+	KeyAccessLog    = "access-log"
+	KeyAccess       = "management-access"
+	KeyAccessFrom   = "management-access-from"
+	KeyAccessBy     = "management-access-accounts"
 	KeyPaused       = "paused"
 	KeyNamespaces   = "allowed-namespaces"
 
@@ -89,7 +93,7 @@ type Key struct {
 func Keys() []Key {
 	cluster, both := Places{OnHostedCluster}, Places{OnHostedCluster, OnNodePool}
 	all := append(slices.Clip(both), OnNetworkAttachmentDefinition)
-	return []Key{
+	return append([]Key{
 		{Name: KeyNetwork, On: cluster, Default: "required", Example: "auto",
 			Meaning: "Enables oooi for this hosted cluster. `auto`: all networks that the NodePools name. `<namespace>/<name>`: only that NetworkAttachmentDefinition. Others that VMs use remain until no VM uses them. `none`: disables oooi and removes all its objects. Without the annotation they are removed, too, but after ten minutes of warning if VMs use a network.",
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
@@ -123,12 +127,10 @@ func Keys() []Key {
 		{Name: "reservations", On: both, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
 			Meaning: "Fixed addresses for MAC addresses.",
 			value:   into(listOf(reservations()), func(s *Values) *[]network.Reservation { return &s.Reservations })},
-		{Name: "lease-time", On: both, Default: "1h", Example: "30m",
-			Meaning: "The DHCP lease time, from one minute to one week.",
-			value:   into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime })},
-		{Name: "mtu", On: both, Default: "the NetworkAttachmentDefinition's", Example: "9000",
-			Meaning: "The MTU in bytes (DHCP option 26), from 576 to 65535.",
-			value:   into(mtus(), func(s *Values) *int { return &s.MTU })},
+		{Name: "lease-time", On: both, Default: "1h", Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
+			Meaning: "The DHCP lease time, from one minute to one week."},
+		{Name: "mtu", On: both, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
+			Meaning: "The MTU in bytes (DHCP option 26), from 576 to 65535."},
 		{Name: KeyNTPServers, On: both, Default: "the service VIP, where edges answer NTP, if `services` has `ntp`", Example: "192.168.100.1",
 			Meaning: "NTP servers (DHCP option 42).",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.NTPServers })},
@@ -155,6 +157,8 @@ func Keys() []Key {
 		{Name: "unknown-clients", On: cluster, Default: "serve", Example: "ignore",
 			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`.",
 			value:   into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients })},
+		{Name: KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
+			Meaning: "Which connections through the proxy edges log when they end: `none`, `failures` or `all`. `failures`: connections that fail, such as those with a refused server name. A change disrupts no connection. Floods are logged in part only ([metrics.md](metrics.md#the-access-log))."},
 		{Name: KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: nothing is changed but the condition. `true`, or an RFC 3339 time at which the pause ends.",
 			value:   into(pauses(), func(s *Values) *string { return &s.Paused })},
@@ -164,5 +168,5 @@ func Keys() []Key {
 		{Name: KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
 			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service. It has no effect on copies of the hosted cluster's own Services.",
 			value:   into(limitedListOf(publishedHosts()), func(s *Values) *[]HostPort { return &s.Publish })},
-	}
+	}, accessKeys()...)
 }

@@ -36,6 +36,10 @@ type Values struct {
 	Edges int
 	// ManagementDNS: edges answer DNS questions of pods.
 	ManagementDNS bool
+	// AccessLog is empty if it is not set.
+	AccessLog network.AccessLog
+	// Access is what is opened to the management cluster.
+	Access network.AccessRequest
 	// EdgeNodes is a node selector for edges. It is nil if it is not set.
 	EdgeNodes map[string]string
 	network.Settings

@@ -25,20 +25,20 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dhcp_messages_total", Help: "DHCP messages of clients, by type and what was decided.",
+			Name: "oooi_dhcp_messages_total", Help: "Messages of clients, by what was decided.",
 		}, []string{"type", "outcome"}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dhcp_dropped_total", Help: "Packets and answers that were dropped, by reason.",
+			Name: "oooi_dhcp_dropped_total", Help: "Messages that were not processed, and replies that were not sent.",
 		}, []string{"reason"}),
 		writes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "oooi_dhcp_lease_write_seconds", Help: "How long a client waited for its lease to be durable, by result.",
+			Name: "oooi_dhcp_lease_write_seconds", Help: "Time in which a lease became durable, as a histogram. The result is written, later (granted from memory), failed or contended.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5},
 		}, []string{"result"}),
 		late: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "oooi_dhcp_leases_unwritten", Help: "Renewals that were granted and could not be written yet.",
+			Name: "oooi_dhcp_leases_unwritten", Help: "Renewals that were granted and not written yet.",
 		}),
 		pool: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_dhcp_addresses", Help: "Addresses of the pool, by state: assigned, declined or free. Their sum is the size of the pool.",
+			Name: "oooi_dhcp_addresses", Help: "Addresses of the pool: assigned, declined or free.",
 		}, []string{"state"}),
 		inUse: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "oooi_dhcp_addresses_in_use", Help: "Addresses of the pool and of reservations that other hosts have.",

@@ -1,10 +1,7 @@
 package dns
 
 import (
-	"bytes"
 	"log/slog"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,25 +12,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/programs"
 )
-
-// A book is a log that can be read.
-type book struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *book) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *book) count(what string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Count(b.text.String(), what)
-}
 
 func panics(t *testing.T, h *Handler) float64 {
 	var m dto.Metric
@@ -49,7 +29,7 @@ func TestPanics(t *testing.T) {
 			g := NewWithT(t)
 			up := newResolver(t, "192.0.2.1", false)
 			var inExchange, inFlight atomic.Bool
-			o, log := resolving(up.at), &book{}
+			o, log := resolving(up.at), &programs.Output{}
 			o.Log = slog.New(slog.NewTextHandler(log, nil))
 			o.Dialer.Control = func(string, string, syscall.RawConn) error {
 				if inExchange.Load() {
@@ -72,7 +52,7 @@ func TestPanics(t *testing.T) {
 			inExchange.Store(false)
 			first := panics(t, h)
 			g.Expect(first).To(BeNumerically(">=", 1))
-			g.Expect(log.count("panic in a question")).To(Equal(1))
+			g.Expect(log.Count("panic in a question")).To(Equal(1))
 
 			up.delay.Store(int64(300 * time.Millisecond))
 			answered := make(chan *dns.Msg, 1)

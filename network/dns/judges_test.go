@@ -94,25 +94,15 @@ func judge(t *testing.T, zones map[string]string, program func(dir string, port 
 	_ = l.Close()
 	args, environment := program(dir, int(at.Port()), files)
 	c := exec.CommandContext(context.WithoutCancel(t.Context()), args[0], args[1:]...)
-	var said programs.Output
-	c.Stdout, c.Stderr, c.Env = &said, &said, append(os.Environ(), environment...)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-		if t.Failed() {
-			t.Logf("%s said:\n%.4000s", args[0], &said)
-		}
-	})
+	c.Env = append(os.Environ(), environment...)
+	said := programs.Start(t, c)
 	NewWithT(t).Eventually(func() error {
 		r, _, err := (&dns.Client{Timeout: time.Second}).Exchange(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA), at.String())
 		if err == nil && len(r.Answer) != 1 {
 			err = errors.New(r.String())
 		}
 		return err
-	}, "20s").Should(Succeed(), "%s answers: %s", args[0], &said)
+	}, "20s").Should(Succeed(), "%s answers: %s", args[0], said)
 	return at
 }
 

@@ -29,31 +29,31 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_questions_total",
-			Help: "Questions answered, by view (empty: none), by source of the answer (plan, cache, upstream, stale, none) and by response code.",
+			Help: "Questions that were answered. The view is pods for pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).",
 		}, []string{"view", "by", "rcode"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "oooi_dns_answer_seconds",
-			Help:    "Time from a question to its answer, by source of the answer.",
+			Help:    "Time from a question to its answer, as a histogram.",
 			Buckets: []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5},
 		}, []string{"by"}),
 		upstreams: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "oooi_dns_upstream_questions_total",
-			Help: "Questions to upstream resolvers, by server and outcome (a response code, failed, or canceled).",
+			Help: "Questions to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.",
 		}, []string{"server", "outcome"}),
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_dns_upstream_up", Help: "Whether an upstream resolver answers (1), by server. Others (0) are only probed.",
+			Name: "oooi_dns_upstream_up", Help: "1 if the server answers; 0 if it is dead, and only probed, or if the edge has no route to it.",
 		}, []string{"server"}),
 		cache: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_dns_cache_bytes", Help: "Memory of the answers of upstream resolvers, by view.",
+			Name: "oooi_dns_cache_bytes", Help: "Memory of the answers of upstream servers.",
 		}, []string{"view"}),
 		evicted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_cache_evicted_total", Help: "Answers that left the cache because it was full, by view.",
+			Name: "oooi_dns_cache_evicted_total", Help: "Answers that left the cache because it was full.",
 		}, []string{"view"}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_shed_total", Help: "Questions, answers and connections that were dropped because a resource was full, by reason.",
+			Name: "oooi_dns_shed_total", Help: "What was dropped because a resource was full.",
 		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "oooi_dns_panics_total", Help: "Questions, connections and probes that ended with a panic, which is a fault of this program.",
+			Name: "oooi_dns_panics_total", Help: "Questions that ended with a fault of the program. The client gets SERVFAIL. The log has one each minute.",
 		}),
 	}
 	r.MustRegister(m.all()...)

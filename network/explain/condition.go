@@ -76,9 +76,10 @@ func (s Status) Condition() Condition {
 	if !s.Applied {
 		problems = s.unapplied(problems)
 	}
+	open, problems := splitOpen(problems)
 	offered, shared := s.sharing()
 	head := append([]string{s.summary(problems)}, offered...)
-	tail := append(shared, s.closing()...)
+	tail := slices.Concat(open, shared, s.closing())
 	room := maxMessage - len(strings.Join(slices.Concat(head, tail), "\n")) - 1
 	c.Message = strings.Join(slices.Concat(head, problemLines(problems, room), tail), "\n")
 	return c

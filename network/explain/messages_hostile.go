@@ -42,6 +42,16 @@ func hostileMessages() map[network.Cause]Message {
 			Effect: "It keeps the former part, so VMs do not get what changed there. It tries again every 10 s.",
 			Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a defect of oooi.",
 		},
+		network.EdgeReachesNoEndpoint: {
+			What:   "Edge {edge} of network {network} finds no endpoint of {backends} that answers and is ready.",
+			Effect: "It still dials them, and connections of VMs to them probably fail. Everything else is served.",
+			Fix:    "Check the pods of the backend, or the external host. If only one edge has this problem, check the cluster network of its node.",
+		},
+		network.NoEdgeReachesEndpoint: {
+			What:   "No edge finds an endpoint of Service {service} of the control plane that answers and is ready.",
+			Effect: "Edges serve everything else.",
+			Fix:    "Check the pods of the Service. If they are ready, check the NetworkPolicies of their namespace, and the cluster network.",
+		},
 		network.EdgeAnswersForgedSources: {
 			What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
 			Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",

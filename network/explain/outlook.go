@@ -80,7 +80,9 @@ func partOf(networks []network.Network, p network.Problem) part {
 		return part{needToBoot, "any network", "nodes cannot boot"}
 	}
 	switch p.Subject.Name {
-	case "ignition-server":
+	case network.APIService:
+		return part{needToBoot, "the API server", "nodes cannot boot"}
+	case "ignition-server", network.IgnitionService:
 		return part{needToBoot, "Ignition", "new nodes cannot boot"}
 	case "konnectivity-server":
 		return part{needNone, "konnectivity", "kubectl logs and exec fail"}

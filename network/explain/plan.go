@@ -143,6 +143,7 @@ func writeNetwork(w io.Writer, p Preview, n network.Network) {
 		section(w, "What a VM reaches", v.reaches())
 		section(w, "What hosts beyond the network reach", v.beyond())
 	}
+	section(w, "What pods of the management cluster reach", v.opened())
 	section(w, "Addresses to reserve in your IPAM", v.reserves())
 	section(w, "What runs", v.runs())
 }
@@ -300,6 +301,10 @@ func (v view) runs() []row {
 	}
 	if v.n.AnswersPods() {
 		rows = append(rows, row{"names for pods", v.podNames()})
+	}
+	if v.n.AccessLog != "" {
+		what := map[network.AccessLog]string{network.AccessLogNone: "no connections", network.AccessLogFailures: "connections that fail", network.AccessLogAll: "all connections"}
+		rows = append(rows, row{"access log", what[v.n.AccessLog.Level()] + v.from("access-log")})
 	}
 	if len(v.EdgeNodes) > 0 {
 		var labels []string

@@ -92,6 +92,7 @@ func messages() map[network.Cause]Message {
 		endpointsMessagesMore(),
 		reachMessages(), unreachedMessages(), registriesMessages(),
 		permissionsMessages(),
+		accessMessages(),
 		edgesMessages(),
 		operatorMessages(),
 		leavingMessages(),

@@ -26,7 +26,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer, clock Clock) *Metrics {
 	questions := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "oooi_ntp_questions_total",
-		Help: "Datagrams by outcome: answered, unsynchronized (an answer without a time), dropped (above the limit of a client), " +
+		Help: "Questions by outcome: answered, unsynchronized (an answer without a time), dropped (above the limit of a client), " +
 			"invalid (no question), foreign (no client of the network) or failed (not sent).",
 	}, []string{"outcome"})
 	synchronized := prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -72,7 +72,7 @@ func (p Pod) Mounts(program string) string {
 	bind := func(from, at, options string) {
 		lines = append(lines, "mkdir -p "+at, "mount --bind "+from+" "+at, "mount -o remount,bind"+options+" "+at)
 	}
-	for _, m := range wire.RunMounts(p.Services, program) {
+	for _, m := range wire.RunMounts(network.Network{Services: p.Services}, program) {
 		options := ""
 		if m.ReadOnly {
 			options = ",ro"

@@ -104,7 +104,7 @@ func TestDHCPBench(t *testing.T) {
 			}
 		}
 	}
-	text := table(all, rows) + "\n" + goals(t, rows)
+	text := table(all, rows) + "\n" + goalsOf(t, rows)
 	t.Log("\n" + text)
 	if file := os.Getenv("OOOI_DHCP_TABLE"); file != "" {
 		g.Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed())
@@ -216,34 +216,26 @@ func table(all []contender, rows map[string]*row) string {
 func ms(d time.Duration) float64    { return d.Seconds() * 1e3 }
 func micro(d time.Duration) float64 { return d.Seconds() * 1e6 }
 
-// goals lists which are met. One that is missed fails the test.
-func goals(t *testing.T, rows map[string]*row) string {
+// goalsOf lists which are met.
+func goalsOf(t *testing.T, rows map[string]*row) string {
 	t.Helper()
-	var out strings.Builder
-	goal := func(met bool, format string, args ...any) {
-		verdict := "met"
-		if !met {
-			verdict = "missed"
-			t.Errorf("missed: "+format, args...)
-		}
-		fmt.Fprintf(&out, "- %s: %s\n", verdict, fmt.Sprintf(format, args...))
-	}
+	goals := &programs.Goals{T: t}
 	files, kea, dnsmasq := rows["oooi, files"], rows["Kea, memfile"], rows["dnsmasq"]
 	ratio := micro(files.boot.perOp()) / micro(kea.boot.perOp())
-	goal(ratio <= 1.5, "a durable lease takes %.2f of Kea's CPU time, at most 1.5", ratio)
-	goal(files.boot.rate() > dnsmasq.boot.rate(), "%.0f durable leases a second, more than dnsmasq's %.0f", files.boot.rate(), dnsmasq.boot.rate())
+	goals.Goal(ratio <= 1.5, "a durable lease takes %.2f of Kea's CPU time, at most 1.5", ratio)
+	goals.Goal(files.boot.rate() > dnsmasq.boot.rate(), "%.0f durable leases a second, more than dnsmasq's %.0f", files.boot.rate(), dnsmasq.boot.rate())
 	for _, name := range []string{"oooi, files", "oooi, API server"} {
 		r := rows[name]
 		if r == nil {
 			continue
 		}
-		goal(r.renew.perOp() <= 15*time.Microsecond, "%s: a renewal takes %.1f µs, at most 15", name, micro(r.renew.perOp()))
-		goal(r.boot.lost+r.renew.lost+r.reboot.lost == 0, "%s: every client is served", name)
+		goals.Goal(r.renew.perOp() <= 15*time.Microsecond, "%s: a renewal takes %.1f µs, at most 15", name, micro(r.renew.perOp()))
+		goals.Goal(r.boot.lost+r.renew.lost+r.reboot.lost == 0, "%s: every client is served", name)
 		most := 40<<20 + int64(r.leases)*5<<10
-		goal(r.memory <= most, "%s: %d MiB with %d leases (%d at first), at most %d", name, r.memory>>20, r.leases, r.memoryAtFirst>>20, most>>20)
+		goals.Goal(r.memory <= most, "%s: %d MiB with %d leases (%d at first), at most %d", name, r.memory>>20, r.leases, r.memoryAtFirst>>20, most>>20)
 		for s, v := range r.storms {
-			goal(v.Retransmissions == 0 && v.Done == stormSize && v.Took < 1500*time.Millisecond, "%s: storm with %s: no retransmission, within 1.5 s: %s", name, s, v)
+			goals.Goal(v.Retransmissions == 0 && v.Done == stormSize && v.Took < 1500*time.Millisecond, "%s: storm with %s: no retransmission, within 1.5 s: %s", name, s, v)
 		}
 	}
-	return out.String()
+	return goals.String()
 }

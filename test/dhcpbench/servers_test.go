@@ -147,21 +147,14 @@ func (c contender) start(t *testing.T, vms string, prober int) *running {
 	segment.Attach(t, edge, "net1", "", edgeAddress+"/16", nextHop+"/32", serverAddress+"/32")
 	segment.Attach(t, clients, "eth0", "")
 	args, environment := c.args(t, dir, edge)
-	r := &running{contender: c, said: &programs.Output{}}
+	r := &running{contender: c}
 	clients.Do(t, func() { r.farm, err = Open("eth0", clientsOfFarm) })
 	g.Expect(err).NotTo(HaveOccurred())
 	p := edge.Command(context.WithoutCancel(t.Context()), args[0], args[1:]...)
-	p.Env, p.Stdout, p.Stderr = append(os.Environ(), environment...), r.said, r.said
-	g.Expect(p.Start()).To(Succeed())
+	t.Cleanup(func() { _ = r.farm.Close() })
+	p.Env = append(os.Environ(), environment...)
+	r.said = programs.Start(t, p)
 	r.pid = p.Process.Pid // ip, setpriv and the program are one process.
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-		_ = r.farm.Close()
-		if t.Failed() {
-			t.Logf("%s (%s) said:\n%.4000s", c.name, vms, r.said)
-		}
-	})
 	r.farm.FirstWait = 200 * time.Millisecond
 	probe, err := r.farm.Run(Boot, prober, 1, 1, time.Minute)
 	g.Expect(err).NotTo(HaveOccurred())

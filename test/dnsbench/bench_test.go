@@ -148,24 +148,17 @@ func table(t *testing.T, servers []*running, costs map[string]map[string]*cost) 
 		fmt.Fprintf(&out, " %.0f | %d | %d |\n", costs[s.name]["A"].rate(), lost, peak>>20)
 	}
 	out.WriteString("\n")
-	goal := func(met bool, format string, args ...any) {
-		verdict := "met"
-		if !met {
-			verdict = "missed"
-			t.Errorf("missed: "+format, args...)
-		}
-		fmt.Fprintf(&out, "- %s: %s\n", verdict, fmt.Sprintf(format, args...))
-	}
+	goals := &programs.Goals{T: t}
 	ours := costs["oooi"]
 	for _, k := range kinds() {
 		if !k.tcp {
 			ratio := ours[k.name].perAnswer() / costs["CoreDNS, view and file"][k.name].perAnswer()
-			goal(ratio <= 0.4, "%s: %.2f of the CPU time of CoreDNS with a view and file, at most 0.4", k.name, ratio)
+			goals.Goal(ratio <= 0.4, "%s: %.2f of the CPU time of CoreDNS with a view and file, at most 0.4", k.name, ratio)
 			ratio = ours[k.name].perAnswer() / costs["knot"][k.name].perAnswer()
-			goal(ratio <= 1.5, "%s: %.2f of the CPU time of knot, at most 1.5", k.name, ratio)
+			goals.Goal(ratio <= 1.5, "%s: %.2f of the CPU time of knot, at most 1.5", k.name, ratio)
 		}
-		goal(ours[k.name].lost == 0, "%s: no question is lost", k.name)
+		goals.Goal(ours[k.name].lost == 0, "%s: no question is lost", k.name)
 	}
-	goal(memory["oooi"] <= 40<<20, "%d MiB of memory, at most 40", memory["oooi"]>>20)
-	return out.String()
+	goals.Goal(memory["oooi"] <= 40<<20, "%d MiB of memory, at most 40", memory["oooi"]>>20)
+	return out.String() + goals.String()
 }

@@ -144,18 +144,11 @@ type running struct {
 // start runs a contender in host until the test ends. It has answered when start returns.
 func (c contender) start(t *testing.T, host *netns.Namespace, port int) *running {
 	t.Helper()
-	g, said := NewWithT(t), &programs.Output{}
+	g := NewWithT(t)
 	args, environment := c.args(t, t.TempDir(), port)
 	p := host.Command(context.WithoutCancel(t.Context()), "taskset", append([]string{"-c", serverCore}, args...)...)
-	p.Env, p.Stdout, p.Stderr = append(os.Environ(), environment...), said, said
-	g.Expect(p.Start()).To(Succeed())
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		_ = p.Wait()
-		if t.Failed() {
-			t.Logf("%s said:\n%.4000s", c.name, said)
-		}
-	})
+	p.Env = append(os.Environ(), environment...)
+	said := programs.Start(t, p)
 	for _, q := range [][]string{{"host-007." + domain, "A", "192.168.100.12"}, {"a.b.apps." + domain, "A", "192.168.100.3"}, {"12." + reverse, "PTR", "host-007." + domain + "."}} {
 		g.Eventually(func() string {
 			out, _ := host.Command(t.Context(), "dig", "+tries=1", "+time=1", "+short", "@"+address, "-p", fmt.Sprint(port), q[0], q[1]).Output()

@@ -46,7 +46,7 @@ type pod struct {
 func (s *site) newPod(number, host int) *pod {
 	s.Helper()
 	p := &pod{site: s, number: number, ns: netns.New(s), dir: shared(s), processes: map[string]int{}}
-	p.containers = containers.NewPod(s, p.dir, s.build.program, user, newPlan().Networks[0].Services, s.secrets())
+	p.containers = containers.NewPod(s, p.dir, s.build.program, user, newPlan(false).Networks[0].Services, s.secrets())
 	leases, err := json.Marshal(s.leases)
 	s.g.Expect(err).NotTo(HaveOccurred())
 	s.g.Expect(os.WriteFile(wire.File(p.dir, string(network.ServiceDHCP), wire.LeaseCache), leases, 0o644)).To(Succeed())
@@ -92,7 +92,7 @@ func (p *pod) run() {
 	for _, name := range []string{"dhcp", "dns", "proxy"} {
 		run(name, p.macvlan) // Servers use the second interface in a pod only.
 	}
-	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(wire.RunDir, "halfdead")...)
+	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(wire.RunDir, "halfdead", envoy.NewLimits(2560<<20, 0))...)
 	run(wire.Failover, !p.onePath) // In a pod, it finds the cluster network.
 }
 

@@ -29,6 +29,8 @@ type row struct {
 	// macvlan: the edges' interfaces on the network are of that kind. Its CNI plugin has the
 	// kernel announce the addresses of a new interface.
 	macvlan bool
+	// withoutAPI: the network publishes konnectivity alone.
+	withoutAPI bool
 	// over is how much longer the TLS gap may be than in the quiet row, cuts how often each
 	// long connection may be cut.
 	over time.Duration
@@ -66,6 +68,8 @@ func rows() []row {
 		{name: "the idle edge is deaf, no second path", lasts: 35 * s, on: []int{1, 1}, onePath: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.vlan.DropTo(s, s.edges[2].ns, net1, "") }},
 		{name: "cluster network of the active edge cut", worst: true, lasts: 40 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
+			begin: func(s *site) func() { return s.edges[1].cutOffCluster() }},
+		{name: "cluster network of the active edge cut, the API server is not published", lasts: 20 * s, on: []int{1, 2}, moves: true, withoutAPI: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].cutOffCluster() }},
 		{name: "Envoy's workers hang", worst: true, lasts: 30 * s, brief: 7 * s, on: []int{1, 2}, moves: true, over: 4 * s, cuts: 1,
 			begin: func(s *site) func() { return s.edges[1].freezeWorkers() }},

@@ -71,7 +71,7 @@ func newSite(t *testing.T, b *build, r row) *site {
 	s.serveAPI()
 	dir := shared(t)
 	s.plan = filepath.Join(dir, "plan.json")
-	s.g.Expect(os.WriteFile(s.plan, newPlan().JSON(), 0o644)).To(Succeed())
+	s.g.Expect(os.WriteFile(s.plan, newPlan(r.withoutAPI).JSON(), 0o644)).To(Succeed())
 	for i := range r.on {
 		s.leases = append(s.leases, network.Lease{Address: netip.MustParseAddr(vmAddress(i)), MAC: vmMAC(i), Expires: time.Now().Add(time.Hour).Truncate(time.Second)})
 	}
@@ -105,9 +105,13 @@ func (s *site) wait(length time.Duration) {
 	}
 }
 
-// newPlan publishes the API server at a bare IP, and at the service VIP.
-func newPlan() network.Plan {
-	const backend = "kube-apiserver:" + apiPort
+// newPlan publishes the API server, or konnectivity, at a bare IP, and at the service VIP.
+func newPlan(withoutAPI bool) network.Plan {
+	to := network.APIService
+	if withoutAPI {
+		to = network.KonnectivityService
+	}
+	backend := to + ":" + apiPort
 	hop, vip, ip := netip.MustParseAddr(nextHop), netip.MustParseAddr(service), netip.MustParseAddr(published)
 	n := network.Network{
 		Name: "clusters.vlan100", Primary: true,
@@ -120,7 +124,7 @@ func newPlan() network.Plan {
 		},
 		DNS:       network.DNS{Upstreams: network.Upstreams{Mode: network.UpstreamNone}},
 		Listeners: []network.Listener{{Address: ip, Port: 6443, Default: backend}, {Address: vip, Port: 6443, Default: backend}},
-		Backends:  []network.Backend{{Name: backend, Service: "kube-apiserver", Port: 6443, ClusterIP: netip.MustParseAddr(apiServer)}},
+		Backends:  []network.Backend{{Name: backend, Service: to, Port: 6443, ClusterIP: netip.MustParseAddr(apiServer)}},
 	}
 	for number := 1; number <= 2; number++ {
 		n.Edges = append(n.Edges, network.Edge{Number: number, Address: netip.MustParseAddr(edgeAddress(number))})
@@ -213,19 +217,13 @@ func (s *site) measure() (stop func() []measure.Report) {
 // settles waits until no connection of any VM failed for a while.
 func (s *site) settles(while time.Duration) {
 	s.Helper()
-	failures := func() (n int) {
-		for _, v := range s.vms {
-			n += v.Report().Failures()
-		}
-		return n
+	var all []*measure.Measurement
+	for _, v := range s.vms {
+		all = append(all, v.Measurement)
 	}
-	last, since := failures(), time.Now()
-	s.g.Eventually(func() time.Duration {
-		if n := failures(); n != last {
-			last, since = n, time.Now()
-		}
-		return time.Since(since)
-	}).WithTimeout(time.Minute).WithPolling(50*time.Millisecond).Should(BeNumerically(">", while), "connections fail all the time")
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	s.g.Expect(measure.AwaitCalm(ctx, while, all...)).To(Succeed(), "connections fail all the time")
 }
 
 // shared returns a new directory that any user may enter.

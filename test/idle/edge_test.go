@@ -65,7 +65,7 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, progr
 		e.start(t, string(s), e.program, slices.Concat(e.containers.Command(string(s)), flags, wire.WatchArguments(services, string(s)))...)
 	}
 	e.start(t, wire.Failover, e.program, slices.Concat(e.containers.Command(wire.Failover), flags, wire.WatchArguments(services, wire.Failover))...)
-	e.start(t, wire.Envoy, envoyProgram, envoy.Arguments(wire.RunDir, "oooi")...)
+	e.start(t, wire.Envoy, envoyProgram, envoy.Arguments(wire.RunDir, "oooi", envoy.NewLimits(2560<<20, 0))...)
 	return e
 }
 

@@ -32,6 +32,8 @@ import (
 const (
 	leasesOfFull   = 3000
 	machinesOfFull = 500
+	// clientsOfFull of them open connections.
+	clientsOfFull = 24
 	// connectionsOfAll are those that an Envoy accepts from all VMs; see package envoy.
 	connectionsOfAll = 20_000
 )
@@ -56,13 +58,16 @@ func TestFull(t *testing.T) {
 	g.Eventually(func() error { return e.probe(t.Context()) }, "3m", "1s").Should(Succeed())
 	idle := b.costs(t)
 
-	vm := netns.New(t)
-	vlan.Attach(t, vm, "eth0", machineMAC(1), "192.168.100.30/20")
-	for _, vip := range []string{"192.168.100.2", "192.168.100.3"} {
-		vm.SetNeighbour(t, "eth0", vip, e.ns.MAC(t, "net1"), true)
+	vm, open := (*netns.Namespace)(nil), []net.Conn(nil)
+	for i := range clientsOfFull { // No VM has more than its share of the connections.
+		vm = netns.New(t)
+		vlan.Attach(t, vm, "eth0", machineMAC(1+i), fmt.Sprintf("192.168.100.%d/20", 30+i))
+		for _, vip := range []string{"192.168.100.2", "192.168.100.3"} {
+			vm.SetNeighbour(t, "eth0", vip, e.ns.MAC(t, "net1"), true)
+		}
+		vm.Route(t, "0.0.0.0/0", "192.168.100.2")
+		open = append(open, connect(t, vm, connections/clientsOfFull)...)
 	}
-	vm.Route(t, "0.0.0.0/0", "192.168.100.2")
-	open := connect(t, vm, connections)
 	ask(t, vm, 10*time.Second)
 	for _, pid := range peer.processes {
 		g.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(Succeed()) // The failover agent reads all leases.
@@ -168,6 +173,10 @@ func connect(t *testing.T, vm *netns.Namespace, count int) (open []net.Conn) {
 			open = append(open, c)
 		}
 	})
+	last := open[len(open)-1]
+	NewWithT(t).Expect(last.SetReadDeadline(time.Now().Add(100 * time.Millisecond))).To(Succeed())
+	_, err := last.Read(make([]byte, 1))
+	NewWithT(t).Expect(err).To(MatchError(os.ErrDeadlineExceeded), "the edge carries the last one, too")
 	t.Cleanup(func() {
 		for _, c := range open {
 			_ = c.Close()

@@ -135,7 +135,7 @@ func (b *build) costs(t *testing.T) map[string]row {
 	t.Helper()
 	out := map[string]row{}
 	for container, pid := range b.both[0].processes {
-		all, err := descendants(pid)
+		all, err := programs.Descendants(pid)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), container)
 		for pid, name := range all {
 			if name != "envoy" {
@@ -143,7 +143,7 @@ func (b *build) costs(t *testing.T) map[string]row {
 			}
 			cpu, err := programs.CPUTime(pid)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
-			memory, err := memory(pid)
+			memory, _, err := programs.PSS(pid)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			out[name] = row{out[name].cpu + cpu, out[name].memory + memory}
 		}

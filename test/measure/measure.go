@@ -115,6 +115,30 @@ func (m *Measurement) Report() Report {
 	return r
 }
 
+// AwaitCalm waits until no question or connection of all failed for a while. It returns ctx's error if that does not
+// come before ctx ends.
+func AwaitCalm(ctx context.Context, while time.Duration, all ...*Measurement) error {
+	failures := func() (n int) {
+		for _, m := range all {
+			n += m.Report().Failures()
+		}
+		return n
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for last, since := failures(), time.Now(); time.Since(since) <= while; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if n := failures(); n != last {
+			last, since = n, time.Now()
+		}
+	}
+	return nil
+}
+
 // now is the moment as the report has it.
 func (m *Measurement) now() Milliseconds { return Milliseconds(time.Since(m.begin)) }
 

@@ -40,6 +40,14 @@ const busy = 500 * time.Millisecond
 // more than 500 ms, or a cut.
 func (r Row) Bad() bool { return max(r.TLS, r.DNS, r.NTP, r.DHCP) > busy || r.Cuts > 0 }
 
+// Worse has the longer of both rows' gaps, and the most cuts.
+func (r Row) Worse(o Row) Row {
+	return Row{
+		TLS: max(r.TLS, o.TLS), DNS: max(r.DNS, o.DNS), NTP: max(r.NTP, o.NTP), DHCP: max(r.DHCP, o.DHCP),
+		Cuts: max(r.Cuts, o.Cuts), Back: max(r.Back, o.Back),
+	}
+}
+
 // Bounds is what a fault may cost.
 type Bounds struct {
 	// Over is how much longer each gap may be than the quiet row's, and how long a cut connection may take to have another.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/wire"
 )
 
 // operatorUser is the operator's ServiceAccount, as config/default has it.
@@ -106,6 +108,18 @@ func (w *world) until(t *testing.T, from int64, quiet time.Duration) (all []requ
 // writes are the requests that ask for a change.
 func writes(all []request) []request {
 	return slices.DeleteFunc(slices.Clone(all), func(r request) bool { return !r.isWrite() })
+}
+
+// ofStatuses are those about the statuses that the operator stores, and the others.
+func ofStatuses(all []request) (statuses, others []request) {
+	for _, r := range all {
+		if r.Object.Resource == "configmaps" && r.Object.Name == wire.StatusConfigMap {
+			statuses = append(statuses, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return statuses, others
 }
 
 // ofClusters are the requests about hosted clusters. The others are for what all clusters share, and

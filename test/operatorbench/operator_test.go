@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
@@ -94,8 +95,12 @@ func TestOperator(t *testing.T) {
 	before := m.cost(t)
 	quiet, position := w.during(t, position, s.quiet)
 	x.row(t, fmt.Sprintf("%s in which nothing happens", s.quiet), fmt.Sprintf("%d requests, %d writes, %.2f CPU seconds", len(quiet), len(writes(quiet)), (m.cost(t).cpu-before.cpu).Seconds()))
-	if n := writes(quiet); len(n) > 0 {
-		t.Errorf("nothing happens, and the operator writes: %s", counts(n))
+	statuses, others := ofStatuses(writes(quiet))
+	if len(others) > 0 {
+		t.Errorf("nothing happens, and the operator writes: %s", counts(others))
+	}
+	if most := all * int(1+s.quiet/controllers.StatusEvery); len(statuses) > most {
+		t.Errorf("%d statuses are stored again, want at most %d", len(statuses), most)
 	}
 
 	x.row(t, "its cost since it started", m.cost(t).String())
@@ -127,8 +132,8 @@ func (w *world) during(t *testing.T, from int64, length time.Duration) (all []re
 // one setting, and how many of these write.
 const (
 	maxPass       = 1
-	maxEdit       = 6
-	maxEditWrites = 3
+	maxEdit       = 8
+	maxEditWrites = 4
 )
 
 // measureEdit changes a setting of one cluster. Only that cluster may cost anything.

@@ -28,6 +28,32 @@ func RequireEnvoy(t testing.TB) string {
 	return path
 }
 
+// RequireInstalled returns the path of a program that `make test-deps` installs. Without it the test is skipped, or
+// fails where CI=true.
+func RequireInstalled(t testing.TB, name string) string {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	skipWithout(t, err)
+	return program
+}
+
+// RequireCNIPlugins returns the directory of the CNI plugins that edges use: the variable CNI_PLUGINS, or what
+// `testbed cni-plugins` builds. OOOI_UNIT skips the test.
+func RequireCNIPlugins(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("CNI_PLUGINS"); dir != "" {
+		return dir
+	}
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs CNI plugins; OOOI_UNIT is set")
+	}
+	dir, err := testbed(t, "cni-plugins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // skipWithout skips the test if err says why a program is not there, or fails it where CI=true.
 func skipWithout(t testing.TB, err error) {
 	t.Helper()

@@ -21,15 +21,18 @@ const module = "github.com/cldmnky/oooi/"
 // A package that is not named may not be imported by product code.
 var mayImport = map[string][]string{
 	"network":                               {},
+	"network/access":                        {"network"},
+	"network/access/dial":                   {},
 	"network/explain":                       {"network"},
 	"network/dhcp":                          {"network", "network/leases"},
 	"network/dns":                           {"network", "network/resolvconf"},
 	"network/leases":                        {"network"},
 	"network/ntp":                           {"network"},
 	"network/resolvconf":                    {},
-	"edge":                                  {"network", "network/leases", "edge/device", "edge/leaseobject", "edge/rundir", "edge/wire"},
+	"edge":                                  {"network", "network/access", "network/leases", "edge/device", "edge/leaseobject", "edge/rundir", "edge/wire"},
 	"edge/acd":                              {"network", "edge", "edge/device"},
-	"edge/agent":                            {"network", "network/dhcp", "network/dns", "network/ntp", "network/resolvconf", "edge", "edge/device", "edge/failover", "edge/rundir", "edge/wire", "envoy"},
+	"edge/trial":                            {"network", "edge", "edge/device"},
+	"edge/agent":                            {"network", "network/access", "network/dhcp", "network/dns", "network/ntp", "network/resolvconf", "edge", "edge/device", "edge/failover", "edge/rundir", "edge/wire", "envoy"},
 	"edge/device":                           {"edge/wire"},
 	"edge/failover":                         {"network", "edge", "edge/device", "edge/wire"},
 	"edge/leaseobject":                      {"network", "edge/wire"},
@@ -45,12 +48,13 @@ var mayImport = map[string][]string{
 	"config/admission/annotations":          {"config/admission", "network", "network/explain", "hcp/settings", "edge/wire"},
 	"config/admission/annotations/generate": {"config/admission/annotations"},
 	"config/rbac":                           {},
+	"controllers/attachments":               {"network", "hcp/nad", "edge/wire"},
 	"controllers/rollout":                   {},
 	"controllers/waves":                     {"controllers/rollout"},
-	"controllers":                           {"config/admission", "config/rbac", "network", "network/explain", "hcp", "hcp/nad", "hcp/settings", "hcp/lenient", "envoy", "controllers/rollout", "controllers/waves", "edge/wire"},
+	"controllers":                           {"config/admission", "config/rbac", "network", "network/explain", "hcp", "hcp/nad", "hcp/settings", "hcp/lenient", "envoy", "controllers/attachments", "controllers/rollout", "controllers/waves", "edge/wire"},
 	"version":                               {},
-	"cmd/oooi":                              {"network", "network/resolvconf", "network/explain", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "hcp/manifest", "controllers", "version"},
-	"cmd/oooi-edge":                         {"network", "network/dhcp", "network/dns", "network/ntp", "network/resolvconf", "edge", "edge/acd", "edge/agent", "edge/device", "edge/rundir", "edge/wire", "envoy", "version"},
+	"cmd/oooi":                              {"network", "network/resolvconf", "network/explain", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "hcp/manifest", "controllers", "controllers/attachments", "version"},
+	"cmd/oooi-edge":                         {"network", "network/access", "network/dhcp", "network/dns", "network/ntp", "network/resolvconf", "edge", "edge/acd", "edge/agent", "edge/device", "edge/rundir", "edge/trial", "edge/wire", "envoy", "version"},
 }
 
 // A source is one parsed Go file, its path relative to the module's root.

@@ -82,6 +82,22 @@ func EnvtestAssets(ctx context.Context, log io.Writer) (string, error) {
 	return dir, nil
 }
 
+// CNIPlugins gives a directory with the CNI plugins that edges use on any kind of network.
+func CNIPlugins(ctx context.Context, log io.Writer) (string, error) {
+	names := []string{"bridge.real", "macvlan", "dummy", "static", "tuning"}
+	paths, err := Build(ctx, log, names...)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cacheDir(), "cni")
+	for _, name := range names {
+		if err := replaceLink(paths[name], filepath.Join(dir, strings.TrimSuffix(name, ".real"))); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
 func build(ctx context.Context, log *progress.Log, names []string) (map[string]string, error) {
 	paths, missing, err := lookUp(ctx, names)
 	if err != nil {

@@ -55,6 +55,7 @@ func programs() []program {
 		{name: "bridge.real", module: "cni", pkg: cniPkg + "main/bridge", plugin: true},
 		{name: "loopback", module: "cni", pkg: cniPkg + "main/loopback", plugin: true},
 		{name: "macvlan", module: "cni", pkg: cniPkg + "main/macvlan", plugin: true},
+		{name: "dummy", module: "cni", pkg: cniPkg + "main/dummy", plugin: true},
 		{name: "ptp", module: "cni", pkg: cniPkg + "main/ptp", plugin: true},
 		{name: "host-local", module: "cni", pkg: cniPkg + "ipam/host-local", plugin: true},
 		{name: "static", module: "cni", pkg: cniPkg + "ipam/static", plugin: true},

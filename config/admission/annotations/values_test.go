@@ -1,6 +1,7 @@
 package annotations_test
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -23,7 +24,7 @@ func cases() map[string]values {
 		good: []string{"192.168.100.1", " 192.168.100.1 , 192.168.100.2 ", "0.0.0.0,255.255.255.255"},
 		bad:  append([]string{"192.168.100.1,", ",", "192.168.100.1;192.168.100.2", "192.168.100.1-192.168.100.2"}, badAddresses...),
 	}
-	return map[string]values{
+	out := map[string]values{
 		"network": {good: []string{"auto", "none", " auto ", "vlans/vlan100"}, bad: []string{"", "vlan100", "vlans/", "/vlan100", "a/b/c", "Auto", "true"}},
 		"cidr": {good: []string{"192.168.100.0/24", "10.0.0.0/8", " 10.1.2.3/32 "},
 			bad: []string{"", "192.168.100.0/244", "192.168.100.1/24", "192.168.100.0", "fd00::/64", "::ffff:10.0.0.0/104", "192.168.100.0/024", "10.0.0.0/8,10.1.0.0/16"}},
@@ -62,9 +63,8 @@ func cases() map[string]values {
 			bad:          []string{"", "1", "0", "59s", "168h1s", "-1h", "1d", "1 h", "forever", "1h,"},
 			operatorOnly: []string{"9999999999h"},
 		},
-		"mtu":            {good: []string{"576", "1500", "65535", "+9000", "0001500"}, bad: []string{"", "575", "65536", "-1500", "1500 bytes", "1_500", "0x600", "1e3", strings.Repeat("9", 30)}},
-		"ntp-servers":    addressLists,
-		"dhcp-relays":    addressLists,
+		"mtu":         {good: []string{"576", "1500", "65535", "+9000", "0001500"}, bad: []string{"", "575", "65536", "-1500", "1500 bytes", "1_500", "0x600", "1e3", strings.Repeat("9", 30)}},
+		"ntp-servers": addressLists, "dhcp-relays": addressLists,
 		"search-domains": {good: []string{"blue.example.com", "Blue.Example.COM., local", strings.Repeat("a.", 126) + "a"}, bad: []string{"", "*.example.com", "a..b", "-a.b", "a-.b", "a_b.c", long + ".b", strings.Repeat("a.", 127) + "a", "\u212aube.example.com", "example.com,"}},
 		"dns-upstreams": {
 			good: []string{"none", "management", "192.168.100.1", "192.168.100.1:53, 10.0.0.1:00853"},
@@ -81,7 +81,6 @@ func cases() map[string]values {
 				"auto,10.0.0.1", "auto,10.0.0.1:443", "auto,[fd00::1]:443", "auto,fd00::1", "auto,[10.0.0.1]", "auto,a.b.svc", "auto,a.Svc:443", "auto,a.cluster.local", "auto,kubernetes.default", "auto,openshift.default:443",
 				"auto,https://quay.io", "auto,quay.io/org", "auto," + many(65, "a.example.com")},
 		},
-		"management-dns":  {good: []string{"serve", " refuse "}, bad: []string{"", "none", "true", "Serve", "serve,refuse"}},
 		"unknown-clients": {good: []string{"serve", " ignore "}, bad: []string{"", "Serve", "true", "serve,ignore"}},
 		"paused": {
 			good:         []string{"true", "false", "2026-01-02T15:04:05Z", "2026-01-02T15:04:05.123+02:00", "2026-01-02T5:04:05,5Z"},
@@ -94,6 +93,8 @@ func cases() map[string]values {
 			bad:  []string{"", "git.example.com", "git:443", "10.0.0.1:443", "git.example.com:https", "git.example.com:70000", "git.example.com:443;x.example.com:80", "a.b.svc:443", many(65, "a.example.com:443")},
 		},
 	}
+	maps.Copy(out, accessCases(long, many))
+	return out
 }
 
 // keys returns the table of keys by name.
@@ -103,4 +104,22 @@ func keys() map[string]settings.Key {
 		out[k.Name] = k
 	}
 	return out
+}
+
+// accessCases are cases of the annotations about the pod network, and of the access log.
+func accessCases(long string, many func(n int, entry string) string) map[string]values {
+	return map[string]values{
+		"management-dns": {good: []string{"serve", " refuse "}, bad: []string{"", "none", "true", "Serve", "serve,refuse"}},
+		"access-log":     {good: []string{"none", "failures", " all "}, bad: []string{"", "true", "All", "none,all", "errors"}},
+		"management-access": {
+			good: []string{"nodes:10250", " nodes:10250 , apps:443,apps:80,5432=192.168.100.60:5432, 22=Db.Example.com.:22", "registry:5000", "00443=apps:0080", "loadbalancers:443", many(64, "nodes:9100")},
+			bad: []string{"", "nodes", "nodes:", "apps", "nodes:0", "nodes:65536", "nodes:https", "0=nodes:22", "65536=nodes:22", "=nodes:22", "a=nodes:22", "1=2=nodes:22", "nodes:22:22", ":22", "22", "apps:8443", "Apps.:8443",
+				"fd00::1:22", "[fd00::1]:22", "*.apps.example.com:443", "192.168.100.0/24:22", "a@nodes:22", "nodes:22/x", "nodes :22", "nodes:22,", "nodes:22;apps:443", many(65, "nodes:9100")},
+		},
+		"management-access-from": {good: []string{"backup", "openshift-monitoring, backup", many(64, "backup")}, bad: []string{"", "*", "Backup", "a.b", "-a", "a/b", long, "a,", many(65, "backup")}},
+		"management-access-accounts": {
+			good: []string{"backup/reader", "openshift-monitoring/prometheus-k8s, a/b.c", many(64, "a/b")},
+			bad:  []string{"", "reader", "/reader", "backup/", "a/b/c", "system:serviceaccount:a:b", "A/b", "a/B", "a/*", "a/b..c", "a/" + strings.Repeat("b", 254), long + "/b", "a/b,", many(65, "a/b")},
+		},
+	}
 }

@@ -31,13 +31,13 @@ type Module struct {
 	Texts []string
 }
 
-// Linked returns the modules of the packages that commands import on linux/arch, sorted by path, without the main
+// Linked returns the modules of the packages that commands import on system/arch, such as linux/amd64, sorted by path, without the main
 // module. root is the directory of the project. It is an error if a module has no license that is recognized.
-func Linked(root, arch string, commands ...string) ([]Module, error) {
+func Linked(root, system, arch string, commands ...string) ([]Module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}"
 	list := exec.Command("go", append([]string{"list", "-deps", "-f", format}, commands...)...)
 	list.Dir, list.Stderr = root, os.Stderr
-	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing the modules of %s: %w", strings.Join(commands, ", "), err)

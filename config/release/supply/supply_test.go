@@ -25,7 +25,7 @@ var permissive = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "
 // TestDependencies: the page lists what is linked now, under licenses that allow it.
 func TestDependencies(t *testing.T) {
 	g := NewWithT(t)
-	all, err := Linked(root, "amd64", Commands()...)
+	all, err := Linked(root, "linux", "amd64", Commands()...)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(all)).To(BeNumerically(">", 50))
 	for _, m := range all {
@@ -53,7 +53,7 @@ func describes(t *testing.T, dir string) {
 	g := NewWithT(t)
 	binary := filepath.Join(t.TempDir(), filepath.Base(dir))
 	g.Expect(program.Own(root, dir).Compile(t.Context(), program.Host(), "", binary)).To(Succeed())
-	all, err := Linked(root, runtime.GOARCH, dir)
+	all, err := Linked(root, "linux", runtime.GOARCH, dir)
 	g.Expect(err).NotTo(HaveOccurred())
 	var first, second bytes.Buffer
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -88,7 +88,7 @@ func TestLegalTexts(t *testing.T) {
 	std, err := StandardLibrary()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(std.Licenses).To(Equal([]string{"BSD-3-Clause"}))
-	all, err := Linked(root, "arm64", "./cmd/oooi")
+	all, err := Linked(root, "linux", "arm64", "./cmd/oooi")
 	g.Expect(err).NotTo(HaveOccurred())
 	var notices int
 	for _, m := range all {

@@ -47,6 +47,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err := strategy.Validate(); err != nil {
 			return fmt.Errorf("DEMO_STRATEGY: %w", err)
 		}
+		if path := os.Getenv("DEMO_RECORD"); path != "" {
+			recorded, done, err := record(out, path, "make demo")
+			if err != nil {
+				return err
+			}
+			defer func() { _ = done() }()
+			out = recorded
+		}
 		d := newDemo(name, strategy, out)
 		var err error
 		if d.installer, err = installerNamed(os.Getenv("DEMO_INSTALL")); err != nil {

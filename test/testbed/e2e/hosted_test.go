@@ -67,6 +67,15 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 		// first: it is as isolated with clients beyond the network
 		t.Run("clients beyond the network", func(t *testing.T) { testOutside(t, b, h, w) })
 	}
+	if strategy == hypershift.Route {
+		t.Run("access", func(t *testing.T) { testAccess(t, b, h, w) })
+	}
+	if strategy == hypershift.NodePort {
+		t.Run("status", func(t *testing.T) { testStatus(t, b, h, w) })
+	}
+	if strategy == hypershift.NodePort || strategy == hypershift.Route {
+		t.Run("tried", func(t *testing.T) { testTried(t, b, h) })
+	}
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
 	switch strategy {
 	case hypershift.LoadBalancerIP:

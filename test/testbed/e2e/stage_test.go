@@ -35,15 +35,18 @@ import (
 // A stage is where edges fail.
 type stage struct {
 	bed
-	hosted   Hosted
-	network  network.Network
-	worker   *worker.Worker
-	guest    kubernetes.Interface
+	hosted  Hosted
+	network network.Network
+	worker  *worker.Worker
+	guest   kubernetes.Interface
+	// direct dials the hosted API server past the edges.
+	direct   func(ctx context.Context, network, address string) (net.Conn, error)
 	api      string // address and port that the worker dials
 	name     string // that it asks for
 	client   *lease.Client
 	stations []station    // the worker's and the renewing machine's
 	quiet    *measure.Row // see quietRow; nil until it is measured
+	noise    measure.Row  // the worst of all quiet rows
 }
 
 // newStage lets a worker join a hosted cluster with so many edges. Its control plane
@@ -71,6 +74,7 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	s := &stage{bed: b, hosted: h, worker: testWorkers(t, b, h, 1)[0], api: net.JoinHostPort(host, strconv.Itoa(int(port)))}
 	config, err := b.hypershift.GuestRESTConfig(t.Context(), name)
 	g.Expect(err).NotTo(HaveOccurred())
+	s.direct = config.Dial
 	s.guest, err = kubernetes.NewForConfig(config)
 	g.Expect(err).NotTo(HaveOccurred())
 	plan, err := h.Plan(t.Context())

@@ -4,6 +4,7 @@ package hypershift
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -182,6 +183,9 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	done, stop := context.WithCancel(ctx)
 	defer stop()
 	go h.hurry(done, ControlPlaneNamespace(name))
+	if err := h.waitControlPlane(ctx, name); err != nil {
+		return err
+	}
 	// Its update of the HostedCluster fails if HyperShift's operator changes it in the same moment.
 	var err error
 	for range 3 {
@@ -195,12 +199,13 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 		return err
 	}
 	ns := ControlPlaneNamespace(name)
+	var namespace corev1.Namespace
 	err = poll(ctx, 6*time.Minute, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
-		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &corev1.Namespace{})
+		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &namespace)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\n%s", err, remains(namespace))
 	}
 	err = poll(ctx, time.Minute, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
 		var l corev1.PersistentVolumeList
@@ -218,6 +223,39 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 		h.say("%s: destroyed", name)
 	}
 	return err
+}
+
+// waitControlPlane waits until HyperShift has created the HostedControlPlane, for a minute at most. A HostedCluster that is
+// deleted while HyperShift creates its namespace leaves the namespace behind: its operator does not see it yet.
+func (h *HyperShift) waitControlPlane(ctx context.Context, name string) error {
+	var hc hyperv1.HostedCluster
+	err := poll(ctx, time.Minute, "HostedControlPlane of "+name, func(ctx context.Context) (bool, error) {
+		err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, &hc)
+		if apierrors.IsNotFound(err) || err == nil && !hc.DeletionTimestamp.IsZero() {
+			return true, nil
+		}
+		err = h.client.Get(ctx, client.ObjectKey{Namespace: ControlPlaneNamespace(name), Name: name}, &hyperv1.HostedControlPlane{})
+		return err == nil, client.IgnoreNotFound(err)
+	})
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		h.say("%s: has no HostedControlPlane", name)
+		return nil
+	}
+	return err
+}
+
+// remains is why a namespace is still there.
+func remains(n corev1.Namespace) string {
+	if n.DeletionTimestamp.IsZero() {
+		return fmt.Sprintf("it was created at %v, and nothing deletes it", n.CreationTimestamp)
+	}
+	said := []string{fmt.Sprintf("it is deleted since %v", n.DeletionTimestamp)}
+	for _, c := range n.Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			said = append(said, fmt.Sprintf("%s: %s", c.Type, c.Message))
+		}
+	}
+	return strings.Join(said, "\n")
 }
 
 // hurry ends API server pods of the namespace that are being deleted, until ctx ends.

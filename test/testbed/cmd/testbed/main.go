@@ -31,7 +31,7 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), olmCommand(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -82,6 +82,21 @@ func envoyCommand() *cobra.Command {
 			path, err := testbed.Envoy(cmd.Context(), os.Stderr)
 			if err == nil {
 				fmt.Println(path)
+			}
+			return err
+		},
+	}
+}
+
+func pluginsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cni-plugins",
+		Short: "Print a directory with the CNI plugins that edges use",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := testbed.CNIPlugins(cmd.Context(), os.Stderr)
+			if err == nil {
+				fmt.Println(dir)
 			}
 			return err
 		},

@@ -1,0 +1,85 @@
+// This file holds `oooi-edge access`: its flags, and the composition of the plan, the leases, the keys and the access proxy of one
+// edge. It decides nothing about callers.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/access"
+)
+
+func newAccessCommand() *cobra.Command {
+	f := serverFlags{program: wire.Access}
+	var device string
+	c := &cobra.Command{
+		Use:   "access --plan FILE",
+		Short: "Run the access proxy of a plan: the way in to one network",
+		Long: `Answers HTTP CONNECT requests of the management cluster, as an edge does, and carries their
+connections to what the plan opens on one network. Without --watched-by it needs no cluster: the plan
+is read from the file and followed, and no VM is known. Addresses and names of the plan are open then.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.watch {
+				return errors.New("access has no --watch: it needs no token")
+			}
+			return runAccess(c.Context(), f, device, f.log(c))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&device, "management-interface", "",
+		"network `interface` on which callers are answered (default: "+wire.ManagementDevice+"; in an edge pod, the pod's default network)")
+	return c
+}
+
+func runAccess(ctx context.Context, f serverFlags, device string, log *slog.Logger) error {
+	source, _, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	log = source.Log()
+	if device == "" {
+		if device, err = f.managementDevice(); err != nil {
+			return err
+		}
+	}
+	keys := edge.NewTokenKeys(wire.File(f.runDir, f.watchedBy, wire.KeysFile), log)
+	registry := prometheus.NewRegistry()
+	lines := agent.NewTunnelLog(log)
+	names := edge.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
+	hosts, err := edge.NewVMHosts(f.device, names)
+	if err != nil {
+		return err
+	}
+	server := access.NewServer(access.Options{
+		VMs: names, IsVM: hosts.Check, Keys: keys.Current,
+		Dial: func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
+			return edge.DialFrom(ctx, f.device, from, to)
+		},
+		Ended: lines.Ended, Refused: lines.Refused, Metrics: access.NewMetrics(registry, keys.Current),
+	})
+	a := agent.Access{Source: source, Device: cmp.Or(device, wire.ManagementDevice), Server: server, Log: log}
+	g, ctx := errgroup.WithContext(ctx)
+	if a.Interface, err = f.on(ctx); err != nil {
+		return err
+	}
+	g.Go(func() error { return source.Run(ctx) })
+	g.Go(func() error { keys.Run(ctx); return nil })
+	g.Go(func() error { return f.health(ctx, a.Status.Err, registry, a.Status.Question()) })
+	g.Go(func() error { return lines.Run(ctx) })
+	g.Go(func() error { server.Run(ctx); return nil })
+	g.Go(func() error { return a.Run(ctx) })
+	return g.Wait()
+}

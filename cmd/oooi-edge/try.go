@@ -1,0 +1,95 @@
+// This file holds `oooi-edge try`, the pod of `oooi check --from-network`: its flags, and what it reads
+// of its pod. Package edge/trial does the rest.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/trial"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	apiPort     = 443
+	kubeletPort = 10250
+)
+
+func newTryCommand() *cobra.Command {
+	f := serverFlags{program: wire.Try}
+	var failover time.Duration
+	var edges []string
+	var start bool
+	c := &cobra.Command{
+		Use:   "try --plan FILE",
+		Short: "Try as a VM what a plan serves, and print the results as JSON",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.selection.Edge = 1 // It is not an edge, and every network has a first one.
+			source, err := edge.NewSource(f.plan, f.selection, nil, nil)
+			if err != nil {
+				return err
+			}
+			if err := isolates(c.Context(), f.device); err != nil {
+				return fmt.Errorf("nothing is tried: %w", err)
+			}
+			o := trial.Options{Device: f.device, Network: source.Current().Network, EdgeMACs: edges, Unreachable: unreachable()}
+			results, err := []network.TrialResult(nil), error(nil)
+			if failover > 0 {
+				results, err = trial.Failover(c.Context(), o, failover, func(s network.TrialStart) {
+					if start {
+						_ = json.NewEncoder(c.OutOrStdout()).Encode(s)
+					}
+				})
+			} else {
+				results, err = trial.Run(c.Context(), o)
+			}
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(c.OutOrStdout()).Encode(results)
+		},
+	}
+	c.Flags().StringVar(&f.plan, "plan", "", "plan `file`: a plan alone, or the output of 'oooi plan -o json'")
+	c.Flags().StringVar(&f.selection.Cluster, "cluster", "", "`namespace/name` of the hosted cluster; needed if the file has several")
+	c.Flags().StringVar(&f.selection.Network, "network", "", "`name` of the network; needed if the plan has several")
+	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to try on")
+	c.Flags().DurationVar(&failover, "failover", 0, "connect over and over for this `time` instead, and measure the longest gap")
+	c.Flags().BoolVar(&start, "start", false, "with --failover: print before the results which host connections go to")
+	c.Flags().StringSliceVar(&edges, "edge-macs", nil, "`MACs` of the edges, with commas: report if another host has a VIP")
+	_ = c.MarkFlagRequired("plan")
+	return c
+}
+
+// isolates returns an error if VMs would reach the pod network through this pod. It then ends at once.
+func isolates(ctx context.Context, name string) error {
+	w, err := device.Watch(ctx, name)
+	if err != nil {
+		return err
+	}
+	now, err := w.Current()
+	if err != nil {
+		return err
+	}
+	return now.Isolates()
+}
+
+// unreachable are the API server and the kubelet of this pod. Outside of a pod there are none.
+func unreachable() (out []netip.AddrPort) {
+	for variable, port := range map[string]uint16{wire.APIServerVariable: apiPort, wire.HostVariable: kubeletPort} {
+		if a, err := netip.ParseAddr(os.Getenv(variable)); err == nil && a.Is4() {
+			out = append(out, netip.AddrPortFrom(a, port))
+		}
+	}
+	return out
+}

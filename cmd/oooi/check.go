@@ -1,0 +1,219 @@
+// This file holds `oooi check`: its flags, what it reads, and its exit codes. File check_results.go decides what that means.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// The exit codes of `oooi check` if a check fails, and if none does but one is unknown.
+const (
+	exitFailure = 2
+	exitUnknown = 3
+)
+
+func newCheckCommand() *cobra.Command {
+	var kubeconfig, output, address string
+	var fromNetwork, failover bool
+	var permit permissionFlags
+	c := &cobra.Command{
+		Use:   "check [NAMESPACE/NAME]",
+		Short: "Check the installation, and hosted clusters before and after they run",
+		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
+It reads with your rights and writes nothing, unless --from-network is set.
+
+Of a hosted cluster, it derives the plan as the operator does, from the objects of now. So it also finds what
+is wrong before the operator is installed. Of a cluster that runs, it checks the edges, the backends and the
+operator's condition, too. Each line is one of these:
+  ok       nothing to do
+  warning  it works, but not as it should
+  failure  nodes do not boot, or will not
+  unknown  it cannot be read; the line names what
+What HyperShift publishes later is no failure. The flags that permit something must be those of the operator.
+
+With --from-network, a pod plays a VM: it joins each network of the hosted cluster for some seconds. It asks for
+an address, names and the time, and speaks TLS with each endpoint. It also tries what must not answer. With
+--failover, it then connects over and over while the pod of the edge that it uses is evicted. Connections of VMs
+through that edge are reset once.
+
+Exit codes:
+  0  no check failed
+  1  nothing could be checked
+  2  a check failed
+  3  no check failed, and what matters is unknown`,
+		Example: `  oooi check
+  oooi check clusters/blue
+  oooi check clusters/blue --from-network
+  oooi check clusters/blue -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := hostedClusterName(args)
+			if err != nil {
+				return err
+			}
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %s: want text or json", output)
+			}
+			permitted, err := permit.parse()
+			if err != nil {
+				return err
+			}
+			config, err := restConfig(kubeconfig)
+			if err != nil {
+				return err
+			}
+			api, err := newClient(config)
+			if err != nil {
+				return err
+			}
+			var t *trier
+			if fromNetwork || failover {
+				if t, err = newTrier(config, api, name, address, failover); err != nil {
+					return err
+				}
+			}
+			groups, err := checksOf(c.Context(), api, name, permitted, t)
+			if err != nil {
+				return err
+			}
+			return writeChecks(c.OutOrStdout(), groups, output)
+		},
+	}
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
+	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
+	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
+	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
+	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
+	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	permit = addPermissionFlags(c)
+	return c
+}
+
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. With t, it tries the networks.
+func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, t *trier) ([]checks, error) {
+	all, partial, err := toCheck(ctx, api, name)
+	if err != nil {
+		return nil, err
+	}
+	installed := readInstallation(ctx, api)
+	first := installationChecks(installed)
+	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed.operators), time.Now())...)
+	out := []checks{first}
+	world := readWorld(ctx, api, all)
+	plans := newPlanner(world.dump, world.clusters(), permitted).plans()
+	for _, hc := range all {
+		if name.Name != "" && hc.key() != name {
+			continue
+		}
+		facts := clusterFacts{name: hc.key().String(), unread: world.unread[hc.key()], partial: partial}
+		if i := slices.IndexFunc(plans, func(p planned) bool { return p.Cluster == facts.name }); i >= 0 {
+			facts.planned = &plans[i]
+		}
+		status, err := readStatus(ctx, api, hc)
+		if err != nil {
+			facts.unread = append(facts.unread, err.Error())
+		}
+		facts.status, facts.optedIn, facts.read = reportOf(status, time.Now()), status.OptedIn, status.read
+		out = append(out, clusterChecks(facts))
+		if t != nil {
+			out = append(out, t.networks(ctx, status)...)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, errInterrupted
+	}
+	return out, nil
+}
+
+func (hc hostedCluster) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: hc.namespace, Name: hc.name}
+}
+
+// toCheck returns all hosted clusters that opted in, and the named one. Partial: only the named one is known, since the
+// others cannot be listed. Without HyperShift there is none.
+func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []hostedCluster, partial bool, err error) {
+	all, err = selected(ctx, api, client.ObjectKey{})
+	switch {
+	case meta.IsNoMatchError(err) && name.Name == "":
+		return nil, false, nil
+	case errors.Is(err, errNoneOptedIn):
+		all = nil
+	case apierrors.IsForbidden(err) && name.Name != "":
+		all, partial = nil, true
+	case err != nil:
+		return nil, false, err
+	}
+	if name.Name == "" || slices.ContainsFunc(all, func(hc hostedCluster) bool { return hc.key() == name }) {
+		return all, partial, nil
+	}
+	named, err := selected(ctx, api, name)
+	return append(named, all...), partial, err
+}
+
+// readInstallation reads what all hosted clusters need.
+func readInstallation(ctx context.Context, api client.Reader) (f installation) {
+	for _, n := range neededKinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(n.kind.GroupVersion().WithKind(n.kind.Kind + "List"))
+		n.err = api.List(ctx, list, client.Limit(1))
+		f.kinds = append(f.kinds, n)
+	}
+	for _, w := range wantedOfAll() {
+		found, err := w.read(ctx, api)
+		switch w.kind.Kind {
+		case "Deployment":
+			f.operators, f.operatorsErr = found, err
+		case "ValidatingAdmissionPolicy":
+			f.policies, f.policiesErr = found, errors.Join(f.policiesErr, err)
+		case "ValidatingAdmissionPolicyBinding":
+			f.bindings, f.policiesErr = found, errors.Join(f.policiesErr, err)
+		}
+	}
+	return f
+}
+
+// writeChecks writes all lines. The error decides the exit code.
+func writeChecks(w io.Writer, all []checks, output string) error {
+	failed, unknown := false, false
+	for i, c := range all {
+		failed = failed || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == failure })
+		unknown = unknown || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == unsure && !x.aside })
+		if output == "text" {
+			section(w, c.Title, i)
+			if i == 0 {
+				line(w, "%s", c.Title)
+			}
+			for _, x := range c.Checks {
+				line(w, "  %-8s %s", x.Verdict, x.String())
+			}
+		}
+	}
+	if output == "json" {
+		text, err := json.Marshal(checkReport{Version: checkVersion, Groups: all})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\n", escaped(text))
+	}
+	switch {
+	case failed:
+		return exit(exitFailure, nil)
+	case unknown:
+		return exit(exitUnknown, nil)
+	}
+	return nil
+}

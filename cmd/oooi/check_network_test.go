@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
+)
+
+// triedAddress is that of the pod.
+var triedAddress = netip.MustParseAddr("192.168.100.200")
+
+// A playedKubelet gives each pod of Try a state. It runs no container.
+type playedKubelet struct {
+	admin  client.Client
+	status corev1.PodStatus
+	log    string
+}
+
+func (k playedKubelet) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		var pods corev1.PodList
+		_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
+		for _, p := range pods.Items {
+			p.Status = k.status
+			_ = k.admin.Status().Update(ctx, &p)
+		}
+	}
+}
+
+func (k playedKubelet) logs(context.Context, client.ObjectKey, string, bool) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader(k.log)), nil
+}
+
+// TestCheckFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
+func TestCheckFromNetwork(t *testing.T) {
+	server := apiserver.Start(t, nil)
+	server.InstallKinds(t)
+	admin := server.Admin
+	createBlue(t, admin)
+	g := NewWithT(t)
+	var edges appsv1.DeploymentList
+	g.Expect(admin.List(t.Context(), &edges, client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))).To(Succeed())
+	for _, d := range edges.Items {
+		d.Spec.Template.Spec.Containers[0].Name = wire.Failover
+		g.Expect(admin.Update(t.Context(), &d)).To(Succeed())
+		apiserver.Serve(&d)
+		g.Expect(admin.Status().Update(t.Context(), &d)).To(Succeed())
+	}
+	failed := corev1.ContainerStatus{Name: wire.Try, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "unknown command \"try\""}}}
+	for name, c := range map[string]struct {
+		kubelet playedKubelet
+		want    []string
+	}{
+		"results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: `[{"name":"DHCP","verdict":"ok"},{"name":"time of 192.168.100.3","verdict":"warning","why":"x."},{"kind":"isolated","name":"no way to 10.0.0.1:443","verdict":"failure","why":"\u001b[2Jy."}]`},
+			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + docs + "check.md#isolation\n"}},
+		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
+			[]string{"  unknown  pod that plays a VM: pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\".\n"}},
+		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that plays a VM: the pod printed no results: \"hello\".\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c.kubelet.admin = admin
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go c.kubelet.run(ctx)
+			all, err := checksOf(t.Context(), admin, blue, network.Permissions{}, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, want := range c.want {
+				g.Expect(lines(t, all)).To(ContainSubstring(want))
+			}
+			expectNoPod(t, admin)
+		})
+	}
+	t.Run("interrupted", func(t *testing.T) {
+		g := NewWithT(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			pod := &corev1.PodList{}
+			for len(pod.Items) == 0 && t.Context().Err() == nil {
+				_ = admin.List(t.Context(), pod, client.MatchingLabels{wire.LabelName: wire.NameTry})
+			}
+			cancel()
+		}()
+		_, err := checksOf(ctx, admin, blue, network.Permissions{}, &trier{api: admin, address: triedAddress})
+		g.Expect(errors.Is(err, errInterrupted)).To(BeTrue(), "%v", err)
+		expectNoPod(t, admin)
+	})
+	t.Run("no right", func(t *testing.T) {
+		reader := apiserver.Impersonating(server.Env.Config, "default", "nothing")
+		c, err := client.New(reader, client.Options{Scheme: admin.Scheme()})
+		g := NewWithT(t)
+		g.Expect(err).NotTo(HaveOccurred())
+		_, err = trier{api: c}.network(t.Context(), "clusters-blue", triedNetwork(), triedNetwork().DHCP.Range.Last)
+		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
+	})
+	_, err := newTrier(server.Env.Config, admin, client.ObjectKey{}, "", false)
+	g.Expect(err).To(MatchError("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME"))
+}
+
+func expectNoPod(t *testing.T, admin client.Client) {
+	t.Helper()
+	var pods corev1.PodList
+	g := NewWithT(t)
+	g.Expect(admin.List(context.WithoutCancel(t.Context()), &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})).To(Succeed())
+	g.Expect(pods.Items).To(BeEmpty())
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/test/apiserver"
+)
+
+// lines are those of all checks, as text.
+func lines(t *testing.T, all []checks) string {
+	t.Helper()
+	var out strings.Builder
+	err, want := writeChecks(&out, all, "text"), error(nil)
+	matters := strings.ReplaceAll(out.String(), "\n  unknown  other hosted clusters", "")
+	switch {
+	case strings.Contains(matters, "\n  failure "):
+		want = exit(exitFailure, nil)
+	case strings.Contains(matters, "\n  unknown "):
+		want = exit(exitUnknown, nil)
+	}
+	if want == nil {
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the exit code")
+	} else {
+		NewWithT(t).Expect(err).To(Equal(want), "the exit code")
+	}
+	return out.String()
+}
+
+// checkBlue checks with the rights of api.
+func checkBlue(t *testing.T, api client.Reader, name client.ObjectKey) string {
+	t.Helper()
+	all, err := checksOf(t.Context(), api, name, network.Permissions{}, nil)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return lines(t, all)
+}
+
+// TestCheck: of an API server without anything to a cluster that runs.
+func TestCheck(t *testing.T) {
+	server := apiserver.Start(t, nil)
+	admin := server.Admin
+	steps := []struct {
+		name string
+		do   func(g *WithT)
+		// want are lines, and unwanted parts of others.
+		want, unwanted []string
+	}{
+		{"nothing is installed", func(*WithT) {}, []string{
+			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + docs + "install.md\n",
+			"  failure  NetworkAttachmentDefinitions of Multus: ",
+			"  failure  VirtualMachineInstances of KubeVirt: ",
+			"  ok       Routes of OpenShift: The cluster has none. ",
+			"  failure  operator: No Deployment has the label app.kubernetes.io/name=oooi. Install oooi.",
+			"  warning  admission policies: There are none.",
+		}, []string{"HostedCluster "}},
+		{"a hosted cluster, and no operator", func(*WithT) {
+			server.InstallKinds(t)
+			createBlue(t, admin)
+		}, []string{
+			"  ok       HostedClusters of HyperShift\n", "  ok       NetworkAttachmentDefinitions of Multus\n", "  failure  operator: ",
+			"\nHostedCluster clusters/blue\n", "  unknown  running: The operator has not reported about this cluster.\n",
+		}, nil},
+		{"the operator, not ready, and a policy that is not bound", func(g *WithT) {
+			g.Expect(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "oooi-system"}})).To(Succeed())
+			g.Expect(admin.Create(t.Context(), operatorOf("oooi-system"))).To(Succeed())
+			g.Expect(admin.Create(t.Context(), policyOf("oooi-annotations"))).To(Succeed())
+		}, []string{
+			"  failure  operator: Deployment oooi-system/oooi has no available pod. ",
+			"  warning  admission policies: These have no binding, so they refuse nothing: oooi-annotations. ",
+		}, nil},
+		{"an operator that does not lead, without rights", func(g *WithT) {
+			d := operatorOf("oooi-system")
+			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(d), d)).To(Succeed())
+			d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1, 1
+			g.Expect(admin.Status().Update(t.Context(), d)).To(Succeed())
+		}, []string{
+			"  ok       operator\n", "  failure  operator decides: No pod of the operator leads: Lease oooi-system/oooi.densityops.com does not exist. ",
+			"  failure  operator's rights: Its ServiceAccount may not: ", "patch hostedclusters/status",
+		}, nil},
+		{"all of it", func(g *WithT) {
+			g.Expect(admin.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+				ObjectMeta: metav1.ObjectMeta{Name: "oooi-annotations", Labels: map[string]string{wire.LabelName: wire.Owner}},
+				Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "oooi-annotations", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+			})).To(Succeed())
+			tell(t, admin, settingsOf(t, admin))
+			now := metav1.NowMicro()
+			g.Expect(admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: leaderElectionID},
+				Spec: coordinationv1.LeaseSpec{HolderIdentity: new("x"), LeaseDurationSeconds: new(int32(3600)), RenewTime: &now}})).To(Succeed())
+			g.Expect(admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oooi-of-test"},
+				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "oooi-system", Name: "oooi"}}})).To(Succeed())
+		}, []string{"  ok       operator\n", "  ok       operator decides\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n"}, []string{"failure", "running"}},
+		{"a wrong annotation, that the operator has not seen", func(*WithT) {
+			change(t, admin, firstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")
+		}, []string{
+			"  failure  AnnotationInvalid: ", "problems.md#annotationinvalid\n", "  warning  operator's report: The condition is about settings ",
+		}, []string{"  ok       plan"}},
+		{"the NetworkAttachmentDefinition is gone", func(g *WithT) {
+			change(t, admin, firstOf(t, "HostedCluster"), "cidr", "192.168.100.0/24")
+			g.Expect(admin.Delete(t.Context(), firstOf(t, "NetworkAttachmentDefinition"))).To(Succeed())
+		}, []string{"  failure  NetworkMissing: "}, nil},
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			g := NewWithT(t)
+			s.do(g)
+			text := checkBlue(t, admin, client.ObjectKey{})
+			for _, want := range s.want {
+				g.Expect(text).To(ContainSubstring(want))
+			}
+			for _, unwanted := range s.unwanted {
+				g.Expect(text).NotTo(ContainSubstring(unwanted))
+			}
+		})
+	}
+	t.Run("without rights", func(t *testing.T) { checkWithoutRights(t, server) })
+}
+
+// checkWithoutRights: what cannot be read is unknown.
+func checkWithoutRights(t *testing.T, server *apiserver.Server) {
+	admin := server.Admin
+	g := NewWithT(t)
+	nothing, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "nothing"), client.Options{Scheme: admin.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = checksOf(t.Context(), nothing, client.ObjectKey{}, network.Permissions{}, nil)
+	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")))
+	text := checkBlue(t, nothing, blue)
+	g.Expect(text).NotTo(ContainSubstring("failure"))
+	for _, want := range []string{"  unknown  operator: ", "  unknown  what is read: You have no right to read HostedCluster clusters/blue.\n", "  unknown  other hosted clusters: "} {
+		g.Expect(text).To(ContainSubstring(want))
+	}
+	_, err = checksOf(t.Context(), admin, client.ObjectKey{Namespace: "clusters", Name: "none"}, network.Permissions{}, nil)
+	g.Expect(err).To(MatchError(ContainSubstring("not found")))
+}
+
+func operatorOf(namespace string) *appsv1.Deployment {
+	labels := map[string]string{wire.LabelName: wire.Owner}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi", Labels: labels},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{ServiceAccountName: "oooi", Containers: []corev1.Container{{Name: "manager", Image: "x"}}},
+		}},
+	}
+}
+
+func policyOf(name string) *admissionv1.ValidatingAdmissionPolicy {
+	return &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{wire.LabelName: wire.Owner}},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{"*"}, Rule: admissionv1.Rule{APIGroups: []string{"hypershift.openshift.io"}, APIVersions: []string{"*"}, Resources: []string{"hostedclusters"}},
+			}}}},
+			Validations: []admissionv1.Validation{{Expression: "true"}},
+		},
+	}
+}
+
+// TestCheckOfACluster: what is told of a cluster that runs.
+func TestCheckOfACluster(t *testing.T) {
+	running := func(change func(*statusFacts)) clusterFacts {
+		f := blueFacts()
+		change(&f)
+		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, statusAt), planned: &planned{}}
+	}
+	for name, c := range map[string]struct {
+		facts    clusterFacts
+		want     []string
+		unwanted string
+	}{
+		"an edge and a host are lost": {running(func(*statusFacts) {}), []string{
+			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + problemsPage + "#edgeunavailable\n",
+			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused.\n",
+		}, "failure"},
+		"a pod that cannot be scheduled": {running(func(f *statusFacts) {
+			f.ready, f.pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
+		}), []string{"  failure  edges of clusters/vlan100: None is ready. Edge 1: 0/3 nodes are available. See "}, ""},
+		"paused": {running(func(f *statusFacts) {
+			f.Conditions[0].Message = "Nodes can boot: x.\nInfo Paused: The operator is paused.\n(settings 01234567)"
+		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
+		"DHCP of others": {running(func(f *statusFacts) { f.plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
+			[]string{"  warning  DHCP of clusters/vlan100: Edges run no DHCP server (annotation services). "}, "failure"},
+		"the API server has no pod": {running(func(f *statusFacts) {
+			n := &f.plan.Networks[0]
+			n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
+			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
+			f.slices = append(f.slices, *sliceOf(network.APIService))
+		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
+			"  failure  backend kube-apiserver:6443: No pod is ready for it. Nodes need it. "}, "  ok       nodes boot"},
+		"no edge":             {running(func(f *statusFacts) { f.ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + docs + "alerts.md#oooinoedge\n"}, ""},
+		"edges are not known": {running(func(f *statusFacts) { f.ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
+		"nodes do not boot": {running(func(f *statusFacts) {
+			f.Conditions[0].Status, f.Conditions[0].Message = "False", "Nodes cannot boot: x.\n(settings 01234567)"
+		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
+		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
+		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &planned{Problems: network.Problems{{Severity: network.SeverityError, Reason: network.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			text := lines(t, []checks{clusterChecks(c.facts)})
+			for _, want := range c.want {
+				g.Expect(text).To(ContainSubstring(want))
+			}
+			if c.unwanted != "" {
+				g.Expect(text).NotTo(ContainSubstring(c.unwanted))
+			}
+		})
+	}
+}
+
+// TestCheckExitCodes: what is unknown is no success, unless nothing is missing without it.
+func TestCheckExitCodes(t *testing.T) {
+	ok, unknown, aside := checked{Name: "a", Verdict: fine}, checked{Name: "b", Verdict: unsure}, checked{Name: "c", Verdict: unsure, aside: true}
+	for name, c := range map[string]struct {
+		checks []checked
+		want   error
+	}{
+		"nothing is wrong":  {[]checked{ok, {Name: "d", Verdict: warning}}, nil},
+		"known enough":      {[]checked{ok, aside}, nil},
+		"unknown":           {[]checked{ok, aside, unknown}, exit(exitUnknown, nil)},
+		"a failure, anyway": {[]checked{unknown, {Name: "d", Verdict: failure}}, exit(exitFailure, nil)},
+	} {
+		for _, output := range []string{"text", "json"} {
+			t.Run(name+" "+output, func(t *testing.T) {
+				err := writeChecks(io.Discard, []checks{{Title: "x", Checks: c.checks}}, output)
+				if c.want == nil {
+					NewWithT(t).Expect(err).NotTo(HaveOccurred())
+					return
+				}
+				NewWithT(t).Expect(err).To(Equal(c.want))
+			})
+		}
+	}
+}
+
+// TestCheckJSON: fields and verdicts that docs/check.md promises.
+func TestCheckJSON(t *testing.T) {
+	g := NewWithT(t)
+	var out strings.Builder
+	all := []checks{installationChecks(installation{kinds: []neededKind{{kind: podKind(), of: "x", err: &meta.NoKindMatchError{}}}, policiesErr: errors.New("no")})}
+	g.Expect(writeChecks(&out, all, "json")).To(Equal(exit(exitFailure, nil)))
+	var read map[string]any
+	g.Expect(json.Unmarshal([]byte(out.String()), &read)).To(Succeed())
+	g.Expect(read).To(HaveKeyWithValue("version", "v1"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, m := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(out.String(), -1) {
+		g.Expect(string(page)).To(ContainSubstring(m[1]), "docs/check.md has the field")
+	}
+	for _, v := range []outcome{fine, warning, failure, unsure} {
+		g.Expect(string(page)).To(ContainSubstring("`" + string(v) + "`"))
+	}
+	g.Expect(string(explain.Unknown)).To(Equal(string(unsure)))
+}

@@ -1,0 +1,106 @@
+// This file connects commands to a management cluster, with the credentials of the user.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// kubeconfigHelp is the help of flag --kubeconfig.
+const kubeconfigHelp = "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)"
+
+// hostedClusterName reads the argument NAMESPACE/NAME. Zero: there is none.
+func hostedClusterName(args []string) (client.ObjectKey, error) {
+	if len(args) == 0 {
+		return client.ObjectKey{}, nil
+	}
+	namespace, name, ok := strings.Cut(args[0], "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return client.ObjectKey{}, fmt.Errorf("%s: want NAMESPACE/NAME of a HostedCluster", args[0])
+	}
+	return client.ObjectKey{Namespace: namespace, Name: name}, nil
+}
+
+// restConfig returns how to reach the API server of a kubeconfig file.
+func restConfig(file string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = file
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	config.QPS = -1 // The API server limits clients fairly. What is read at once is limited where it is read.
+	return config, nil
+}
+
+// openCluster returns a client that reads from the API server of a kubeconfig file.
+func openCluster(kubeconfig string) (client.Reader, error) {
+	config, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(config)
+}
+
+// newReader returns a client that reads.
+func newReader(config *rest.Config) (client.Reader, error) { return newClient(config) }
+
+// newClient returns a client.
+func newClient(config *rest.Config) (client.Client, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// newScheme has the kinds that commands read as Go types.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), discoveryv1.AddToScheme(scheme), policyv1.AddToScheme(scheme),
+		authorizationv1.AddToScheme(scheme))
+}
+
+// completesWithin is how long a shell waits for names.
+const completesWithin = 3 * time.Second
+
+// completeClusters completes the names of HostedClusters that opted in, with what the user may read.
+func completeClusters(kubeconfig *string) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		api, err := openCluster(*kubeconfig)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), completesWithin)
+		defer cancel()
+		all, err := selected(ctx, api, client.ObjectKey{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		for _, hc := range all {
+			if name := hc.namespace + "/" + hc.name; strings.HasPrefix(name, begun) {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

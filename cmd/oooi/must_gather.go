@@ -1,0 +1,340 @@
+// This file holds `oooi must-gather`: what a bug report needs, from a running cluster into a directory. File
+// must_gather_objects.go decides what is collected, and must_gather_secrets.go what is left out.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/version"
+)
+
+const (
+	// logLines are read of each container, and the last logBytes of them are kept.
+	logLines, logBytes = 20_000, 16 << 20
+	// objectsDir and logsDir are the parts of an archive.
+	objectsDir, logsDir = "objects", "logs"
+	// unnamespaced is the directory of objects without a namespace. No namespace has this name.
+	unnamespaced = "_cluster"
+)
+
+func newMustGatherCommand() *cobra.Command {
+	var kubeconfig, dir string
+	c := &cobra.Command{
+		Use:   "must-gather [NAMESPACE/NAME]",
+		Short: "Collect what a bug report needs into a directory",
+		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for each that opted in:
+objects, events, the plan, leases and reports of edges, and the logs of the edges and the operator.
+It reads with your rights and writes nothing to the cluster. What it could not read is in the file
+index of the directory, and on standard error.
+
+It reads no Secret. Private keys of Routes, cloud-init data of VMs, tokens, and user names and
+passwords in URLs are left out. Names, addresses and the settings of the hosted cluster are in the directory.
+
+The other commands read the directory without a cluster:
+  oooi status -f DIR
+  oooi map -f DIR
+  oooi plan -f DIR`,
+		Example: `  oooi must-gather clusters/blue --to blue-report
+  tar -czf blue-report.tar.gz blue-report`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := hostedClusterName(args)
+			if err != nil {
+				return err
+			}
+			config, err := restConfig(kubeconfig)
+			if err != nil {
+				return err
+			}
+			api, err := newReader(config)
+			if err != nil {
+				return err
+			}
+			set, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				return err
+			}
+			g := gatherer{api: api, logs: logsOf(set), dir: dir,
+				index: archiveIndex{Format: archiveFormat, Version: version.Of(built), Time: time.Now().UTC().Truncate(time.Second)}}
+			if err := g.all(c.Context(), name); err != nil {
+				return err
+			}
+			for _, u := range g.index.Unread {
+				fmt.Fprintln(c.ErrOrStderr(), "oooi: "+u.String())
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s has %d objects and %d logs.\n", dir, g.objects, g.logFiles)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
+	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	c.Flags().StringVar(&dir, "to", "oooi-must-gather", "new `directory` to write")
+	return c
+}
+
+// A logReader returns what a container logged. Previous is its last run that ended.
+type logReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
+
+func logsOf(set kubernetes.Interface) logReader {
+	return func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error) {
+		o := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines))}
+		return set.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
+	}
+}
+
+// A gatherer writes one archive.
+type gatherer struct {
+	api   client.Reader
+	logs  logReader
+	dir   string
+	index archiveIndex
+	// objects and logFiles were written.
+	objects, logFiles int
+	// written are the files of objects.
+	written map[string]bool
+}
+
+// all collects the named hosted cluster, or each that opted in, and what they share.
+func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
+	clusters, err := selected(ctx, g.api, name)
+	if err != nil {
+		return err
+	}
+	if err := newDirectory(g.dir); err != nil {
+		return err
+	}
+	g.written = map[string]bool{}
+	for _, hc := range clusters {
+		if err := g.cluster(ctx, hc); err != nil {
+			return err
+		}
+	}
+	if err := g.installation(ctx); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return g.index.write(g.dir)
+}
+
+// newDirectory creates dir. One that has files already is an error: they would be mixed.
+func newDirectory(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("--to %s: the directory is not empty", dir)
+	}
+	return err
+}
+
+// cluster collects one hosted cluster.
+func (g *gatherer) cluster(ctx context.Context, hc hostedCluster) error {
+	running := hcp.UnreadRunning(hc.namespace, hc.name)
+	if hc.object == nil {
+		g.index.add(wanted{kind: hcp.NewHostedCluster().GroupVersionKind(), namespace: hc.namespace}, errors.New("you have no right to read it"))
+	} else {
+		if err := g.write(hc.namespace, []unstructured.Unstructured{*hc.object}); err != nil {
+			return err
+		}
+		if r, err := hcp.ReadRunning(hc.object); err == nil {
+			running = r
+		}
+	}
+	var pools []unstructured.Unstructured
+	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
+		found, err := g.collect(ctx, w)
+		if err != nil {
+			return err
+		}
+		if w.kind == hcp.NodePoolKind() {
+			pools = found
+		}
+	}
+	for _, w := range definitionsOf(hc.object, pools, running) {
+		if _, err := g.collect(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installation collects the operator, and what all hosted clusters share.
+func (g *gatherer) installation(ctx context.Context) error {
+	namespaces := map[string]bool{}
+	for _, w := range wantedOfAll() {
+		found, err := g.collect(ctx, w)
+		if err != nil {
+			return err
+		}
+		for _, o := range found {
+			if w.kind == deploymentKind() {
+				namespaces[o.GetNamespace()] = true
+			}
+		}
+	}
+	for namespace := range namespaces {
+		for _, w := range wantedOfOperator(namespace) {
+			if _, err := g.collect(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collect writes what w asks for, with the logs of pods, and returns it. What cannot be read is noted. An error is
+// about the directory, or the end of ctx.
+func (g *gatherer) collect(ctx context.Context, w wanted) ([]unstructured.Unstructured, error) {
+	found, err := w.read(ctx, g.api)
+	switch {
+	case ctx.Err() != nil:
+		return nil, errInterrupted
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		g.index.add(w, err)
+		return nil, nil
+	}
+	byNamespace := map[string][]unstructured.Unstructured{}
+	for _, o := range found {
+		byNamespace[o.GetNamespace()] = append(byNamespace[o.GetNamespace()], o)
+	}
+	for namespace, all := range byNamespace {
+		if err := g.write(namespace, all); err != nil {
+			return nil, err
+		}
+	}
+	if w.kind == podKind() {
+		for _, o := range found {
+			if err := g.podLogs(ctx, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// write writes objects of one kind and namespace, without their secrets. Those of a file that exists are the same ones.
+func (g *gatherer) write(namespace string, all []unstructured.Unstructured) error {
+	kind := all[0].GroupVersionKind()
+	name := strings.ToLower(kind.GroupKind().String()) + ".yaml"
+	if len(all) == 1 {
+		name = strings.ToLower(kind.GroupKind().String()) + "." + all[0].GetName() + ".yaml"
+	}
+	if namespace == "" {
+		namespace = unnamespaced
+	}
+	path := filepath.Join(objectsDir, namespace, name)
+	if g.written[path] {
+		return nil
+	}
+	g.written[path] = true
+	var text strings.Builder
+	for _, o := range all {
+		y, err := yaml.Marshal(withoutSecrets(o).Object)
+		if err != nil {
+			return fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+		}
+		text.WriteString("---\n")
+		text.Write(y)
+	}
+	g.objects += len(all)
+	return g.file(path, []byte(text.String()))
+}
+
+// podLogs writes what each container of a pod logs, and logged in its last run.
+func (g *gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
+	for _, c := range containersOf(o) {
+		for _, previous := range []bool{false, true} {
+			if previous && !c.restarted {
+				continue
+			}
+			text, err := readLog(ctx, g.logs, client.ObjectKeyFromObject(&o), c.name, previous)
+			if err != nil {
+				g.index.Unread = append(g.index.Unread, unread{What: fmt.Sprintf("log of %s/%s, container %s", o.GetNamespace(), o.GetName(), c.name), Why: err.Error()})
+				continue
+			}
+			name := c.name + ".log"
+			if previous {
+				name = c.name + ".previous.log"
+			}
+			if err := g.file(filepath.Join(logsDir, o.GetNamespace(), o.GetName(), name), text); err != nil {
+				return err
+			}
+			g.logFiles++
+		}
+	}
+	return nil
+}
+
+func readLog(ctx context.Context, logs logReader, pod client.ObjectKey, container string, previous bool) ([]byte, error) {
+	r, err := logs(ctx, pod, container, previous)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	text, err := lastLines(r, logBytes)
+	return []byte(withoutCredentials(text)), err
+}
+
+// lastLines returns the whole lines at the end of r, of at most most bytes. A first line says if others are left out.
+func lastLines(r io.Reader, most int) (string, error) {
+	var text []byte
+	whole, part := true, make([]byte, 64<<10)
+	for {
+		n, err := r.Read(part)
+		text = append(text, part[:n]...)
+		if len(text) > 2*most {
+			text, whole = slices.Clone(text[len(text)-most:]), false
+		}
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if len(text) > most {
+			text, whole = text[len(text)-most:], false
+		}
+		if !whole {
+			text = slices.Concat([]byte("(older lines are left out)\n"), text[bytes.IndexByte(text, '\n')+1:])
+		}
+		return string(text), err
+	}
+}
+
+// file writes one file of the archive. A name from the cluster cannot lead out of it.
+func (g *gatherer) file(path string, content []byte) error {
+	if !filepath.IsLocal(path) {
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("leads out of the directory")}
+	}
+	path = filepath.Join(g.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
+}

@@ -1,0 +1,66 @@
+// This file reads for `oooi status` whether Services of the control plane have endpoints, which no edge reports.
+
+package main
+
+import (
+	"context"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// noEndpoint is the health of a backend whose Service has EndpointSlices, and no endpoint in them that edges dial.
+const noEndpoint = "its Service has no endpoint"
+
+// readEndpoints reads the endpoints behind Services.
+func (r *statusReader) readEndpoints(ctx context.Context) error {
+	var list discoveryv1.EndpointSliceList
+	if err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane)); err != nil {
+		return r.misses("EndpointSlices in namespace "+r.ControlPlane, err)
+	}
+	r.slices = list.Items
+	return nil
+}
+
+// endpoint answers whether edges have an endpoint of b to dial. Unknown: it is an external host, VMs, or a
+// Service without EndpointSlices, of which edges dial the ClusterIP.
+func (f statusFacts) endpoint(b network.Backend) explain.Answer {
+	answer := explain.Unknown
+	if b.Kind != network.BackendPods {
+		return answer
+	}
+	for _, s := range f.slices {
+		if s.Labels[discoveryv1.LabelServiceName] != b.Service {
+			continue
+		}
+		if dialed(s, b.PortName) {
+			return explain.Yes
+		}
+		answer = explain.No
+	}
+	return answer
+}
+
+// dialed reports whether s has an endpoint of a port that edges dial. They dial one that is not ready if there is
+// no better one, and none that ends.
+func dialed(s discoveryv1.EndpointSlice, portName string) bool {
+	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
+	if s.AddressType != discoveryv1.AddressTypeIPv4 {
+		return false
+	}
+	for _, p := range s.Ports {
+		if p.Port == nil || p.Name != nil && *p.Name != portName || p.Name == nil && portName != "" {
+			continue
+		}
+		for _, e := range s.Endpoints {
+			c := e.Conditions
+			if len(e.Addresses) > 0 && (has(c.Ready, true) || has(c.Serving, false) || !has(c.Terminating, false)) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+// This file holds the report of `oooi status` as a value. Its JSON is a promise to scripts, which
+// docs/status.md describes.
+
+package main
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// statusVersion is the version of the report as JSON. Fields are only added within a version.
+const statusVersion = "v1"
+
+// A statusReport is one line of `oooi status -o json`: a promise to scripts.
+type statusReport struct {
+	Version      string           `json:"version"`
+	Cluster      string           `json:"cluster"`
+	ControlPlane string           `json:"controlPlaneNamespace"`
+	Boot         statusAnswer     `json:"boot"`
+	Condition    *statusCondition `json:"condition"`
+	Networks     []statusNetwork  `json:"networks"`
+	Problems     []statusProblem  `json:"problems"`
+	// Other are leases on networks that are not in the plan.
+	Other []statusLease `json:"otherLeases,omitempty"`
+	// Notes are the other lines of the condition.
+	Notes []string `json:"notes,omitempty"`
+	// Unread says what could not be read.
+	Unread []string `json:"unread,omitempty"`
+	// Blind: rights are missing to tell whether the condition is about the settings of now.
+	Blind bool `json:"-"`
+}
+
+type statusAnswer struct {
+	Answer explain.Answer `json:"answer"`
+	Why    string         `json:"why"`
+}
+
+type statusCondition struct {
+	Status string    `json:"status"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+	// Current: the condition is about the generation and the annotations of now.
+	Current statusAnswer `json:"current"`
+}
+
+type statusNetwork struct {
+	Name       string       `json:"name"`
+	Primary    bool         `json:"primary"`
+	CIDR       netip.Prefix `json:"cidr"`
+	NextHopVIP netip.Addr   `json:"nextHopVIP"`
+	ServiceVIP netip.Addr   `json:"serviceVIP"`
+	// Services are the servers that edges run.
+	Services  []network.Service `json:"services"`
+	Edges     []statusEdge      `json:"edges"`
+	Endpoints []statusTarget    `json:"endpoints"`
+	Hosts     []statusTarget    `json:"allowedHosts"`
+	// Leases is null if they could not be read.
+	Leases []statusLease `json:"leases"`
+}
+
+type statusEdge struct {
+	Number     int            `json:"number"`
+	Deployment string         `json:"deployment"`
+	Address    netip.Addr     `json:"address"`
+	Ready      explain.Answer `json:"ready"`
+	CarriesVMs explain.Answer `json:"carriesVMs"`
+	// Level is what the edge reports: nothing, serves or reaches. Empty: unknown.
+	Level string `json:"level,omitempty"`
+	// NotServing is why its servers do not serve. Empty: they do, or it is unknown.
+	NotServing string `json:"notServing,omitempty"`
+	// ReportedLast is when it reported last, if that is so long ago that the report counts for nothing.
+	ReportedLast *time.Time `json:"reportedLast,omitempty"`
+}
+
+type statusTarget struct {
+	// Names that VMs ask for. Empty: each name that leads to the address.
+	Names   []string       `json:"names"`
+	Address netip.AddrPort `json:"address"`
+	Backend string         `json:"backend"`
+	Health  string         `json:"health"`
+	// needed: no node boots without it.
+	needed bool
+}
+
+type statusLease struct {
+	// Network is the label of the network.
+	Network string     `json:"network"`
+	Address netip.Addr `json:"address"`
+	VM      string     `json:"vm,omitempty"`
+	MAC     string     `json:"mac,omitempty"`
+	Until   time.Time  `json:"until"`
+	State   string     `json:"state"`
+}
+
+type statusProblem struct {
+	Severity network.Severity `json:"severity"`
+	Reason   network.Reason   `json:"reason"`
+	Text     string           `json:"text"`
+	// Page has the fix in full.
+	Page string `json:"page"`
+}

@@ -1,0 +1,330 @@
+// This file reads what `oooi status` shows from the API server, with the rights of the user. It writes
+// nothing. What the user may not read is left out and named. Any other error ends the report of its cluster.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A leased is a lease on one network, by the label of the network.
+type leased struct {
+	network string
+	network.Lease
+}
+
+// A statusReader reads one hosted cluster.
+type statusReader struct {
+	api client.Reader
+	statusFacts
+	// routesRead: all Routes are known.
+	routesRead bool
+}
+
+// readStatus reads what is known of a HostedCluster.
+func readStatus(ctx context.Context, api client.Reader, hc hostedCluster) (statusFacts, error) {
+	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name)}}
+	if hc.object != nil {
+		running, err := hcp.ReadRunning(hc.object)
+		if err != nil {
+			return r.statusFacts, err
+		}
+		r.Running, r.read = running, true
+	} else {
+		r.unread = append(r.unread, noRight("HostedCluster "+hc.namespace+"/"+hc.name))
+	}
+	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.readEdges, r.readPods, r.readLeases, r.readEndpoints} {
+		if err := read(ctx); err != nil {
+			return r.statusFacts, err
+		}
+	}
+	if hc.object == nil {
+		return r.statusFacts, nil
+	}
+	return r.statusFacts, r.readSettings(ctx, hc.object)
+}
+
+// misses notes that the user may not read something. Any other error is returned.
+func (r *statusReader) misses(what string, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	r.unread = append(r.unread, noRight(what))
+	return nil
+}
+
+func noRight(what string) string { return "You have no right to read " + what + "." }
+
+// readPlan reads the plan in force.
+func (r *statusReader) readPlan(ctx context.Context) error {
+	var stored corev1.ConfigMap
+	err := r.api.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.PlanConfigMap}, &stored)
+	if apierrors.IsNotFound(err) {
+		r.noPlan = fmt.Sprintf("ConfigMap %s/%s with the plan of the edges does not exist.", r.ControlPlane, wire.PlanConfigMap)
+		return nil
+	}
+	if err != nil {
+		return r.misses("ConfigMap "+r.ControlPlane+"/"+wire.PlanConfigMap, err)
+	}
+	plan, err := network.ReadPlan([]byte(stored.Data[wire.PlanKey]))
+	switch of := plan.Cluster; {
+	case err != nil:
+		r.noPlan = fmt.Sprintf("The plan in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.PlanConfigMap, err)
+	case of.Namespace != r.Namespace || of.Name != r.Name:
+		r.noPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
+	default:
+		r.plan, r.planRead = plan, true
+	}
+	return nil
+}
+
+// readStored reads what the operator stored. Whether the user may read it is told with the plan.
+func (r *statusReader) readStored(ctx context.Context) error {
+	var o corev1.ConfigMap
+	err := r.api.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return r.misses("ConfigMap "+r.ControlPlane+"/"+wire.StatusConfigMap, err)
+	}
+	s, err := explain.ReadStatus([]byte(o.Data[wire.StatusKey]))
+	switch {
+	case err != nil:
+		r.unread = append(r.unread, fmt.Sprintf("The operator's status in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.StatusConfigMap, err))
+	case s.Cluster == r.Namespace+"/"+r.Name:
+		r.stored = &s
+	}
+	return nil
+}
+
+// readEdges reads which edges are ready.
+func (r *statusReader) readEdges(ctx context.Context) error {
+	var list appsv1.DeploymentList
+	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	if err != nil {
+		return r.misses("Deployments in namespace "+r.ControlPlane, err)
+	}
+	r.ready = map[string]bool{}
+	for _, d := range list.Items {
+		r.ready[d.Name] = controllers.EdgeReady(d)
+	}
+	return nil
+}
+
+// readPods reads why pods of edges do not run, if edges are not ready.
+func (r *statusReader) readPods(ctx context.Context) error {
+	if !slices.ContainsFunc(r.plan.Networks, func(n network.Network) bool {
+		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.readyEdge(n, e) == explain.No })
+	}) {
+		return nil
+	}
+	var list corev1.PodList
+	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	if err != nil {
+		return r.misses("Pods in namespace "+r.ControlPlane, err)
+	}
+	r.pods = map[string]string{}
+	for _, n := range r.plan.Networks {
+		for _, e := range n.Edges {
+			selector := labels.SelectorFromSet(wire.EdgeLabels(n, e))
+			for i := range list.Items {
+				if p := &list.Items[i]; p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
+					r.pods[wire.EdgeDeploymentName(n, e)] = notRunning(p)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// notRunning tells why a pod does not run. Empty: it does, though it may not be ready.
+func notRunning(p *corev1.Pod) string {
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return strings.TrimSpace("container " + c.Name + ": " + w.Reason + " " + w.Message)
+		}
+	}
+	if p.Status.Phase != corev1.PodPending {
+		return ""
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status != corev1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "the pod is Pending"
+}
+
+// readLeases reads DHCP leases, and the reports of edges.
+func (r *statusReader) readLeases(ctx context.Context) error {
+	var list coordinationv1.LeaseList
+	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))
+	if err != nil {
+		return r.misses("Leases in namespace "+r.ControlPlane, err)
+	}
+	r.leasesRead, r.reports, r.reported = true, map[string]network.Report{}, map[string]time.Time{}
+	for i := range list.Items {
+		o := &list.Items[i]
+		switch o.Labels[wire.LabelName] {
+		case wire.NameReport:
+			if report, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
+				r.reports[o.Name] = report
+				if o.Spec.RenewTime != nil {
+					r.reported[o.Name] = o.Spec.RenewTime.Time
+				}
+			}
+		case wire.NameDHCP:
+			// Another name is no lease of an address.
+			if l, err := leaseobject.Read(o); err == nil {
+				r.leases = append(r.leases, leased{o.Labels[wire.LabelNetwork], l})
+			}
+		}
+	}
+	slices.SortFunc(r.leases, compareLeases)
+	return nil
+}
+
+// readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
+// condition is about those of now.
+func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
+	var dump hcp.Dump
+	if !r.add(&dump, hc) {
+		return nil
+	}
+	for _, x := range []struct {
+		kind      schema.GroupVersionKind
+		namespace string
+	}{{hcp.NodePoolKind(), r.Namespace}, {corev1.SchemeGroupVersion.WithKind("Service"), r.ControlPlane}} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(x.kind.GroupVersion().WithKind(x.kind.Kind + "List"))
+		if err := r.api.List(ctx, list, client.InNamespace(x.namespace)); err != nil {
+			return r.misses(x.kind.Kind+"s in namespace "+x.namespace, err)
+		}
+		for i := range list.Items {
+			if !r.add(&dump, &list.Items[i]) {
+				return nil
+			}
+		}
+	}
+	if err := r.readRoutes(ctx, &dump); err != nil {
+		return err
+	}
+	for _, a := range hcp.NamedNADs(dump.Clusters()[0]) {
+		nad := &unstructured.Unstructured{}
+		nad.SetGroupVersionKind(hcp.NADKind())
+		err := r.api.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return r.misses("NetworkAttachmentDefinition "+a.String(), err)
+		}
+		if !r.add(&dump, nad) {
+			return nil
+		}
+	}
+	o := dump.Clusters()[0]
+	r.settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.plan)
+	if r.routesRead {
+		r.inputs = controllers.Inputs(o)
+	}
+	return nil
+}
+
+// readRoutes reads the Routes of the control plane, which only OpenShift has.
+func (r *statusReader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kindOf("route.openshift.io", "v1", "RouteList"))
+	err := r.api.List(ctx, list, client.InNamespace(r.ControlPlane))
+	if err != nil && !meta.IsNoMatchError(err) {
+		return r.misses("Routes in namespace "+r.ControlPlane, err)
+	}
+	r.routesRead = true
+	for i := range list.Items {
+		if !r.add(dump, &list.Items[i]) {
+			r.routesRead = false
+		}
+	}
+	return nil
+}
+
+// add adds u to dump. If that fails, it notes why and returns false.
+func (r *statusReader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
+	text, err := json.Marshal(u)
+	if err == nil {
+		err = dump.Add(text)
+	}
+	if err != nil {
+		r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
+	}
+	return err == nil
+}
+
+// A hostedCluster is one to report. Object is nil if the user may not read it.
+type hostedCluster struct {
+	namespace, name string
+	object          *unstructured.Unstructured
+}
+
+// errNoneOptedIn is the error of a command without a name.
+var errNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + settings.KeyNetwork)
+
+// selected returns the named hosted cluster, or without a name each that opted in.
+func selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]hostedCluster, error) {
+	if name.Name != "" {
+		u := hcp.NewHostedCluster()
+		err := api.Get(ctx, name, u)
+		switch {
+		case apierrors.IsForbidden(err):
+			return []hostedCluster{{name.Namespace, name.Name, nil}}, nil
+		case err != nil:
+			return nil, fmt.Errorf("HostedCluster %s/%s: %w", name.Namespace, name.Name, err)
+		}
+		return []hostedCluster{{name.Namespace, name.Name, u}}, nil
+	}
+	list := hcp.NewHostedClusters()
+	if err := api.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("HostedClusters: %w. Name one: NAMESPACE/NAME", err)
+	}
+	var all []hostedCluster
+	for i := range list.Items {
+		u := &list.Items[i]
+		// readStatus returns its error, too, and the others are still shown.
+		one, _ := hcp.ReadRunning(u)
+		if one.OptedIn {
+			all = append(all, hostedCluster{one.Namespace, one.Name, u})
+		}
+	}
+	if len(all) == 0 {
+		return nil, errNoneOptedIn
+	}
+	slices.SortFunc(all, func(a, b hostedCluster) int {
+		return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
+	})
+	return all, nil
+}

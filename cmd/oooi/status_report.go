@@ -1,0 +1,392 @@
+// This file makes the report of `oooi status` from what was read. It is pure. What is not known is
+// "unknown" there, and nothing is guessed.
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// statusFacts are what was read about one hosted cluster.
+type statusFacts struct {
+	hcp.Running
+	// read: the HostedCluster was read.
+	read bool
+	// settings is the hash of the annotations as they are now. Empty: unknown.
+	settings string
+	// inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
+	inputs string
+	// stored is what the operator stored about this cluster. Nil: nothing, as an earlier version, or it cannot be read.
+	stored *explain.StoredStatus
+	// plan in force, known if planRead.
+	plan     network.Plan
+	planRead bool
+	// noPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
+	// could not be looked for.
+	noPlan string
+	// unplanned are the networks that NodePools name now and that plan does not have. They are known if
+	// settings are.
+	unplanned []network.Attachment
+	// ready are the edges by their Deployment. Nil: unknown.
+	ready map[string]bool
+	// pods tell why an edge's pod does not run, by its Deployment.
+	pods map[string]string
+	// reports of edges by the name of their Lease.
+	reports map[string]network.Report
+	// reported is when each report was renewed. Edges of an earlier version do not renew it, and have no time.
+	reported map[string]time.Time
+	leases   []leased
+	// leasesRead: leases and reports are known.
+	leasesRead bool
+	// slices are the EndpointSlices of the control plane. Empty: unknown.
+	slices []discoveryv1.EndpointSlice
+	// unread says what could not be read, in whole sentences.
+	unread []string
+}
+
+// noFault is the health of a backend against which no edge that serves says anything.
+const noFault = "no fault reported"
+
+// reportOf makes the report at now.
+func reportOf(f statusFacts, now time.Time) statusReport {
+	f = f.withoutOldReports(now)
+	r := statusReport{
+		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
+		Networks: []statusNetwork{}, Problems: []statusProblem{}, Unread: f.unread, Blind: !f.read || f.settings == "",
+	}
+	if f.lacksPlan() {
+		r.Unread = append(slices.Clone(f.unread), f.noPlan)
+	}
+	known := map[string]bool{}
+	for _, n := range f.plan.Networks {
+		r.Networks = append(r.Networks, f.network(n, now))
+		known[wire.NetworkLabel(n.Name)] = true
+	}
+	for _, l := range f.leases {
+		if !known[l.network] {
+			r.Other = append(r.Other, l.row(now))
+		}
+	}
+	var told explain.Told
+	if c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType); c != nil {
+		f, told = f.agreeing(*c), explain.ReadCondition(c.Message)
+		r.Condition = &statusCondition{Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.UTC(), Current: f.current(*c, told, now)}
+	}
+	told = f.withStored(told, r.Condition)
+	r.Notes = told.Rest
+	for _, p := range told.Problems {
+		page := problemsPage + "#" + strings.ToLower(string(p.Reason))
+		r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
+	}
+	r.Boot = f.boot(r, told, now)
+	return r
+}
+
+// oldReport is the age from which a report counts for nothing. Edges renew it every two minutes.
+const oldReport = 5 * time.Minute
+
+// withoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
+// server, or whose failover agent hangs, says nothing of now.
+func (f statusFacts) withoutOldReports(now time.Time) statusFacts {
+	reports, old := map[string]network.Report{}, map[string]time.Time{}
+	for name, r := range f.reports {
+		if at, timed := f.reported[name]; timed && now.Sub(at) > oldReport {
+			old[name] = at
+			continue
+		}
+		reports[name] = r
+	}
+	f.reports, f.reported = reports, old
+	return f
+}
+
+// boot answers whether nodes will boot.
+func (f statusFacts) boot(r statusReport, told explain.Told, now time.Time) statusAnswer {
+	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
+	switch {
+	case !f.read && f.stored != nil:
+		return f.bootAsStored(r, now)
+	case !f.read:
+		return unknown("The HostedCluster cannot be read, and only its condition tells.")
+	case r.Condition == nil && !f.OptedIn:
+		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
+	case r.Condition == nil:
+		return unknown("The operator has not reported. Check that the operator runs.")
+	case r.Condition.Current.Answer != explain.Yes:
+		return unknown(r.Condition.Current.Why)
+	}
+	answer := told.Boots()
+	if f.stored != nil {
+		answer = f.stored.Boots
+	}
+	if answer != explain.Yes {
+		return statusAnswer{answer, told.Summary}
+	}
+	if f.lacksPlan() {
+		return unknown("The condition says that nodes can boot, but no plan for edges is found. " + f.noPlan)
+	}
+	for _, a := range f.unplanned {
+		if name := strings.TrimPrefix(a.String(), "/"); f.planRead && !tells(told, name) {
+			return unknown("NodePools name network " + name + ", which is not in the plan. The operator may not have seen that.")
+		}
+	}
+	if a, ok := f.contradiction(r.Networks); ok {
+		return a
+	}
+	return statusAnswer{answer, told.Summary}
+}
+
+// contradiction is what is known of the edges and of the Services now that a yes of the operator does not fit to.
+func (f statusFacts) contradiction(networks []statusNetwork) (statusAnswer, bool) {
+	for _, n := range networks {
+		if n.Primary && !slices.ContainsFunc(n.Edges, func(e statusEdge) bool { return e.Ready != explain.No }) {
+			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
+		}
+	}
+	for _, n := range f.plan.Networks {
+		for _, b := range n.NeededBackends() {
+			switch {
+			case !n.Primary:
+			case f.endpoint(b) == explain.No:
+				return statusAnswer{explain.No, "Nodes cannot boot now: Service " + b.Service + " of the control plane has no endpoint. Check its pods."}, true
+			case f.isDark(n, b):
+				return statusAnswer{explain.No, "Nodes cannot boot now: no edge of network " + n.Attachment.String() + " reaches " + b.Name + ". Check the pods of Service " + b.Service + "."}, true
+			}
+		}
+	}
+	for _, n := range f.plan.Networks {
+		if _, checked := n.ReachBackend(); n.Primary && checked && !f.mayReach(n) {
+			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Attachment.String() +
+				" reports that it reaches the hosted API server. Look at their logs, and at the NetworkPolicies of namespace " + f.ControlPlane + "."}, true
+		}
+	}
+	return statusAnswer{}, false
+}
+
+// mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.
+func (f statusFacts) mayReach(n network.Network) bool {
+	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
+		name := wire.EdgeReport(n, e).Name
+		level := f.reports[name].Level
+		return f.readyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == network.LevelReaches)
+	})
+}
+
+// isDark reports whether each edge of n that is ready reports that no endpoint of b accepts connections.
+func (f statusFacts) isDark(n network.Network, b network.Backend) bool {
+	dark := 0
+	for _, e := range n.Edges {
+		if f.readyEdge(n, e) == explain.No {
+			continue
+		}
+		if !slices.Contains(f.reports[wire.EdgeReport(n, e).Name].DarkBackends, b.Name) {
+			return false
+		}
+		dark++
+	}
+	return dark > 0
+}
+
+// lacksPlan reports whether edges have no plan although they need one: NodePools name networks, or it is unknown
+// whether they do.
+func (f statusFacts) lacksPlan() bool {
+	return f.noPlan != "" && (f.settings == "" || len(f.unplanned) > 0)
+}
+
+// tells reports whether the condition has a problem that names a network. Then the operator knows of it.
+func tells(t explain.Told, networkName string) bool {
+	ends := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)
+	}
+	return slices.ContainsFunc(t.Problems, func(p explain.ToldProblem) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(p.Text, ends), func(word string) bool { return strings.TrimRight(word, ".") == networkName })
+	})
+}
+
+// current answers whether c is about the generation and the annotations of now.
+func (f statusFacts) current(c metav1.Condition, told explain.Told, now time.Time) statusAnswer {
+	switch {
+	case c.ObservedGeneration != f.Generation:
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about generation %d of the HostedCluster, which has %d. The operator has not seen the change.",
+			c.ObservedGeneration, f.Generation)}
+	case f.settings == "":
+		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the condition may be about former ones."}
+	case told.Settings == "":
+		return statusAnswer{explain.Unknown, "The condition does not say which annotations it is about."}
+	case told.Settings != f.settings:
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.",
+			told.Settings, f.settings)}
+	case f.stored != nil:
+		return f.storedIsCurrent(now)
+	}
+	return statusAnswer{explain.Yes, ""}
+}
+
+func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
+	out := statusNetwork{
+		Name: n.Attachment.String(), Primary: n.Primary, CIDR: n.CIDR, NextHopVIP: n.NextHopVIP, ServiceVIP: n.ServiceVIP, Services: n.Services,
+		Edges: []statusEdge{}, Endpoints: []statusTarget{}, Hosts: []statusTarget{},
+	}
+	for _, e := range n.Edges {
+		out.Edges = append(out.Edges, f.edge(n, e))
+	}
+	needed := func(b network.Backend) bool {
+		return slices.ContainsFunc(n.NeededBackends(), func(x network.Backend) bool { return x.Name == b.Name })
+	}
+	for _, l := range n.Listeners {
+		forwards := l.Forwards
+		if l.Default != "" {
+			forwards = append(slices.Clone(forwards), network.Forward{Backend: l.Default})
+		}
+		for _, x := range forwards {
+			i := slices.IndexFunc(n.Backends, func(b network.Backend) bool { return b.Name == x.Backend })
+			if i < 0 {
+				continue
+			}
+			b := n.Backends[i]
+			t := statusTarget{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), needed(b)}
+			if b.Kind == network.BackendExternal {
+				out.Hosts = append(out.Hosts, t)
+			} else {
+				out.Endpoints = append(out.Endpoints, t)
+			}
+		}
+	}
+	if f.leasesRead {
+		out.Leases = []statusLease{}
+	}
+	for _, l := range f.leases {
+		if l.network == wire.NetworkLabel(n.Name) {
+			out.Leases = append(out.Leases, l.row(now))
+		}
+	}
+	return out
+}
+
+// edge is e of n. A report outlives its pod, so that of an edge that is not ready counts for nothing.
+func (f statusFacts) edge(n network.Network, e network.Edge) statusEdge {
+	out := statusEdge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.readyEdge(n, e), CarriesVMs: f.carries(n, e)}
+	r, reported := f.reports[wire.EdgeReport(n, e).Name]
+	if reported && out.Ready == explain.Yes {
+		out.Level = r.Level
+	}
+	if at := f.reported[wire.EdgeReport(n, e).Name]; !at.IsZero() && out.Ready != explain.No {
+		out.ReportedLast = new(at.UTC())
+	}
+	if out.Ready == explain.No {
+		out.NotServing = cmp.Or(f.pods[out.Deployment], r.NotServing)
+	}
+	return out
+}
+
+func (f statusFacts) readyEdge(n network.Network, e network.Edge) explain.Answer {
+	switch {
+	case f.ready == nil:
+		return explain.Unknown
+	case f.ready[wire.EdgeDeploymentName(n, e)]:
+		return explain.Yes
+	}
+	return explain.No
+}
+
+// carries answers whether VMs of n use e now. Each VM uses the edge that announced last. An edge that serves
+// without its peer has announced. While both serve, each reports whether it has connections.
+func (f statusFacts) carries(n network.Network, e network.Edge) explain.Answer {
+	ready := f.readyEdge(n, e)
+	if len(n.Edges) == 1 {
+		return ready
+	}
+	alone := func(e network.Edge) bool {
+		r := f.reports[wire.EdgeReport(n, e).Name]
+		serves := r.Level == network.LevelServes || r.Level == network.LevelReaches
+		return f.readyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == network.PeerUnreachable
+	}
+	i := slices.IndexFunc(n.Edges, func(x network.Edge) bool { return x.Number != e.Number })
+	switch peer := n.Edges[max(i, 0)]; {
+	case alone(e) && f.readyEdge(n, peer) == explain.No:
+		return explain.Yes
+	case ready == explain.No && alone(peer):
+		return explain.No
+	case ready == explain.Yes:
+		return connected(f.reports[wire.EdgeReport(n, e).Name])
+	}
+	return explain.Unknown
+}
+
+// connected answers whether VMs have connections through the edge of r.
+func connected(r network.Report) explain.Answer {
+	switch r.Connected {
+	case network.ConnectedYes:
+		return explain.Yes
+	case network.ConnectedNo:
+		return explain.No
+	}
+	return explain.Unknown
+}
+
+// health is what the edges of n that are ready, and EndpointSlices, say of b. A report names no backend that has no
+// endpoint, so without them it does not prove that there is no fault.
+func (f statusFacts) health(n network.Network, b network.Backend) string {
+	var faults []string
+	heard, unknown := false, f.ready == nil
+	for _, e := range n.Edges {
+		if f.readyEdge(n, e) != explain.Yes {
+			continue
+		}
+		r, reported := f.reports[wire.EdgeReport(n, e).Name]
+		fault, known := r.BackendFault(b)
+		heard, unknown = true, unknown || !reported || !known
+		if reported && fault != "" {
+			faults = append(faults, fmt.Sprintf("edge %d: %s", e.Number, fault))
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return strings.Join(faults, "; ")
+	case f.endpoint(b) == explain.No:
+		return noEndpoint
+	case unknown || !heard || f.endpoint(b) == explain.Unknown:
+		return string(explain.Unknown)
+	}
+	return noFault
+}
+
+// row is l in a report at now.
+func (l leased) row(now time.Time) statusLease {
+	return statusLease{l.network, l.Address, l.VM, l.MAC, l.Expires.UTC(), stateOf(l.Lease, now)}
+}
+
+// stateOf is the state of a lease at now.
+func stateOf(l network.Lease, now time.Time) string {
+	switch {
+	case l.Blocked():
+		return "blocked"
+	case !l.Held(now):
+		return "expired"
+	case l.MAC == "":
+		return "declined"
+	}
+	return "assigned"
+}
+
+// compareLeases orders by network and address.
+func compareLeases(a, b leased) int {
+	return cmp.Or(cmp.Compare(a.network, b.network), a.Address.Compare(b.Address))
+}

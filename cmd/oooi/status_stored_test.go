@@ -1,0 +1,82 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// storedBlue is what the operator stores about the cluster of blueFacts.
+func storedBlue(f *statusFacts, change func(*explain.StoredStatus)) {
+	f.inputs = "0123456789abcdef"
+	f.stored = &explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: statusAt.Add(-9 * time.Minute), Generation: 3, Settings: "01234567", Inputs: f.inputs,
+		Plan: explain.PlanHash(f.plan), Ready: true, Reason: "ReadyWithWarnings", Boots: explain.Yes, Summary: "All is served.",
+		Problems: []explain.StoredProblem{{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Text: "one"}, {Severity: network.SeverityInfo, Reason: network.NTPMissing, Text: "two"}}}
+	change(f.stored)
+}
+
+// TestStatusStored: what the operator stored counts, unless it is about former objects or the operator does not run.
+func TestStatusStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*statusFacts, *explain.StoredStatus)
+		want   explain.Answer
+		why    string
+	}{
+		"of now":              {func(*statusFacts, *explain.StoredStatus) {}, explain.Yes, "All is served."},
+		"nodes cannot boot":   {func(_ *statusFacts, s *explain.StoredStatus) { s.Boots, s.Summary = explain.No, "In new words." }, explain.No, "In new words."},
+		"the operator stops":  {func(_ *statusFacts, s *explain.StoredStatus) { s.Written = statusAt.Add(-21 * time.Minute) }, explain.Unknown, "Check that the operator runs."},
+		"a NodePool changed":  {func(f *statusFacts, _ *explain.StoredStatus) { f.inputs = "1" }, explain.Unknown, "has not seen the change"},
+		"Routes are unread":   {func(f *statusFacts, _ *explain.StoredStatus) { f.inputs = "" }, explain.Unknown, "Routes can be read"},
+		"another plan":        {func(_ *statusFacts, s *explain.StoredStatus) { s.Plan = "1" }, explain.Unknown, "another plan"},
+		"a former generation": {func(_ *statusFacts, s *explain.StoredStatus) { s.Generation-- }, explain.Unknown, "generation 2"},
+		"former annotations":  {func(_ *statusFacts, s *explain.StoredStatus) { s.Settings = "1" }, explain.Unknown, "other annotations"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			f := blueFacts()
+			storedBlue(&f, func(s *explain.StoredStatus) { c.change(&f, s) })
+			r := reportOf(f, statusAt)
+			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
+			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
+			g.Expect(settled([]statusReport{r})).To(Equal(c.want == explain.Yes), "--wait")
+			if c.want != explain.Unknown {
+				g.Expect(r.Problems).To(HaveLen(2), "all of them")
+				g.Expect(r.Notes).NotTo(ContainElement(ContainSubstring("not shown")))
+			}
+		})
+	}
+}
+
+// TestStatusStoredBeforeTheCondition: the operator wrote a condition, and could not store its status since.
+func TestStatusStoredBeforeTheCondition(t *testing.T) {
+	g := NewWithT(t)
+	f := blueFacts()
+	storedBlue(&f, func(*explain.StoredStatus) {})
+	f.Conditions[0].Status, f.Conditions[0].Reason = metav1.ConditionFalse, "AddressesExhausted"
+	f.Conditions[0].Message = "New VMs get no address. Nodes cannot boot.\n(settings 01234567)"
+	r := reportOf(f, statusAt)
+	g.Expect(r.Boot.Answer).NotTo(Equal(explain.Yes), r.Boot.Why)
+	g.Expect(r.Boot.Why).To(ContainSubstring("get no address"))
+}
+
+// TestStatusOfOneNamespace: without the HostedCluster, what the operator stored tells whether nodes boot.
+func TestStatusOfOneNamespace(t *testing.T) {
+	at := func(change func(*statusFacts, *explain.StoredStatus)) statusReport {
+		f := blueFacts()
+		f.read, f.settings, f.Conditions, f.OptedIn = false, "", nil, false
+		storedBlue(&f, func(s *explain.StoredStatus) { change(&f, s) })
+		return reportOf(f, statusAt)
+	}
+	g := NewWithT(t)
+	r := at(func(*statusFacts, *explain.StoredStatus) {})
+	g.Expect(r.Boot).To(Equal(statusAnswer{explain.Yes, "All is served. The operator saw that at 2026-03-04T04:57:07Z. The HostedCluster cannot be read, so a later change is not known."}))
+	g.Expect(r.Problems).To(HaveLen(2))
+	g.Expect(settled([]statusReport{r})).To(BeFalse(), "--wait needs more rights")
+	g.Expect(at(func(f *statusFacts, _ *explain.StoredStatus) { f.ready = map[string]bool{} }).Boot.Answer).To(Equal(explain.Unknown))
+	g.Expect(at(func(_ *statusFacts, s *explain.StoredStatus) { s.Written = statusAt.Add(-21 * time.Minute) }).Boot.Why).To(ContainSubstring("Check that the operator runs."))
+}

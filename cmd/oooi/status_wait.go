@@ -1,0 +1,131 @@
+// This file reads the reports of `oooi status`, and repeats that with --wait. It decides the exit code.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// errInterrupted is the error of a command that a signal ends.
+var errInterrupted = errors.New("interrupted")
+
+// follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
+// code, and the reports are the last ones that could be read.
+func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]statusReport, error) {
+	if !ask.wait {
+		all, err := ask.read(ctx, api)
+		if ctx.Err() != nil {
+			return all, errInterrupted
+		}
+		return all, cmp.Or(err, verdict(all))
+	}
+	limited, cancel := context.WithTimeout(ctx, ask.timeout)
+	defer cancel()
+	var last []statusReport
+	var at time.Time
+	var failed error
+	for {
+		all, err := ask.read(limited, api)
+		if err == nil || limited.Err() == nil || failed == nil && last == nil {
+			failed = err // That the time is over is no cause, unless there is no other.
+		}
+		if err == nil || len(all) > 0 && limited.Err() == nil {
+			last, at = all, time.Now()
+		}
+		switch {
+		case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+			return last, err
+		case unreadable(all):
+			return last, errors.New("--wait needs the right to read the condition and all annotations")
+		case err == nil && settled(all):
+			return last, nil
+		}
+		select {
+		case <-ticks:
+			continue
+		case <-limited.Done():
+		}
+		switch {
+		case ctx.Err() != nil:
+			return last, errInterrupted
+		case last == nil:
+			return nil, failed
+		}
+		return last, exit(exitNotReady, errTimeout(ask.timeout, at, failed))
+	}
+}
+
+// errTimeout is the error of a wait that took as long as the user permits. The last report was read at, and later
+// reads failed. Failed is nil if none did.
+func errTimeout(after time.Duration, at time.Time, failed error) error {
+	err := fmt.Errorf("NetworkReady is not True for the settings of now after %s", after)
+	if failed == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the report was read at %s, and then: %w", err, at.UTC().Format(time.RFC3339), failed)
+}
+
+// read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
+// others are in the result.
+func (ask statusRequest) read(ctx context.Context, api client.Reader) ([]statusReport, error) {
+	selected, err := selected(ctx, api, ask.name)
+	if err != nil {
+		return nil, err
+	}
+	var all []statusReport
+	var failed error
+	at := ask.at
+	if at.IsZero() {
+		at = time.Now()
+	}
+	for _, hc := range selected {
+		facts, err := readStatus(ctx, api, hc)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.namespace, hc.name, err))
+			continue
+		}
+		all = append(all, reportOf(facts, at))
+	}
+	return all, failed
+}
+
+// verdict is the error that leads to the exit code: nil if nodes of all can boot.
+func verdict(all []statusReport) error {
+	for _, r := range all {
+		if r.Boot.Answer != explain.Yes {
+			return exit(exitNotReady, nil)
+		}
+	}
+	return nil
+}
+
+// settled reports whether NetworkReady of all is True for the settings of now, and nodes can boot.
+func settled(all []statusReport) bool {
+	for _, r := range all {
+		c := r.Condition
+		if r.Boot.Answer != explain.Yes || c == nil || c.Status != string(metav1.ConditionTrue) || c.Current.Answer != explain.Yes {
+			return false
+		}
+	}
+	return true
+}
+
+// unreadable reports whether rights are missing without which a condition is never known to be current.
+func unreadable(all []statusReport) bool {
+	for _, r := range all {
+		if r.Blind {
+			return true
+		}
+	}
+	return false
+}

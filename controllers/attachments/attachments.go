@@ -1,0 +1,142 @@
+// Package attachments decides how an edge's pod joins its network: the
+// NetworkAttachmentDefinitions that oooi creates, and the annotation from which Multus reads which
+// of them a pod joins, with which addresses. It is pure.
+package attachments
+
+import (
+	"encoding/json"
+	"net/netip"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/nad"
+	"github.com/cldmnky/oooi/network"
+)
+
+// A NAD is a NetworkAttachmentDefinition of n's edges.
+type NAD struct {
+	Name string
+	// Config is spec.config: a CNI configuration as JSON.
+	Config string
+	// ResourceName is the device plugin resource that a pod on it needs. Empty: none.
+	ResourceName string
+}
+
+// NADs returns those that n's edges need, in addition to the one that the VMs use.
+func NADs(n network.Network) []NAD {
+	var out []NAD
+	if a := n.Attachment; a.EdgeNADConfig != "" {
+		out = append(out, NAD{wire.EdgeNADName(n), nad.WithRoutes(a.EdgeNADConfig, n.ClientRoutes()), a.ResourceName})
+	}
+	if a := n.Attachment; a.VIPNADConfig != "" {
+		out = append(out, NAD{wire.VIPNADName(n), a.VIPNADConfig, ""})
+	}
+	return out
+}
+
+// A selection is one interface of a pod, as Multus reads it.
+type selection struct {
+	Name      string         `json:"name"`
+	Namespace string         `json:"namespace"`
+	IPs       []netip.Prefix `json:"ips,omitempty"`
+	Interface string         `json:"interface"`
+	// DefaultRoute replaces the pod's own. Empty: it stays.
+	DefaultRoute []netip.Addr `json:"default-route,omitempty"`
+}
+
+// OfEdge returns the value of wire.AnnotationNetworks of e's pod in namespace ns.
+func OfEdge(n network.Network, e network.Edge, ns string) string {
+	held, vips := heldBy(n, e)
+	return annotation(n, held, vips, nil, ns)
+}
+
+// OfACD returns the value of wire.AnnotationNetworks of the pod that checks n's addresses for
+// conflicts. It has one address.
+func OfACD(n network.Network, ns string) string {
+	return annotation(n, []netip.Prefix{netip.PrefixFrom(n.ProbeAddress(), n.CIDR.Bits())}, nil, nil, ns)
+}
+
+// OfVM returns the value of wire.AnnotationNetworks of a pod that plays a VM with address on n, and the NAD
+// of wire.TryNADName that it needs. It sends to the routers of the VMs, except to its own pods. Not ok: it joins the NAD
+// of the VMs, and sends to the next-hop VIP. Multus then sets its route; some releases do not.
+func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
+	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}
+	if n.Attachment.EdgeNADConfig == "" {
+		return annotation(n, held, nil, []netip.Addr{n.NextHopVIP}, ns), NAD{}, false
+	}
+	// More specific than the pod's default route, which stays.
+	var routes []network.Route
+	for _, half := range []string{"0.0.0.0/1", "128.0.0.0/1"} {
+		p := netip.MustParsePrefix(half)
+		routes = append(routes, network.Route{Destination: p, Via: n.NextHop(p.Addr())})
+	}
+	for _, r := range n.DHCP.Routes { // Published addresses, where VMs have a gateway.
+		if r.Destination.Bits() > 0 && !n.CIDR.Contains(r.Destination.Addr()) && r.Via != n.DHCP.Router {
+			routes = append(routes, r)
+		}
+	}
+	own = NAD{wire.TryNADName(n), nad.WithRoutes(n.Attachment.EdgeNADConfig, routes), n.Attachment.ResourceName}
+	all := linked(n)
+	return encoded(append(all, selection{Name: own.Name, Namespace: ns, Interface: wire.Device, IPs: held})), own, true
+}
+
+// linked is the interface below wire.Device, if there is one. Multus creates interfaces in the order of the annotation.
+func linked(n network.Network) []selection {
+	if !n.Attachment.AboveNAD {
+		return nil
+	}
+	return []selection{{Name: n.Attachment.Name, Namespace: n.Attachment.Namespace, Interface: wire.LinkDevice}}
+}
+
+func encoded(all []selection) string {
+	b, err := json.Marshal(all)
+	if err != nil {
+		panic("attachments: what we build is always JSON: " + err.Error())
+	}
+	return string(b)
+}
+
+// heldBy are the addresses of e's interface on n, and those of the interface that holds the
+// VIPs if there is one. Their order has reasons.
+//
+// Where arp_announce is above 0, the kernel sends ARP requests from the device's first address.
+// It is the next-hop VIP, so that failover announcements take effect.
+//
+// On a network of OVN-Kubernetes it is the edge address. The MAC of a port is 0a:58 and its first
+// address (ovn-kubernetes, allocator/pod/pod_annotation.go), so both edges would have the MAC of
+// the next-hop VIP. And ovn-controller announces the first address of a port, when the pod is
+// created and again when ovn-controller restarts (ovn, controller/pinctrl.c): VMs would leave
+// the peer, which serves them.
+//
+// Where the CNI plugin announces all addresses of a new interface (macvlan, also above that of
+// OVN, and sriov), none of them is a VIP. An edge without a peer holds all addresses on one
+// interface: there is no other edge to leave.
+func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
+	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), single(n.NextHopVIP)
+	others := []netip.Prefix{single(n.ServiceVIP)}
+	for _, a := range n.PublishedAddresses {
+		others = append(others, single(a))
+	}
+	switch {
+	case n.Attachment.VIPNADConfig != "" && len(n.Edges) > 1:
+		return []netip.Prefix{own}, append([]netip.Prefix{hop}, others...)
+	case n.Attachment.EdgeNADConfig == "":
+		return append([]netip.Prefix{own, hop}, others...), nil
+	}
+	return append([]netip.Prefix{hop, own}, others...), nil
+}
+
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// annotation is what Multus reads: the NADs, and all addresses. Without vips, wire.Device has all addresses. Without route, it has no
+// default route.
+func annotation(n network.Network, held, vips []netip.Prefix, route []netip.Addr, ns string) string {
+	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held, DefaultRoute: route}
+	if n.Attachment.EdgeNADConfig == "" {
+		s.Name, s.Namespace = n.Attachment.Name, n.Attachment.Namespace
+	}
+	all := append(linked(n), s)
+	if len(vips) > 0 {
+		all = append(all, selection{Name: wire.VIPNADName(n), Namespace: ns, Interface: wire.VIPDevice, IPs: vips})
+	}
+	return encoded(all)
+}

@@ -1,0 +1,97 @@
+// This file decides how pods of the management cluster reach what a plan opens to them: a container of
+// each edge, a Service for each network, and which namespaces the NetworkPolicy allows. It is pure.
+
+package controllers
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// accessContainer has no probes: a fault of it is no reason to recreate an edge, or to take it from VMs. It
+// follows the plan, so a change of what is open recreates no pod.
+func accessContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
+	return unprobed(wire.Access, n, e.Number, o, "--management-interface", wire.ManagementDevice).
+		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
+}
+
+// accessService leads to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
+func accessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
+	var ports []*corev1ac.ServicePortApplyConfiguration
+	for _, port := range accessPorts(n) {
+		portName := "tcp-" + strconv.Itoa(int(port))
+		if port == n.Access.Port {
+			portName = "connect"
+		}
+		ports = append(ports, corev1ac.ServicePort().WithName(portName).WithProtocol(corev1.ProtocolTCP).
+			WithPort(int32(port)).WithTargetPort(intstr.FromInt32(int32(port))))
+	}
+	selector := wire.NetworkLabels(wire.NameEdge, n)
+	return corev1ac.Service(name, ns).
+		WithLabels(wire.NetworkLabels(wire.NameEdge, n)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithType(corev1.ServiceTypeClusterIP).
+			WithIPFamilies(corev1.IPv4Protocol).
+			WithSelector(selector).
+			WithPorts(ports...))
+}
+
+// accessPorts are the ports at which n lets callers in, that of HTTP CONNECT first.
+func accessPorts(n network.Network) []uint16 {
+	listens := map[uint16]bool{}
+	for _, d := range n.Access.Destinations {
+		if d.Listen != 0 {
+			listens[d.Listen] = true
+		}
+	}
+	return append([]uint16{n.Access.Port}, slices.Sorted(maps.Keys(listens))...)
+}
+
+// accessPolicy lets pods of the namespaces that the user names reach these ports of edges. Nil: nothing is open, or no
+// namespace is named. HyperShift's own policies admit others.
+func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	var namespaces []string
+	ports := map[uint16]bool{}
+	for _, n := range plan.Networks {
+		if n.Access.Opens() {
+			namespaces = append(namespaces, n.Access.Namespaces...)
+			for _, port := range accessPorts(n) {
+				ports[port] = true
+			}
+		}
+	}
+	if len(namespaces) == 0 {
+		return nil
+	}
+	slices.Sort(namespaces)
+	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().
+		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+			WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(slices.Compact(namespaces)...))))
+	for _, port := range slices.Sorted(maps.Keys(ports)) {
+		rule.WithPorts(tcp(port))
+	}
+	return networkingv1ac.NetworkPolicy(wire.AccessObject, plan.Cluster.ControlPlaneNamespace).
+		WithLabels(wire.NamedLabels(wire.NameEdge)).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(wire.NamedLabels(wire.NameEdge))).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress).
+			WithIngress(rule))
+}
+
+// isOwnService reports whether a Service of oooi has this name.
+func isOwnService(name string) bool {
+	return name == wire.PodDNSService || name == wire.AccessObject || strings.HasPrefix(name, wire.AccessServicePrefix)
+}

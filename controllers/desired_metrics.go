@@ -1,0 +1,27 @@
+// This file decides how Prometheus reaches the metrics of edges: a port of their pods, and which namespaces the
+// NetworkPolicy allows. It is pure.
+
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// metricsPort names the port, so that a PodMonitor finds it.
+func metricsPort() *corev1ac.ContainerPortApplyConfiguration {
+	return corev1ac.ContainerPort().WithName(wire.MetricsPortName).WithContainerPort(network.MetricsPort).WithProtocol(corev1.ProtocolTCP)
+}
+
+// fromMonitoring allows namespaces that monitor. The label is OpenShift's, which HyperShift's policies use, too.
+func fromMonitoring() *ingressRule {
+	return networkingv1ac.NetworkPolicyIngressRule().
+		WithFrom(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(
+			metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "monitoring"}))).
+		WithPorts(tcp(network.MetricsPort))
+}

@@ -1,0 +1,61 @@
+package controllers
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+)
+
+// TestReconcilesAreCounted: each pass of a cluster that opted in is counted by its outcome, also one that fails for the first time.
+func TestReconcilesAreCounted(t *testing.T) {
+	g, registry := NewWithT(t), prometheus.NewRegistry()
+	w, _ := twoEdges(t)
+	api := newTakes(t, 99)
+	r := &Reconciler{Client: api, Live: api, Events: events.NewFakeRecorder(99), Metrics: NewMetrics(registry), Now: time.Now}
+	key := client.ObjectKeyFromObject(w.HostedCluster)
+	d := decide(w, testOptions, testNow)
+	g.Expect(r.fail(t.Context(), w, d, outcome{edges: w.edges}, errors.New("etcd is away"))).NotTo(Succeed())
+	r.Metrics.passed(key, d, nil)
+	r.Metrics.passed(key, d, nil)
+	r.Metrics.passed(key, decision{action: ignore}, nil)
+	families, err := registry.Gather()
+	g.Expect(err).NotTo(HaveOccurred())
+	counted := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != "oooi_hosted_cluster_reconciles_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "outcome" {
+					counted[l.GetValue()] = m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	g.Expect(counted).To(Equal(map[string]float64{"done": 2, "failed": 1}))
+}
+
+// TestPlanHash: the operator has the hash of each network of the plan, which ends with the network.
+func TestPlanHash(t *testing.T) {
+	g, registry := NewWithT(t), prometheus.NewRegistry()
+	w, _ := twoEdges(t)
+	m, d := NewMetrics(registry), decide(w, testOptions, testNow)
+	n := d.plan.Networks[0]
+	m.observe(w, d, verdict{})
+	hashes := func() map[string]float64 { return gauges(t, registry, "oooi_hosted_cluster_plan_hash") }
+	g.Expect(hashes()).To(And(HaveLen(2), HaveKeyWithValue(wire.NetworkLabel(n.Name), float64(n.Hash()))))
+	was := n.Hash()
+	n.MetricsPort++
+	g.Expect(n.Hash()).NotTo(Equal(was))
+	d.plan.Networks = nil
+	m.observe(w, d, verdict{})
+	g.Expect(hashes()).To(BeEmpty())
+}

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"bytes"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/access"
+)
+
+// TestAccessSockets: plain ports are on the cluster network only, and not open with accounts.
+func TestAccessSockets(t *testing.T) {
+	g := NewWithT(t)
+	a := network.Access{Port: 3128, Destinations: []network.AccessDestination{{Name: "nodes", Port: 22, Listen: 2222}, {Name: "nodes", Port: 10250}}}
+	at := func(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+	g.Expect(accessSockets(a, "eth0")).To(Equal([]accessSocket{
+		{"eth0", at("0.0.0.0:3128"), 0}, {"lo", at("127.0.0.1:3128"), 0}, {"eth0", at("0.0.0.0:2222"), 2222},
+	}))
+	a.Accounts = []string{"backup/tool"}
+	g.Expect(accessSockets(a, "eth0")).To(HaveLen(2))
+}
+
+// TestPolicyOf: VMs have names in the domain that DHCP gives them, and in that of the cluster.
+func TestPolicyOf(t *testing.T) {
+	g := NewWithT(t)
+	v := edge.View{Cluster: network.Cluster{Domain: "Blue.example.com."}, Network: blue(), Edge: blue().Edges[1]}
+	g.Expect(policyOf(v).Domains).To(Equal([]string{"blue.example.com"}))
+	g.Expect(policyOf(v).Edge).To(Equal(netip.MustParseAddr("192.168.100.5")))
+	v.Network.DHCP.DomainName = "vms.example.com"
+	g.Expect(policyOf(v).Domains).To(Equal([]string{"vms.example.com", "blue.example.com"}))
+}
+
+// TestTunnelLogIsLimited: a caller that floods neither fills the log nor takes the lines of another one. What is left out is counted, and
+// probes of ports take no line.
+func TestTunnelLogIsLimited(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	l := NewTunnelLog(slog.New(slog.NewJSONHandler(&out, nil)))
+	caller := func(last byte) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 128, 0, last}), 40000)
+	}
+	refused := func(last byte, why access.Reason) {
+		l.Refused(access.Refused{Caller: caller(last), Asked: "worker-1:23", Refusal: &access.Refusal{Status: 403, Why: why}})
+	}
+	for range 5000 {
+		refused(1, access.NotOpen)
+		refused(3, access.Abandoned)
+		l.Ended(access.Tunnel{Caller: caller(1), Account: "backup/tool", Asked: "worker-1:22", Took: time.Second, End: access.Closed})
+	}
+	refused(2, access.NotOpen)
+	l.Ended(access.Tunnel{Caller: caller(2), Listen: 2222, End: access.Closed})
+	count := func(text string) int { return strings.Count(out.String(), text) }
+	g.Expect(count(`"msg":"caller refused","caller":"10.128.0.1:40000","asked":"worker-1:23","status":403`)).To(Equal(20))
+	g.Expect(count(`"msg":"caller refused","caller":"10.128.0.2:`)).To(Equal(1))
+	g.Expect(count(`"caller":"10.128.0.3:`)).To(BeZero())
+	g.Expect(count(`"msg":"tunnel ended","caller":"10.128.0.1:40000","account":"backup/tool"`)).To(Equal(200))
+	g.Expect(count(`"msg":"tunnel ended","caller":"10.128.0.2:40000","port":2222`)).To(Equal(1))
+	l.take(&l.refused, "refused callers", failureLines, caller(1).Addr(), time.Now().Add(lineWindow))
+	g.Expect(out.String()).To(ContainSubstring(`"what":"refused callers","lines":4980`))
+}

@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An unreadKernel does not tell what it has until it is read.
+type unreadKernel struct {
+	mu      sync.Mutex
+	now     device.Snapshot
+	err     error
+	changed chan struct{}
+	asked   atomic.Int32
+}
+
+func (k *unreadKernel) Current() (device.Snapshot, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked.Add(1)
+	return k.now, k.err
+}
+
+func (k *unreadKernel) Changed() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.changed
+}
+
+func (k *unreadKernel) reads() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now, k.err = device.Snapshot{Addresses: []netip.Prefix{netip.MustParsePrefix(blueService + "/32")}}, nil
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// TestAProxyThatStartsClosesNothingUnread: an Envoy serves when its proxy starts again, and the kernel does not tell what it
+// has at first. Envoy keeps its listeners, so VMs are served. The edge is not ready, and says why.
+func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
+	g := NewWithT(t)
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	n := proxied(blue(), free.Addr().(*net.TCPAddr).AddrPort().Port())
+	g.Expect(free.Close()).To(Succeed())
+
+	w := newReachWorld(t)
+	w.server.Serve(envoy.NewResources(n, envoy.Options{}, nil))
+	g.Eventually(w.server.Accepted, "20s").Should(Succeed())
+	g.Expect(w.admin.Serves(t.Context(), listenerNames(n))).To(Succeed())
+
+	file := filepath.Join(t.TempDir(), "plan.json")
+	planned(t, file, n)
+	source, err := edge.NewSource(file, edge.Selection{}, nil, log)
+	g.Expect(err).NotTo(HaveOccurred())
+	backends, err := edge.NewBackends(t.Context(), nil, nil, "", log)
+	g.Expect(err).NotTo(HaveOccurred())
+	kernel := &unreadKernel{err: errors.New("netlink: no buffer space available"), changed: make(chan struct{})}
+	p := Proxy{
+		Interface: Interface{Name: "lo", Watcher: kernel}, Source: source, Backends: backends, Server: w.server, Admin: w.admin, Log: log,
+		Gate: &envoy.Gate{}, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }),
+	}
+	p.Metrics(t.Context())
+	go func() { _ = p.Run(t.Context()) }()
+	for i := range 4 {
+		g.Eventually(kernel.asked.Load, "20s").Should(BeNumerically(">", i), "it asks again")
+		g.Expect(w.server.Accepted()).To(Succeed())
+		g.Expect(w.admin.Serves(t.Context(), listenerNames(n))).To(Succeed(), "its listeners stay open")
+	}
+	g.Eventually(p.Serving.Err, "20s").Should(Succeed(), "VMs are served")
+	g.Expect(p.Status.Err()).To(MatchError(ContainSubstring("no buffer space")))
+
+	kernel.reads()
+	g.Eventually(p.Status.Err, "20s").Should(Succeed())
+	g.Expect(p.Serving.Err()).To(Succeed())
+}

@@ -1,0 +1,299 @@
+// This file resets new TCP connections of some hosts before the program that listens on the port gets them. It needs no
+// privilege.
+
+package device
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// maxSenders is how many MACs, and how many addresses, the kernel's program compares. It may have 4,096 instructions.
+const maxSenders = 256
+
+const (
+	// lookEvery is how often a Resetter looks who else listens.
+	lookEvery = 100 * time.Millisecond
+	// queued is how many connections wait for their reset, at most. They count as connections of their hosts, and the
+	// kernel drops further SYNs.
+	queued = 64
+)
+
+// Senders are hosts whose new connections are reset, and the listeners for which that is so.
+type Senders struct {
+	// Listeners are of programs of the same user, which permit others (SO_REUSEPORT).
+	Listeners []netip.AddrPort
+	// Addresses are reset, whatever MAC their packets have. The first 256 count.
+	Addresses []netip.Addr
+	// MACs are reset for the addresses in Network. Others are behind a router, whose MAC their packets have. The first
+	// 256 count.
+	MACs    []net.HardwareAddr
+	Network netip.Prefix
+}
+
+// A Resetter resets connections of some hosts. For that it listens on the ports of other programs, and a program in the
+// kernel chooses the socket by the sender of a SYN. It begins with the first host. It is safe for concurrent use.
+type Resetter struct {
+	clients  *Clients
+	wasReset func(client netip.Addr)
+
+	mu   sync.Mutex
+	open map[netip.AddrPort]*joined
+}
+
+// A joined is a socket at an address where others listen.
+type joined struct {
+	net.Listener
+	// own and others are the kernel's numbers of the sockets: of this one, and of those that were there first.
+	own    uint64
+	others []uint64
+	// program that the kernel has.
+	program []unix.SockFilter
+}
+
+// NewResetter resets nothing yet. It works on the interface and in the network namespace of c. It calls wasReset with the
+// client of each connection that it resets.
+//
+// The kernel's program knows sockets by their order. Another program that starts again comes after the Resetter, which then
+// gets the SYNs of other hosts, and drops them. It notices within 100 ms, and leaves the port.
+func NewResetter(c *Clients, wasReset func(client netip.Addr)) *Resetter {
+	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
+}
+
+// Set replaces whose connections are reset. What the kernel does not permit is not reset, and an error.
+func (r *Resetter) Set(to Senders) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at := range r.open {
+		if !slices.Contains(to.Listeners, at) {
+			r.leave(at)
+		}
+	}
+	nothing := len(to.Addresses) == 0 && len(to.MACs) == 0
+	program, err := assemble(choose(to))
+	if err != nil {
+		return fmt.Errorf("filter: %w", err)
+	}
+	var all []error
+	for _, at := range to.Listeners {
+		if j, has := r.open[at]; has && r.changed(at, j) {
+			r.leave(at)
+		}
+		if err := r.set(at, program, nothing); err != nil {
+			all = append(all, fmt.Errorf("listen %s: %w", at, err))
+			r.leave(at)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// set gives the kernel the program for one address. The caller locks.
+func (r *Resetter) set(at netip.AddrPort, program []unix.SockFilter, nothing bool) (err error) {
+	j, has := r.open[at]
+	switch {
+	case !has && nothing, has && slices.Equal(j.program, program):
+		return nil
+	case has:
+		j.program = program
+		return attach(j.Listener, program)
+	}
+	if j, err = r.join(at, program); j != nil {
+		r.open[at] = j
+		go r.reset(at, j)
+	}
+	return err
+}
+
+// leave stops listening at an address. The caller locks.
+func (r *Resetter) leave(at netip.AddrPort) {
+	if j, has := r.open[at]; has {
+		_ = j.Close()
+		delete(r.open, at)
+	}
+}
+
+// Close resets nothing any more.
+func (r *Resetter) Close() { _ = r.Set(Senders{}) }
+
+// join listens at an address where other programs listen, as the last one. Nil: there is none.
+func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, error) {
+	others, err := r.clients.listeners(at)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	if len(others) > 1 {
+		return nil, fmt.Errorf("%d sockets listen there, and the program knows one", len(others))
+	}
+	c := net.ListenConfig{KeepAlive: -1, Control: func(_, _ string, raw syscall.RawConn) error { return r.joins(raw, program) }}
+	c.SetMultipathTCP(false) // It knows no such program.
+	l, err := c.Listen(context.Background(), "tcp4", at.String())
+	if err != nil {
+		return nil, err
+	}
+	j := &joined{Listener: l, others: others, program: program}
+	if j.own, err = cookieOf(l); err == nil {
+		err = errors.Join(attach(l, program), control(l, func(fd int) error { return unix.Listen(fd, queued) }))
+	}
+	if err == nil && r.changed(at, j) {
+		err = errors.New("the other program starts just now")
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// changed reports whether others listen than those that were there first, or whether that is not known.
+func (r *Resetter) changed(at netip.AddrPort, j *joined) bool {
+	now, err := r.clients.listeners(at)
+	now = slices.DeleteFunc(now, func(c uint64) bool { return c == j.own })
+	return err != nil || !slices.Equal(now, j.others)
+}
+
+// reset resets what arrives, until j is closed or the others are not those that were there first.
+func (r *Resetter) reset(at netip.AddrPort, j *joined) {
+	next := time.Now().Add(lookEvery)
+	for {
+		if now := time.Now(); !now.Before(next) {
+			if r.changed(at, j) {
+				break
+			}
+			next = now.Add(lookEvery)
+		}
+		_ = j.Listener.(*net.TCPListener).SetDeadline(next)
+		c, err := j.Accept()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			continue
+		}
+		if err != nil {
+			break
+		}
+		from, _ := netip.ParseAddrPort(c.RemoteAddr().String())
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+		r.wasReset(from.Addr())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[at] == j {
+		r.leave(at)
+	}
+}
+
+// cookieOf returns the kernel's number of a socket.
+func cookieOf(l net.Listener) (cookie uint64, err error) {
+	err = control(l, func(fd int) (err error) {
+		cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
+		return err
+	})
+	return cookie, err
+}
+
+// joins makes a socket one of those that have its address. From the beginning it takes these hosts only.
+func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
+	var set error
+	err := c.Control(func(fd uintptr) {
+		if set = takes(int(fd), program); set != nil {
+			return
+		}
+		if set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); set == nil {
+			set = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
+		}
+		if set == nil && r.clients.name != "" {
+			set = unix.BindToDevice(int(fd), r.clients.name)
+		}
+	})
+	return errors.Join(err, set)
+}
+
+// takes has the kernel drop what arrives at a socket from hosts that the program does not choose. Their SYNs arrive there
+// while the kernel chooses otherwise: before it has the program, and after the other program has started again. A client
+// sends a dropped SYN once more after a second.
+func takes(fd int, program []unix.SockFilter) error {
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+}
+
+// attach has the kernel choose among the sockets that have l's address.
+func attach(l net.Listener, program []unix.SockFilter) error {
+	return control(l, func(fd int) error {
+		if err := takes(fd, program); err != nil {
+			return err
+		}
+		return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,
+			&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	})
+}
+
+func control(l net.Listener, f func(fd int) error) error {
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = f(int(fd)) })
+	return errors.Join(err, failed)
+}
+
+// Offsets of a packet, as filters count them: from the header of Ethernet, and from that of IPv4.
+const (
+	sourceMAC     = 0xffe00000 + 6
+	sourceAddress = 0xfff00000 + 12
+)
+
+// choose returns a program whose result is the number of a socket of an address, in the order in which they listened. A load
+// beyond the end of a packet ends it with 0. As a filter of a socket, 0 drops a packet, and 1 keeps its headers.
+func choose(s Senders) []bpf.Instruction {
+	theirs, ours := bpf.RetConstant{Val: 0}, bpf.RetConstant{Val: 1}
+	out := []bpf.Instruction{bpf.LoadAbsolute{Off: sourceAddress, Size: 4}}
+	for _, a := range s.Addresses[:min(len(s.Addresses), maxSenders)] {
+		if a.Is4() {
+			out = append(out, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number(a), SkipTrue: 1}, ours)
+		}
+	}
+	if !s.Network.Addr().Is4() {
+		return append(out, theirs)
+	}
+	out = append(out,
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: ^uint32(0) << (32 - s.Network.Bits())},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: number(s.Network.Masked().Addr()), SkipTrue: 1}, theirs)
+	for _, m := range s.MACs[:min(len(s.MACs), maxSenders)] {
+		if len(m) == 6 {
+			out = append(out,
+				bpf.LoadAbsolute{Off: sourceMAC + 2, Size: 4},
+				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: binary.BigEndian.Uint32(m[2:]), SkipTrue: 3},
+				bpf.LoadAbsolute{Off: sourceMAC, Size: 2},
+				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(binary.BigEndian.Uint16(m)), SkipTrue: 1}, ours)
+		}
+	}
+	return append(out, theirs)
+}
+
+func number(a netip.Addr) uint32 {
+	b := a.As4()
+	return binary.BigEndian.Uint32(b[:])
+}
+
+func assemble(p []bpf.Instruction) ([]unix.SockFilter, error) {
+	raw, err := bpf.Assemble(p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]unix.SockFilter, len(raw))
+	for i, x := range raw {
+		out[i] = unix.SockFilter{Code: x.Op, Jt: x.Jt, Jf: x.Jf, K: x.K}
+	}
+	return out, nil
+}

@@ -1,0 +1,131 @@
+// This file asks for an address (RFC 2131) with a DHCPDISCOVER. It accepts no offer, so it takes none.
+
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// discoverInterval is how often it asks. The second edge answers from the second question on.
+	discoverInterval = 3 * time.Second
+	// othersWithin is how long another server may take after the first offer.
+	othersWithin = 2 * time.Second
+)
+
+// address asks for an address, and judges the offers.
+func (w tool) address(ctx context.Context, n network.Network) (network.TrialVerdict, string) {
+	offers, err := w.offers(ctx)
+	if err != nil {
+		return network.TrialUnknown, sentence(err)
+	}
+	return judgeOffers(n, offers)
+}
+
+// offers returns the first offer of each server.
+func (w tool) offers(ctx context.Context) (out []*dhcpv4.DHCPv4, err error) {
+	c, err := edge.ListenPacket(ctx, w.device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	discover, err := dhcpv4.NewDiscovery(w.mac, dhcpv4.WithBroadcast(true), dhcpv4.WithRequestedOptions(
+		dhcpv4.OptionRouter, dhcpv4.OptionDomainNameServer, dhcpv4.OptionClasslessStaticRoute, dhcpv4.OptionInterfaceMTU))
+	if err != nil {
+		return nil, err
+	}
+	end, _ := ctx.Deadline()
+	began, seen, b := time.Now(), map[string]bool{}, make([]byte, 1500)
+	for next := began; time.Now().Before(end); {
+		if !time.Now().Before(next) {
+			discover.NumSeconds = uint16(time.Since(began) / time.Second)
+			if _, err := c.WriteToUDPAddrPort(discover.ToBytes(), netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), dhcpv4.ServerPort)); err != nil {
+				return nil, err
+			}
+			next = next.Add(discoverInterval)
+		}
+		until := end
+		if next.Before(until) {
+			until = next
+		}
+		if err := c.SetReadDeadline(until); err != nil {
+			return nil, err
+		}
+		size, _, err := c.ReadFromUDPAddrPort(b)
+		if err != nil {
+			continue // No answer yet.
+		}
+		offer, err := dhcpv4.FromBytes(b[:size])
+		if err != nil || offer.TransactionID != discover.TransactionID || offer.MessageType() != dhcpv4.MessageTypeOffer {
+			continue
+		}
+		if len(out) == 0 {
+			end = time.Now().Add(othersWithin)
+		}
+		if id := offer.ServerIdentifier().String(); !seen[id] {
+			seen[id] = true
+			out = append(out, offer)
+		}
+	}
+	return out, nil
+}
+
+// judgeOffers compares offers with the plan.
+func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) (network.TrialVerdict, string) {
+	runs := n.DHCP.Range.First.IsValid()
+	var ours *dhcpv4.DHCPv4
+	for _, o := range offers {
+		if !runs || o.ServerIdentifier().String() == n.DHCP.ServerID.String() {
+			ours = o
+			continue
+		}
+		return network.TrialFailure, fmt.Sprintf("Another DHCP server, %s, offers %s. A VM takes the first offer.", o.ServerIdentifier(), o.YourIPAddr)
+	}
+	switch {
+	case ours == nil && runs && n.DHCP.IgnoreUnknownClients:
+		return network.TrialUnknown, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is none. No other server answers."
+	case ours == nil && runs:
+		return network.TrialFailure, fmt.Sprintf("No DHCP server answers within %v. Edges are silent, too, if the pool has no free address.", answersWithin)
+	case ours == nil:
+		return network.TrialUnknown, fmt.Sprintf("Edges run no DHCP server here, and no other one answers within %v. It may know its VMs only.", answersWithin)
+	}
+	address, _ := netip.AddrFromSlice(ours.YourIPAddr.To4())
+	switch {
+	case !n.CIDR.Contains(address):
+		return network.TrialFailure, fmt.Sprintf("It offers %s, which is not in %s.", ours.YourIPAddr, n.CIDR)
+	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != sorted(n.DHCP.DNSServers):
+		return network.TrialFailure, fmt.Sprintf("It offers DNS servers %q, and VMs need %s.", servers(ours.DNS()), sorted(n.DHCP.DNSServers))
+	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
+		return network.TrialFailure, fmt.Sprintf("It offers routes %q, and VMs need %s.", routes(ours), network.RouteList(n.DHCP.Routes))
+	}
+	return network.TrialOK, fmt.Sprintf("%s offers %s.", ours.ServerIdentifier(), address)
+}
+
+func servers(all []net.IP) string {
+	var out []netip.Addr
+	for _, ip := range all {
+		if a, ok := netip.AddrFromSlice(ip.To4()); ok {
+			out = append(out, a)
+		}
+	}
+	return sorted(out)
+}
+
+// routes are those of option 121, as network.RouteList writes them.
+func routes(o *dhcpv4.DHCPv4) string {
+	var out []string
+	for _, r := range o.ClasslessStaticRoute() {
+		out = append(out, r.Dest.String()+" via "+r.Router.String())
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,112 @@
+// This file measures how long VMs are without an endpoint while an edge is taken away.
+
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// failoverInterval is how often a new connection is tried.
+	failoverInterval = 50 * time.Millisecond
+	// failoverAnswers is how long each may take. A SYN that is lost is sent again after one second.
+	failoverAnswers = 500 * time.Millisecond
+	// failoverLimit is the longest gap that is ok. Without a network, edges notice a lost peer within two seconds.
+	failoverLimit = 5 * time.Second
+)
+
+// Failover connects to the first endpoint that nodes need, over and over for a time, and judges the longest gap. Once it
+// is connected, it tells start which host it uses.
+func Failover(ctx context.Context, o Options, last time.Duration, start func(network.TrialStart)) ([]network.TrialResult, error) {
+	w, err := newTool(o)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	trials := o.Network.Trials(w.from)
+	i := slices.IndexFunc(trials, func(t network.Trial) bool { return t.Kind == network.TrialEndpoint && !t.Optional })
+	if i < 0 {
+		return nil, errors.New("the network has no endpoint that nodes need")
+	}
+	t := trials[i]
+	ctx, cancel := context.WithTimeout(ctx, last)
+	defer cancel()
+	g := gaps{last: time.Now()}
+	tick := time.NewTicker(failoverInterval)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		one, stop := context.WithTimeout(ctx, failoverAnswers)
+		_, err := w.handshake(one, t)
+		stop()
+		if ctx.Err() == nil {
+			known := len(g.uses)
+			if g = g.next(err, w.macTo(t.At.Addr()), time.Now()); known == 0 && len(g.uses) == 1 {
+				start(network.TrialStart{Uses: g.uses[0]})
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	verdict, why := g.judge(time.Now())
+	return []network.TrialResult{{Kind: network.TrialFailover, Name: "failover: " + titleOf(t), Verdict: verdict, Why: why}}, nil
+}
+
+// gaps are the times without a connection.
+type gaps struct {
+	// last is when the last connection was made, or the trial began.
+	last         time.Time
+	longest      time.Duration
+	made, failed int
+	// uses are the MACs of the hosts that connections went to, each once.
+	uses []string
+}
+
+// macTo returns the MAC of the host to which packets for a go. Empty: unknown.
+func (w tool) macTo(a netip.Addr) string {
+	via, leads := w.kernel.NextHop(a)
+	switch {
+	case !leads:
+		return ""
+	case via.IsValid():
+		return w.kernel.MACOf(via)
+	}
+	return w.kernel.MACOf(a)
+}
+
+// next is g after one more try by the host with MAC by, that ended with err at now. By is empty if it is unknown.
+func (g gaps) next(err error, by string, now time.Time) gaps {
+	if err != nil {
+		g.failed++
+		return g
+	}
+	if by != "" && !slices.Contains(g.uses, by) {
+		g.uses = append(slices.Clone(g.uses), by)
+	}
+	g.longest, g.last, g.made = max(g.longest, now.Sub(g.last)), now, g.made+1
+	return g
+}
+
+// judge is about g at the end.
+func (g gaps) judge(now time.Time) (network.TrialVerdict, string) {
+	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
+	switch {
+	case g.made == 0:
+		return network.TrialFailure, "No connection was made, also before the edge was taken away."
+	case now.Sub(g.last) > failoverLimit:
+		return network.TrialFailure, fmt.Sprintf("No connection was made in the last %v: the other edge did not take over.", now.Sub(g.last).Round(time.Second))
+	case len(g.uses) < 2:
+		return network.TrialUnknown, fmt.Sprintf("Connections never went to another edge, so no failover was seen. %d were made and %d failed.", g.made, g.failed)
+	case longest > failoverLimit:
+		return network.TrialWarning, fmt.Sprintf("VMs were without new connections for %v. %d were made and %d failed.", longest, g.made, g.failed)
+	}
+	return network.TrialOK, fmt.Sprintf("VMs were without new connections for %v. %d were made and %d failed.", longest, g.made, g.failed)
+}

@@ -1,0 +1,53 @@
+package trial
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestGaps: connections are tried each 50 ms for 20 s. Those that begin in between fail. From moves on, another edge has them.
+func TestGaps(t *testing.T) {
+	const never = time.Hour
+	for name, c := range map[string]struct {
+		fails, again time.Duration
+		moves        time.Duration
+		verdict      network.TrialVerdict
+		why          string
+	}{
+		"quiet":          {never, never, 5 * time.Second, network.TrialOK, "VMs were without new connections for 50ms. 400 were made and 0 failed."},
+		"fast":           {5 * time.Second, 5300 * time.Millisecond, 5 * time.Second, network.TrialOK, "VMs were without new connections for 350ms. 394 were made and 6 failed."},
+		"slow":           {5 * time.Second, 12 * time.Second, 5 * time.Second, network.TrialWarning, "VMs were without new connections for 7.05s. 260 were made and 140 failed."},
+		"the edge stays": {never, never, never, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 400 were made and 0 failed."},
+		"another edge is taken away, and the kernel tells no MAC": {5 * time.Second, 5300 * time.Millisecond, -1, network.TrialUnknown, "Connections never went to another edge, so no failover was seen. 394 were made and 6 failed."},
+		"never again": {5 * time.Second, never, never, network.TrialFailure, "No connection was made in the last 15s: the other edge did not take over."},
+		"never":       {0, never, never, network.TrialFailure, "No connection was made, also before the edge was taken away."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			g := gaps{last: began}
+			end := began.Add(20 * time.Second)
+			for at := time.Duration(0); at < 20*time.Second; at += failoverInterval {
+				var err error
+				if c.fails <= at && at < c.again {
+					err = errors.New("no")
+				}
+				by := "02:00:00:00:00:01"
+				switch {
+				case c.moves < 0:
+					by = ""
+				case at >= c.moves:
+					by = "02:00:00:00:00:02"
+				}
+				g = g.next(err, by, began.Add(at))
+			}
+			verdict, why := g.judge(end)
+			NewWithT(t).Expect(why).To(Equal(c.why))
+			NewWithT(t).Expect(verdict).To(Equal(c.verdict))
+		})
+	}
+}

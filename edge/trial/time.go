@@ -1,0 +1,70 @@
+// This file asks for the time (RFC 5905).
+
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/facebook/time/ntp/protocol"
+)
+
+const (
+	// client is leap 0, version 4, mode 3: a question.
+	client = 4<<3 | 3
+	// unsynchronized is the first stratum that tells no time.
+	unsynchronized = 16
+	// worthSaying is the least difference to the clock of this node that is told.
+	worthSaying = time.Second
+)
+
+// time returns what is to say about a server that tells the time.
+func (w tool) time(ctx context.Context, at netip.AddrPort) (string, error) {
+	c, err := w.dialer.DialContext(ctx, "udp4", at.String())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = c.Close() }()
+	var a protocol.Packet
+	for range questions {
+		if a, err = askTime(c.Write, c.Read, c.SetDeadline); err == nil {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return "", ended(err)
+	case a.Stratum == 0 || a.Stratum >= unsynchronized || a.Settings>>6 == 3:
+		return "", errors.New("the server answers that its own clock is not synchronized")
+	}
+	told := protocol.Unix(a.TxTimeSec, a.TxTimeFrac)
+	if d := time.Until(told).Abs(); d > worthSaying {
+		return fmt.Sprintf("It differs by %v from the clock of the node that asks.", d.Round(time.Second)), nil
+	}
+	return "", nil
+}
+
+func askTime(write, read func([]byte) (int, error), deadline func(time.Time) error) (a protocol.Packet, err error) {
+	q, err := (&protocol.Packet{Settings: client}).Bytes()
+	if err != nil {
+		return a, err
+	}
+	if err := deadline(time.Now().Add(answersWithin / questions)); err != nil {
+		return a, err
+	}
+	if _, err := write(q); err != nil {
+		return a, err
+	}
+	b := make([]byte, 256)
+	n, err := read(b)
+	if err != nil {
+		return a, err
+	}
+	if n < protocol.PacketSizeBytes {
+		return a, errors.New("the answer is too short")
+	}
+	return a, a.UnmarshalBinary(b[:protocol.PacketSizeBytes])
+}

@@ -1,0 +1,208 @@
+// Package trial tries on a network what its VMs need to become nodes, and what must not answer there.
+// Its host plays a VM: it has an address of the network, and routes by the next-hop VIP. It uses no
+// privilege. This file lists the trials and runs them; each protocol has a file of its own.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// atOnce is how many trials run at the same time.
+	atOnce = 8
+	// answersWithin bounds one question, and is longer than an edge waits for a backend.
+	answersWithin = 10 * time.Second
+	// isolatedAfter is how long a host that must not be reached may take to answer.
+	isolatedAfter = 3 * time.Second
+)
+
+// Options are what Run needs.
+type Options struct {
+	// Device is the interface on the network.
+	Device string
+	// Network is the plan of it.
+	Network network.Network
+	// EdgeMACs are those of the edges, in lower case with colons. Empty: unknown.
+	EdgeMACs []string
+	// Unreachable are hosts of the management cluster that VMs must not reach.
+	Unreachable []netip.AddrPort
+}
+
+// A tool tries on one device.
+type tool struct {
+	device string
+	mac    net.HardwareAddr
+	from   netip.Addr
+	dialer *net.Dialer
+	// kernel tells routers, and the MACs of hosts on the device.
+	kernel *device.Clients
+}
+
+// newTool returns a tool for the device of o. Close it.
+func newTool(o Options) (tool, error) {
+	ifi, err := net.InterfaceByName(o.Device)
+	if err != nil {
+		return tool{}, fmt.Errorf("interface %s: %w", o.Device, err)
+	}
+	from, err := addressOf(ifi)
+	if err != nil {
+		return tool{}, err
+	}
+	kernel, err := device.OpenClients(o.Device)
+	return tool{device: o.Device, mac: ifi.HardwareAddr, from: from, dialer: edge.Dialer(o.Device), kernel: kernel}, err
+}
+
+func (w tool) close() { w.kernel.Close() }
+
+// Run tries everything once. Results are in the order of the trials.
+func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
+	w, err := newTool(o)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	trials := o.Network.Trials(w.from)
+	out := make([]network.TrialResult, len(trials)+len(o.Unreachable))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, t := range trials {
+		g.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, answersWithin)
+			defer cancel()
+			out[i] = w.try(ctx, t, o.Network)
+			return nil
+		})
+	}
+	for i, a := range o.Unreachable {
+		g.Go(func() error { out[len(trials)+i] = w.isolated(ctx, a, o.Network); return nil })
+	}
+	err = g.Wait()
+	if err != nil || len(o.EdgeMACs) == 0 {
+		return out, err
+	}
+	return append(out, owners(o, w.kernel.MACOf)...), nil
+}
+
+// owners tells which host has each VIP that was used. The kernel keeps the first answer to its ARP request.
+func owners(o Options, macOf func(netip.Addr) string) (out []network.TrialResult) {
+	for _, vip := range []netip.Addr{o.Network.NextHopVIP, o.Network.ServiceVIP} {
+		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + vip.String(), Verdict: network.TrialOK}
+		switch mac := macOf(vip); {
+		case mac == "":
+			continue
+		case !slices.Contains(o.EdgeMACs, mac):
+			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is no edge. VMs send to the host that answers first. Remove the address from that host."
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// addressOf returns the first IPv4 address of an interface.
+func addressOf(ifi *net.Interface) (netip.Addr, error) {
+	all, err := ifi.Addrs()
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("addresses of %s: %w", ifi.Name, err)
+	}
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+			return p.Addr(), nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("interface %s has no IPv4 address", ifi.Name)
+}
+
+func (w tool) try(ctx context.Context, t network.Trial, n network.Network) network.TrialResult {
+	out := network.TrialResult{Kind: t.Kind, Name: titleOf(t), Aside: t.Optional}
+	if a := t.At.Addr(); a.IsValid() && !n.CIDR.Contains(a) && !w.leads(a) {
+		out.Verdict, out.Why = network.TrialUnknown, elsewhere(a)
+		return out
+	}
+	switch t.Kind {
+	case network.TrialDHCP:
+		out.Verdict, out.Why = w.address(ctx, n)
+	case network.TrialName:
+		out.Verdict, out.Why = judged(t, w.resolves(ctx, t))
+	case network.TrialTime:
+		why, err := w.time(ctx, t.At)
+		out.Verdict, out.Why = judged(t, err)
+		if err == nil {
+			out.Why = why
+		}
+	case network.TrialEndpoint:
+		out.Verdict, out.Why = w.endpoint(ctx, t)
+	case network.TrialRefused:
+		out.Verdict, out.Why = judged(t, w.refuses(ctx, t))
+	}
+	return out
+}
+
+// leads reports whether the kernel's route to a leads to the network. By any other, it drops the answers.
+func (w tool) leads(a netip.Addr) bool {
+	c, err := net.Dial("udp4", netip.AddrPortFrom(a, 9).String()) // It sends nothing.
+	if err != nil {
+		return false
+	}
+	defer func() { _ = c.Close() }()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr() == w.from
+}
+
+// judged is the verdict of a trial that works or ends with an error.
+func judged(t network.Trial, err error) (network.TrialVerdict, string) {
+	switch {
+	case err == nil:
+		return network.TrialOK, ""
+	case t.Optional:
+		return network.TrialWarning, sentence(err)
+	}
+	return network.TrialFailure, sentence(err)
+}
+
+func sentence(err error) string {
+	s := err.Error()
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// titleOf tells people what is tried.
+func titleOf(t network.Trial) string {
+	switch t.Kind {
+	case network.TrialDHCP:
+		return "DHCP"
+	case network.TrialTime:
+		return "time of " + t.At.Addr().String()
+	case network.TrialName:
+		if len(t.Want) == 0 {
+			return "no answer for name " + t.Name
+		}
+		return "name " + t.Name
+	case network.TrialRefused:
+		return fmt.Sprintf("no answer from %s for server name %s", t.At, t.Name)
+	}
+	if t.Name == "" {
+		return fmt.Sprintf("%s at %s", t.Backend, t.At)
+	}
+	return fmt.Sprintf("%s at %s for %s", t.Backend, t.At, t.Name)
+}
+
+// sorted returns addresses as text.
+func sorted(all []netip.Addr) string {
+	all = slices.Clone(all)
+	slices.SortFunc(all, netip.Addr.Compare)
+	var out []string
+	for _, a := range all {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
+}

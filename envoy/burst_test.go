@@ -1,0 +1,103 @@
+package envoy
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strconv"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestABurst: a VM opens thousands of connections as fast as it can while Envoy asks about a sample only. It has its share and what
+// opened until Envoy asked about all, and another VM is served. When it has closed them, Envoy asks about a sample again.
+func TestABurst(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorldWith(t, 1536<<20, 0)
+	n, at := w.greedy(t)
+	w.serves(t, n, at)
+	other := netns.New(t)
+	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
+	w.alive(t, other)
+	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal(sample(w)))
+	all := open(t, w.machine, onVLAN+":6443", 3_000)
+	active := func() int {
+		n, err := strconv.Atoi(w.counter(t, "listener."+onVLAN+"_6443.downstream_cx_active"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return n
+	}
+	share := int(w.limits.PerSource)
+	g.Expect(w.runtime(t, askedKey)).To(Equal("100"))
+	w.alive(t, other)
+	least, most := share/2, share*fullSources // The memory is enough for that.
+	if strict() {
+		least, most = share*3/4, share*5/4
+	}
+	g.Eventually(active, patient).Should(BeNumerically("<=", most))
+	t.Logf("%d of %d connections are open, the share is %d", active(), len(all), share)
+	g.Expect(active()).To(BeNumerically(">=", least))
+	for _, c := range all {
+		_ = c.Close()
+	}
+	g.Eventually(func() string {
+		w.alive(t, other)
+		return w.runtime(t, askedKey)
+	}, "40s", "300ms").Should(Equal(sample(w)))
+}
+
+// TestABurstWithTraffic: a VM that has half of its share opens twice its share at once, while all that it has open carry as much
+// as they can. Envoy waits for the answers, so no connection above the share stays open.
+func TestABurstWithTraffic(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorldWith(t, 1536<<20, 0)
+	n, at := w.greedy(t)
+	w.serves(t, n, at)
+	share := int(w.limits.PerSource)
+	var all []net.Conn
+	more := func(count int) {
+		opened := open(t, w.machine, floodPort, count)
+		for _, c := range opened {
+			go func() { _, _ = io.Copy(io.Discard, c) }()
+		}
+		fill(t, opened)
+		all = append(all, opened...)
+	}
+	more(share * 6 / 10)
+	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal("100"))
+	more(share * 2)
+	active := func() int {
+		n, err := strconv.Atoi(w.counter(t, "listener."+onVLAN+"_9000.downstream_cx_active"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return n
+	}
+	g.Eventually(active, patient).Should(BeNumerically("<=", share))
+	g.Consistently(active, "1s").Should(BeNumerically("<=", share))
+	t.Logf("%d of %d connections are open, the share is %d, %s were carried without an answer", active(), len(all), share, w.counter(t, unanswered))
+	g.Expect(active()).To(BeNumerically(">", 0))
+	if strict() {
+		g.Expect(w.counter(t, unanswered)).To(Equal("0"))
+	}
+}
+
+// unanswered is Envoy's counter of connections that it carried without an answer of the Gate.
+const unanswered = "ratelimit." + gateCluster + ".failure_mode_allowed"
+
+// sample is the percentage of connections that Envoy asks about while no source is near its share.
+func sample(w *world) string { return strconv.Itoa(int(w.limits.sample())) }
+
+// runtime is a runtime value of Envoy.
+func (w *world) runtime(t *testing.T, key string) string {
+	t.Helper()
+	b, err := w.admin.get(t.Context(), "/runtime")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	var values struct {
+		Entries map[string]struct {
+			Final string `json:"final_value"`
+		}
+	}
+	NewWithT(t).Expect(json.Unmarshal(b, &values)).To(Succeed())
+	return values.Entries[key].Final
+}

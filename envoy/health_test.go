@@ -1,0 +1,203 @@
+package envoy
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// syns are the packets that open a connection.
+const syns = "tcp flags & (syn | ack) == syn"
+
+// An endpoint is a pod of its own that serves HTTPS, as an API server does.
+type endpoint struct {
+	*netns.Namespace
+	at netip.AddrPort
+	// readyz is the status of /readyz, and served how many connections asked for another path.
+	readyz, served atomic.Int32
+}
+
+// endpoint starts one at 10.128.0.<host>:7443.
+func (w *world) endpoint(t *testing.T, host int) *endpoint {
+	t.Helper()
+	e := &endpoint{Namespace: netns.New(t), at: netip.MustParseAddrPort(fmt.Sprintf("10.128.0.%d:7443", host))}
+	e.readyz.Store(http.StatusOK)
+	w.management.Attach(t, e.Namespace, "eth0", "", e.at.Addr().String()+"/24")
+	s := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/readyz" {
+				w.WriteHeader(int(e.readyz.Load()))
+				return
+			}
+			e.served.Add(1)
+		}),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}},
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
+	var l net.Listener
+	var err error
+	e.Do(t, func() { l, err = net.Listen("tcp4", e.at.String()) })
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	go func() { _ = s.ServeTLS(l, "", "") }()
+	t.Cleanup(func() { _ = s.Close() })
+	return e
+}
+
+// asks makes n requests from the VM, each with a connection of its own, one every 25 ms. It returns how
+// many failed, and how many took longer than a second.
+func (w *world) asks(t *testing.T, n int, at, serverName string) (failed, slow int) {
+	t.Helper()
+	client := &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, ServerName: serverName},
+		DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
+			w.machine.Do(t, func() { c, err = new(net.Dialer).DialContext(ctx, network, address) })
+			return c, err
+		},
+	}}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for range n {
+		<-tick.C
+		all.Go(func() {
+			began := time.Now()
+			answer, err := client.Get("https://" + at + "/version")
+			if err == nil {
+				_ = answer.Body.Close()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed++
+			}
+			if time.Since(began) > time.Second {
+				slow++
+			}
+		})
+	}
+	all.Wait()
+	return failed, slow
+}
+
+// TestADarkEndpoint: one of two endpoints drops what opens a connection. Three seconds later no
+// connection fails or is slow, of no kind of backend, for $OOOI_DARK, or for a few seconds.
+func TestADarkEndpoint(t *testing.T) {
+	const every = 25 * time.Millisecond
+	connections := int(4 * time.Second / every)
+	if length, err := time.ParseDuration(os.Getenv("OOOI_DARK")); err == nil {
+		connections = int(length / every)
+	}
+	for _, c := range []struct{ backend, port, serverName string }{
+		{api.Name, "6443", ""},
+		{oauth.Name, "443", "oauth.blue.example.com"},
+		{images.Name, "443", imageHost},
+	} {
+		t.Run(c.backend, func(t *testing.T) {
+
+			g := NewWithT(t)
+			w := newWorld(t)
+			good, dark := w.endpoint(t, 21), w.endpoint(t, 22)
+			behind := pods()
+			behind[c.backend] = []netip.AddrPort{good.at, dark.at}
+			w.serves(t, with(imageHost, images), behind)
+			if c.backend == oauth.Name {
+				w.serves(t, blue(), behind)
+			}
+			failed, slow := w.asks(t, 20, onVLAN+":"+c.port, c.serverName)
+			g.Expect([]int{failed, slow}).To(Equal([]int{0, 0}), "before")
+			g.Expect(dark.served.Load()).NotTo(BeZero())
+
+			pass := w.management.DropTo(t, dark.Namespace, "eth0", syns)
+			began := time.Now()
+			failed, slow = w.asks(t, 120, onVLAN+":"+c.port, c.serverName)
+			t.Logf("in the first 3 s, of 120 connections: %d failed, %d took longer than 1 s", failed, slow)
+			g.Eventually(func() (BackendHealth, error) { return w.health(t, c.backend) }, max(time.Millisecond, 3*time.Second-time.Since(began)), "20ms").
+				Should(Equal(BackendHealth{Endpoints: 2, Healthy: 1}), "within 3 s")
+			failed, slow = w.asks(t, connections, onVLAN+":"+c.port, c.serverName)
+			t.Logf("after that, of %d connections: %d failed, %d took longer than 1 s", connections, failed, slow)
+			g.Expect([]int{failed, slow}).To(Equal([]int{0, 0}), "failed, and took longer than 1 s")
+
+			pass()
+			before, passed := dark.served.Load(), time.Now()
+			g.Eventually(func() int32 { w.asks(t, 2, onVLAN+":"+c.port, c.serverName); return dark.served.Load() }, "40s").
+				Should(BeNumerically(">", before), "it is used again")
+			t.Logf("it is used again after %s", time.Since(passed).Round(100*time.Millisecond))
+		})
+	}
+}
+
+// health is what Envoy knows of the endpoints of a backend.
+func (w *world) health(t *testing.T, backend string) (BackendHealth, error) {
+	t.Helper()
+	all, err := w.admin.BackendHealth(t.Context(), []network.Backend{{Name: backend}})
+	return all[backend], err
+}
+
+// TestReadiness: an API server that is not ready is avoided, unless none is. One that refuses anonymous
+// clients is ready.
+func TestReadiness(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	first, second := w.endpoint(t, 21), w.endpoint(t, 22)
+	behind := pods()
+	behind[api.Name] = []netip.AddrPort{first.at, second.at}
+	w.serves(t, blue(), behind)
+	for _, c := range []struct {
+		first, second int32
+		healthy       int
+		used          []bool
+	}{
+		{200, 200, 2, []bool{true, true}},
+		{500, 200, 1, []bool{false, true}},
+		{500, 500, 0, []bool{true, true}},
+		{500, 503, 0, []bool{true, true}},
+		{403, 500, 1, []bool{true, false}},
+		{403, 401, 2, []bool{true, true}},
+	} {
+		first.readyz.Store(c.first)
+		second.readyz.Store(c.second)
+		g.Eventually(func() (BackendHealth, error) { return w.health(t, api.Name) }, patient, "20ms").
+			Should(Equal(BackendHealth{Endpoints: 2, Healthy: c.healthy}), "%d and %d", c.first, c.second)
+		first.served.Store(0)
+		second.served.Store(0)
+		failed, _ := w.asks(t, 8, onVLAN+":6443", "")
+		g.Expect(failed).To(BeZero(), "%d and %d", c.first, c.second)
+		g.Expect([]bool{first.served.Load() > 0, second.served.Load() > 0}).To(Equal(c.used), "%d and %d", c.first, c.second)
+	}
+}
+
+// TestTheLastEndpoint is dialed whatever Envoy knows of it, and as soon as it answers again, VMs are served.
+func TestTheLastEndpoint(t *testing.T) {
+	for _, c := range []struct{ backend, port, serverName string }{{api.Name, "6443", ""}, {oauth.Name, "443", "oauth.blue.example.com"}} {
+		g := NewWithT(t)
+		w := newWorld(t)
+		only := w.endpoint(t, 21)
+		behind := pods()
+		behind[c.backend] = []netip.AddrPort{only.at}
+		w.serves(t, blue(), behind)
+		pass := w.management.DropTo(t, only.Namespace, "eth0", syns)
+		g.Eventually(func() (BackendHealth, error) {
+			w.asks(t, 1, onVLAN+":"+c.port, c.serverName)
+			return w.health(t, c.backend)
+		}, patient, "20ms").Should(Satisfy(BackendHealth.Dark))
+		pass()
+		failed, slow := w.asks(t, 4, onVLAN+":"+c.port, c.serverName)
+		g.Expect([]int{failed, slow}).To(Equal([]int{0, 0}), "failed, and took longer than 1 s")
+	}
+}

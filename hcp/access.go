@@ -1,0 +1,54 @@
+// This file translates the annotations about management access. It adds the addresses that
+// other annotations give to names. Derive decides what is opened.
+
+package hcp
+
+import (
+	"net/netip"
+	"slices"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// access returns what s, the annotations of hc, opens to the management cluster.
+func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest {
+	out := s.Access
+	out.Entries = slices.Clone(s.Access.Entries)
+	for i, e := range out.Entries {
+		switch {
+		case e.Destination == network.AccessApps:
+			out.Apps = appsNamed(hc, s)
+		case e.Destination != network.AccessNodes && len(e.Addresses) == 0:
+			out.Entries[i].Addresses = recorded(s.Records, e.Destination)
+		}
+	}
+	return out
+}
+
+// appsNamed returns the name of the ingress of hc, with the addresses that s gives it. Zero: it has
+// no ingress, or its domain is not known yet.
+func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
+	domain := appsDomain(hc)
+	if domain == "" || slices.Contains(disabled(hc), hyperv1.IngressCapability) {
+		return network.Record{}
+	}
+	r := network.Record{Name: "*." + domain}
+	if r.Addresses = recorded(s.Records, r.Name); s.AppsAddress.IsValid() {
+		r.Addresses = []netip.Addr{s.AppsAddress}
+	}
+	return r
+}
+
+// recorded returns the addresses that records have for name, which is in lower case.
+func recorded(records []network.Record, name string) []netip.Addr {
+	var out []netip.Addr
+	for _, r := range records {
+		if r.Name == name {
+			out = append(out, r.Addresses...)
+		}
+	}
+	return out
+}

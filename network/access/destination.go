@@ -1,0 +1,222 @@
+// This file decides which destination of a plan a caller reaches, and which addresses are dialed for it. Names are looked
+// up in the plan and in leases. It sends nothing.
+
+package access
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// The destinations that are no name and no address. Their names are also possible names of VMs.
+const (
+	nodes = "nodes"
+	apps  = "apps"
+)
+
+// A Policy is what one edge opens to callers. It does not change.
+type Policy struct {
+	// Network is that of the plan. Without a port in its Access, nothing is open.
+	Network network.Network
+	// Edge is the address of this edge, from which it dials.
+	Edge netip.Addr
+	// Domains in which VMs have names, in lower case.
+	Domains []string
+}
+
+// VMs are the VMs of the cluster that hold an unexpired lease.
+type VMs interface {
+	// VMAt returns the name of the VM at an address. Empty: none.
+	VMAt(address netip.Addr) string
+	// VMNamed returns the addresses of the VM of this name, in lower case. Exists is not used.
+	VMNamed(name string) (addresses []netip.Addr, exists bool)
+	// Leased returns the addresses of all VMs, in order.
+	Leased() []netip.Addr
+}
+
+// A Target is what a caller reaches.
+type Target struct {
+	// Name, Port and Listen are those of the destination in the plan.
+	Name         string
+	Port, Listen uint16
+	// Host is the name of "apps" that the caller named. Empty: another destination, or a plain TCP port.
+	Host string
+	// VMs: Addresses are those of leases, so only the VM with the lease may answer. Otherwise they are the plan's.
+	VMs bool
+	// Addresses that may be dialed, each of which leads there. Empty: no VM is there now.
+	Addresses []netip.AddrPort
+}
+
+// Find returns what a names, if the plan opens it. What the user wrote has precedence over VMs, and VMs over "apps".
+func Find(p Policy, vms VMs, a Authority) (Target, bool) {
+	for _, find := range []func(Policy, VMs, Authority, network.AccessDestination) (Target, bool){findNamed, findNode, findApp} {
+		for _, d := range p.Network.Access.Destinations {
+			if d.Port != a.Port {
+				continue
+			}
+			if t, ok := find(p, vms, a, d); ok {
+				return t, true
+			}
+		}
+	}
+	return Target{}, false
+}
+
+// FindListen returns where the plain TCP port listen leads.
+func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
+	for _, d := range p.Network.Access.Destinations {
+		if listen == 0 || d.Listen != listen || !opensPorts(p.Network.Access) {
+			continue
+		}
+		switch d.Name {
+		case nodes:
+			return p.leased(d, vms.Leased(), d.Port), true
+		case apps:
+			return p.app(d, vms), true
+		}
+		return p.target(d, d.Addresses, d.Port), true
+	}
+	return Target{}, false
+}
+
+// Ports returns the plain TCP ports of a, in order, each once. They can carry no token, so there are none if callers must
+// be ServiceAccounts.
+func Ports(a network.Access) []uint16 {
+	var out []uint16
+	for _, d := range a.Destinations {
+		if d.Listen != 0 && d.Listen != a.Port && opensPorts(a) {
+			out = append(out, d.Listen)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func opensPorts(a network.Access) bool { return a.Port != 0 && len(a.Accounts) == 0 }
+
+// findNamed finds an address of the annotation, or a name of dns-records.
+func findNamed(p Policy, _ VMs, a Authority, d network.AccessDestination) (Target, bool) {
+	switch {
+	case d.Name == nodes, d.Name == apps:
+		return Target{}, false
+	case a.Name == "" && d.Name != a.Address.String(), a.Name != "" && !matches(d.Name, a.Name):
+		return Target{}, false
+	}
+	return p.target(d, d.Addresses, d.Port), true
+}
+
+// findNode finds a VM by its name, its name in the domain, or its address.
+func findNode(p Policy, vms VMs, a Authority, d network.AccessDestination) (Target, bool) {
+	if d.Name != nodes {
+		return Target{}, false
+	}
+	if a.Name == "" {
+		if vms.VMAt(a.Address) == "" {
+			return Target{}, false
+		}
+		t := p.leased(d, []netip.Addr{a.Address}, d.Port)
+		return t, len(t.Addresses) > 0
+	}
+	names := []string{a.Name}
+	for _, domain := range p.Domains {
+		if short, ok := strings.CutSuffix(a.Name, "."+domain); ok && domain != "" {
+			names = append(names, short)
+		}
+	}
+	for _, name := range names {
+		addresses, _ := vms.VMNamed(name)
+		if t := p.leased(d, addresses, d.Port); len(t.Addresses) > 0 {
+			return t, true
+		}
+	}
+	return Target{}, false
+}
+
+// findApp finds a name of the hosted cluster's ingress.
+func findApp(p Policy, vms VMs, a Authority, d network.AccessDestination) (Target, bool) {
+	if d.Name != apps || a.Name == "" || !slices.ContainsFunc(d.Names, func(n string) bool { return matches(n, a.Name) }) {
+		return Target{}, false
+	}
+	t := p.app(d, vms)
+	t.Host = a.Name
+	return t, true
+}
+
+// app returns the target of "apps": its addresses, or else all VMs.
+func (p Policy) app(d network.AccessDestination, vms VMs) Target {
+	if len(d.Addresses) > 0 {
+		return p.target(d, d.Addresses, d.Port)
+	}
+	return p.leased(d, vms.Leased(), d.TargetPort)
+}
+
+// leased returns d with addresses of VMs.
+func (p Policy) leased(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
+	t := p.target(d, addresses, port)
+	t.VMs = true
+	return t
+}
+
+// target returns d with those of addresses that may be dialed.
+func (p Policy) target(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
+	t := Target{Name: d.Name, Port: d.Port, Listen: d.Listen}
+	for _, a := range addresses {
+		if port != 0 && p.Dials(a) {
+			t.Addresses = append(t.Addresses, netip.AddrPortFrom(a, port))
+		}
+	}
+	return t
+}
+
+// matches reports whether name is one of a plan's, whose first label "*" stands for one or more labels.
+func matches(planned, name string) bool {
+	if suffix, ok := strings.CutPrefix(planned, "*"); ok {
+		return strings.HasPrefix(suffix, ".") && len(name) > len(suffix) && strings.HasSuffix(name, suffix)
+	}
+	return planned == name
+}
+
+// Dials reports whether an edge may dial a for a caller, whatever names and leases lead to it. It must be an IPv4 address
+// of a host in the network's CIDR, which is no address of edges, none that is published, and in no special block.
+func (p Policy) Dials(a netip.Addr) bool {
+	n := p.Network
+	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)
+	if !(network.Range{First: first, Last: last}).Contains(a) || !n.MayDial(a) {
+		return false
+	}
+	if a == p.Edge || a == n.NextHopVIP || a == n.ServiceVIP || slices.Contains(n.ReservedAddresses, a) || slices.Contains(n.PublishedAddresses, a) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == a })
+}
+
+// StillOpen reports whether p opens what led to a tunnel to address, through a CONNECT request or through the plain TCP
+// port listen. Leases are not looked up again: a VM whose lease ends keeps its tunnels.
+func StillOpen(p Policy, t Target, address netip.AddrPort, listen uint16) bool {
+	if !p.Dials(address.Addr()) || listen != 0 && !opensPorts(p.Network.Access) || p.Network.Access.Port == 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.Network.Access.Destinations, func(d network.AccessDestination) bool {
+		if d.Name != t.Name || d.Port != t.Port || listen != 0 && d.Listen != listen {
+			return false
+		}
+		switch {
+		case d.Name == nodes:
+			return address.Port() == d.Port
+		case d.Name == apps && t.Host != "" && !slices.ContainsFunc(d.Names, func(n string) bool { return matches(n, t.Host) }):
+			return false
+		case d.Name == apps && len(d.Addresses) == 0:
+			return address.Port() == d.TargetPort
+		}
+		return address.Port() == d.Port && slices.Contains(d.Addresses, address.Addr())
+	})
+}
+
+// Admits reports whether p admits callers with this account, "namespace/name". Empty: a caller that showed no token.
+func (p Policy) Admits(account string) bool {
+	a := p.Network.Access
+	return a.Port != 0 && (len(a.Accounts) == 0 || slices.Contains(a.Accounts, account))
+}

@@ -1,0 +1,155 @@
+// Package dial is a dialer through the access proxy of an edge, for rest.Config, http.Transport, gRPC and any other program that
+// takes a DialContext. It uses the standard library only.
+//
+//	d := dial.Dialer{Proxy: "oooi-access.clusters-blue.svc:3128"}
+//	conn, err := d.DialContext(ctx, "tcp", "worker-1:10250")
+package dial
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// A Dialer opens connections through an access proxy. It is safe for concurrent use.
+type Dialer struct {
+	// Proxy is "host:port".
+	Proxy string
+	// TokenFile has the token of a ServiceAccount for the audience of the proxy. It is read for each connection, since the kubelet
+	// replaces a projected token before it expires. Empty: no token is sent.
+	TokenFile string
+	// Forward dials the proxy. Nil: net.Dialer does.
+	Forward func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// limit is how long the proxy may take to open a connection, if the context says nothing.
+const limit = 10 * time.Second
+
+// longestAnswer is the longest answer of a proxy that is read, in bytes.
+const longestAnswer = 8 << 10
+
+// A RefusedError is an answer of the proxy other than 200.
+type RefusedError struct {
+	// Proxy and Address are what was dialed.
+	Proxy, Address string
+	// Status is that of HTTP, such as 403: the destination is not open. 503: a limit is reached.
+	Status int
+	// Reason is the proxy's.
+	Reason string
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("access proxy %s refuses a connection to %s: %d %s", e.Proxy, e.Address, e.Status, e.Reason)
+}
+
+// DialContext connects to address, "host:port". The network is tcp or tcp4. The proxy looks the host up, so names of VMs are
+// possible. A connection can be closed in one direction (CloseWrite). The error is a *RefusedError if the proxy refuses.
+func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if network != "tcp" && network != "tcp4" {
+		return nil, fmt.Errorf("access proxy: network %s: want tcp", network)
+	}
+	head, err := d.request(address)
+	if err != nil {
+		return nil, err
+	}
+	if _, set := ctx.Deadline(); !set {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	forward := d.Forward
+	if forward == nil {
+		forward = (&net.Dialer{}).DialContext
+	}
+	c, err := forward(ctx, "tcp", d.Proxy)
+	if err != nil {
+		return nil, fmt.Errorf("access proxy: %w", err)
+	}
+	// The end of the context ends what is read and written below.
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	out, err := d.open(c, head, address)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, errors.Join(err, ctx.Err())
+	}
+	return out, nil
+}
+
+// request returns the head of the request.
+func (d Dialer) request(address string) (string, error) {
+	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("access proxy: the address has a character that no host or port has")
+	}
+	head := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\n"
+	if d.TokenFile != "" {
+		b, err := os.ReadFile(d.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("access proxy: token: %w", err)
+		}
+		token := strings.TrimSpace(string(b))
+		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return "", fmt.Errorf("access proxy: file %s has no token", d.TokenFile)
+		}
+		head += "Proxy-Authorization: Bearer " + token + "\r\n"
+	}
+	return head + "\r\n", nil
+}
+
+// open sends the request, and reads the answer.
+func (d Dialer) open(c net.Conn, head, address string) (net.Conn, error) {
+	if _, err := io.WriteString(c, head); err != nil {
+		return nil, fmt.Errorf("access proxy: %w", err)
+	}
+	limited := &io.LimitedReader{R: c, N: longestAnswer}
+	b := bufio.NewReaderSize(limited, longestAnswer)
+	resp, err := http.ReadResponse(b, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return nil, fmt.Errorf("access proxy %s: no HTTP answer: %w", d.Proxy, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+		reason, _, _ := strings.Cut(string(text), "\n")
+		return nil, &RefusedError{Proxy: d.Proxy, Address: address, Status: resp.StatusCode, Reason: strings.TrimSpace(reason)}
+	}
+	if b.Buffered() == 0 {
+		return c, nil
+	}
+	early, _ := b.Peek(b.Buffered())
+	return &conn{Conn: c, early: append([]byte(nil), early...)}, nil
+}
+
+// A conn is a connection whose destination sent something together with the answer of the proxy.
+type conn struct {
+	net.Conn
+	early []byte
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	if len(c.early) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.early)
+	c.early = c.early[n:]
+	return n, nil
+}
+
+// CloseWrite tells the destination that no more follows. What it sends can still be read.
+func (c *conn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}

@@ -1,0 +1,135 @@
+// This file reads the head of an HTTP request: its first line and its headers (RFC 9112). It is strict: it accepts one
+// spelling of a CONNECT request, and refuses the rest with a status. It does no I/O.
+
+package access
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+)
+
+// MaxHead is the largest head of a request, in bytes.
+const MaxHead = 8 << 10
+
+// A Request is a CONNECT request.
+type Request struct {
+	Authority Authority
+	// Token of the Proxy-Authorization header. Empty: there is none, or of another scheme.
+	Token string
+}
+
+// ParseHead reads a request from the bytes that a caller has sent so far. Length is the number of bytes of the head: those
+// behind it are for the destination. 0 without a Refusal: the head is not complete. What can be no request is refused before it
+// is complete.
+func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
+	head, _, complete := bytes.Cut(b, []byte("\r\n\r\n"))
+	length = len(head) + len("\r\n\r\n")
+	if !complete && len(b) >= MaxHead || complete && length > MaxHead {
+		return Request{}, 0, &Refusal{http.StatusRequestHeaderFieldsTooLarge, HeadTooLarge, ""}
+	}
+	first, headers, whole := strings.Cut(string(head), "\r\n")
+	if refused := notHTTP(first, whole || complete); refused != nil || !complete {
+		return Request{}, 0, refused
+	}
+	version := ""
+	if r.Authority, version, refused = parseFirst(first); refused != nil {
+		return Request{}, 0, refused
+	}
+	h, refused := parseHeaders(headers)
+	if refused != nil {
+		return Request{}, 0, refused
+	}
+	// RFC 9112, section 3.2. Programs of HTTP/1.0 send none: OpenBSD's nc, and Python before 3.12.
+	if h.hosts > 1 || h.hosts == 0 && version == "1.1" {
+		return Request{}, 0, malformed("a request has one Host header")
+	}
+	r.Token = bearer(h.authorization)
+	return r, length, nil
+}
+
+// longestMethod is longer than each registered method of HTTP, in bytes.
+const longestMethod = 32
+
+// notHTTP refuses bytes that are no first line of a request: TLS, SSH, or the preface of HTTP/2. Unless it is whole, line is
+// its beginning.
+func notHTTP(line string, whole bool) *Refusal {
+	if !whole {
+		line = strings.TrimSuffix(line, "\r")
+	}
+	for i := range len(line) {
+		if line[i] < ' ' || line[i] > '~' {
+			return malformed("this is a port of HTTP/1.1")
+		}
+	}
+	method, _, more := strings.Cut(line, " ")
+	if strings.ContainsFunc(method, notToken) || !more && whole || len(method) > longestMethod || method == "PRI" {
+		return malformed("this is a port of HTTP/1.1")
+	}
+	return nil
+}
+
+// parseFirst reads the first line of a request.
+func parseFirst(line string) (a Authority, version string, refused *Refusal) {
+	parts := strings.Split(line, " ")
+	if len(parts) != 3 {
+		return Authority{}, "", malformed("the first line is no request")
+	}
+	version, ok := strings.CutPrefix(parts[2], "HTTP/")
+	if !ok || version != "1.0" && version != "1.1" {
+		return Authority{}, "", malformed("this is a port of HTTP/1.1")
+	}
+	if parts[0] != http.MethodConnect {
+		return Authority{}, "", &Refusal{http.StatusMethodNotAllowed, NotConnect, ""}
+	}
+	a, err := ParseAuthority(parts[1])
+	if err != nil {
+		return Authority{}, "", malformed(err.Error())
+	}
+	return a, version, nil
+}
+
+// headers are those that matter.
+type headers struct {
+	authorization string
+	hosts         int
+}
+
+// parseHeaders reads the lines behind the first one.
+func parseHeaders(text string) (h headers, refused *Refusal) {
+	authorizations := 0
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\r\n")
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" || strings.ContainsFunc(name, notToken) || strings.ContainsFunc(value, notInValue) {
+			return headers{}, malformed("a line is no header")
+		}
+		value = strings.Trim(value, " \t")
+		switch strings.ToLower(name) {
+		case "host":
+			h.hosts++
+		case "proxy-authorization":
+			h.authorization = value
+			authorizations++
+		case "transfer-encoding":
+			return headers{}, malformed("a CONNECT request has no content")
+		case "content-length":
+			if value != "0" {
+				return headers{}, malformed("a CONNECT request has no content")
+			}
+		}
+	}
+	if authorizations > 1 {
+		return headers{}, malformed("a request has one Proxy-Authorization header")
+	}
+	return h, nil
+}
+
+// notToken reports whether r cannot be in a token (RFC 9110, section 5.6.2).
+func notToken(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
+// notInValue reports whether r cannot be in the value of a header.
+func notInValue(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

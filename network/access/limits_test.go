@@ -1,0 +1,147 @@
+package access
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+// TestSlowCallers: a caller that does not send its request in time is answered or closed.
+func TestSlowCallers(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.request = 200 * time.Millisecond })
+	status, _ := s.response(s.caller(s.at, "CONNECT "))
+	g.Expect(status).To(Equal(408))
+	_, err := s.caller(s.at, "").Read(make([]byte, 1))
+	g.Expect(err).To(Equal(io.EOF))
+	_ = s.caller(s.at, "CONN").Close()
+	g.Eventually(func() string { return s.metric("oooi_access_requests_total") }, "5s").Should(Equal("abandoned 1, slow 2"))
+}
+
+// TestLimits: each limit has an answer of its own, and the caller with most waits longest.
+func TestLimits(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.tunnels, s.limits.waiting = 2, 3, 4 })
+	s.vm("192.168.100.50:10250", echo)
+	from := func(ip, text string) *net.TCPConn {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}).Dial("tcp4", s.at)
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		_, err = io.WriteString(c, text)
+		g.Expect(err).NotTo(HaveOccurred())
+		return c.(*net.TCPConn)
+	}
+	const request = "CONNECT worker-1:10250 HTTP/1.1\r\nHost: x\r\n\r\n"
+	asked := func(ip string) string {
+		status, body := s.response(from(ip, request))
+		return strings.TrimSpace(fmt.Sprint(status, " ", body))
+	}
+	g.Expect([]string{asked("127.0.0.2"), asked("127.0.0.2")}).To(Equal([]string{"200", "200"}))
+	g.Expect(asked("127.0.0.2")).To(Equal("503 the caller has its 64 tunnels"))
+	g.Expect(asked("127.0.0.3")).To(Equal("200"))
+	g.Expect(asked("127.0.0.4")).To(Equal("503 the edge has its 1000 tunnels"))
+	s.CutAll()
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(BeEmpty())
+	g.Expect(asked("127.0.0.2")).To(Equal("200"))
+
+	quiet := from("127.0.0.5", "CONN")
+	var many []*net.TCPConn
+	for range 10 {
+		many = append(many, from("127.0.0.6", "CONN"))
+	}
+	for i := range 7 {
+		_, err := many[i].Read(make([]byte, 1))
+		g.Expect(err).To(HaveOccurred())
+		g.Expect(err).NotTo(MatchError(os.ErrDeadlineExceeded))
+	}
+	_, err := io.WriteString(quiet, strings.TrimPrefix(request, "CONN"))
+	g.Expect(err).NotTo(HaveOccurred())
+	status, _ := s.response(quiet)
+	g.Expect(status).To(Equal(200), "a caller with one connection keeps it")
+	g.Expect(s.metric("oooi_access_waiting")).To(Equal("3"))
+}
+
+// TestBurst: callers that come all at once, and send their request, are all served, with more of them than may wait.
+func TestBurst(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.waiting = 200, 3 })
+	s.vm("192.168.100.50:10250", hello)
+	var all []*net.TCPConn
+	for range 100 {
+		all = append(all, s.caller(s.at, "CONNECT worker-1:10250 HTTP/1.1\r\nHost: x\r\n\r\n"))
+	}
+	for _, c := range all {
+		status, _ := s.response(c)
+		g.Expect(status).To(Equal(200))
+	}
+	g.Expect(s.metric("oooi_access_requests_total")).To(Equal("opened 100"))
+}
+
+// TestDial: an address that is silent delays a caller by a quarter of a second once, and one that refuses not at all.
+func TestDial(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, nil)
+	s.vm("192.168.100.62:5432", hello)
+	s.mu.Lock()
+	s.vms["192.168.100.61:5432"] = "127.0.0.1:1" // It refuses.
+	s.mu.Unlock()
+	for range 5 {
+		begin := time.Now()
+		_, status, _ := s.connect("db.example.com:5432")
+		g.Expect(status).To(Equal(200))
+		g.Expect(time.Since(begin)).To(BeNumerically("<", dialLimit))
+	}
+	s.mu.Lock()
+	delete(s.vms, "192.168.100.61:5432")
+	s.mu.Unlock()
+	d := &dialer{dial: s.dial}
+	all := []netip.AddrPort{netip.MustParseAddrPort("192.168.100.61:5432"), netip.MustParseAddrPort("192.168.100.62:5432")}
+	slow := 0
+	for range 20 {
+		begin := time.Now()
+		c, to, err := d.any(t.Context(), netip.MustParseAddr("192.168.100.4"), all, s.isVM)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(to).To(Equal(all[1]))
+		_ = c.Close()
+		if time.Since(begin) >= dialNext {
+			slow++
+		}
+	}
+	g.Expect(slow).To(BeNumerically("<=", 1))
+	_, _, err := d.any(t.Context(), netip.MustParseAddr("192.168.100.4"), nil, s.isVM)
+	g.Expect(err).To(MatchError(errNoAddress))
+	begin := time.Now()
+	_, status, body := s.connect("worker-1:10250")
+	g.Expect(status).To(Equal(502))
+	g.Expect(body).To(Equal("the destination does not answer: no answer within 3s\n"))
+	g.Expect(time.Since(begin)).To(BeNumerically("~", dialLimit, time.Second))
+}
+
+// TestStalledDestination: one that never reads stalls its own tunnel only.
+func TestStalledDestination(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, nil)
+	s.vm("192.168.100.50:22", func(*net.TCPConn) { <-t.Context().Done() })
+	s.vm("192.168.100.50:10250", echo)
+	stalled, _, _ := s.connect("worker-1:22")
+	_ = stalled.SetWriteDeadline(time.Now().Add(time.Second))
+	_, err := io.CopyN(stalled, zeros{}, 256<<20)
+	g.Expect(err).To(MatchError(os.ErrDeadlineExceeded), "the buffers of all sockets are full")
+	for range 20 {
+		c, status, _ := s.connect("worker-1:10250")
+		g.Expect(status).To(Equal(200))
+		_, err := io.WriteString(c, "x")
+		g.Expect(err).NotTo(HaveOccurred())
+		begin := time.Now()
+		_, err = io.ReadFull(c, make([]byte, 1))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(time.Since(begin)).To(BeNumerically("<", time.Second))
+	}
+}
+
+// zeros is an endless file.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

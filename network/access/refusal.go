@@ -1,0 +1,66 @@
+// This file holds why a request is refused, and the answer that a caller gets.
+
+package access
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// A Refusal is an answer other than 200.
+type Refusal struct {
+	// Status is that of HTTP. 0: the connection is closed without an answer.
+	Status int
+	// Why is for the caller, for the log and for metrics.
+	Why Reason
+	// Detail follows Why for the caller and for the log. It has nothing that the caller sent. Empty: there is none.
+	Detail string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return string(r.Why)
+	}
+	return string(r.Why) + ": " + r.Detail
+}
+
+// A Reason is why a request is refused, from a fixed list.
+type Reason string
+
+// The reasons.
+const (
+	Malformed      Reason = "malformed request"
+	NotConnect     Reason = "only CONNECT is answered"
+	HeadTooLarge   Reason = "the request header is larger than 8 KiB"
+	TooSlow        Reason = "no request within 5 seconds"
+	Abandoned      Reason = "the caller closed its connection without a request"
+	WaitingLimit   Reason = "too many callers have sent no request"
+	TokenMissing   Reason = "a token is missing"
+	TokenRefused   Reason = "the token is refused"
+	AccountRefused Reason = "the ServiceAccount is not admitted"
+	KeysUnknown    Reason = "the keys of the API server are not known yet"
+	NotOpen        Reason = "the destination is not open"
+	Unreachable    Reason = "the destination does not answer"
+	CallerLimit    Reason = "the caller has its 64 tunnels"
+	EdgeLimit      Reason = "the edge has its 1000 tunnels"
+)
+
+func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }
+
+// response returns the answer as it is sent. It ends the connection (RFC 9112, section 9.6).
+func (r *Refusal) response() []byte {
+	body := r.Error() + "\n"
+	var more string
+	switch r.Status {
+	case http.StatusMethodNotAllowed:
+		more = "Allow: CONNECT\r\n"
+	case http.StatusUnauthorized:
+		more = "WWW-Authenticate: Bearer\r\n"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n%sConnection: close\r\n\r\n%s",
+		r.Status, http.StatusText(r.Status), len(body), more, body)
+	return []byte(out.String())
+}

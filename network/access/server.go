@@ -1,0 +1,400 @@
+// This file accepts callers, reads what they ask for, and opens tunnels. What is open is in a Policy, and which sockets accept is
+// decided by the caller of Serve.
+
+package access
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// requestLimit is how long a caller may take for its request.
+	requestLimit = 5 * time.Second
+	// answerLimit is how long a refused caller may take to read the answer, and answerRest how many bytes it may send meanwhile.
+	answerLimit = time.Second
+	answerRest  = 64 << 10
+	// idleLimit is how long both sides of a tunnel may be silent, and idleEvery how often that is checked.
+	idleLimit, idleEvery = 24 * time.Hour, time.Minute
+	// acceptAgain is the pause after the kernel refused to accept a connection.
+	acceptAgain = 50 * time.Millisecond
+	// requestGrace is how long a caller has for its request whatever others do. Meanwhile the kernel keeps further callers, and
+	// they are tried every acceptNext.
+	requestGrace, acceptNext = 100 * time.Millisecond, 5 * time.Millisecond
+)
+
+// established is the answer to a request that led to a tunnel (RFC 9110, section 9.3.6).
+const established = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+// A Refused is a connection of a caller that led to no tunnel.
+type Refused struct {
+	Caller netip.AddrPort
+	// Account is known once the token is verified, and Asked once the request is read. Asked is in the form of Authority.String.
+	Account, Asked string
+	Listen         uint16
+	Refusal        *Refusal
+}
+
+// Options of a Server. Each is required.
+type Options struct {
+	VMs  VMs
+	Keys func() Keys
+	Dial DialFunc
+	// IsVM returns nil if the host at an address that has accepted a connection is the VM with the lease on it, else why not.
+	IsVM func(netip.Addr) error
+	// Ended gets each tunnel that has ended, and Refused each connection that led to none. Both are called concurrently.
+	Ended   func(Tunnel)
+	Refused func(Refused)
+	Metrics *Metrics
+}
+
+// A Server carries connections of callers. Make it with NewServer.
+type Server struct {
+	o       Options
+	dialer  dialer
+	buffers *buffers
+	policy  atomic.Pointer[Policy]
+	// dialing ends with Run.
+	dialing context.Context
+	stop    context.CancelFunc
+	// limits may be smaller in tests.
+	limits struct {
+		tunnels, caller, waiting int
+		request, idle, idleEvery time.Duration
+	}
+
+	mu      sync.Mutex
+	stopped bool
+	waiting waiting
+	carried carried
+	tunnels map[*tunnel]struct{}
+	running sync.WaitGroup
+}
+
+// A call is a connection of a caller.
+type call struct {
+	conn   *net.TCPConn
+	from   netip.AddrPort
+	listen uint16
+	since  time.Time
+	// evicted: it was closed so that others can be accepted.
+	evicted atomic.Bool
+}
+
+// NewServer returns a Server that opens nothing before Set.
+func NewServer(o Options) *Server {
+	s := &Server{o: o, dialer: dialer{dial: o.Dial}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
+	s.limits.tunnels, s.limits.caller, s.limits.waiting = maxTunnels, maxTunnelsCaller, maxWaiting
+	s.limits.request, s.limits.idle, s.limits.idleEvery = requestLimit, idleLimit, idleEvery
+	s.policy.Store(&Policy{})
+	s.dialing, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Set replaces what is open, and cuts the tunnels that are not any more.
+func (s *Server) Set(p Policy) {
+	s.policy.Store(&p)
+	s.cut(NotOpenAnyMore, func(t *tunnel) bool { return !p.Admits(t.Account) || !StillOpen(p, t.Target, t.Dialed, t.Listen) })
+}
+
+// cut ends the tunnels that match.
+func (s *Server) cut(end End, match func(*tunnel) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := range s.tunnels {
+		if match(t) {
+			t.abort(end)
+		}
+	}
+}
+
+// CutAll ends all tunnels.
+func (s *Server) CutAll() { s.cut(Stopped, func(*tunnel) bool { return true }) }
+
+// Run ends tunnels that are idle, until ctx ends. Then it closes all connections, and returns when they are.
+func (s *Server) Run(ctx context.Context) {
+	tick := time.NewTicker(s.limits.idleEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			s.cut(Idle, func(t *tunnel) bool { return t.idle(s.limits.idle) })
+		}
+	}
+	s.mu.Lock()
+	s.stopped = true
+	for _, all := range s.waiting.by {
+		for _, c := range all {
+			_ = c.conn.Close()
+		}
+	}
+	s.mu.Unlock()
+	s.stop()
+	s.CutAll()
+	s.running.Wait()
+}
+
+// Serve accepts callers of l until ctx ends, and closes l. Listen is the plain TCP port that l has, 0: the port of CONNECT.
+// Connections stay after Serve, until Run ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener, listen uint16) error {
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	defer func() { _ = l.Close() }()
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil: // A caller has gone, or all open files are in use.
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptAgain):
+			}
+			continue
+		}
+		c := &call{conn: conn.(*net.TCPConn), from: addressOf(conn), listen: listen}
+		for !s.accept(c) {
+			if <-time.After(acceptNext); ctx.Err() != nil {
+				_ = conn.Close()
+				return nil
+			}
+		}
+	}
+}
+
+func addressOf(c net.Conn) netip.AddrPort {
+	at := c.RemoteAddr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// accept handles c in a goroutine, if there is room for it. Callers of plain TCP ports send no request.
+func (s *Server) accept(c *call) (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped || tune(c.conn) != nil {
+		_ = c.conn.Close()
+		return true
+	}
+	now := time.Now()
+	if c.since = now; c.listen == 0 {
+		evicted, ok := s.waiting.add(c, s.limits.waiting, now.Add(-requestGrace))
+		if !ok {
+			return false
+		}
+		if evicted != nil {
+			evicted.evicted.Store(true)
+			_ = evicted.conn.Close()
+		}
+		s.o.Metrics.waiting.Set(float64(s.waiting.count))
+	}
+	s.running.Go(func() { s.handle(c) })
+	return true
+}
+
+// leave ends the part of c in which it waits.
+func (s *Server) leave(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting.remove(c)
+	s.o.Metrics.waiting.Set(float64(s.waiting.count))
+}
+
+// handle opens a tunnel for c, which then runs by itself, or refuses it.
+func (s *Server) handle(c *call) {
+	defer s.leave(c)
+	t := &tunnel{Tunnel: Tunnel{Caller: c.from, Listen: c.listen}, caller: c.conn, began: time.Now()}
+	first, refusal := s.open(c, t)
+	if refusal != nil {
+		s.o.Metrics.refused(refusal.Why)
+		s.o.Refused(Refused{Caller: c.from, Account: t.Account, Asked: t.Asked, Listen: c.listen, Refusal: refusal})
+		answer(c, refusal)
+		_ = c.conn.Close()
+		return
+	}
+	s.o.Metrics.requests.WithLabelValues(opened).Inc()
+	s.running.Add(1)
+	t.run(first, s.buffers, s.o.Metrics, func(end End) {
+		defer s.running.Done()
+		s.mu.Lock()
+		delete(s.tunnels, t)
+		s.mu.Unlock()
+		s.release(t)
+		s.o.Metrics.ended.WithLabelValues(string(end)).Inc()
+		s.o.Ended(t.result(end, time.Now()))
+	})
+}
+
+// answer sends why to a caller, as far as it takes that.
+func answer(c *call, why *Refusal) {
+	if why.Status == 0 {
+		return
+	}
+	_ = c.conn.SetDeadline(time.Now().Add(answerLimit))
+	if _, err := c.conn.Write(why.response()); err == nil && c.conn.CloseWrite() == nil {
+		discard(c.conn, answerRest)
+	}
+}
+
+// open makes t a tunnel to what c asks for. First are bytes behind the request.
+func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
+	var r Request
+	if c.listen == 0 {
+		if r, first, refused = s.request(c); refused != nil {
+			return nil, refused
+		}
+		t.Asked = r.Authority.String()
+	}
+	p := *s.policy.Load()
+	if c.listen == 0 {
+		if t.Account, refused = s.admit(p, r.Token, time.Now()); refused != nil {
+			return nil, refused
+		}
+	}
+	ok := false
+	if c.listen == 0 {
+		t.Target, ok = Find(p, s.o.VMs, r.Authority)
+	} else {
+		t.Target, ok = FindListen(p, s.o.VMs, c.listen)
+	}
+	if !ok {
+		return nil, c.refusal(http.StatusForbidden, NotOpen, "")
+	}
+	addresses := t.Target.Addresses
+	t.Target.Addresses = nil
+	if refused = s.reserve(t); refused != nil {
+		return nil, c.refusal(refused.Status, refused.Why, "")
+	}
+	s.leave(c) // A caller that is refused counts as waiting until it has its answer.
+	if refused = s.connect(p, c, t, addresses); refused != nil {
+		s.release(t)
+		return nil, refused
+	}
+	return first, nil
+}
+
+// refusal is one that has an answer, if the caller speaks HTTP.
+func (c *call) refusal(status int, why Reason, detail string) *Refusal {
+	if c.listen != 0 {
+		status = 0
+	}
+	return &Refusal{status, why, detail}
+}
+
+// request reads the request of c, and what is behind it.
+func (s *Server) request(c *call) (r Request, first []byte, refused *Refusal) {
+	_ = c.conn.SetReadDeadline(c.since.Add(s.limits.request))
+	b := make([]byte, 0, 1<<10)
+	for {
+		if len(b) == cap(b) {
+			b = append(make([]byte, 0, 2*cap(b)), b...)
+		}
+		n, err := c.conn.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		r, length, refused := ParseHead(b)
+		var timeout net.Error
+		switch {
+		case refused != nil:
+			return Request{}, nil, refused
+		case length > 0:
+			_ = c.conn.SetReadDeadline(time.Time{})
+			return r, append([]byte(nil), b[length:]...), nil
+		case c.evicted.Load():
+			return Request{}, nil, &Refusal{0, WaitingLimit, ""}
+		case errors.As(err, &timeout) && timeout.Timeout() && len(b) > 0:
+			return Request{}, nil, &Refusal{http.StatusRequestTimeout, TooSlow, ""}
+		case errors.As(err, &timeout) && timeout.Timeout():
+			return Request{}, nil, &Refusal{0, TooSlow, ""}
+		case err != nil:
+			return Request{}, nil, &Refusal{0, Abandoned, ""}
+		}
+	}
+}
+
+// admit returns whose token it is, if p asks for one.
+func (s *Server) admit(p Policy, token string, now time.Time) (account string, refused *Refusal) {
+	keys := s.o.Keys()
+	switch {
+	case p.Network.Access.Port == 0:
+		return "", &Refusal{http.StatusForbidden, NotOpen, ""}
+	case len(p.Network.Access.Accounts) == 0:
+		return "", nil
+	case token == "":
+		return "", &Refusal{http.StatusUnauthorized, TokenMissing, ""}
+	case keys.Count() == 0:
+		return "", &Refusal{http.StatusServiceUnavailable, KeysUnknown, ""}
+	}
+	account, err := Verify(token, keys, p.Network.Access.Audience, now)
+	if err != nil {
+		return "", &Refusal{http.StatusForbidden, TokenRefused, err.Error()}
+	}
+	if !p.Admits(account) {
+		return account, &Refusal{http.StatusForbidden, AccountRefused, ""}
+	}
+	return account, nil
+}
+
+func (s *Server) reserve(t *tunnel) *Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refused := s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
+	s.o.Metrics.tunnels.Set(float64(s.carried.count))
+	return refused
+}
+
+func (s *Server) release(t *tunnel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.carried.release(t.Caller.Addr())
+	s.o.Metrics.tunnels.Set(float64(s.carried.count))
+}
+
+// connect dials the destination of t, and tells the caller.
+func (s *Server) connect(p Policy, c *call, t *tunnel, addresses []netip.AddrPort) *Refusal {
+	check := func(netip.Addr) error { return nil }
+	if t.Target.VMs {
+		check = s.o.IsVM
+	}
+	conn, to, err := s.dialer.any(s.dialing, p.Edge, addresses, check)
+	if err == nil {
+		if err = tune(conn); err != nil {
+			abort(conn)
+		}
+	}
+	if err != nil {
+		return c.refusal(http.StatusBadGateway, Unreachable, err.Error())
+	}
+	t.destination, t.Dialed = conn, to
+	if !s.keep(t) {
+		abort(conn)
+		return c.refusal(http.StatusForbidden, NotOpen, "")
+	}
+	if c.listen == 0 {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(answerLimit))
+		_, _ = c.conn.Write([]byte(established)) // The tunnel ends by itself if the caller has gone.
+		_ = c.conn.SetWriteDeadline(time.Time{})
+	}
+	return nil
+}
+
+// keep counts t among the tunnels, unless it is not open any more.
+func (s *Server) keep(t *tunnel) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := *s.policy.Load()
+	if s.stopped || !p.Admits(t.Account) || !StillOpen(p, t.Target, t.Dialed, t.Listen) {
+		return false
+	}
+	s.tunnels[t] = struct{}{}
+	return true
+}

@@ -1,0 +1,149 @@
+// This file runs one tunnel: it carries bytes both ways until both sides have ended, one side fails, or it is cut. It tells how
+// it ended.
+
+package access
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// An End is how a tunnel ended.
+type End string
+
+// The ends of tunnels.
+const (
+	// Closed: both sides have closed it.
+	Closed End = "closed"
+	// CallerReset and DestinationReset: one side has reset it.
+	CallerReset      End = "caller-reset"
+	DestinationReset End = "destination-reset"
+	// CallerLost and DestinationLost: one side has acknowledged nothing for two minutes.
+	CallerLost      End = "caller-lost"
+	DestinationLost End = "destination-lost"
+	// Idle: no byte came from either side for a day.
+	Idle End = "idle"
+	// NotOpenAnyMore: the plan no longer opens it.
+	NotOpenAnyMore End = "plan"
+	// Stopped: the edge stops, or may not serve.
+	Stopped End = "stopped"
+)
+
+// ends returns all ends.
+func ends() []End {
+	return []End{Closed, CallerReset, DestinationReset, CallerLost, DestinationLost, Idle, NotOpenAnyMore, Stopped}
+}
+
+// A Tunnel is what is known of a tunnel that has ended.
+type Tunnel struct {
+	Caller netip.AddrPort
+	// Account of the caller, "namespace/name". Empty: callers show no token.
+	Account string
+	// Asked is the authority that the caller named. Empty: a plain TCP port.
+	Asked string
+	// Listen is the plain TCP port that the caller dialed. 0: the port of CONNECT.
+	Listen uint16
+	// Target is the destination of the plan, without its addresses, and Dialed the address that was dialed for it.
+	Target Target
+	Dialed netip.AddrPort
+	// Sent are bytes from the caller, Received bytes to the caller.
+	Sent, Received int64
+	Took           time.Duration
+	End            End
+}
+
+// A tunnel is one that is open.
+type tunnel struct {
+	Tunnel
+	caller, destination *net.TCPConn
+	began               time.Time
+	sent, received      atomic.Int64
+	// cut is why this program ends it. Nil: it does not.
+	cut atomic.Pointer[End]
+}
+
+// abort ends both sides at once, because of end. The first end counts.
+func (t *tunnel) abort(end End) {
+	t.cut.CompareAndSwap(nil, &end)
+	abort(t.caller)
+	abort(t.destination)
+}
+
+// run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has sent already.
+// The goroutines of an idle tunnel have small stacks: they have done nothing else.
+func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
+	send := func(n int64) { t.sent.Add(n); m.toDestinations.Add(float64(n)) }
+	receive := func(n int64) { t.received.Add(n); m.toCallers.Add(float64(n)) }
+	var ended atomic.Int32
+	end := func() {
+		if ended.Add(1) < 2 {
+			return
+		}
+		_ = t.caller.Close()
+		_ = t.destination.Close()
+		if end := t.cut.Load(); end != nil {
+			done(*end)
+			return
+		}
+		done(Closed)
+	}
+	go func() { t.carry(t.destination, t.caller, first, b, send); end() }()
+	go func() { t.carry(t.caller, t.destination, nil, b, receive); end() }()
+}
+
+// carry carries one direction. When from sends no more, to learns it, and may still send. When a socket fails, both are ended.
+func (t *tunnel) carry(to, from *net.TCPConn, first []byte, b *buffers, count func(int64)) {
+	r, err := newReader(from, b)
+	if err == nil && len(first) > 0 {
+		_, err = to.Write(first)
+		count(int64(len(first)))
+	}
+	if err == nil {
+		err = carry(to, r, count)
+	}
+	if err == nil {
+		if err = to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {
+			err = nil // The other side has closed both directions meanwhile.
+		}
+	}
+	if err != nil {
+		t.abort(t.failed(err))
+	}
+}
+
+// failed returns which side failed with err, and how.
+func (t *tunnel) failed(err error) End {
+	reset, lost := CallerReset, CallerLost
+	if i, ok := information(t.destination); ok && i.State == tcpClose {
+		reset, lost = DestinationReset, DestinationLost
+	}
+	var number syscall.Errno
+	if errors.As(err, &number) && (number == syscall.ETIMEDOUT || number == syscall.EHOSTUNREACH) {
+		return lost
+	}
+	return reset
+}
+
+// idle reports whether neither side has sent anything for as long.
+func (t *tunnel) idle(limit time.Duration) bool {
+	a, first := quietFor(t.caller)
+	b, second := quietFor(t.destination)
+	return first && second && a >= limit && b >= limit
+}
+
+// result returns what is known once the tunnel has ended.
+func (t *tunnel) result(end End, now time.Time) Tunnel {
+	out := t.Tunnel
+	out.Sent, out.Received, out.Took, out.End = t.sent.Load(), t.received.Load(), now.Sub(t.began), end
+	return out
+}
+
+// discard reads what is left of a request, so that closing does not reset the answer on its way.
+func discard(c net.Conn, limit int64) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(c, limit))
+}

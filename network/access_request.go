@@ -1,0 +1,53 @@
+// This file holds AccessRequest: what the user opens to the management cluster.
+
+package network
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// The words of an AccessEntry that are neither an address nor a name of dns-records.
+const (
+	// AccessNodes: each VM of the cluster with a lease on the network.
+	AccessNodes = "nodes"
+	// AccessApps: every name of the hosted cluster's ingress.
+	AccessApps = "apps"
+)
+
+// An AccessRequest is what the user opens to the management cluster. Zero: nothing.
+type AccessRequest struct {
+	// Entries are the values of annotation management-access.
+	Entries []AccessEntry `json:"entries,omitempty"`
+	// Namespaces whose pods are admitted. None: those that HyperShift's own policies admit.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Accounts are the ServiceAccounts, "namespace/name", that callers must be. None: no token is
+	// asked for.
+	Accounts []string `json:"accounts,omitempty"`
+	// Apps is the wildcard name of the hosted cluster's ingress, with the addresses that the user
+	// gave it. No name: it has none, or AccessApps is not in Entries. No addresses: endpoints
+	// tell.
+	Apps Record `json:"apps,omitzero"`
+}
+
+// An AccessEntry is one value of annotation management-access.
+type AccessEntry struct {
+	// Listen is a plain TCP port of its own, from 1 to 65535. 0: none.
+	Listen uint16 `json:"listen,omitempty"`
+	// Destination is AccessNodes, AccessApps, an IPv4 address, or a DNS name in lower case.
+	Destination string `json:"destination"`
+	// Port from 1 to 65535; of AccessApps 443 or 80.
+	Port uint16 `json:"port"`
+	// Addresses are the IPv4 address itself, or those that dns-records has for the name. None: the
+	// name is not there, or Destination is one of the words.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+}
+
+// String is the entry as the user writes it: "5432=192.168.100.60:5432".
+func (e AccessEntry) String() string {
+	out := e.Destination + ":" + strconv.Itoa(int(e.Port))
+	if e.Listen != 0 {
+		out = strconv.Itoa(int(e.Listen)) + "=" + out
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+// This file renders what is open to pods of the management cluster, and to which. It decides nothing.
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// splitOpen is the lines that tell what is open, at most maxOpen, and the other problems. These lines stand in a
+// condition however many problems there are.
+func splitOpen(problems network.Problems) (open []string, others network.Problems) {
+	const maxOpen, maxOpenLine = 2, 600
+	for _, p := range problems {
+		switch {
+		case p.Reason != network.AccessOpened:
+			others = append(others, p)
+		case len(open) == maxOpen:
+			open[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
+		default:
+			open = append(open, Shorten(Line(p), maxOpenLine))
+		}
+	}
+	return open, others
+}
+
+// opened are the rows about management access: each destination, how it is reached, and by whom.
+func (v view) opened() []row {
+	a := v.n.Access
+	if !a.Opens() {
+		return nil
+	}
+	ns := v.Plan.Cluster.ControlPlaneNamespace
+	service := v.accessService() + "." + ns + ".svc"
+	var rows []row
+	for _, d := range a.Destinations {
+		where := destination(d)
+		if d.Listen != 0 {
+			where += fmt.Sprintf(", also plain TCP at %s:%d", service, d.Listen)
+		}
+		rows = append(rows, row{fmt.Sprintf("%s:%d", d.Name, d.Port), where})
+	}
+	callers := "pods of namespaces " + strings.Join(slices.Concat([]string{ns}, a.Namespaces), ", ") + v.from("management-access-from")
+	token := "not needed" + v.from("management-access-accounts")
+	if len(a.Accounts) > 0 {
+		token = fmt.Sprintf("of %s, for audience %s%s", strings.Join(a.Accounts, ", "), a.Audience, v.from("management-access-accounts"))
+	}
+	return append(rows,
+		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from("management-access"))},
+		row{"callers", callers}, row{"", "and those of the ingress and of monitoring, which HyperShift's own policies admit"},
+		row{"token", token})
+}
+
+// accessService is the name of the Service that leads to the access of v's network.
+func (v view) accessService() string {
+	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
+}
+
+// destination is what d leads to.
+func destination(d network.AccessDestination) string {
+	names := ""
+	if len(d.Names) > 0 {
+		names = strings.Join(d.Names, ", ") + " -> "
+	}
+	switch {
+	case len(d.Addresses) > 0:
+		return names + network.AddressList(d.Addresses)
+	case d.TargetPort != 0:
+		return fmt.Sprintf("%sVMs with a DHCP lease, at port %d", names, d.TargetPort)
+	}
+	return "each VM of the cluster with a DHCP lease"
+}

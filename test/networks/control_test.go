@@ -1,0 +1,74 @@
+// This file tells apart what VMs notice of edges, and what they notice of a machine that is busy.
+
+package networks
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/measure"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// newControl connects as VMs do, but to a server that no edge is part of. When it does not connect, the machine is busy.
+func newControl(t *testing.T) *measure.Measurement {
+	t.Helper()
+	ns, err, at := netns.New(t), error(nil), net.JoinHostPort("127.0.0.1", apiPort)
+	var listener net.Listener
+	ns.Do(t, func() { listener, err = net.Listen("tcp4", at) })
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	api := newAPI(listener)
+	ctx, cancel := context.WithCancel(t.Context())
+	m := measure.Start(ctx, measure.Options{Dial: func(ctx context.Context, network, address string) (c net.Conn, err error) {
+		ns.Do(t, func() { c, err = new(net.Dialer).DialContext(ctx, network, address) })
+		return c, err
+	}, API: at, Every: 100 * time.Millisecond})
+	t.Cleanup(func() { cancel(); m.Wait(); api.CloseClientConnections(); api.Close() })
+	return m
+}
+
+// newAPI serves the published address, in Envoy's place.
+func newAPI(listener net.Listener) *httptest.Server {
+	api := &httptest.Server{Listener: listener, Config: &http.Server{
+		Handler:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
+		ErrorLog: log.New(io.Discard, "", 0),
+	}}
+	api.StartTLS()
+	return api
+}
+
+// now is the time since a measurement began.
+func now(m *measure.Measurement) measure.Milliseconds {
+	return measure.Milliseconds(time.Since(m.Report().Begin))
+}
+
+// gap returns for how long nothing connected since a time, at the longest. It is 0 for less than four attempts.
+func gap(m *measure.Measurement, since measure.Milliseconds) time.Duration {
+	longest := measure.Milliseconds(0)
+	for _, g := range m.Report().TLS.Gaps {
+		if g.At+g.For > since {
+			longest = max(longest, g.For)
+		}
+	}
+	return time.Duration(longest)
+}
+
+// promptly fails if what took a time took longer than most, unless the machine was busy since a time of the control.
+func (s *site) promptly(what string, took, most time.Duration, since measure.Milliseconds) {
+	s.Helper()
+	switch busy := gap(s.control, since); {
+	case took <= most:
+	case busy > 0:
+		s.Logf("%s: %s, more than %s. It does not count: the machine was busy for %s", what, took, most, busy)
+	default:
+		s.Errorf("%s: %s, more than %s", what, took, most)
+	}
+}

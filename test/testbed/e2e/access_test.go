@@ -1,0 +1,91 @@
+// This file shows the way in: a pod of the management cluster reaches the kubelet of a worker by its name, through the edges,
+// and nothing that the HostedCluster does not open.
+
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+)
+
+// A visit is what curl tells of a request: the status of the access proxy, and that of the server. "000": none answered.
+type visit struct{ proxy, server string }
+
+// testAccess opens the kubelets' port, and closes it again. The kubelet knows no caller without a certificate, and says so.
+func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
+	g := NewWithT(t)
+	pod := b.asker(t, "default", "visits-"+h.Name)
+	g.Expect(h.Set(t.Context(), map[string]string{"management-access": "nodes:10250,15250=nodes:10250", "management-access-from": "default"})).To(Succeed())
+	g.Eventually(func() (bool, error) { return opens(t, h) }).WithTimeout(time.Minute).WithPolling(time.Second).Should(BeTrue(), "a destination in the plan")
+	var service core.Service
+	g.Eventually(func() error {
+		return h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: wire.AccessObject}, &service)
+	}).WithTimeout(time.Minute).Should(Succeed())
+	plan, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+
+	through := func(url string) visit { return curl(t, pod, service.Spec.ClusterIP, url) }
+	for _, name := range []string{w.VM.Name, w.VM.Name + "." + plan.Cluster.Domain, w.Lease.Address.Addr().String()} {
+		g.Eventually(through).WithArguments("https://"+name+":10250/pods").WithTimeout(2*time.Minute).WithPolling(time.Second).
+			Should(Equal(visit{proxy: "200", server: "401"}), name)
+	}
+	g.Expect(curl(t, pod, "", fmt.Sprintf("https://%s:15250/pods", service.Spec.ClusterIP))).To(Equal(visit{proxy: "000", server: "401"}), "at the plain port of a client that knows no proxy")
+	n := networkOf(t, plan, w)
+	for _, closed := range []string{
+		fmt.Sprintf("https://%s:22/", w.VM.Name), fmt.Sprintf("https://%s:10250/", n.NextHopVIP), fmt.Sprintf("https://%s:443/", n.ServiceVIP),
+		"https://127.0.0.1:10250/", "https://" + service.Spec.ClusterIP + ":10250/",
+	} {
+		g.Expect(through(closed)).To(Equal(visit{proxy: "403", server: "000"}), closed)
+	}
+	c, err := h.Condition(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Message).To(ContainSubstring("nodes:10250"), "the condition names what is open")
+
+	g.Expect(h.Set(t.Context(), map[string]string{"management-access": "", "management-access-from": ""})).To(Succeed())
+	g.Eventually(func() error {
+		return h.Client.Get(t.Context(), client.ObjectKeyFromObject(&service), &service)
+	}).WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound))
+	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
+	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
+}
+
+// opens reports whether the plan opens something.
+func opens(t *testing.T, h Hosted) (bool, error) {
+	plan, err := h.Plan(t.Context())
+	return plan.OpensAccess(), err
+}
+
+// serves reports whether an edge has a container of that name.
+func serves(t *testing.T, h Hosted, container string) (bool, error) {
+	edges, err := h.Edges(t.Context())
+	return slices.ContainsFunc(edges, func(e apps.Deployment) bool {
+		return slices.ContainsFunc(e.Spec.Template.Spec.Containers, func(c core.Container) bool { return c.Name == container })
+	}), err
+}
+
+// curl asks in a network namespace for url, through the access proxy at an address, or directly where there is none.
+func curl(t *testing.T, netNS, proxy, url string) visit {
+	t.Helper()
+	args := []string{"--net=" + netNS, "--", "curl", "-sk", "--max-time", "5", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}"}
+	if proxy != "" {
+		args = append(args, "--proxy", fmt.Sprintf("http://%s:%d", proxy, network.AccessPort))
+	}
+	out, _ := exec.CommandContext(t.Context(), "nsenter", append(args, url)...).Output() // It fails where the proxy refuses.
+	answers := strings.Fields(string(out))
+	NewWithT(t).Expect(answers).To(HaveLen(2), "curl %v: %s", args, out)
+	return visit{proxy: answers[0], server: answers[1]}
+}
