@@ -1,10 +1,12 @@
 package edge_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,7 +121,11 @@ func reportsAreRenewed(t *testing.T, c cluster, k *edge.Kube, lease wire.ReportL
 	eager := k.Reporter(lease)
 	eager.Renew = 100 * time.Millisecond
 	eager.SetDHCPServers(report.DHCPServers)
-	go eager.Run(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	var stopped sync.WaitGroup
+	stopped.Go(func() { eager.Run(ctx) })
+	defer stopped.Wait() // It compares the stored report ten times a second.
+	defer cancel()
 	first := renewed()
 	g.Eventually(func() time.Time { eager.Set(report); return renewed() }, "20s", "20ms").Should(BeTemporally(">", first))
 	var last time.Time
