@@ -16,7 +16,7 @@ import (
 // opened until Envoy asked about all, and another VM is served. When it has closed them, Envoy asks about a sample again.
 func TestABurst(t *testing.T) {
 	g := NewWithT(t)
-	w := newWorldWith(t, 1536<<20, 0)
+	w := newWorld(t)
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
 	other := netns.New(t)
@@ -29,7 +29,7 @@ func TestABurst(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return n
 	}
-	share := int(w.limits.PerSource)
+	share := int(w.limits.share(true))
 	g.Expect(w.runtime(t, askedKey)).To(Equal("100"))
 	w.alive(t, other)
 	least, most := share/2, share*fullSources // The memory is enough for that.
@@ -55,7 +55,7 @@ func TestABurstWithTraffic(t *testing.T) {
 	w := newWorldWith(t, 1536<<20, 0)
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
-	share := int(w.limits.PerSource)
+	share := int(w.limits.share(true))
 	var all []net.Conn
 	more := func(count int) {
 		opened := open(t, w.machine, floodPort, count)

@@ -30,8 +30,14 @@ import (
 const (
 	// gateCluster is the static cluster of the Gate.
 	gateCluster = "gate"
-	// gateTimeout is how long a connection waits for an answer. Without one it is carried. On a node that a VM keeps busy an
-	// answer may take half a second, and a source must not exceed its share then. If the Gate has ended, no connection waits.
+	// gateTimeout is how long a connection waits for an answer. Without one it is carried: a Gate that does not answer must not
+	// cut VMs off. On a node that a VM keeps busy an answer may take half a second, and a source must not exceed its share
+	// then. If the Gate has ended, no connection waits.
+	//
+	// Without answers, the kernel bounds a source, if Reset succeeds. The Gate counts without questions, too, and the kernel
+	// resets all further connections of a source that is full. So a source exceeds that by what it opens between two counts:
+	// in a quarter of a second, in a tenth if it was near its share, and in a second on a busy node. If all of the Gate
+	// hangs, the kernel keeps out the sources that were full. If the Gate has ended, only Envoy's own limits are left.
 	gateTimeout = 2 * time.Second
 	// askedKey is the runtime value of Envoy's filter: the percentage of connections that it asks about. Without a
 	// value it asks about all.
@@ -61,10 +67,11 @@ type Gate struct {
 	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then when it
 	// changes. While no source has half of its share it is a sample, so most connections wait for no answer.
 	SetAsked func(percent uint32)
-	// Reset, if set, is called with the sources that are full. The kernel is to reset their new connections before Envoy has
-	// them, which asks only about those that have sent a ClientHello. See CountReset.
-	Reset func(Senders) error
-	// Denied counts the connections that were closed, by reason: share or connections.
+	// Reset, if set, is called with the sources that are full at some listeners. The kernel is to reset their new connections to
+	// these before Envoy has them, which asks only about those that have sent a ClientHello. It is called with nothing
+	// when nothing is to be reset at any listener. See CountReset.
+	Reset func([]Senders) error
+	// Denied counts the connections that were closed, by reason: share or connections. Port is api or other.
 	Denied *prometheus.CounterVec
 	Log    *slog.Logger
 
@@ -83,10 +90,10 @@ type Gate struct {
 	// failed is why the last count failed, and when. Empty: it did not.
 	failed   string
 	failedAt time.Time
-	// full are the sources that were full in the last count.
-	full map[string]struct{}
-	// said is when full sources were logged last.
-	said time.Time
+	// full are those that were full in the last count.
+	full map[holder]struct{}
+	// said is when full sources were logged last, at ports of the API server or at others.
+	said map[bool]time.Time
 }
 
 // Serve replaces the network whose connections are counted.
@@ -97,7 +104,7 @@ func (g *Gate) Serve(n network.Network) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ports, g.cidr = ports, n.CIDR
+	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
 }
 
 // source returns whom an address belongs to. All addresses of a VM have its MAC, which tells more than each. Addresses of the
@@ -126,7 +133,6 @@ func (g *Gate) ShouldRateLimit(_ context.Context, q *servicev3.RateLimitRequest)
 	}
 	answer := &servicev3.RateLimitResponse{OverallCode: servicev3.RateLimitResponse_OK}
 	if why := g.admit(c, time.Now()); why != admitted {
-		g.Denied.WithLabelValues(string(why)).Inc()
 		answer.OverallCode = servicev3.RateLimitResponse_OVER_LIMIT
 	}
 	return answer, nil
@@ -139,13 +145,16 @@ func (g *Gate) admit(c arrival, now time.Time) verdict {
 	if !served || g.failed != "" && now.Sub(g.failedAt) < countEvery {
 		return admitted
 	}
-	source, percent := g.source(c.Client.Addr(), now), g.shares.percent()
-	why, count := g.shares.admit(c, source, api, now)
+	h, percent := holder{g.source(c.Client.Addr(), now), api}, g.shares.percent()
+	why, count := g.shares.admit(c, h, now)
 	if count {
 		if !g.count(now) {
 			return admitted
 		}
-		why, _ = g.shares.admit(c, source, api, now)
+		why, _ = g.shares.admit(c, h, now)
+	}
+	if why != admitted {
+		g.Denied.WithLabelValues(string(why), portName(api)).Inc()
 	}
 	g.setAsked(percent)
 	return why
@@ -204,7 +213,7 @@ func (g *Gate) read(now time.Time) error {
 			unknown[remote.Addr()] = source == ""
 		}
 		owners[c] = source
-		g.shares.count(c, source, api)
+		g.shares.count(c, holder{source, api})
 	})
 	if err != nil {
 		return err

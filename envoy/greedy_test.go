@@ -9,11 +9,13 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sys/unix"
 
@@ -141,42 +143,42 @@ func TestFilesDoNotEnd(t *testing.T) {
 	g.Expect(w.admin.Serves(t.Context(), nil)).To(Succeed())
 }
 
-// TestAShareForEachVM: a VM with several addresses has one share, and another VM its own. What a VM closes, it can open
-// again.
+// TestAShareForEachVM: a VM with several addresses has one share at the ports of the API server and one at the others, and another
+// VM its own. While a VM has its share at other ports, it still reaches the API server. What a VM closes, it can open again.
 func TestAShareForEachVM(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorldWith(t, 0, 1_000)
-	share := int(w.limits.PerSource)
+	share := int(w.limits.share(true))
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
 	w.machine.Address(t, "eth0", "192.168.100.21/24")
 	w.machine.Address(t, "eth0", "192.168.100.22/24")
 	other := netns.New(t)
 	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
-	active := func() int {
-		sum := 0
-		for _, port := range []string{"6443", "9000"} {
-			n, err := strconv.Atoi(w.counter(t, "listener."+onVLAN+"_"+port+".downstream_cx_active"))
-			g.Expect(err).NotTo(HaveOccurred())
-			sum += n
-		}
-		return sum
+	active := func(at string) int {
+		n, err := strconv.Atoi(w.counter(t, "listener."+strings.ReplaceAll(at, ":", "_")+".downstream_cx_active"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return n
 	}
 	var all []net.Conn
-	tried := 0
-	for _, source := range []string{"192.168.100.20", "192.168.100.21", "192.168.100.22"} {
-		for _, to := range []string{floodPort, onVLAN + ":6443"} {
-			all = append(all, openFrom(t, w.machine, source, to, share/3)...)
-			tried += share / 3
+	refused := func() int { return int(denied(w.gate, overShare)) }
+	for _, to := range []string{floodPort, onVLAN + ":6443"} {
+		before, tried := refused(), 0
+		for _, source := range []string{"192.168.100.20", "192.168.100.21", "192.168.100.22"} {
+			all = append(all, openFrom(t, w.machine, source, to, share*2/3)...)
+			tried += share * 2 / 3
+		}
+		g.Eventually(func() int { return refused() - before + active(to) }, patient).Should(Equal(tried), "the kernel resets some before they are open")
+		g.Expect(active(to)).To(And(BeNumerically(">=", int(enough(uint32(share)))), BeNumerically("<=", share)), to)
+		w.alive(t, other)
+		if to == floodPort {
+			w.alive(t, w.machine)
 		}
 	}
-	g.Eventually(func() int { return int(denied(w.gate, overShare)) + active() }, patient).Should(Equal(tried), "the kernel resets some before they are open")
-	g.Expect(active()).To(And(BeNumerically(">=", int(w.limits.enough())), BeNumerically("<=", share)))
-	w.alive(t, other)
 	for _, c := range all {
 		g.Expect(c.Close()).To(Succeed())
 	}
-	g.Eventually(active, patient).Should(BeZero())
+	g.Eventually(active, patient).WithArguments(floodPort).Should(BeZero())
 	g.Eventually(func() int { return len(carried(open(t, w.machine, floodPort, share/2))) }, patient).Should(Equal(share / 2))
 }
 
@@ -194,7 +196,7 @@ func TestOneVMDoesNotKillEnvoy(t *testing.T) {
 	peak := w.confine(t, memory)
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
-	quiet := w.beyond(t, int(w.limits.API())*3/4, int(w.limits.PerSource)/2)
+	quiet := w.beyond(t, int(w.limits.API())*3/4, int(w.limits.share(true))/2)
 	other, accomplice := netns.New(t), netns.New(t)
 	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
 	w.vlan.Attach(t, accomplice, "eth0", "", "192.168.100.31/24")
@@ -223,7 +225,7 @@ func TestOneVMDoesNotKillEnvoy(t *testing.T) {
 		w.alive(t, other)
 	}
 	t.Logf("%d idle connections took up to %d MiB. With two VMs of %d it was %d MiB of %d, %v were denied",
-		len(quiet), before>>20, w.limits.PerSource, peak()>>20, memory>>20, denied(w.gate, overShare))
+		len(quiet), before>>20, w.limits.share(true), peak()>>20, memory>>20, denied(w.gate, overShare))
 	g.Expect(peak()).To(BeNumerically("<", memory))
 }
 
@@ -255,7 +257,7 @@ func TestConnectionsWithoutTheGate(t *testing.T) {
 // TestAHungGate delays few connections, and those little: Envoy asks about a sample while no VM is near its share.
 func TestAHungGate(t *testing.T) {
 	g := NewWithT(t)
-	w := newWorldWith(t, 1536<<20, 0)
+	w := newWorld(t)
 	w.serves(t, blue(), pods())
 	w.alive(t, w.machine) // The gate's first count.
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal(sample(w)))
@@ -279,13 +281,20 @@ func TestAHungGate(t *testing.T) {
 	g.Expect(families[i].GetMetric()[0].GetCounter().GetValue()).To(BeNumerically(">", 0), "what waited for the gate is counted")
 }
 
-// denied is how many connections the gate denied for a reason.
-func denied(gate *Gate, why verdict) float64 {
-	m := &dto.Metric{}
-	if gate.Denied.WithLabelValues(string(why)).Write(m) != nil {
-		return -1
+func newDenied() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"})
+}
+
+// denied is how many connections the gate denied for a reason, at all ports.
+func denied(gate *Gate, why verdict) (sum float64) {
+	for _, api := range []bool{true, false} {
+		m := &dto.Metric{}
+		if gate.Denied.WithLabelValues(string(why), portName(api)).Write(m) != nil {
+			return -1
+		}
+		sum += m.GetCounter().GetValue()
 	}
-	return m.GetCounter().GetValue()
+	return sum
 }
 
 // carried returns those of all to flood that get data.

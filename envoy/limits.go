@@ -11,8 +11,8 @@ const (
 	usualMemory = 34 << 10
 	// worstMemory is what a connection takes on which both sides send and never read: all buffers are full.
 	worstMemory = 1_600 << 10
-	// fullSources is how many sources may have nothing but such connections, in addition to all others. One more than the one that
-	// means harm: a burst may exceed its share until it is noticed.
+	// fullSources is how many sources may have nothing but such connections, to all ports, in addition to all others. One more
+	// than the one that means harm: a burst may exceed its share until it is noticed.
 	fullSources = 2
 	// ownFiles are an Envoy's files without a connection. A connection takes two.
 	ownFiles = 256
@@ -30,7 +30,8 @@ type Limits struct {
 	// Connections is how many are open at the same time, at least 2. Half of them are for the ports
 	// that lead to the hosted API server only, and half for all other ports.
 	Connections uint32
-	// PerSource is how many connections of one source are open at the same time, at least 1. See enough.
+	// PerSource is how many connections of one source are open at the same time, at least 2. Half of them are for the
+	// ports that lead to the hosted API server only, and half for all other ports. See share.
 	PerSource uint32
 	// Heap in bytes is how much Envoy may allocate. Zero: there is no limit.
 	Heap uint64
@@ -42,23 +43,23 @@ type Limits struct {
 func NewLimits(memory, files uint64) Limits {
 	l := Limits{Connections: maxConnections, Heap: memory / 4 * 3}
 	if files > 0 {
-		l.Connections = min(l.Connections, share(files, ownFiles, 2))
+		l.Connections = min(l.Connections, fitting(files, ownFiles, 2))
 	}
 	if memory > 0 {
-		l.Connections = min(l.Connections, share(memory, ownMemory, 2*usualMemory))
+		l.Connections = min(l.Connections, fitting(memory, ownMemory, 2*usualMemory))
 	}
 	l.Connections = max(l.Connections, 2)
 	l.PerSource = min(maxOfSource, l.Connections/10)
 	if memory > 0 {
-		l.PerSource = min(l.PerSource, share(memory, ownMemory+uint64(l.Connections)*usualMemory, fullSources*worstMemory))
+		l.PerSource = min(l.PerSource, fitting(memory, ownMemory+uint64(l.Connections)*usualMemory, fullSources*worstMemory))
 	}
-	l.PerSource = max(l.PerSource, 1)
+	l.PerSource = max(l.PerSource, 2)
 	return l
 }
 
-// share returns how many things that need so much each fit into all, without what is not theirs. It is at
+// fitting returns how many things that need so much each fit into all, without what is not theirs. It is at
 // most maxConnections.
-func share(all, others, each uint64) uint32 {
+func fitting(all, others, each uint64) uint32 {
 	if all <= others {
 		return 0
 	}
@@ -71,6 +72,20 @@ func (l Limits) API() uint32 { return l.Connections / 2 }
 // Others is how many connections all other ports have, together.
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
+// share returns how many connections one source has at most to the ports of the API server, and to all other ports. A node whose
+// pods fill one share keeps the other. Apart is whether some ports lead to the API server alone. Without them, the share of
+// the others is all of PerSource.
+//
+// Both shares together are PerSource, so fullSources that fill both keep to the memory. With 2,560 MiB, 2 sources * 2 shares *
+// 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. The shares are
+// equal, as the halves of Connections are: nothing tells which one the pods of a node need more.
+func (l Limits) share(apart bool) uint32 {
+	if apart {
+		return l.PerSource / 2
+	}
+	return l.PerSource
+}
+
 // enough is with how many connections a source is full: four fifths of its share. Then the kernel keeps new ones from Envoy.
 // What opens until then is the rest, of which Envoy asks the Gate.
-func (l Limits) enough() uint32 { return l.PerSource - l.PerSource/5 }
+func enough(share uint32) uint32 { return share - share/5 }

@@ -18,21 +18,24 @@ func TestLimits(t *testing.T) {
 		"less memory":              {512 << 20, 1 << 20, Limits{6_204, 65, 384 << 20}},
 		"few files":                {1536 << 20, 20_000, Limits{9_872, 354, 1152 << 20}},
 		"very few files":           {0, 1_024, Limits{384, 38, 0}},
-		"less than Envoy needs":    {64 << 20, 100, Limits{2, 1, 48 << 20}},
+		"less than Envoy needs":    {64 << 20, 100, Limits{2, 2, 48 << 20}},
 		"more than a number holds": {1 << 62, 1 << 62, Limits{20_000, 2_000, 3 << 60}},
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(NewLimits(c.memory, c.files)).To(Equal(c.want)) })
 	}
 }
 
-// TestLimitsKeepToTheMemory: all connections and two sources that are full fit, whatever the memory and the files are.
+// TestLimitsKeepToTheMemory: all connections and two sources that fill both of their shares fit, whatever the memory and the
+// files are.
 func TestLimitsKeepToTheMemory(t *testing.T) {
 	for memory := uint64(128 << 20); memory < 8<<30; memory += 32 << 20 {
 		for _, files := range []uint64{0, 1_024, 20_000, 1 << 20} {
 			l := NewLimits(memory, files)
-			most := ownMemory + uint64(l.Connections)*usualMemory + fullSources*uint64(l.PerSource)*worstMemory
-			if most > memory {
-				t.Errorf("%d MiB, %d files: %+v take %d MiB", memory>>20, files, l, most>>20)
+			for _, full := range []uint32{l.share(true) + l.share(true), l.share(false)} {
+				most := ownMemory + uint64(l.Connections)*usualMemory + fullSources*uint64(full)*worstMemory
+				if most > memory {
+					t.Errorf("%d MiB, %d files: %+v take %d MiB", memory>>20, files, l, most>>20)
+				}
 			}
 		}
 	}

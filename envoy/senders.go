@@ -20,11 +20,11 @@ const (
 	// lookPart is which part of the time counts may take, unless that is a pause of more than longestPause.
 	lookPart     = 10
 	longestPause = time.Second
-	// sayEvery is how often full sources are logged, at most, and sayMost how many of them.
+	// sayEvery is how often full sources of one kind of ports are logged, at most, and sayMost how many of them.
 	sayEvery, sayMost = time.Minute, 8
 )
 
-// Senders are the sources that are full, and the listeners that they may not open connections to.
+// Senders are sources that are full, and the listeners that they may not open connections to.
 type Senders struct {
 	Listeners []netip.AddrPort
 	// Addresses of the sources: of hosts behind the gateway, and of those in Network.
@@ -34,19 +34,21 @@ type Senders struct {
 	Network netip.Prefix
 }
 
-// CountReset counts a connection of a client that the kernel reset, if its source was full when connections were counted last.
-func (g *Gate) CountReset(client netip.Addr) {
+// CountReset counts a connection of a client to a listener that the kernel reset, if its source was full there when connections
+// were counted last.
+func (g *Gate) CountReset(listener netip.AddrPort, client netip.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, full := g.full[g.source(client, time.Now())]; full {
-		g.Denied.WithLabelValues(string(overShare)).Inc()
+	api := g.ports[listener]
+	if _, full := g.full[holder{g.source(client, time.Now()), api}]; full {
+		g.Denied.WithLabelValues(string(overShare), portName(api)).Inc()
 	}
 }
 
 // reset calls Reset until ctx ends. Then nothing is reset any more.
 func (g *Gate) reset(ctx context.Context) {
 	failed := ""
-	set := func(s Senders) {
+	set := func(s []Senders) {
 		err := g.Reset(s)
 		if err == nil {
 			failed = ""
@@ -55,7 +57,7 @@ func (g *Gate) reset(ctx context.Context) {
 			g.Log.Warn("connections without a ClientHello have no limit", "err", err)
 		}
 	}
-	defer set(Senders{})
+	defer set(nil)
 	for {
 		began := time.Now()
 		senders, every := g.look(began)
@@ -70,31 +72,56 @@ func (g *Gate) reset(ctx context.Context) {
 	}
 }
 
-// look counts, and returns which sources are full and when to look again.
-func (g *Gate) look(now time.Time) (Senders, time.Duration) {
+// look counts, and returns which sources are full where, and when to look again.
+func (g *Gate) look(now time.Time) ([]Senders, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.ports) == 0 || g.calm() {
 		g.full = nil
-		return Senders{}, calmEvery
+		return nil, calmEvery
 	}
 	percent := g.shares.percent()
 	if now.Sub(g.shares.counted) >= countEvery && !g.count(now) {
 		g.full = nil
-		return Senders{}, lookEvery
+		return nil, lookEvery
 	}
 	g.setAsked(percent)
 	g.full = g.shares.full()
-	if len(g.full) > 0 && now.Sub(g.said) >= sayEvery {
-		all := slices.Sorted(maps.Keys(g.full)) // Empty: the MAC is not known.
-		g.Log.Warn("sources have their share of the connections", "sources", len(all), "first", all[:min(len(all), sayMost)], "share", g.Limits.enough())
-		g.said = now
+	var out []Senders
+	for _, api := range []bool{false, true} {
+		full := g.fullAt(api)
+		g.sayFull(full, api, now)
+		out = append(out, g.sendersOf(full, api, now))
 	}
-	out, every := g.sendersOf(g.full, now), lookEvery
 	if g.shares.watched {
-		every = countEvery
+		return out, countEvery
 	}
-	return out, every
+	return out, lookEvery
+}
+
+// sayFull logs the sources that are full at one kind of ports. The caller locks.
+func (g *Gate) sayFull(sources []string, api bool, now time.Time) {
+	if len(sources) == 0 || now.Sub(g.said[api]) < sayEvery {
+		return
+	}
+	g.Log.Warn("sources have their share of the connections", "port", portName(api), "sources", len(sources),
+		"first", sources[:min(len(sources), sayMost)], "share", enough(g.shares.share()))
+	if g.said == nil {
+		g.said = map[bool]time.Time{}
+	}
+	g.said[api] = now
+}
+
+// fullAt returns the sources that are full at one kind of ports, sorted. An empty one: those whose MAC is not known. The caller
+// locks.
+func (g *Gate) fullAt(api bool) (sources []string) {
+	for h := range g.full {
+		if h.api == api {
+			sources = append(sources, h.source)
+		}
+	}
+	slices.Sort(sources)
+	return sources
 }
 
 // calm reports whether there are so few sockets that no source is near its share. The caller locks.
@@ -103,13 +130,20 @@ func (g *Gate) calm() bool {
 		return false
 	}
 	n, err := g.Sockets()
-	return err == nil && uint32(n) <= g.Limits.PerSource/2
+	return err == nil && uint32(n) <= g.shares.share()/2
 }
 
-// sendersOf returns what tells the packets of sources, sorted: for a MAC, also the addresses that it has now. The caller locks.
-func (g *Gate) sendersOf(sources map[string]struct{}, now time.Time) Senders {
-	out := Senders{Network: g.cidr, Listeners: slices.SortedFunc(maps.Keys(g.ports), netip.AddrPort.Compare)}
-	for _, source := range slices.Sorted(maps.Keys(sources)) {
+// sendersOf returns what tells the packets of sources to one kind of ports, sorted: for a MAC, also the addresses that it has
+// now. The caller locks.
+func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
+	out := Senders{Network: g.cidr}
+	for at, leadsToAPI := range g.ports {
+		if leadsToAPI == api {
+			out.Listeners = append(out.Listeners, at)
+		}
+	}
+	slices.SortFunc(out.Listeners, netip.AddrPort.Compare)
+	for _, source := range sources {
 		if mac, err := net.ParseMAC(source); err == nil {
 			out.MACs = append(out.MACs, mac)
 		} else if a, err := netip.ParseAddr(source); err == nil {
@@ -120,7 +154,7 @@ func (g *Gate) sendersOf(sources map[string]struct{}, now time.Time) Senders {
 	addresses := map[netip.Addr]bool{}
 	for c, source := range g.owners {
 		a := c.Client.Addr()
-		if _, full := sources[source]; full && !addresses[a] && g.source(a, now) == source {
+		if _, full := slices.BinarySearch(sources, source); full && !addresses[a] && g.source(a, now) == source {
 			addresses[a] = true
 		}
 	}

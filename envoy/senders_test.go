@@ -16,7 +16,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -26,14 +25,14 @@ import (
 // so are those whose MAC is not known. A source that has less than its share is not among them.
 func TestFullSources(t *testing.T) {
 	g := NewWithT(t)
-	n, api := blue(), netip.MustParseAddrPort(onVLAN+":6443")
+	n, api, names := blue(), netip.MustParseAddrPort(onVLAN+":6443"), netip.MustParseAddrPort(onVLAN+":443")
 	open := map[string]int{"192.168.100.20": 2, "192.168.100.21": 1, "192.168.100.22": 2, "192.168.100.23": 2, "192.168.100.24": 1, "203.0.113.5": 3, "203.0.113.6": 2}
 	macs := map[string]string{"192.168.100.20": "02:00:00:00:00:01", "192.168.100.21": "02:00:00:00:00:01", "192.168.100.24": "02:00:00:00:00:02"}
 	var unread error
 	var said bytes.Buffer
-	fulls := make(chan Senders)
+	fulls := make(chan []Senders)
 	gate := &Gate{
-		Limits: Limits{Connections: 100, PerSource: 3}, Log: slog.New(slog.NewTextHandler(&said, nil)), SetAsked: func(uint32) {},
+		Limits: Limits{Connections: 100, PerSource: 6}, Log: slog.New(slog.NewTextHandler(&said, nil)), SetAsked: func(uint32) {},
 		MACOf: func(a netip.Addr) string { return macs[a.String()] },
 		Each: func(f func(local, remote netip.AddrPort)) error {
 			for a, count := range open {
@@ -44,35 +43,38 @@ func TestFullSources(t *testing.T) {
 			f(netip.MustParseAddrPort("10.128.0.2:40000"), netip.MustParseAddrPort("203.0.113.6:7443"))
 			return unread
 		},
-		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason"}),
+		Denied: newDenied(),
 	}
 	gate.Serve(network.Network{})
 	gate.shares.limits = gate.Limits
 	now := time.Now()
 	none, _ := gate.look(now)
-	g.Expect(none).To(Equal(Senders{}), "no listener")
+	g.Expect(none).To(BeEmpty(), "no listener")
 	gate.Serve(n)
-	full, every := gate.look(now)
+	all, every := gate.look(now)
+	g.Expect(all[0]).To(Equal(Senders{Listeners: []netip.AddrPort{names}, Network: n.CIDR}), "none is full there")
+	full := all[1]
 	g.Expect(full.Network).To(Equal(n.CIDR))
-	g.Expect(full.Listeners).To(ConsistOf(netip.MustParseAddrPort(onVLAN+":443"), api))
+	g.Expect(full.Listeners).To(ConsistOf(api))
 	g.Expect(full.MACs).To(Equal([]net.HardwareAddr{{2, 0, 0, 0, 0, 1}}))
 	g.Expect(full.Addresses).To(ConsistOf(netip.MustParseAddr("192.168.100.20"), netip.MustParseAddr("192.168.100.21"), netip.MustParseAddr("192.168.100.22"),
 		netip.MustParseAddr("192.168.100.23"), netip.MustParseAddr("203.0.113.5")), "those of a full MAC, too")
 	g.Expect(every).To(Equal(countEvery))
-	gate.CountReset(netip.MustParseAddr("192.168.100.21"))
-	gate.CountReset(netip.MustParseAddr("203.0.113.6"))
-	g.Expect(denied(gate, overShare)).To(BeEquivalentTo(1), "an address of a VM that has its share, and none of another")
+	gate.CountReset(api, netip.MustParseAddr("192.168.100.21"))
+	gate.CountReset(api, netip.MustParseAddr("203.0.113.6"))
+	gate.CountReset(names, netip.MustParseAddr("192.168.100.21"))
+	g.Expect(denied(gate, overShare)).To(BeEquivalentTo(1), "an address of a VM that has its share, and none of another, or at another port")
 
-	g.Expect(said.String()).To(ContainSubstring(`sources=3 first="[ 02:00:00:00:00:01 203.0.113.5]" share=3`))
+	g.Expect(said.String()).To(ContainSubstring(`port=api sources=3 first="[ 02:00:00:00:00:01 203.0.113.5]" share=3`))
 
 	delete(open, "192.168.100.20")
-	full, _ = gate.look(now.Add(countEvery))
-	g.Expect(full.MACs).To(BeEmpty())
+	all, _ = gate.look(now.Add(countEvery))
+	g.Expect(all[1].MACs).To(BeEmpty())
 
 	unread = errors.New("netlink")
-	full, _ = gate.look(now.Add(2 * countEvery))
-	g.Expect(full).To(Equal(Senders{}), "what cannot be counted is accepted")
-	gate.CountReset(netip.MustParseAddr("203.0.113.5"))
+	all, _ = gate.look(now.Add(2 * countEvery))
+	g.Expect(all).To(BeEmpty(), "what cannot be counted is accepted")
+	gate.CountReset(api, netip.MustParseAddr("203.0.113.5"))
 	g.Expect(denied(gate, overShare)).To(BeEquivalentTo(1))
 	g.Expect(gate.Counts()).To(BeFalse())
 
@@ -80,14 +82,14 @@ func TestFullSources(t *testing.T) {
 
 	unread = nil
 	gate.shares.watched, gate.Sockets = false, func() (int, error) { return 1, nil }
-	full, every = gate.look(now.Add(3 * countEvery))
-	g.Expect(full).To(Equal(Senders{}), "there are too few sockets for a share")
+	all, every = gate.look(now.Add(3 * countEvery))
+	g.Expect(all).To(BeEmpty(), "there are too few sockets for a share")
 	g.Expect(every).To(Equal(calmEvery))
 	gate.Sockets = func() (int, error) { return 2, nil }
-	full, _ = gate.look(now.Add(4 * countEvery))
-	g.Expect(full.Addresses).To(HaveLen(3))
+	all, _ = gate.look(now.Add(4 * countEvery))
+	g.Expect(all[1].Addresses).To(HaveLen(3))
 
-	gate.Reset = func(s Senders) error { fulls <- s; return errors.New("not permitted") }
+	gate.Reset = func(s []Senders) error { fulls <- s; return errors.New("not permitted") }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	dir, err := os.MkdirTemp("", "oooi-gate-")
@@ -95,10 +97,10 @@ func TestFullSources(t *testing.T) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	go func() { ended <- gate.Run(ctx, filepath.Join(dir, "s")) }()
 	for range 2 { // It goes on after an error.
-		g.Eventually(fulls, patient).Should(Receive(HaveField("Addresses", HaveLen(3))))
+		g.Eventually(fulls, patient).Should(Receive(ContainElement(HaveField("Addresses", HaveLen(3)))))
 	}
 	cancel()
-	g.Eventually(fulls, patient).Should(Receive(Equal(Senders{})), "at the end nothing is reset")
+	g.Eventually(fulls, patient).Should(Receive(BeEmpty()), "at the end nothing is reset")
 	g.Eventually(ended, patient).Should(Receive(BeNil()))
 }
 
@@ -120,7 +122,7 @@ func TestConnectionsThatSendNothing(t *testing.T) {
 // testSilent: prepare is done to the VM before.
 func testSilent(t *testing.T, prepare func(*world)) {
 	g := NewWithT(t)
-	w := newWorldWith(t, 1536<<20, 0)
+	w := newWorld(t)
 	w.serves(t, blue(), pods())
 	prepare(w)
 	other := netns.New(t)
@@ -143,11 +145,12 @@ func testSilent(t *testing.T, prepare func(*world)) {
 	}
 	cancel()
 	<-flood
-	t.Logf("%d opened, Envoy had at most %d, the share is %d, %v were refused", opened, most, w.limits.PerSource, denied(w.gate, overShare))
-	g.Expect(most).To(BeNumerically(">=", w.limits.enough()))
-	limit := w.limits.PerSource * 10
+	share := w.limits.share(true)
+	t.Logf("%d opened, Envoy had at most %d, the share is %d, %v were refused", opened, most, share, denied(w.gate, overShare))
+	g.Expect(most).To(BeNumerically(">=", enough(share)))
+	limit := share * 10
 	if strict() {
-		limit = w.limits.PerSource * 4
+		limit = share * 4
 	}
 	g.Expect(most).To(BeNumerically("<", limit))
 }

@@ -17,23 +17,37 @@ const (
 	recountEvery = 500 * time.Millisecond
 	// watchedFor is how long every connection is asked about, at least.
 	watchedFor = 10 * time.Second
-	// unasked is how many connections of a source open between two questions, on average, while every source has
-	// far less than its share.
-	unasked = 40
+	// questions is about how many of the connections that fill a share Envoy asks about, if it asks about a sample.
+	questions = 40
 )
 
 // sample is the percentage of connections that Envoy asks about while sources are far from their share.
-func (l Limits) sample() uint32 { return max(1, 100/max(1, l.PerSource/unasked)) }
+func (l Limits) sample() uint32 { return max(1, 100/max(1, l.share(true)/questions)) }
 
 // An arrival is one of a client to a listener. No two that are open are equal.
 type arrival struct{ Listener, Client netip.AddrPort }
+
+// A holder is a source at one kind of ports, where it has a share: at those of the API server, or at all others. What it
+// has at one does not count at the other.
+type holder struct {
+	source string
+	api    bool
+}
+
+// portName names a kind of ports in metrics and logs.
+func portName(api bool) string {
+	if api {
+		return "api"
+	}
+	return "other"
+}
 
 // A verdict is why a connection is closed. Empty: it is carried.
 type verdict string
 
 const (
 	admitted verdict = ""
-	// overShare: its source has Limits.PerSource.
+	// overShare: its source has its share at such ports. See Limits.share.
 	overShare verdict = "share"
 	// overAll: all ports but those of the API server have Limits.Others together. Envoy itself keeps to that, but
 	// in a pod it does not know how many files it may open.
@@ -44,11 +58,13 @@ const (
 // asked only when a limit may be reached. While no source has half of its share, questions are a sample.
 type shares struct {
 	limits Limits
+	// apart is whether some ports lead to the API server alone.
+	apart bool
 	// watched is whether every connection is asked about, since then.
 	watched bool
 	since   time.Time
 	// of each source, and of all ports but the API server's.
-	of     map[string]uint32
+	of     map[holder]uint32
 	others uint32
 	// asking are in the count, and their admission was not decided when they were counted.
 	asking map[arrival]struct{}
@@ -64,9 +80,12 @@ func (s *shares) percent() uint32 {
 	return s.limits.sample()
 }
 
-// admit decides about c, of a source, to a port of the API server or to another one. Count is whether to call
-// reset, count and settle first, and then admit again: the limits may not be reached any more.
-func (s *shares) admit(c arrival, source string, api bool, now time.Time) (why verdict, count bool) {
+// share is that of each holder.
+func (s *shares) share() uint32 { return s.limits.share(s.apart) }
+
+// admit decides about c, a connection of h. Count is whether to call reset, count and settle first, and then admit again: the
+// limits may not be reached any more.
+func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > maxConnections {
 		fresh = countEvery // Envoy did not ask about all that it has accepted since, or invents sources.
@@ -77,48 +96,48 @@ func (s *shares) admit(c arrival, source string, api bool, now time.Time) (why v
 	if _, has := s.asking[c]; has {
 		delete(s.asking, c)
 	} else {
-		s.add(source, api, int(100/s.percent()))
+		s.add(h, int(100/s.percent()))
 	}
 	if s.percent() == 100 {
-		if why = s.over(source, api); why != admitted {
-			s.add(source, api, -1) // It ends now.
+		if why = s.over(h); why != admitted {
+			s.add(h, -1) // It ends now.
 		}
 		return why, why != admitted && age >= countEvery
 	}
-	near := s.near(source)
+	near := s.near(h)
 	if near && age < countEvery {
 		s.watched, s.since = true, now
 	}
 	return admitted, near && age >= countEvery
 }
 
-// near reports whether source has half of its share, or all ports but the API server's have half of theirs.
-func (s *shares) near(source string) bool {
-	return s.of[source] > s.limits.PerSource/2 || s.others > s.limits.Others()/2
+// near reports whether h has half of its share, or all ports but the API server's have half of theirs.
+func (s *shares) near(h holder) bool {
+	return s.of[h] > s.share()/2 || s.others > s.limits.Others()/2
 }
 
-func (s *shares) over(source string, api bool) verdict {
+func (s *shares) over(h holder) verdict {
 	switch {
-	case s.of[source] > s.limits.PerSource:
+	case s.of[h] > s.share():
 		return overShare
-	case !api && s.others > s.limits.Others():
+	case !h.api && s.others > s.limits.Others():
 		return overAll
 	}
 	return admitted
 }
 
-func (s *shares) add(source string, api bool, n int) {
-	if !api {
+func (s *shares) add(h holder, n int) {
+	if !h.api {
 		s.others = uint32(max(0, int(s.others)+n))
 	}
-	if s.of[source] = uint32(max(0, int(s.of[source])+n)); s.of[source] == 0 {
-		delete(s.of, source)
+	if s.of[h] = uint32(max(0, int(s.of[h])+n)); s.of[h] == 0 {
+		delete(s.of, h)
 	}
 }
 
 // reset replaces the count with one that begins now: count each connection after it, and then settle.
 func (s *shares) reset(now time.Time) {
-	s.of, s.asking, s.others, s.counted = map[string]uint32{}, map[arrival]struct{}{}, 0, now
+	s.of, s.asking, s.others, s.counted = map[holder]uint32{}, map[arrival]struct{}{}, 0, now
 }
 
 // forget forgets all connections: the next admit asks for a count.
@@ -127,8 +146,8 @@ func (s *shares) forget() {
 	s.watched = false
 }
 
-func (s *shares) count(c arrival, source string, api bool) {
-	s.add(source, api, 1)
+func (s *shares) count(c arrival, h holder) {
+	s.add(h, 1)
 	s.asking[c] = struct{}{}
 }
 
@@ -142,12 +161,12 @@ func (s *shares) settle(now time.Time) {
 	}
 }
 
-// full returns the sources that have enough.
-func (s *shares) full() map[string]struct{} {
-	out := map[string]struct{}{}
-	for source, n := range s.of {
-		if n >= s.limits.enough() {
-			out[source] = struct{}{}
+// full returns those that have enough.
+func (s *shares) full() map[holder]struct{} {
+	out := map[holder]struct{}{}
+	for h, n := range s.of {
+		if n >= enough(s.share()) {
+			out[h] = struct{}{}
 		}
 	}
 	return out

@@ -14,19 +14,22 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestLawsOfConnectionShares: in random histories of connections that open and close, no source has more than its share,
-// and none that has less is refused, however rarely the connections are counted.
+// TestLawsOfConnectionShares: in random histories of connections that open and close, no source has more than its share at the
+// ports of the API server, nor at the others, and none that has less is refused, however rarely the connections are counted.
 func TestLawsOfConnectionShares(t *testing.T) {
 	listeners := []netip.AddrPort{netip.MustParseAddrPort("192.168.100.3:443"), netip.MustParseAddrPort("192.168.100.3:6443")}
 	api := func(c arrival) bool { return c.Listener == listeners[1] }
 	source := func(c arrival) string { return c.Client.Addr().String() }
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		s := shares{limits: Limits{Connections: 24, PerSource: 5}}
+		apart := seed%2 == 0 // Otherwise all ports have one share.
+		s := shares{limits: Limits{Connections: 24, PerSource: 10}, apart: apart}
+		api := func(c arrival) bool { return apart && api(c) }
 		open, now := map[arrival]bool{}, time.Unix(0, 0)
+		most := map[bool]int{true: 5, false: 10}[apart]
 		of := func(c arrival) (own, others int) {
 			for o := range open {
-				if source(o) == source(c) {
+				if source(o) == source(c) && api(o) == api(c) {
 					own++
 				}
 				if !api(o) {
@@ -44,17 +47,17 @@ func TestLawsOfConnectionShares(t *testing.T) {
 			}
 			c := arrival{listeners[r.IntN(2)], netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 168, 100, byte(10 + r.IntN(4))}), uint16(step+1))}
 			open[c] = true
-			why, count := s.admit(c, source(c), api(c), now)
+			why, count := s.admit(c, holder{source(c), api(c)}, now)
 			if count {
 				s.reset(now)
 				for o := range open {
-					s.count(o, source(o), api(o))
+					s.count(o, holder{source(o), api(o)})
 				}
-				why, _ = s.admit(c, source(c), api(c), now)
+				why, _ = s.admit(c, holder{source(c), api(c)}, now)
 			}
 			own, others := of(c)
-			fits := own <= 5 && (api(c) || others <= 12)
-			history := fmt.Sprintf("seed %d, step %d: %v, %d of its source, %d to other ports", seed, step, c, own, others)
+			fits := own <= most && (api(c) || others <= 12)
+			history := fmt.Sprintf("seed %d, step %d: %v, %d of its source at such ports, %d to other ports", seed, step, c, own, others)
 			switch {
 			case why == admitted && !fits:
 				t.Fatalf("admitted: %s", history)
@@ -72,33 +75,34 @@ func TestLawsOfConnectionShares(t *testing.T) {
 // admitted, and all others are refused.
 func TestConnectionsThatAskAtOnce(t *testing.T) {
 	g := NewWithT(t)
-	s, now := shares{limits: Limits{Connections: 100, PerSource: 10}}, time.Unix(0, 0)
+	s, now := shares{limits: Limits{Connections: 100, PerSource: 20}, apart: true}, time.Unix(0, 0)
 	to := netip.MustParseAddrPort("192.168.100.3:6443")
 	at := func(port uint16) arrival {
 		return arrival{to, netip.AddrPortFrom(netip.MustParseAddr("192.168.100.20"), port)}
 	}
 	s.reset(now)
 	for port := range uint16(30) {
-		s.count(at(port), "vm", true)
+		s.count(at(port), holder{"vm", true})
 	}
 	carried := 0
 	for port := range uint16(30) {
-		if why, _ := s.admit(at(port), "vm", true, now); why == admitted {
+		if why, _ := s.admit(at(port), holder{"vm", true}, now); why == admitted {
 			carried++
 		}
 	}
 	g.Expect(carried).To(Equal(10))
-	why, _ := s.admit(arrival{to, netip.MustParseAddrPort("192.168.100.21:1")}, "other", true, now)
+	why, _ := s.admit(arrival{to, netip.MustParseAddrPort("192.168.100.21:1")}, holder{"other", true}, now)
 	g.Expect(why).To(Equal(admitted), "another source")
 }
 
 // TestLawsOfSampledConnections: Envoy follows the percentage 50 ms late, and VMs open up to 1,000 connections a second each. No
 // source has more than a tenth above its share, and none that has half of it is refused.
 func TestLawsOfSampledConnections(t *testing.T) {
-	limits, to := NewLimits(1536<<20, 0), netip.MustParseAddrPort("192.168.100.3:443")
+	limits, to := NewLimits(2560<<20, 0), netip.MustParseAddrPort("192.168.100.3:443")
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		s, now := shares{limits: limits}, time.Unix(0, 0)
+		s, now := shares{limits: limits, apart: true}, time.Unix(0, 0)
+		share := int(s.share())
 		var open [3][]arrival
 		var percent [50]uint32 // of each of the last milliseconds
 		questions, connections := 0, 0
@@ -125,25 +129,25 @@ func TestLawsOfSampledConnections(t *testing.T) {
 					continue
 				}
 				questions++
-				name := string(rune('a' + source))
-				why, count := s.admit(c, name, false, now)
+				h := holder{string(rune('a' + source)), false}
+				why, count := s.admit(c, h, now)
 				if count {
 					s.reset(now)
 					for i, all := range open {
 						for _, o := range all {
-							s.count(o, string(rune('a'+i)), false)
+							s.count(o, holder{string(rune('a' + i)), false})
 						}
 					}
 					s.settle(now)
-					why, _ = s.admit(c, name, false, now)
+					why, _ = s.admit(c, h, now)
 				}
 				if own := len(open[source]); why != admitted {
-					if own <= int(limits.PerSource)/2 {
+					if own <= share/2 {
 						t.Fatalf("seed %d, %d ms: refused with %d", seed, ms, own)
 					}
 					open[source] = open[source][:own-1]
 				}
-				if own := len(open[source]); own > int(limits.PerSource)*11/10 {
+				if own := len(open[source]); own > share*11/10 {
 					t.Fatalf("seed %d, %d ms: %d are open", seed, ms, own)
 				}
 			}
@@ -155,21 +159,21 @@ func TestLawsOfSampledConnections(t *testing.T) {
 // TestCalmSourcesAreSampled: after a storm every connection is asked about for a while, and then a sample again.
 func TestCalmSourcesAreSampled(t *testing.T) {
 	g := NewWithT(t)
-	s, now := shares{limits: NewLimits(1536<<20, 0)}, time.Unix(0, 0)
+	s, now := shares{limits: NewLimits(2560<<20, 0), apart: true}, time.Unix(0, 0)
 	to := netip.MustParseAddrPort("192.168.100.3:443")
 	arrive := func(port int) verdict {
 		c := arrival{to, netip.AddrPortFrom(netip.MustParseAddr("192.168.100.20"), uint16(port))}
-		why, count := s.admit(c, "vm", false, now)
+		why, count := s.admit(c, holder{"vm", false}, now)
 		if count { // All others have ended.
 			s.reset(now)
 			s.settle(now)
-			why, _ = s.admit(c, "vm", false, now)
+			why, _ = s.admit(c, holder{"vm", false}, now)
 		}
 		return why
 	}
 	arrive(1)
 	g.Expect(s.percent()).To(BeNumerically("<", 20))
-	for port := range 100 {
+	for port := range 160 { // Half of a share and more.
 		g.Expect(arrive(port)).To(Equal(admitted))
 	}
 	g.Expect(s.percent()).To(BeNumerically("==", 100))

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
@@ -82,10 +81,10 @@ func unprivileged(program string, args ...string) (string, []string) {
 	return "setpriv", append([]string{"--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs", program}, args...)
 }
 
-// newWorld starts Envoy and our server, with nothing to serve yet.
+// newWorld starts Envoy and our server, with nothing to serve yet. Envoy has the memory of an edge's container.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorldWith(t, 1536<<20, 0)
+	return newWorldWith(t, 2560<<20, 0)
 }
 
 // newWorldWith is newWorld for an Envoy that keeps to so much memory in bytes, and may open so many files. Zero:
@@ -149,11 +148,11 @@ func (w *world) startGate(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	w.gate = &Gate{
 		Limits: w.limits, Each: clients.Each, Sockets: clients.Sockets, MACOf: clients.MACOf, SetAsked: func(percent uint32) { w.server.SetAsked(percent) }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason"}),
+		Denied: newDenied(),
 	}
 	resetter := device.NewResetter(clients, w.gate.CountReset)
-	w.gate.Reset = func(s Senders) (err error) {
-		w.edge.Do(t, func() { err = resetter.Set(device.Senders(s)) })
+	w.gate.Reset = func(all []Senders) (err error) {
+		w.edge.Do(t, func() { err = resetter.Set(deviceSenders(all)...) })
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -167,6 +166,14 @@ func (w *world) startGate(t *testing.T) {
 		clients.Close()
 	})
 	t.Cleanup(w.stopGate)
+}
+
+// deviceSenders are all as a Resetter takes them.
+func deviceSenders(all []Senders) (out []device.Senders) {
+	for _, s := range all {
+		out = append(out, device.Senders(s))
+	}
+	return out
 }
 
 func (w *world) startEnvoy(t *testing.T, program string) {

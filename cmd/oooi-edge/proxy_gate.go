@@ -22,6 +22,12 @@ func newGate(name string, limits envoy.Limits, log *slog.Logger) (*envoy.Gate, f
 	}
 	g.Each, g.Sockets, g.MACOf = clients.Each, clients.Sockets, clients.MACOf
 	resetter := device.NewResetter(clients, g.CountReset)
-	g.Reset = func(s envoy.Senders) error { return resetter.Set(device.Senders(s)) }
+	g.Reset = func(all []envoy.Senders) error {
+		var to []device.Senders
+		for _, s := range all {
+			to = append(to, device.Senders(s))
+		}
+		return resetter.Set(to...)
+	}
 	return g, clients.Close
 }

@@ -18,8 +18,8 @@ func (p *Proxy) Metrics(ctx context.Context) prometheus.Gatherer {
 	}
 	p.CutOffBackends = prometheus.NewGauge(opts("backends_cut_off", "Backends that are unreachable through the pod network; connections to them are closed."))
 	p.Gate.Denied = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: "oooi", Subsystem: "proxy", Name: "connections_refused_total", Help: "Connections of VMs that were closed at once, by reason.",
-	}, []string{"reason"})
+		Namespace: "oooi", Subsystem: "proxy", Name: "connections_refused_total", Help: "Connections of VMs that were closed at once, by reason and kind of port: api or other.",
+	}, []string{"reason", "port"})
 	ready := prometheus.NewGaugeFunc(opts("ready", "1 if every listener of the plan accepts connections."), func() float64 {
 		return gauge(p.Status.Err() == nil)
 	})

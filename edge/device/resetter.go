@@ -31,7 +31,7 @@ const (
 	queued = 64
 )
 
-// Senders are hosts whose new connections are reset, and the listeners for which that is so.
+// Senders are hosts whose new connections to some listeners are reset.
 type Senders struct {
 	// Listeners are of programs of the same user, which permit others (SO_REUSEPORT).
 	Listeners []netip.AddrPort
@@ -47,7 +47,7 @@ type Senders struct {
 // kernel chooses the socket by the sender of a SYN. It begins with the first host. It is safe for concurrent use.
 type Resetter struct {
 	clients  *Clients
-	wasReset func(client netip.Addr)
+	wasReset func(listener netip.AddrPort, client netip.Addr)
 
 	mu   sync.Mutex
 	open map[netip.AddrPort]*joined
@@ -64,23 +64,33 @@ type joined struct {
 }
 
 // NewResetter resets nothing yet. It works on the interface and in the network namespace of c. It calls wasReset with the
-// client of each connection that it resets.
+// listener and the client of each connection that it resets.
 //
 // The kernel's program knows sockets by their order. Another program that starts again comes after the Resetter, which then
 // gets the SYNs of other hosts, and drops them. It notices within 100 ms, and leaves the port.
-func NewResetter(c *Clients, wasReset func(client netip.Addr)) *Resetter {
+func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip.Addr)) *Resetter {
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
 
-// Set replaces whose connections are reset. What the kernel does not permit is not reset, and an error.
-func (r *Resetter) Set(to Senders) error {
+// Set replaces whose connections are reset. No listener is in two Senders. What the kernel does not permit is not reset, and
+// an error.
+func (r *Resetter) Set(all ...Senders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for at := range r.open {
-		if !slices.Contains(to.Listeners, at) {
+		if !slices.ContainsFunc(all, func(s Senders) bool { return slices.Contains(s.Listeners, at) }) {
 			r.leave(at)
 		}
 	}
+	var failed []error
+	for _, to := range all {
+		failed = append(failed, r.setAll(to))
+	}
+	return errors.Join(failed...)
+}
+
+// setAll gives the kernel the program for the listeners of to. The caller locks.
+func (r *Resetter) setAll(to Senders) error {
 	nothing := len(to.Addresses) == 0 && len(to.MACs) == 0
 	program, err := assemble(choose(to))
 	if err != nil {
@@ -125,7 +135,7 @@ func (r *Resetter) leave(at netip.AddrPort) {
 }
 
 // Close resets nothing any more.
-func (r *Resetter) Close() { _ = r.Set(Senders{}) }
+func (r *Resetter) Close() { _ = r.Set() }
 
 // join listens at an address where other programs listen, as the last one. Nil: there is none.
 func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, error) {
@@ -184,7 +194,7 @@ func (r *Resetter) reset(at netip.AddrPort, j *joined) {
 		from, _ := netip.ParseAddrPort(c.RemoteAddr().String())
 		_ = c.(*net.TCPConn).SetLinger(0)
 		_ = c.Close()
-		r.wasReset(from.Addr())
+		r.wasReset(at, from.Addr())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

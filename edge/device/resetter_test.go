@@ -43,7 +43,7 @@ func newResetting(t *testing.T) *resetting {
 	var err error
 	w.edge.Do(t, func() { clients, err = device.OpenClients("net1") })
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	w.resetter = device.NewResetter(clients, func(netip.Addr) {})
+	w.resetter = device.NewResetter(clients, func(netip.AddrPort, netip.Addr) {})
 	t.Cleanup(clients.Close)
 	t.Cleanup(w.resetter.Close)
 	return w
@@ -283,7 +283,7 @@ func TestResetterKeepsFew(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer clients.Close()
 	hold := make(chan struct{})
-	r := device.NewResetter(clients, func(netip.Addr) { <-hold })
+	r := device.NewResetter(clients, func(netip.AddrPort, netip.Addr) { <-hold })
 	defer r.Close()
 	defer close(hold)
 	mac, err := net.ParseMAC(w.vm.MAC(t, "eth0"))
