@@ -48,7 +48,7 @@ func newRootCommand(clock ntp.Clock) *cobra.Command {
 	)
 	for id, commands := range map[string][]*cobra.Command{
 		servers:    {newDHCPCommand(), newDNSCommand(), newNTPCommand(clock), newProxyCommand(), newAccessCommand()},
-		containers: {newACDCommand(), newFailoverCommand(), newProbeCommand(), newTryCommand()},
+		containers: {newACDCommand(), newDiagnosticsCommand(), newFailoverCommand(), newProbeCommand(), newTryCommand()},
 	} {
 		for _, one := range commands {
 			one.GroupID = id

@@ -1,5 +1,5 @@
 // This file holds `oooi must-gather`: what a bug report needs, from a running cluster into a directory. File
-// must_gather_objects.go decides what is collected, and must_gather_secrets.go what is left out.
+// must_gather_objects.go decides what is collected, must_gather_edges.go asks edges, and must_gather_secrets.go decides what is left out.
 
 package main
 
@@ -45,7 +45,8 @@ func newMustGatherCommand() *cobra.Command {
 		Short: "Collect what a bug report needs into a directory",
 		Long: `Collects what oooi reads and writes for the HostedCluster of this name, or for each that opted in:
 objects, events, the plan, leases and reports of edges, and the logs of the edges and the operator.
-It reads with your rights and writes nothing to the cluster. What it could not read is in the file
+A command in each edge prints the configuration and counters of Envoy, and the edge's addresses,
+routes and ARP table. It reads with your rights and writes nothing to the cluster. What it could not read is in the file
 index of the directory, and on standard error.
 
 It reads no Secret. Private keys of Routes, cloud-init data of VMs, tokens, and user names and
@@ -75,7 +76,7 @@ The other commands read the directory without a cluster:
 			if err != nil {
 				return err
 			}
-			g := gatherer{api: api, logs: logsOf(set), dir: dir,
+			g := gatherer{api: api, logs: logsOf(set), run: commandsIn(config, set), dir: dir,
 				index: archiveIndex{Format: archiveFormat, Version: version.Of(built), Time: time.Now().UTC().Truncate(time.Second)}}
 			if err := g.all(c.Context(), name); err != nil {
 				return err
@@ -83,7 +84,7 @@ The other commands read the directory without a cluster:
 			for _, u := range g.index.Unread {
 				fmt.Fprintln(c.ErrOrStderr(), "oooi: "+u.String())
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s has %d objects and %d logs.\n", dir, g.objects, g.logFiles)
+			fmt.Fprintf(c.OutOrStdout(), "%s has %d objects, %d logs and the data plane of %d edges.\n", dir, g.objects, g.logFiles, g.told)
 			return nil
 		},
 	}
@@ -107,10 +108,14 @@ func logsOf(set kubernetes.Interface) logReader {
 type gatherer struct {
 	api   client.Reader
 	logs  logReader
+	run   commandRunner
 	dir   string
 	index archiveIndex
 	// objects and logFiles were written.
 	objects, logFiles int
+	// edges are the pods to ask, of which told answered.
+	edges []unstructured.Unstructured
+	told  int
 	// written are the files of objects.
 	written map[string]bool
 }
@@ -131,6 +136,9 @@ func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
 		}
 	}
 	if err := g.installation(ctx); err != nil {
+		return err
+	}
+	if err := g.askEdges(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -170,8 +178,11 @@ func (g *gatherer) cluster(ctx context.Context, hc hostedCluster) error {
 		if err != nil {
 			return err
 		}
-		if w.kind == hcp.NodePoolKind() {
+		switch w.kind {
+		case hcp.NodePoolKind():
 			pools = found
+		case podKind():
+			g.edges = append(g.edges, edgePods(found)...)
 		}
 	}
 	for _, w := range definitionsOf(hc.object, pools, running) {

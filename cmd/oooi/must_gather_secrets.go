@@ -3,6 +3,8 @@
 package main
 
 import (
+	"regexp"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -55,6 +57,33 @@ func cleaned(v any) any {
 	case map[string]any:
 		for k := range v {
 			v[k] = cleaned(v[k])
+		}
+	}
+	return v
+}
+
+// secretField and secretHeader match the names of fields and of headers whose value is a secret.
+var (
+	secretField  = regexp.MustCompile(`(?i)^(password|passwd|token|(access|id|refresh)_token|client_secret|private_key(_password)?|(proxy-)?authorization)$`)
+	secretHeader = regexp.MustCompile(`(?i)^((proxy-)?authorization|(set-)?cookie)$`)
+)
+
+// withoutSecretFields is v without what fields for secrets have, and without the values of headers that authenticate, as Envoy's
+// configuration has them.
+func withoutSecretFields(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withoutSecretFields(v[i])
+		}
+	case map[string]any:
+		header, _ := v["key"].(string)
+		for k := range v {
+			if secretField.MatchString(k) || secretHeader.MatchString(header) && k != "key" {
+				v[k] = leftOut
+				continue
+			}
+			v[k] = withoutSecretFields(v[k])
 		}
 	}
 	return v

@@ -29,7 +29,7 @@ func plantSecrets(t *testing.T, c client.Client) {
 	g := NewWithT(t)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "oooi-edge-1", Labels: wire.NamedLabels(wire.NameEdge)},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "x"}, {Name: "dns", Image: "x"}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "x"}, {Name: "dns", Image: "x"}, {Name: wire.Failover, Image: "x"}}},
 	}
 	for _, o := range []client.Object{pod,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "pull-secret"}, StringData: map[string]string{"x": secret}},
@@ -47,6 +47,7 @@ func plantSecrets(t *testing.T, c client.Client) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{
 		{Name: "dhcp", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, RestartCount: 1},
 		{Name: "dns", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}},
+		{Name: wire.Failover, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
 	}
 	g.Expect(c.Status().Update(t.Context(), pod)).To(Succeed())
 	u := &unstructured.Unstructured{}
@@ -62,6 +63,12 @@ func saidSecrets(_ context.Context, pod client.ObjectKey, container string, prev
 		return nil, os.ErrPermission
 	}
 	return io.NopCloser(strings.NewReader("log of " + pod.Name + " " + container + ": https://user:" + secret + "@registry.example.com\n" + strings.Join(planted(), "\n") + "\n")), nil
+}
+
+// toldSecrets is what an edge tells, with a secret.
+func toldSecrets(_ context.Context, _ client.ObjectKey, _ string, _ []string, out, _ io.Writer) error {
+	_, err := io.WriteString(out, `{"version": 1, "parts": [{"name": "envoyStats", "content": ["https://user:`+secret+`@registry.example.com"]}]}`)
+	return err
 }
 
 // contentOf are the files of a directory.
@@ -84,7 +91,7 @@ func contentOf(t *testing.T, dir string) map[string]string {
 // gatherBlue collects blue with secrets in its logs.
 func gatherBlue(t *testing.T, api client.Reader) (dir string, index archiveIndex) {
 	t.Helper()
-	g := gatherer{api: api, logs: saidSecrets, dir: filepath.Join(t.TempDir(), "report"), index: archiveIndex{Format: archiveFormat, Time: time.Now().UTC()}}
+	g := gatherer{api: api, logs: saidSecrets, run: toldSecrets, dir: filepath.Join(t.TempDir(), "report"), index: archiveIndex{Format: archiveFormat, Time: time.Now().UTC()}}
 	NewWithT(t).Expect(g.all(t.Context(), blue)).To(Succeed())
 	return g.dir, g.index
 }
@@ -133,6 +140,7 @@ func TestMustGather(t *testing.T) {
 		g.Expect(all["objects/clusters/hostedcluster.hypershift.openshift.io.blue.yaml"]).To(ContainSubstring("http://LEFT-OUT@proxy.example.com:3128"))
 		g.Expect(all["logs/clusters-blue/oooi-edge-1/dhcp.log"]).To(HavePrefix("log of oooi-edge-1 dhcp: https://LEFT-OUT@registry.example.com\n"))
 		g.Expect(all).NotTo(HaveKey("logs/clusters-blue/oooi-edge-1/dns.log"), "it has not started")
+		g.Expect(all["edges/clusters-blue/oooi-edge-1/diagnostics"]).To(ContainSubstring("https://LEFT-OUT@registry.example.com"))
 		g.Expect(index.Unread).To(Equal([]unread{{What: "log of clusters-blue/oooi-edge-1, container dhcp", Why: os.ErrPermission.Error()}}))
 
 		cluster, archived := bothStatus(t, admin, dir)

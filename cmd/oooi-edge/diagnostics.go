@@ -1,0 +1,190 @@
+// This file holds `oooi-edge diagnostics`, what `oooi must-gather` runs in each edge: one JSON document about the data plane. It
+// changes nothing, and its size and its time have limits: an edge that is asked serves VMs meanwhile.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/version"
+)
+
+func newDiagnosticsCommand() *cobra.Command {
+	var runDir string
+	c := &cobra.Command{
+		Use:    "diagnostics",
+		Hidden: true, // Only must-gather runs it.
+		Short:  "Print what a bug report needs of this edge, as JSON",
+		Args:   cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(c.Context(), wire.DiagnosticsTimeout)
+			defer cancel()
+			d := wire.Diagnostics{Version: wire.DiagnosticsVersion, Program: version.Of(built), Time: time.Now().UTC().Truncate(time.Second)}
+			d.Parts = collect(ctx, kernelSources(), envoySources(runDir))
+			return json.NewEncoder(c.OutOrStdout()).Encode(d)
+		},
+	}
+	c.Flags().StringVar(&runDir, "run-dir", wire.RunDir, "directory of the servers' sockets")
+	return c
+}
+
+// A source tells one part of the document.
+type source struct {
+	name string
+	// most is how many bytes the part may have.
+	most int
+	// read returns a list. Cut: it ends before its source does, since it has most bytes.
+	read func(ctx context.Context, most int) (items []json.RawMessage, cut bool, err error)
+}
+
+// collect reads each list of sources one after the other, all lists at once, until ctx ends. The parts have the order of the sources.
+func collect(ctx context.Context, lists ...[]source) []wire.DiagnosticsPart {
+	type told struct {
+		at   int
+		part wire.DiagnosticsPart
+	}
+	var parts []wire.DiagnosticsPart
+	for _, list := range lists {
+		for _, s := range list {
+			parts = append(parts, wire.DiagnosticsPart{Name: s.name, Missing: fmt.Sprintf("all of it: not read within %s", wire.DiagnosticsTimeout)})
+		}
+	}
+	all := make(chan told, len(parts)) // No source waits for a reader that has left.
+	first := 0
+	for _, list := range lists {
+		go func(at int) {
+			for i, s := range list {
+				all <- told{at + i, s.part(ctx)}
+			}
+		}(first)
+		first += len(list)
+	}
+	for range parts {
+		select {
+		case t := <-all:
+			parts[t.at] = t.part
+			continue
+		case <-ctx.Done():
+		}
+		select { // What was told until then counts.
+		case t := <-all:
+			parts[t.at] = t.part
+		default:
+			return parts
+		}
+	}
+	return parts
+}
+
+// part is what s tells.
+func (s source) part(ctx context.Context) wire.DiagnosticsPart {
+	items, cut, err := s.read(ctx, s.most)
+	fitting := fit(items, s.most)
+	p := wire.DiagnosticsPart{Name: s.name, Content: listOf(items[:fitting])}
+	switch {
+	case err != nil && fitting == 0:
+		p.Content, p.Missing = nil, "all of it: "+err.Error()
+	case err != nil:
+		p.Missing = fmt.Sprintf("what follows the first %d entries: %v", fitting, err)
+	case cut, fitting < len(items):
+		p.Missing = fmt.Sprintf("what follows the first %d entries: the part may have %d KiB", fitting, s.most>>10)
+	}
+	return p
+}
+
+// fit returns how many of items have at most most bytes as a list.
+func fit(items []json.RawMessage, most int) int {
+	size := len("[]")
+	for i, item := range items {
+		if size += len(item) + len(","); size > most {
+			return i
+		}
+	}
+	return len(items)
+}
+
+func listOf(items []json.RawMessage) json.RawMessage {
+	if items == nil {
+		items = []json.RawMessage{}
+	}
+	return rawOf(items)
+}
+
+// rawOf is v as JSON. What sources tell is always JSON.
+func rawOf(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("diagnostics: what sources tell is always JSON: " + err.Error())
+	}
+	return b
+}
+
+func rawList[T any](all []T) (out []json.RawMessage) {
+	for _, one := range all {
+		out = append(out, rawOf(one))
+	}
+	return out
+}
+
+// kernelSources tell of the network namespace that this program runs in.
+func kernelSources() []source {
+	return []source{
+		{"links", 64 << 10, ofKernel((*device.Dump).Links)},
+		{"addresses", 64 << 10, ofKernel((*device.Dump).Addresses)},
+		{"rules", 32 << 10, ofKernel((*device.Dump).Rules)},
+		{"routes", 128 << 10, ofKernel((*device.Dump).Routes)},
+		{"neighbors", 512 << 10, ofKernel((*device.Dump).Neighbors)},
+		{"sockets", 32 << 10, ofKernel((*device.Dump).Sockets)},
+	}
+}
+
+func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context, int) ([]json.RawMessage, bool, error) {
+	return func(context.Context, int) ([]json.RawMessage, bool, error) {
+		d, err := device.OpenDump()
+		if err != nil {
+			return nil, false, err
+		}
+		defer d.Close()
+		all, err := read(d)
+		return rawList(all), false, err
+	}
+}
+
+// envoySources tell of the Envoy that uses runDir. An edge without the proxy has none.
+func envoySources(runDir string) []source {
+	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
+		return []source{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {
+			return rawList([]string{"This edge runs no Envoy."}), false, nil
+		}}}
+	}
+	a := envoy.NewAdmin(runDir)
+	config := func(kind string) func(context.Context, int) ([]json.RawMessage, bool, error) {
+		return ofEnvoy(func(ctx context.Context, most int) ([]json.RawMessage, bool, error) { return a.Config(ctx, kind, most) })
+	}
+	return []source{
+		{"envoyBootstrap", 64 << 10, ofEnvoy(a.Bootstrap)},
+		{"envoyListeners", 1 << 20, config(envoy.ConfigListeners)},
+		{"envoyClusters", 512 << 10, config(envoy.ConfigClusters)},
+		{"envoyEndpoints", 384 << 10, config(envoy.ConfigEndpoints)},
+		{"envoyClusterStates", 512 << 10, ofEnvoy(a.Clusters)},
+		{"envoyStats", 640 << 10, ofEnvoy(a.Stats)},
+	}
+}
+
+func ofEnvoy[T any](read func(context.Context, int) ([]T, bool, error)) func(context.Context, int) ([]json.RawMessage, bool, error) {
+	return func(ctx context.Context, most int) ([]json.RawMessage, bool, error) {
+		all, cut, err := read(ctx, most)
+		return rawList(all), cut, err
+	}
+}

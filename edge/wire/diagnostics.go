@@ -1,0 +1,59 @@
+// This file holds the document in which an edge describes its data plane for a bug report: `oooi-edge diagnostics` writes it, and
+// `oooi must-gather` reads it.
+
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DiagnosticsVersion is the version of Diagnostics. Fields and parts are added without a new number.
+const DiagnosticsVersion = 1
+
+// The limits of Diagnostics: an edge stops to collect after DiagnosticsTimeout, and its document has at most DiagnosticsBytes.
+const (
+	DiagnosticsTimeout = 5 * time.Second
+	DiagnosticsBytes   = 4 << 20
+)
+
+// DiagnosticsCommand returns the command that prints Diagnostics in container Failover of an edge. That container sees the sockets of
+// the others, and has no token.
+func DiagnosticsCommand() []string { return []string{Program, "diagnostics", "--run-dir", RunDir} }
+
+// Diagnostics is what an edge tells about its data plane.
+type Diagnostics struct {
+	Version int `json:"version"`
+	// Program is the version of the edge's program.
+	Program string `json:"program"`
+	// Time is when the edge began to collect.
+	Time  time.Time         `json:"time"`
+	Parts []DiagnosticsPart `json:"parts"`
+}
+
+// A DiagnosticsPart is what one source told, such as the kernel's routes.
+type DiagnosticsPart struct {
+	Name string `json:"name"`
+	// Content is JSON. Empty: there is none, and Missing is why.
+	Content json.RawMessage `json:"content,omitempty"`
+	// Missing is what Content lacks, and why. Empty: it is whole.
+	Missing string `json:"missing,omitempty"`
+}
+
+// ReadDiagnostics reads a document. It ignores unknown fields. One of a newer version is an error, since the meaning of its fields
+// is unknown.
+func ReadDiagnostics(b []byte) (Diagnostics, error) {
+	var d Diagnostics
+	if err := json.Unmarshal(b, &d); err != nil {
+		return Diagnostics{}, fmt.Errorf("no diagnostics of an edge: %w", err)
+	}
+	switch {
+	case d.Version > DiagnosticsVersion:
+		return Diagnostics{}, fmt.Errorf("diagnostics of version %d, and this version of oooi reads up to %d", d.Version, DiagnosticsVersion)
+	case d.Version < 1 || len(d.Parts) == 0:
+		return Diagnostics{}, errors.New("no diagnostics of an edge: version or parts are missing")
+	}
+	return d, nil
+}
