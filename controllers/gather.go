@@ -75,6 +75,8 @@ type world struct {
 	loss loss
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
+	// lastText is last as it is stored.
+	lastText string
 	// unread are problems: plans in force that cannot be read, here or at a neighbor.
 	unread network.Problems
 	// others are the other hosted clusters on its networks, by name.

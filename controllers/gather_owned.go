@@ -38,7 +38,7 @@ func (r *Reconciler) gatherOwned(ctx context.Context, w *world) error {
 		metadata := metadataOf(roleBindingKind, binding)
 		w.binding = &metadata
 	}
-	if w.last, w.unread, err = r.planInForce(ctx, w.HostedCluster); err != nil {
+	if w.last, w.lastText, w.unread, err = r.planInForce(ctx, w.HostedCluster); err != nil {
 		return err
 	}
 	for _, key := range ownNamed(ns) {
@@ -220,15 +220,16 @@ func (r *Reconciler) leasesToCheck(ctx context.Context, w world, d decision) (fo
 	return found, func() { r.memory.change(key, func(m *remembered) { m.leases = leaseCheck{served, now} }) }, err
 }
 
-// planInForce is what the edges of hc serve. A plan that exists and cannot be read is a
+// planInForce is what the edges of hc serve, also as the text that is stored. A plan that exists and cannot be read is a
 // fault.
-func (r *Reconciler) planInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, fault network.Problems, err error) {
+func (r *Reconciler) planInForce(ctx context.Context, hc *hyperv1.HostedCluster) (p network.Plan, text string, fault network.Problems, err error) {
 	ns := hcp.ControlPlaneNamespace(hc)
 	o, err := r.readOwn(ctx, ownKey{configMapKind, types.NamespacedName{Namespace: ns, Name: wire.PlanConfigMap}})
 	cm, ok := o.(*corev1.ConfigMap)
 	if err != nil || !ok || !isOf(o, hc.Name) {
-		return p, nil, err
+		return p, "", nil, err
 	}
-	p, fault = hcp.ReadPlanInForce(ns, cm.Data[wire.PlanKey])
-	return p, fault, nil
+	text = cm.Data[wire.PlanKey]
+	p, fault = hcp.ReadPlanInForce(ns, text)
+	return p, text, fault, nil
 }

@@ -43,7 +43,7 @@ func (r *Reconciler) gatherNeighbors(ctx context.Context, w *world) error {
 		if err := r.gatherAttached(ctx, &o); err != nil {
 			return err
 		}
-		serves, unread, err := r.planInForce(ctx, hc)
+		serves, _, unread, err := r.planInForce(ctx, hc)
 		if err != nil {
 			return fmt.Errorf("reading what is served to %s: %w", clusterName(hc), err)
 		}
@@ -180,7 +180,7 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 	if r.gatherAttached(ctx, &objects) != nil {
 		return r.everyCluster(ctx, nil)
 	}
-	serves, _, err := r.planInForce(ctx, objects.HostedCluster)
+	serves, _, _, err := r.planInForce(ctx, objects.HostedCluster)
 	if err != nil {
 		return r.everyCluster(ctx, nil)
 	}

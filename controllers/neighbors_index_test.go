@@ -118,7 +118,7 @@ func TestNeighborsByIndex(t *testing.T) {
 			hc := &all.Items[i].Fields.HostedCluster
 			w := world{Objects: hcp.Objects{HostedCluster: hc}}
 			g.Expect(r.gatherAttached(t.Context(), &w.Objects)).To(Succeed())
-			last, _, err := r.planInForce(t.Context(), hc)
+			last, _, _, err := r.planInForce(t.Context(), hc)
 			g.Expect(err).NotTo(HaveOccurred())
 			w.last = last
 			g.Expect(r.gatherNeighbors(t.Context(), &w)).To(Succeed())
@@ -212,7 +212,7 @@ func (r *Reconciler) everyClusterOn(t *testing.T, on []network.Attachment, all [
 	for i := range all {
 		o := hcp.Objects{HostedCluster: &all[i].Fields.HostedCluster}
 		NewWithT(t).Expect(r.gatherAttached(t.Context(), &o)).To(Succeed())
-		serves, _, err := r.planInForce(t.Context(), o.HostedCluster)
+		serves, _, _, err := r.planInForce(t.Context(), o.HostedCluster)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		if ofOurs(&all[i]) && meet(on, append(r.used(t, o), serves.Attachments()...)) {
 			out = append(out, clusterName(o.HostedCluster))
@@ -237,7 +237,7 @@ func (r *Reconciler) everyNeighbor(t *testing.T, w world, all []lenient.HostedCl
 		}
 		o := hcp.Objects{HostedCluster: hc}
 		g.Expect(r.gatherAttached(t.Context(), &o)).To(Succeed())
-		serves, _, err := r.planInForce(t.Context(), hc)
+		serves, _, _, err := r.planInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(r.gatherPublished(t.Context(), &o)).To(Succeed())
 		if n, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, hcp.NetworksOf(w.Objects, w.last)); ok {

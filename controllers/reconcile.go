@@ -43,6 +43,8 @@ type Options struct {
 	// Image is the image of edges, with wire.Program as its entrypoint. EnvoyImage has envoy as
 	// its entrypoint. Both have a numeric user.
 	Image, EnvoyImage string
+	// Build is the version of the operator. Empty: unknown.
+	Build string
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
 	ServiceAccount types.NamespacedName
 	// Management is what the operator knows of the cluster that it runs on.

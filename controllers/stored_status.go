@@ -43,11 +43,12 @@ func statusKey(ns string) ownKey {
 
 // storedStatus is the status to store, without its time. ok is false if there is none: nothing is served, or the operator
 // has no rights in the control plane namespace.
-func storedStatus(w world, d decision, v verdict) (s explain.StoredStatus, ok bool) {
+func storedStatus(w world, d decision, v verdict, build string) (s explain.StoredStatus, ok bool) {
 	if d.action == ignore || d.action == remove || !w.hasControlPlane() || w.binding == nil {
 		return s, false
 	}
 	s = v.stored
+	s.Build = build
 	s.Cluster, s.Generation, s.Plan = clusterName(w.HostedCluster), w.HostedCluster.Generation, explain.PlanHash(planAfter(w, d))
 	if !w.partial && hcp.OptedIn(w.HostedCluster) {
 		s.Inputs = Inputs(w.Objects)
@@ -55,10 +56,10 @@ func storedStatus(w world, d decision, v verdict) (s explain.StoredStatus, ok bo
 	return s, true
 }
 
-// planAfter is the plan in force once d is carried out.
-func planAfter(w world, d decision) network.Plan {
+// planAfter is the plan in force once d is carried out, as it is stored. Empty: it has no networks.
+func planAfter(w world, d decision) string {
 	if d.action == serve {
-		return d.plan
+		return textOf(d.plan, string(d.plan.JSON()))
 	}
 	for _, u := range d.desired {
 		if u.GroupVersionKind() != configMapKind {
@@ -67,17 +68,25 @@ func planAfter(w world, d decision) network.Plan {
 		data, _ := u.Object["data"].(map[string]any)
 		text, _ := data[wire.PlanKey].(string)
 		if p, err := network.ReadPlan([]byte(text)); err == nil {
-			return p
+			return textOf(p, text)
 		}
 	}
-	return w.last
+	return textOf(w.last, w.lastText)
+}
+
+// textOf is text, which is p. Empty: p has no networks.
+func textOf(p network.Plan, text string) string {
+	if len(p.Networks) == 0 {
+		return ""
+	}
+	return text
 }
 
 // keepStatus stores the status unless it was stored of late. That it cannot be stored is no fault of the hosted
 // cluster, so it is only logged: a reader notices that it is old.
 func (r *Reconciler) keepStatus(ctx context.Context, w world, d decision, v verdict) {
 	key, now := client.ObjectKeyFromObject(w.HostedCluster), r.Now()
-	s, ok := storedStatus(w, d, v)
+	s, ok := storedStatus(w, d, v, r.Options.Build)
 	if !ok {
 		r.memory.change(key, func(m *remembered) { m.status = storedLast{} })
 		return

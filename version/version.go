@@ -15,19 +15,20 @@ func Of(built string) string {
 	if fips140.Enabled() {
 		mode = "on"
 	}
-	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", number(built), mode, fips140.Version())
+	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", Number(built), mode, fips140.Version())
 }
 
 // Tag returns the tag in git of the release that the running program is. Empty: it is no release. See Of for built.
 func Tag(built string) string {
-	n := number(built)
+	n := Number(built)
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.?\d+)?$`).MatchString(n) {
 		return ""
 	}
 	return n
 }
 
-func number(built string) string {
+// Number returns the version of the running program alone, as of a tag in git, or its revision. It is never empty. See Of for built.
+func Number(built string) string {
 	if built != "" {
 		return built
 	}

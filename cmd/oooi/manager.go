@@ -22,6 +22,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/version"
 )
 
 // The environment of the operator's pod.
@@ -101,6 +102,7 @@ Environment variables:
 // environment is what the pod's environment says of the controllers' options.
 func environment() controllers.Options {
 	return controllers.Options{
+		Build:          version.Number(built),
 		Image:          os.Getenv(envEdgeImage),
 		EnvoyImage:     os.Getenv(envEnvoyImage),
 		Proxy:          *httpproxy.FromEnvironment(),

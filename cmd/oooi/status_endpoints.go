@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -42,6 +44,17 @@ func (f statusFacts) endpoint(b network.Backend) explain.Answer {
 		answer = explain.No
 	}
 	return answer
+}
+
+// resolves answers whether edges of n resolve the name of an allowed host. A report tells only that an address of it is refused, so it is
+// never no.
+func (f statusFacts) resolves(n network.Network, b network.Backend) explain.Answer {
+	for _, e := range n.Edges {
+		if r := f.reports[wire.EdgeReport(n, e).Name]; f.readyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
+			return explain.Yes
+		}
+	}
+	return explain.Unknown
 }
 
 // dialed reports whether s has an endpoint of a port that edges dial. They dial one that is not ready if there is

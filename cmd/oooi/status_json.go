@@ -25,6 +25,8 @@ type statusReport struct {
 	Problems     []statusProblem  `json:"problems"`
 	// Other are leases on networks that are not in the plan.
 	Other []statusLease `json:"otherLeases,omitempty"`
+	// Events are the newest Warning events about the HostedCluster and its edges, the newest first, at most five.
+	Events []statusEvent `json:"events,omitempty"`
 	// Notes are the other lines of the condition.
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
@@ -81,6 +83,9 @@ type statusTarget struct {
 	Address netip.AddrPort `json:"address"`
 	Backend string         `json:"backend"`
 	Health  string         `json:"health"`
+	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
+	// allowed host.
+	Resolves explain.Answer `json:"resolves,omitempty"`
 	// needed: no node boots without it.
 	needed bool
 }
@@ -93,6 +98,15 @@ type statusLease struct {
 	MAC     string     `json:"mac,omitempty"`
 	Until   time.Time  `json:"until"`
 	State   string     `json:"state"`
+}
+
+type statusEvent struct {
+	// Time is when it happened last.
+	Time time.Time `json:"time"`
+	// Object is KIND NAMESPACE/NAME.
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
 }
 
 type statusProblem struct {

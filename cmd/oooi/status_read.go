@@ -29,6 +29,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/version"
 )
 
 // A leased is a lease on one network, by the label of the network.
@@ -47,7 +48,7 @@ type statusReader struct {
 
 // readStatus reads what is known of a HostedCluster.
 func readStatus(ctx context.Context, api client.Reader, hc hostedCluster) (statusFacts, error) {
-	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name)}}
+	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name), build: version.Number(built)}}
 	if hc.object != nil {
 		running, err := hcp.ReadRunning(hc.object)
 		if err != nil {
@@ -57,7 +58,7 @@ func readStatus(ctx context.Context, api client.Reader, hc hostedCluster) (statu
 	} else {
 		r.unread = append(r.unread, noRight("HostedCluster "+hc.namespace+"/"+hc.name))
 	}
-	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.readEdges, r.readPods, r.readLeases, r.readEndpoints} {
+	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.readEdges, r.readPods, r.readLeases, r.readEndpoints, r.readEvents} {
 		if err := read(ctx); err != nil {
 			return r.statusFacts, err
 		}
@@ -98,6 +99,9 @@ func (r *statusReader) readPlan(ctx context.Context) error {
 		r.noPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
 	default:
 		r.plan, r.planRead = plan, true
+		if len(plan.Networks) > 0 {
+			r.planHash = explain.PlanHash(stored.Data[wire.PlanKey])
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,8 +36,11 @@ type statusFacts struct {
 	inputs string
 	// stored is what the operator stored about this cluster. Nil: nothing, as an earlier version, or it cannot be read.
 	stored *explain.StoredStatus
-	// plan in force, known if planRead.
+	// build is the version of this program.
+	build string
+	// plan in force, known if planRead. planHash is the explain.PlanHash of the text that is stored.
 	plan     network.Plan
+	planHash string
 	planRead bool
 	// noPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
 	// could not be looked for.
@@ -44,10 +48,9 @@ type statusFacts struct {
 	// unplanned are the networks that NodePools name now and that plan does not have. They are known if
 	// settings are.
 	unplanned []network.Attachment
-	// ready are the edges by their Deployment. Nil: unknown.
+	// ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
 	ready map[string]bool
-	// pods tell why an edge's pod does not run, by its Deployment.
-	pods map[string]string
+	pods  map[string]string
 	// reports of edges by the name of their Lease.
 	reports map[string]network.Report
 	// reported is when each report was renewed. Edges of an earlier version do not renew it, and have no time.
@@ -57,6 +60,8 @@ type statusFacts struct {
 	leasesRead bool
 	// slices are the EndpointSlices of the control plane. Empty: unknown.
 	slices []discoveryv1.EndpointSlice
+	// events are Warning events of both namespaces, and others.
+	events []corev1.Event
 	// unread says what could not be read, in whole sentences.
 	unread []string
 }
@@ -69,7 +74,7 @@ func reportOf(f statusFacts, now time.Time) statusReport {
 	f = f.withoutOldReports(now)
 	r := statusReport{
 		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
-		Networks: []statusNetwork{}, Problems: []statusProblem{}, Unread: f.unread, Blind: !f.read || f.settings == "",
+		Networks: []statusNetwork{}, Problems: []statusProblem{}, Events: f.recentEvents(), Unread: f.unread, Blind: !f.read || f.settings == "",
 	}
 	if f.lacksPlan() {
 		r.Unread = append(slices.Clone(f.unread), f.noPlan)
@@ -230,6 +235,8 @@ func (f statusFacts) current(c metav1.Condition, told explain.Told, now time.Tim
 		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the condition may be about former ones."}
 	case told.Settings == "":
 		return statusAnswer{explain.Unknown, "The condition does not say which annotations it is about."}
+	case told.Settings != f.settings && f.isOfAnotherBuild():
+		return f.anotherBuild()
 	case told.Settings != f.settings:
 		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.",
 			told.Settings, f.settings)}
@@ -261,8 +268,9 @@ func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
 				continue
 			}
 			b := n.Backends[i]
-			t := statusTarget{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), needed(b)}
+			t := statusTarget{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), "", needed(b)}
 			if b.Kind == network.BackendExternal {
+				t.Resolves = f.resolves(n, b)
 				out.Hosts = append(out.Hosts, t)
 			} else {
 				out.Endpoints = append(out.Endpoints, t)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -48,16 +49,28 @@ func (f statusFacts) storedIsCurrent(now time.Time) statusAnswer {
 		return statusAnswer{explain.No, old}
 	case s.Generation != f.Generation:
 		return not(fmt.Sprintf("generation %d of the HostedCluster, which has %d.", s.Generation, f.Generation))
+	case f.isOfAnotherBuild() && (s.Settings != f.settings || f.inputs != "" && s.Inputs != "" && s.Inputs != f.inputs):
+		return f.anotherBuild()
 	case s.Settings != f.settings:
 		return not("other annotations than those of now.")
 	case f.inputs == "" || s.Inputs == "":
 		return statusAnswer{explain.Unknown, "Not all NodePools, NetworkAttachmentDefinitions, Services and Routes can be read, so the operator's status may be about former ones."}
 	case s.Inputs != f.inputs:
 		return not("former NodePools, NetworkAttachmentDefinitions, Services or Routes.")
-	case f.planRead && s.Plan != explain.PlanHash(f.plan):
+	case f.planRead && s.Plan != f.planHash:
 		return not("another plan than the one in force.")
 	}
 	return statusAnswer{explain.Yes, ""}
+}
+
+// isOfAnotherBuild reports whether the operator that stored the status is of another version than this program, or does not tell its
+// version. Programs of two versions may make different hashes of equal objects.
+func (f statusFacts) isOfAnotherBuild() bool { return f.stored != nil && f.stored.Build != f.build }
+
+// anotherBuild is the answer if hashes of the two differ.
+func (f statusFacts) anotherBuild() statusAnswer {
+	return statusAnswer{explain.Unknown, fmt.Sprintf("The operator is of another version (%s) than this program (%s), and each may read objects in its own way. "+
+		"So the operator's status may be about former objects or not. Use the program of the operator's version.", cmp.Or(f.stored.Build, "unknown"), f.build)}
 }
 
 // withStored is told with the problems and the summary of the stored status, which has all, unless c is not about the settings
@@ -86,7 +99,7 @@ func (f statusFacts) bootAsStored(r statusReport, now time.Time) statusAnswer {
 	if why, ok := f.isOld(now); ok {
 		return statusAnswer{explain.Unknown, why}
 	}
-	if f.planRead && f.stored.Plan != explain.PlanHash(f.plan) {
+	if f.planRead && f.stored.Plan != f.planHash {
 		return statusAnswer{explain.Unknown, "The operator's status is about another plan than the one in force."}
 	}
 	if f.stored.Boots == explain.Yes {

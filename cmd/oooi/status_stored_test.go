@@ -13,9 +13,9 @@ import (
 
 // storedBlue is what the operator stores about the cluster of blueFacts.
 func storedBlue(f *statusFacts, change func(*explain.StoredStatus)) {
-	f.inputs = "0123456789abcdef"
-	f.stored = &explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: statusAt.Add(-9 * time.Minute), Generation: 3, Settings: "01234567", Inputs: f.inputs,
-		Plan: explain.PlanHash(f.plan), Ready: true, Reason: "ReadyWithWarnings", Boots: explain.Yes, Summary: "All is served.",
+	f.inputs, f.build, f.planHash = "0123456789abcdef", "v0.1.0", "fedcba9876543210"
+	f.stored = &explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: statusAt.Add(-9 * time.Minute), Generation: 3, Build: f.build, Settings: "01234567", Inputs: f.inputs,
+		Plan: f.planHash, Ready: true, Reason: "ReadyWithWarnings", Boots: explain.Yes, Summary: "All is served.",
 		Problems: []explain.StoredProblem{{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Text: "one"}, {Severity: network.SeverityInfo, Reason: network.NTPMissing, Text: "two"}}}
 	change(f.stored)
 }
@@ -34,7 +34,13 @@ func TestStatusStored(t *testing.T) {
 		"Routes are unread":   {func(f *statusFacts, _ *explain.StoredStatus) { f.inputs = "" }, explain.Unknown, "Routes can be read"},
 		"another plan":        {func(_ *statusFacts, s *explain.StoredStatus) { s.Plan = "1" }, explain.Unknown, "another plan"},
 		"a former generation": {func(_ *statusFacts, s *explain.StoredStatus) { s.Generation-- }, explain.Unknown, "generation 2"},
-		"former annotations":  {func(_ *statusFacts, s *explain.StoredStatus) { s.Settings = "1" }, explain.Unknown, "other annotations"},
+		"another version":     {func(_ *statusFacts, s *explain.StoredStatus) { s.Build = "v0.2.0" }, explain.Yes, "All is served."},
+		"another version's NodePools": {func(f *statusFacts, s *explain.StoredStatus) { s.Build, f.inputs = "v0.2.0", "1" }, explain.Unknown,
+			"The operator is of another version (v0.2.0) than this program (v0.1.0)"},
+		"another version's annotations": {func(f *statusFacts, s *explain.StoredStatus) { s.Build, f.settings = "", "1" }, explain.Unknown,
+			"The operator is of another version (unknown) than this program (v0.1.0)"},
+		"a former version's plan": {func(_ *statusFacts, s *explain.StoredStatus) { s.Build, s.Plan = "v0.2.0", "1" }, explain.Unknown, "another plan"},
+		"former annotations":      {func(_ *statusFacts, s *explain.StoredStatus) { s.Settings = "1" }, explain.Unknown, "other annotations"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -138,6 +138,7 @@ Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.
   any name                    192.168.100.3:443   machines:443                unknown
   ALLOWED HOST   ADDRESS             BACKEND       HEALTH
   quay.io        192.168.100.3:443   quay.io:443   unknown
+  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.
   DHCP leases: unknown
 
 Unknown
@@ -158,7 +159,7 @@ func TestStatusJSON(t *testing.T) {
 	g.Expect(n["edges"].([]any)[0]).To(Equal(map[string]any{
 		"number": 1.0, "deployment": "oooi-edge-clusters-vlan100-1", "address": "192.168.100.4", "ready": "yes", "carriesVMs": "yes", "level": "reaches"}))
 	g.Expect(n["allowedHosts"].([]any)[0]).To(Equal(map[string]any{
-		"names": []any{"quay.io"}, "address": "192.168.100.3:443", "backend": "quay.io:443", "health": "edge 1: its address is refused"}))
+		"names": []any{"quay.io"}, "address": "192.168.100.3:443", "backend": "quay.io:443", "health": "edge 1: its address is refused", "resolves": "yes"}))
 	g.Expect(n["leases"].([]any)[0]).To(Equal(map[string]any{"network": "clusters.vlan100", "address": "192.168.100.20", "vm": "blue-worker-1",
 		"mac": "02:00:00:00:00:01", "until": "2026-03-04T07:06:07Z", "state": "assigned"}))
 	g.Expect(got["problems"].([]any)[0]).To(Equal(map[string]any{

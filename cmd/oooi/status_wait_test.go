@@ -145,9 +145,9 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}}
 	}
 	for namespace, rules := range map[string][]rbacv1.PolicyRule{
-		"clusters": {rule(hyperv1.GroupVersion.Group, "hostedclusters", "get"), rule(hyperv1.GroupVersion.Group, "nodepools", "list"),
+		"clusters": {rule("", "events", "list"), rule(hyperv1.GroupVersion.Group, "hostedclusters", "get"), rule(hyperv1.GroupVersion.Group, "nodepools", "list"),
 			rule(hcp.NADKind().Group, "network-attachment-definitions", "get")},
-		"clusters-blue": {rule("", "configmaps", "get"), rule("", "services", "list"), rule("route.openshift.io", "routes", "list"), rule("apps", "deployments", "list"), rule("", "pods", "list"),
+		"clusters-blue": {rule("", "events", "list"), rule("", "configmaps", "get"), rule("", "services", "list"), rule("route.openshift.io", "routes", "list"), rule("apps", "deployments", "list"), rule("", "pods", "list"),
 			rule("coordination.k8s.io", "leases", "list"), rule("discovery.k8s.io", "endpointslices", "list"),
 			rule(hcp.NADKind().Group, "network-attachment-definitions", "get")},
 	} {

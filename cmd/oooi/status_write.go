@@ -60,6 +60,10 @@ func (r statusReport) text(w io.Writer, all bool) {
 	for _, p := range r.Problems {
 		line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
 	}
+	section(w, "Recent warnings", len(r.Events))
+	for _, e := range r.Events {
+		line(w, "  %s %s: %s: %s", e.Time.Format(time.RFC3339), e.Object, e.Reason, e.Text)
+	}
 	section(w, "Notes", len(r.Notes))
 	for _, n := range r.Notes {
 		line(w, "  %s", n)
@@ -84,6 +88,9 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 	table(w, "EDGE\tADDRESS\tREADY\tCARRIES VMS\tREPORTS", edges)
 	targetTable(w, "NAME", "endpoints", n.Endpoints, all)
 	targetTable(w, "ALLOWED HOST", "allowed hosts", n.Hosts, all)
+	if slices.ContainsFunc(n.Hosts, func(t statusTarget) bool { return t.Resolves == explain.Unknown }) {
+		line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
+	}
 	switch {
 	case n.Leases == nil:
 		line(w, "  DHCP leases: unknown")

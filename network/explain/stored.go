@@ -28,6 +28,8 @@ type StoredStatus struct {
 	Version int `json:"version"`
 	// Cluster is NAMESPACE/NAME of the HostedCluster.
 	Cluster string `json:"cluster"`
+	// Build is the version of the operator that stored it. Empty: one that did not tell.
+	Build string `json:"build,omitempty"`
 	// Written is when the operator stored it. It stores an equal one again every ten minutes.
 	Written time.Time `json:"written"`
 	// Generation is that of the HostedCluster which it is about.
@@ -36,7 +38,7 @@ type StoredStatus struct {
 	Settings string `json:"settings,omitempty"`
 	// Inputs is the hash of the other fields that plans are made from. Empty: not all were read.
 	Inputs string `json:"inputs,omitempty"`
-	// Plan is the PlanHash of the plan in force. Empty: there is none.
+	// Plan is the PlanHash of the plan in force, as it is stored. Empty: there is none.
 	Plan string `json:"plan,omitempty"`
 	// Ready and Reason are those of the condition.
 	Ready  bool           `json:"ready"`
@@ -58,7 +60,7 @@ type StoredProblem struct {
 	Text string `json:"text"`
 }
 
-// Stored renders s. The caller adds what s does not know: the cluster, the time, the generation and the hashes.
+// Stored renders s. The caller adds what s does not know: the cluster, the build, the time, the generation and the hashes.
 func (s Status) Stored() StoredStatus {
 	problems := Ordered(s.Problems)
 	if !s.Applied {
@@ -148,11 +150,12 @@ func ReadStatus(b []byte) (StoredStatus, error) {
 	return s, nil
 }
 
-// PlanHash is a hash of p, 16 hexadecimal digits. It is equal for one plan in formats of one version. Empty: p has no networks.
-func PlanHash(p network.Plan) string {
-	if len(p.Networks) == 0 {
+// PlanHash is a hash of the text of a stored plan, 16 hexadecimal digits. So it does not depend on the version of the program that reads
+// the plan. Empty: there is no text.
+func PlanHash(text string) string {
+	if text == "" {
 		return ""
 	}
-	sum := sha256.Sum256(p.JSON())
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }

@@ -1,0 +1,72 @@
+// This file reads for `oooi status` the Warning events about the HostedCluster and its edges, and decides which of them are shown.
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+const (
+	// mostEvents are shown.
+	mostEvents = 5
+	// mostEventText is how much of an event is shown, in bytes.
+	mostEventText = 500
+)
+
+// readEvents reads the Warning events of both namespaces.
+func (r *statusReader) readEvents(ctx context.Context) error {
+	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
+		var list corev1.EventList
+		warnings := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)}
+		if err := r.api.List(ctx, &list, client.InNamespace(namespace), warnings); err != nil {
+			if err := r.misses("Events in namespace "+namespace, err); err != nil {
+				return err
+			}
+			continue
+		}
+		r.events = append(r.events, list.Items...)
+	}
+	return nil
+}
+
+// recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first.
+func (f statusFacts) recentEvents() (out []statusEvent) {
+	for _, e := range f.events {
+		of := e.InvolvedObject
+		ofCluster := of.Kind == "HostedCluster" && of.Namespace == f.Namespace && of.Name == f.Name
+		ofEdge := of.Namespace == f.ControlPlane && strings.HasPrefix(of.Name, wire.NameEdge+"-")
+		if e.Type != corev1.EventTypeWarning || !ofCluster && !ofEdge {
+			continue // An archive has all events.
+		}
+		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(e.Message, mostEventText)})
+	}
+	slices.SortFunc(out, func(a, b statusEvent) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Text, b.Text))
+	})
+	return out[:min(len(out), mostEvents)]
+}
+
+// happened is when an event happened last. Programs fill different fields.
+func happened(e corev1.Event) time.Time {
+	last := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(last) {
+		last = e.Series.LastObservedTime.Time
+	}
+	return last.UTC().Truncate(time.Second)
+}
