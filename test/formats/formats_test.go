@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +10,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -33,14 +38,15 @@ func stored(t *testing.T, dir string) map[string]string {
 
 // TestStatuses: a status that each release stored is read with all that it says.
 func TestStatuses(t *testing.T) {
-	all := map[string]explain.StoredStatus{
-		"1.json": {
-			Version: 1, Cluster: "clusters/blue", Written: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Generation: 3,
-			Settings: "01234567", Inputs: "0123456789abcdef", Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes,
-			Summary:  "Nodes can boot: DHCP, DNS, NTP and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (1 of 2 edges).",
-			Problems: []explain.StoredProblem{{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Text: "Edge 2 is not ready. Check its node."}}, Omitted: 2,
-		},
+	first := explain.StoredStatus{
+		Version: 1, Cluster: "clusters/blue", Written: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Generation: 3,
+		Settings: "01234567", Inputs: "0123456789abcdef", Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes,
+		Summary:  "Nodes can boot: DHCP, DNS, NTP and proxy are ready on network clusters/vlan100 (192.168.100.0/24) (1 of 2 edges).",
+		Problems: []explain.StoredProblem{{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Text: "Edge 2 is not ready. Check its node."}}, Omitted: 2,
 	}
+	withBuild := first
+	withBuild.Build = "v0.1.0"
+	all := map[string]explain.StoredStatus{"1.json": first, "1-with-build.json": withBuild}
 	files := stored(t, "testdata/statuses")
 	NewWithT(t).Expect(files).To(HaveLen(len(all)), "each file is a format")
 	for file, want := range all {
@@ -69,6 +75,42 @@ func TestStatusOfANewerVersion(t *testing.T) {
 	s, err := read(`"boots": "yes"`, `"boots": "perhaps", "later": {"x": 1}`)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.Boots).To(Equal(explain.Unknown))
+}
+
+// TestLeases: the object of a DHCP lease is read, also one from before the first release, which has the MAC as its holder. An edge of now
+// writes the newest one again as it is, so that no lease is written at an update.
+func TestLeases(t *testing.T) {
+	at := time.Date(2026, 3, 4, 6, 6, 7, 0, time.UTC)
+	all := map[string]network.Lease{
+		"0.json": {Address: netip.MustParseAddr("192.168.100.21"), MAC: "02:00:00:00:00:02", Expires: at, LeaseTime: network.Duration(time.Hour)},
+		"1.json": {Address: netip.MustParseAddr("192.168.100.20"), MAC: "02:00:00:00:00:01", VM: "blue-worker-1", Expires: at, LeaseTime: network.Duration(time.Hour)},
+	}
+	files := stored(t, "testdata/leases")
+	NewWithT(t).Expect(files).To(HaveLen(len(all)), "each file is a format")
+	for file, want := range all {
+		g := NewWithT(t)
+		var o coordinationv1.Lease
+		g.Expect(json.Unmarshal([]byte(files[file]), &o)).To(Succeed())
+		l, err := leaseobject.Read(&o)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(l).To(Equal(want), file)
+		if file == "1.json" {
+			written := leaseobject.Of("clusters.vlan100", l, time.Hour, at.Add(-time.Hour))
+			g.Expect([]any{written.Name, written.Labels, written.Annotations}).To(Equal([]any{o.Name, o.Labels, o.Annotations}))
+			g.Expect(written.Spec.RenewTime.Equal(o.Spec.RenewTime)).To(BeTrue())
+		}
+	}
+}
+
+// TestDiagnostics: what an edge told of its data plane is read with all that it says.
+func TestDiagnostics(t *testing.T) {
+	g := NewWithT(t)
+	d, err := wire.ReadDiagnostics([]byte(stored(t, "testdata/diagnostics")["1.json"]))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(d.Program).To(HavePrefix("v0.1.0 "))
+	g.Expect(d.Parts).To(HaveLen(3))
+	g.Expect(string(d.Parts[0].Content)).To(ContainSubstring("02:00:00:00:00:01"))
+	g.Expect(d.Parts[2]).To(Equal(wire.DiagnosticsPart{Name: "envoyListeners", Missing: "all of it: not read within 5s"}))
 }
 
 // TestPlans: a plan that each release stored is read, and valid. What each means is tested in package network.
