@@ -21,6 +21,7 @@ import (
 )
 
 var testOptions = Options{
+	Build:          "v0.1.0",
 	Image:          "registry.example.com/oooi-edge:v1",
 	EnvoyImage:     "registry.example.com/envoy:v1",
 	ServiceAccount: types.NamespacedName{Namespace: "oooi-system", Name: "oooi"},
