@@ -34,7 +34,8 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check [NAMESPACE/NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
 		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
-It reads with your rights and writes nothing, unless --from-network is set.
+It reads with your rights and writes nothing, unless --from-network is set. By a dry run, it asks the API server
+whether it would take the pods of edges. It also looks for nodes with room for them.
 
 Of a hosted cluster, it derives the plan as the operator does, from the objects of now. So it also finds what
 is wrong before the operator is installed. Of a cluster that runs, it checks the edges, the backends and the
@@ -86,11 +87,11 @@ Exit codes:
 					return err
 				}
 			}
-			groups, err := checksOf(c.Context(), api, name, permitted, t)
+			ask, err := newAdmitter(config)
 			if err != nil {
 				return err
 			}
-			return writeChecks(c.OutOrStdout(), groups, output)
+			return check(c, output, func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
 		},
 	}
 	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
@@ -103,8 +104,18 @@ Exit codes:
 	return c
 }
 
-// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. With t, it tries the networks.
-func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, t *trier) ([]checks, error) {
+// check writes what of returns.
+func check(c *cobra.Command, output string, of func(context.Context) ([]checks, error)) error {
+	groups, err := of(c.Context())
+	if err != nil {
+		return err
+	}
+	return writeChecks(c.OutOrStdout(), groups, output)
+}
+
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. With ask, it asks whether pods of
+// edges would be taken. With t, it tries the networks.
+func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {
 		return nil, err
@@ -115,6 +126,10 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	out := []checks{first}
 	world := readWorld(ctx, api, all)
 	plans := newPlanner(world.dump, world.clusters(), permitted).plans()
+	pre := preflightReader{api: api, ask: ask, images: installed.edgeImages()}
+	if len(all) > 0 {
+		pre.capacity = readCapacity(ctx, api)
+	}
 	for _, hc := range all {
 		if name.Name != "" && hc.key() != name {
 			continue
@@ -128,6 +143,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 			facts.unread = append(facts.unread, err.Error())
 		}
 		facts.status, facts.optedIn, facts.read = reportOf(status, time.Now()), status.OptedIn, status.read
+		facts.preflight = pre.read(ctx, facts, status)
 		out = append(out, clusterChecks(facts))
 		if t != nil {
 			out = append(out, t.networks(ctx, status)...)

@@ -89,6 +89,10 @@ func (t trier) networks(ctx context.Context, s statusFacts) (out []checks) {
 		if err == nil && t.failover {
 			c.Checks = append(c.Checks, t.failsOver(ctx, s, n, address))
 		}
+		var image unpulled
+		if errors.As(err, &image) {
+			c.Checks = append(c.Checks, unpulledCheck(image))
+		}
 		if err != nil {
 			c.Checks = append(c.Checks, checked{Name: "pod that plays a VM", Verdict: unsure, Why: err.Error() + "."})
 		}
@@ -119,7 +123,16 @@ func (t trier) network(ctx context.Context, ns string, n network.Network, addres
 			macs = append(macs, p.mac)
 		}
 	}
-	return t.run(ctx, ns, n, address, t.ended, "--edge-macs", strings.Join(macs, ","))
+	var pod corev1.Pod
+	ended := func(ctx context.Context, p *corev1.Pod) error {
+		defer func() { pod = *p }()
+		return t.ended(ctx, p)
+	}
+	results, err := t.run(ctx, ns, n, address, ended, "--edge-macs", strings.Join(macs, ","))
+	if err != nil {
+		return nil, err
+	}
+	return append([]checked{pullCheck(&pod)}, results...), nil
 }
 
 // edgePods are those of n that exist now.
@@ -211,15 +224,21 @@ func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
 
 // until waits until pod has that phase.
 func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
+	refused := ""
 	err := wait.PollUntilContextTimeout(ctx, looksEach, triedWithin, true, func(ctx context.Context) (bool, error) {
 		if err := t.api.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return false, err
 		}
-		return pod.Status.Phase == phase || pod.Status.Phase == corev1.PodFailed, nil
+		if why := notPulled(pod); why != "" && (refused == "" || !gaveUpOn(pod)) {
+			refused = why // While the kubelet waits, it only says so.
+		}
+		return pod.Status.Phase == phase || pod.Status.Phase == corev1.PodFailed || gaveUpOn(pod), nil
 	})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
+	case (err == nil || wait.Interrupted(err)) && notPulled(pod) != "":
+		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, refused}
 	case wait.Interrupted(err):
 		return fmt.Errorf("pod %s/%s is not %s after %v: %s", pod.Namespace, pod.Name, phase, triedWithin, podState(pod))
 	case err != nil:

@@ -65,9 +65,12 @@ func TestCheckFromNetwork(t *testing.T) {
 		want    []string
 	}{
 		"results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: `[{"name":"DHCP","verdict":"ok"},{"name":"time of 192.168.100.3","verdict":"warning","why":"x."},{"kind":"isolated","name":"no way to 10.0.0.1:443","verdict":"failure","why":"\u001b[2Jy."}]`},
-			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + docs + "check.md#isolation\n"}},
+			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + docs + "check.md#isolation\n"}},
 		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
 			[]string{"  unknown  pod that plays a VM: pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\".\n"}},
+		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image: not found"}}}}}},
+			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ImagePullBackOff Back-off pulling image: not found. An edge that moves there does not start. ", "  unknown  pod that plays a VM: node "}},
 		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that plays a VM: the pod printed no results: \"hello\".\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +79,7 @@ func TestCheckFromNetwork(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go c.kubelet.run(ctx)
-			all, err := checksOf(t.Context(), admin, blue, network.Permissions{}, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
+			all, err := checksOf(t.Context(), admin, blue, network.Permissions{}, nil, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, want := range c.want {
 				g.Expect(lines(t, all)).To(ContainSubstring(want))
@@ -94,7 +97,7 @@ func TestCheckFromNetwork(t *testing.T) {
 			}
 			cancel()
 		}()
-		_, err := checksOf(ctx, admin, blue, network.Permissions{}, &trier{api: admin, address: triedAddress})
+		_, err := checksOf(ctx, admin, blue, network.Permissions{}, nil, &trier{api: admin, address: triedAddress})
 		g.Expect(errors.Is(err, errInterrupted)).To(BeTrue(), "%v", err)
 		expectNoPod(t, admin)
 	})

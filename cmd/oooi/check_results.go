@@ -113,6 +113,9 @@ func installationChecks(f installation) checks {
 		out.Checks = append(out.Checks, c)
 	}
 	out.Checks = append(out.Checks, operatorCheck(f))
+	if d, ok := f.operator(); ok {
+		out.Checks = append(out.Checks, imagesCheck(d))
+	}
 	return checks{out.Title, append(out.Checks, policyCheck(f))}
 }
 
@@ -181,6 +184,7 @@ type clusterFacts struct {
 	partial bool
 	// unread is what the plan lacks.
 	unread []string
+	preflight
 }
 
 // clusterChecks checks f.
@@ -204,6 +208,7 @@ func clusterChecks(f clusterFacts) checks {
 	if f.planned != nil {
 		out.Checks = append(out.Checks, planChecks(*f.planned, len(f.unread) > 0)...)
 	}
+	out.Checks = append(out.Checks, preflightChecks(f.preflight)...)
 	if f.status.Condition == nil {
 		add("running", unsure, "The operator has not reported about this cluster.", "")
 		return out

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,21 +50,50 @@ func lines(t *testing.T, all []checks) string {
 // checkBlue checks with the rights of api.
 func checkBlue(t *testing.T, api client.Reader, name client.ObjectKey) string {
 	t.Helper()
-	all, err := checksOf(t.Context(), api, name, network.Permissions{}, nil)
+	return checkAsking(t, api, name, nil)
+}
+
+// checkAsking does the same, and asks whether pods of edges would be taken.
+func checkAsking(t *testing.T, api client.Reader, name client.ObjectKey, ask admitter) string {
+	t.Helper()
+	all, err := checksOf(t.Context(), api, name, network.Permissions{}, ask, nil)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return lines(t, all)
+}
+
+// A checkStep changes a cluster, and has lines of its check.
+type checkStep struct {
+	name string
+	do   func(g *WithT)
+	// want are lines, and unwanted parts of others.
+	want, unwanted []string
 }
 
 // TestCheck: of an API server without anything to a cluster that runs.
 func TestCheck(t *testing.T) {
 	server := apiserver.Start(t, nil)
+	ask, err := newAdmitter(server.Env.Config)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, s := range append(stepsBeforeServing(t, server), stepsOfServing(t, server.Admin)...) {
+		t.Run(s.name, func(t *testing.T) {
+			g := NewWithT(t)
+			s.do(g)
+			text := checkAsking(t, server.Admin, client.ObjectKey{}, ask)
+			for _, want := range s.want {
+				g.Expect(text).To(ContainSubstring(want))
+			}
+			for _, unwanted := range s.unwanted {
+				g.Expect(text).NotTo(ContainSubstring(unwanted))
+			}
+		})
+	}
+	t.Run("without rights", func(t *testing.T) { checkWithoutRights(t, server) })
+}
+
+// stepsBeforeServing are from nothing to an operator that does not work.
+func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 	admin := server.Admin
-	steps := []struct {
-		name string
-		do   func(g *WithT)
-		// want are lines, and unwanted parts of others.
-		want, unwanted []string
-	}{
+	return []checkStep{
 		{"nothing is installed", func(*WithT) {}, []string{
 			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + docs + "install.md\n",
 			"  failure  NetworkAttachmentDefinitions of Multus: ",
@@ -75,7 +105,9 @@ func TestCheck(t *testing.T) {
 		{"a hosted cluster, and no operator", func(*WithT) {
 			server.InstallKinds(t)
 			createBlue(t, admin)
+			createNode(t, admin, nodeWith("worker-1", "4", "16Gi"))
 		}, []string{
+			"  ok       pods of edges of clusters-blue/vlan100 are admitted\n", "  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room for an edge, and the network has 2. ",
 			"  ok       HostedClusters of HyperShift\n", "  ok       NetworkAttachmentDefinitions of Multus\n", "  failure  operator: ",
 			"\nHostedCluster clusters/blue\n", "  unknown  running: The operator has not reported about this cluster.\n",
 		}, nil},
@@ -95,8 +127,20 @@ func TestCheck(t *testing.T) {
 		}, []string{
 			"  ok       operator\n", "  failure  operator decides: No pod of the operator leads: Lease oooi-system/oooi.densityops.com does not exist. ",
 			"  failure  operator's rights: Its ServiceAccount may not: ", "patch hostedclusters/status",
+			"  failure  images of edges: Deployment oooi-system/oooi does not name it: set RELATED_IMAGE_EDGE in its environment. ",
 		}, nil},
+	}
+}
+
+// stepsOfServing are from a cluster that is served to faults of it.
+func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
+	return []checkStep{
 		{"all of it", func(g *WithT) {
+			d := operatorOf("oooi-system")
+			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(d), d)).To(Succeed())
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: envEdgeImage, Value: "edge:v1"}, {Name: envEnvoyImage, Value: "envoy:v1"}}
+			g.Expect(admin.Update(t.Context(), d)).To(Succeed())
+			createNode(t, admin, nodeWith("worker-2", "4", "16Gi"))
 			g.Expect(admin.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
 				ObjectMeta: metav1.ObjectMeta{Name: "oooi-annotations", Labels: map[string]string{wire.LabelName: wire.Owner}},
 				Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "oooi-annotations", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
@@ -108,7 +152,22 @@ func TestCheck(t *testing.T) {
 			g.Expect(admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oooi-of-test"},
 				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "oooi-system", Name: "oooi"}}})).To(Succeed())
-		}, []string{"  ok       operator\n", "  ok       operator decides\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n"}, []string{"failure", "running"}},
+		}, []string{"  ok       operator\n", "  ok       operator decides\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n",
+			"  ok       images of edges\n", "  ok       nodes for edges of clusters-blue/vlan100\n"}, []string{"failure", "running"}},
+		{"VMs are told more than the edge's interface has, and a node is full", func(g *WithT) {
+			p := statusPlan()
+			n := &p.Networks[0]
+			n.Name, n.Attachment.Namespace, n.Services, n.DHCP.MTU = "clusters-blue.vlan100", "clusters-blue", network.AllServices(), 9000
+			g.Expect(admin.Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: string(p.JSON())}})).To(Succeed())
+			edge, full := podOfEdge(`[{"interface":"net1","mtu":1400}]`), podOfEdge("")
+			g.Expect(admin.Create(t.Context(), edge)).To(Succeed())
+			full.Name, full.Labels, full.Spec.NodeName = "full", nil, "worker-2"
+			full.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("16Gi")}
+			g.Expect(admin.Create(t.Context(), full)).To(Succeed())
+		}, []string{
+			"  warning  MTU of clusters-blue/vlan100: DHCP tells VMs 9000 bytes, and the interface of edge 1 has 1400. ",
+			"  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room ", "Others lack room: worker-2 has 0 memory left.",
+		}, []string{"failure"}},
 		{"a wrong annotation, that the operator has not seen", func(*WithT) {
 			change(t, admin, firstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")
 		}, []string{
@@ -119,20 +178,6 @@ func TestCheck(t *testing.T) {
 			g.Expect(admin.Delete(t.Context(), firstOf(t, "NetworkAttachmentDefinition"))).To(Succeed())
 		}, []string{"  failure  NetworkMissing: "}, nil},
 	}
-	for _, s := range steps {
-		t.Run(s.name, func(t *testing.T) {
-			g := NewWithT(t)
-			s.do(g)
-			text := checkBlue(t, admin, client.ObjectKey{})
-			for _, want := range s.want {
-				g.Expect(text).To(ContainSubstring(want))
-			}
-			for _, unwanted := range s.unwanted {
-				g.Expect(text).NotTo(ContainSubstring(unwanted))
-			}
-		})
-	}
-	t.Run("without rights", func(t *testing.T) { checkWithoutRights(t, server) })
 }
 
 // checkWithoutRights: what cannot be read is unknown.
@@ -141,15 +186,35 @@ func checkWithoutRights(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
 	nothing, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "nothing"), client.Options{Scheme: admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = checksOf(t.Context(), nothing, client.ObjectKey{}, network.Permissions{}, nil)
+	_, err = checksOf(t.Context(), nothing, client.ObjectKey{}, network.Permissions{}, nil, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")))
 	text := checkBlue(t, nothing, blue)
 	g.Expect(text).NotTo(ContainSubstring("failure"))
 	for _, want := range []string{"  unknown  operator: ", "  unknown  what is read: You have no right to read HostedCluster clusters/blue.\n", "  unknown  other hosted clusters: "} {
 		g.Expect(text).To(ContainSubstring(want))
 	}
-	_, err = checksOf(t.Context(), admin, client.ObjectKey{Namespace: "clusters", Name: "none"}, network.Permissions{}, nil)
+	_, err = checksOf(t.Context(), admin, client.ObjectKey{Namespace: "clusters", Name: "none"}, network.Permissions{}, nil, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("not found")))
+}
+
+// createNode creates a node, with its status.
+func createNode(t *testing.T, admin client.Client, n corev1.Node) {
+	t.Helper()
+	g, status := NewWithT(t), n.Status
+	g.Expect(admin.Create(t.Context(), &n)).To(Succeed())
+	n.Spec.Taints = nil // The API server adds that it is not ready.
+	g.Expect(admin.Update(t.Context(), &n)).To(Succeed())
+	n.Status = status
+	g.Expect(admin.Status().Update(t.Context(), &n)).To(Succeed())
+}
+
+// podOfEdge is that of edge 1 of clusters-blue/vlan100, as Multus joined it.
+func podOfEdge(joined string) *corev1.Pod {
+	n := network.Network{Name: "clusters-blue.vlan100"}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "edge-1", Labels: wire.EdgeLabels(n, network.Edge{Number: 1}), Annotations: map[string]string{wire.AnnotationNetworkStatus: joined}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "edge:v1"}}},
+	}
 }
 
 func operatorOf(namespace string) *appsv1.Deployment {

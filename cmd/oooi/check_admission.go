@@ -1,0 +1,181 @@
+// This file asks the API server whether it would take the pods of edges. Nothing is created: each request is a dry run.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An admitter asks whether a pod would be taken, and returns the API server's warnings.
+type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
+
+// newAdmitter returns an admitter with the rights of config.
+func newAdmitter(config *rest.Config) (admitter, error) {
+	collected := &apiWarnings{}
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = collected
+	api, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, pod *corev1.Pod) ([]string, error) {
+		err := api.Create(ctx, pod, client.DryRunAll)
+		return collected.take(), err
+	}, nil
+}
+
+// apiWarnings collects the texts of Warning headers.
+type apiWarnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of warnings for people.
+func (w *apiWarnings) HandleWarningHeaderWithContext(_ context.Context, code int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if code == 299 && text != "" && !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
+	}
+}
+
+// take returns what was collected since the last call.
+func (w *apiWarnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.texts
+	w.texts = nil
+	return out
+}
+
+// A podAdmission is what the API server said about the pod of an edge.
+type podAdmission struct {
+	// of names the network. Empty: there is no plan, so the pod is that of any network.
+	of        string
+	namespace string
+	// warnings are the API server's. err is why it takes no such pod.
+	warnings []string
+	err      error
+	// served: an edge of the network is ready, so such a pod was taken before.
+	served bool
+}
+
+// readAdmissions asks about the first edge of each network. Without networks, it asks about any one.
+func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, o controllers.Options, ns string) (out []podAdmission) {
+	if len(networks) == 0 {
+		networks = []network.Network{controllers.AnyNetwork()}
+	}
+	for _, n := range networks {
+		if len(n.Edges) == 0 {
+			continue
+		}
+		a := podAdmission{namespace: ns}
+		if n.Name != "" {
+			a.of = n.Attachment.String()
+		}
+		pod := controllers.EdgePod(n, n.Edges[0], o, ns)
+		account := client.ObjectKey{Namespace: ns, Name: pod.Spec.ServiceAccountName}
+		if apierrors.IsNotFound(api.Get(ctx, account, &corev1.ServiceAccount{})) {
+			pod.Spec.ServiceAccountName = "default" // The operator creates the other one with the first edge.
+		}
+		a.warnings, a.err = ask(ctx, pod)
+		out = append(out, a)
+	}
+	return out
+}
+
+// admissionCheck checks a. ok is false if there is no namespace yet: HyperShift creates it.
+func admissionCheck(a podAdmission) (c checked, ok bool) {
+	c = checked{Name: "pods of edges are admitted", Verdict: fine}
+	if a.of != "" {
+		c.Name = "pods of edges of " + a.of + " are admitted"
+	}
+	page := docs + "check.md#the-pods-of-edges"
+	switch kind := refusalOf(a.err); kind {
+	case refusedNot:
+		if len(a.warnings) > 0 {
+			c.Verdict, c.Page = warning, page
+			c.Why = fmt.Sprintf("The API server takes them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
+		}
+	case refusedNoNamespace:
+		return c, false
+	case refusedNoRight:
+		c.Verdict, c.aside, c.Page = unsure, a.served, docs+"check.md#rights"
+		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so the API server does not say whether it takes them."
+	case refusedUnknown:
+		c.Verdict, c.aside, c.Page = unsure, a.served, page
+		c.Why = "The API server does not say whether it takes them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
+	default:
+		c.Verdict, c.Page = failure, page
+		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. %s", a.namespace, strings.TrimSuffix(a.err.Error(), "."), refusalFixes[kind])
+		if a.served {
+			c.Verdict = warning // Those that run stay. One that ends does not come back.
+		}
+	}
+	return c, true
+}
+
+// A refusal is which part of the API server refused a pod.
+type refusal int
+
+const (
+	refusedNot refusal = iota
+	refusedNoNamespace
+	refusedNoRight
+	// refusedUnknown: it was not judged.
+	refusedUnknown
+	refusedByPodSecurity
+	refusedBySCC
+	refusedByQuota
+	// refusedByOther: a policy, a webhook or a check of values.
+	refusedByOther
+)
+
+var refusalFixes = map[refusal]string{
+	refusedByPodSecurity: "Edges keep to Pod Security level restricted: find the webhook or the policy that changes them.",
+	refusedBySCC:         "Edges ask for the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
+	refusedByQuota:       "Raise that quota or limit.",
+	refusedByOther:       "Exempt pods of edges from it, or change it.",
+}
+
+// refusalOf tells from the API server's error what refused a pod. A missing right names no pod, and all else does.
+func refusalOf(err error) refusal {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return refusedNot
+	case !errors.As(err, &status):
+		return refusedUnknown
+	}
+	text, details := err.Error(), status.Status().Details
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces", has("is being terminated"):
+		return refusedNoNamespace
+	case apierrors.IsForbidden(err) && (details == nil || details.Name == ""):
+		return refusedNoRight
+	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
+		return refusedUnknown
+	case has("violates PodSecurity"):
+		return refusedByPodSecurity
+	case has("security context constraint"):
+		return refusedBySCC
+	case has("exceeded quota"), has("failed quota"), has("usage per "):
+		return refusedByQuota
+	}
+	return refusedByOther
+}

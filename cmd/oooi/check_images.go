@@ -1,0 +1,103 @@
+// This file checks the images of edges: as the operator names them, and as a node pulls them. It is pure.
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// imagesOf are the images of edges in the environment of the operator's pod. Empty: it has none as a plain value.
+func imagesOf(d appsv1.Deployment) (edge, envoy string) {
+	for _, c := range d.Spec.Template.Spec.Containers {
+		for _, e := range c.Env {
+			switch e.Name {
+			case envEdgeImage:
+				edge = e.Value
+			case envEnvoyImage:
+				envoy = e.Value
+			}
+		}
+	}
+	return edge, envoy
+}
+
+// imageReference is a name as container runtimes take it: host and path, a tag, a digest.
+var imageReference = regexp.MustCompile(`^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// imagesCheck checks the images that the operator d gives to edges.
+func imagesCheck(d appsv1.Deployment) checked {
+	c := checked{Name: "images of edges", Verdict: fine}
+	edge, envoy := imagesOf(d)
+	page := docs + "check.md#the-images-of-edges"
+	var moving []string
+	for _, x := range []struct{ variable, image string }{{envEdgeImage, edge}, {envEnvoyImage, envoy}} {
+		parts := imageReference.FindStringSubmatch(x.image)
+		switch {
+		case x.image == "":
+			c.Verdict, c.Page = failure, page
+			c.Why = fmt.Sprintf("Deployment %s/%s does not name it: set %s in its environment.", d.Namespace, d.Name, x.variable)
+			return c
+		case parts == nil:
+			c.Verdict, c.Page = failure, page
+			c.Why = fmt.Sprintf("%s of Deployment %s/%s is %q, which is no name of an image. Correct it.", x.variable, d.Namespace, d.Name, x.image)
+			return c
+		case parts[2] == "" && (parts[1] == "" || parts[1] == ":latest"):
+			moving = append(moving, x.image)
+		}
+	}
+	if len(moving) > 0 {
+		c.Verdict, c.Page = warning, page
+		c.Why = strings.Join(moving, " and ") + ": another image can get this name, so nodes run different ones. Name a version or a digest."
+	}
+	return c
+}
+
+// An unpulled is the error about a pod whose image its node does not have.
+type unpulled struct{ node, image, why string }
+
+func (u unpulled) Error() string {
+	return fmt.Sprintf("node %s cannot pull image %s: %s", u.node, u.image, u.why)
+}
+
+// notPulled tells why the node does not have the image of a pod, in the kubelet's words. Empty: it has, or it still pulls.
+func notPulled(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil && (strings.Contains(w.Reason, "Image") || w.Reason == "RegistryUnavailable" || w.Reason == "SignatureValidationFailed") {
+			return strings.TrimSpace(w.Reason + " " + w.Message)
+		}
+	}
+	return ""
+}
+
+// gaveUpOn reports whether the kubelet will not pull the image of pod soon. The first failure of a pull is tried again.
+func gaveUpOn(pod *corev1.Pod) bool {
+	for _, s := range pod.Status.ContainerStatuses {
+		if w := s.State.Waiting; w != nil && (w.Reason == "ImagePullBackOff" || w.Reason == "InvalidImageName" || w.Reason == "ErrImageNeverPull") {
+			return true
+		}
+	}
+	return false
+}
+
+// pullCheck is the line about the image of the pod that plays a VM.
+func pullCheck(pod *corev1.Pod) checked {
+	return checked{Name: imageOn(pod.Spec.NodeName), Verdict: fine}
+}
+
+func imageOn(node string) string {
+	if node == "" {
+		return "image of edges"
+	}
+	return "image of edges on node " + node
+}
+
+// unpulledCheck is the line about an image that the node of that pod does not have.
+func unpulledCheck(u unpulled) checked {
+	return checked{Name: imageOn(u.node), Verdict: warning, Page: docs + "check.md#the-images-of-edges",
+		Why: fmt.Sprintf("The kubelet cannot pull %s: %s. An edge that moves there does not start. Look at the registry, its mirror and the pull secret.", u.image, strings.TrimSuffix(u.why, "."))}
+}

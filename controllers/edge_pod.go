@@ -1,0 +1,36 @@
+// This file makes the pod of an edge for programs that ask a cluster whether it would run one. It is pure.
+
+package controllers
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// EdgePod is the pod of e in a control plane namespace, as its Deployment would create it. Of o, only the images count. A
+// network without servers gets all of them.
+func EdgePod(n network.Network, e network.Edge, o Options, ns string) *corev1.Pod {
+	if len(n.Services) == 0 {
+		n.Services = network.AllServices()
+	}
+	pod := &corev1.Pod{}
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(edgeTemplate(n, e, o, ns, nil))
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, pod)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+	}
+	pod.Namespace, pod.GenerateName = ns, wire.EdgeDeploymentName(n, e)+"-"
+	return pod
+}
+
+// AnyNetwork has all servers and two edges, and neither a name nor addresses.
+func AnyNetwork() network.Network {
+	return network.Network{Services: network.AllServices(), Edges: []network.Edge{{Number: 1}, {Number: 2}}}
+}
