@@ -75,6 +75,9 @@ func TestNodesForEdges(t *testing.T) {
 		"each for its own reasons": {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", cordoned), nodeWith("b", "4", "16Gi", tainted("gpu")), nodeWith("c", "4", "16Gi", tainted("gpu")), nodeWith("d", "4", "16Gi", tainted(corev1.TaintNodeNotReady))}}, false, failure, []string{"2 have taint gpu:NoSchedule, 1 are cordoned, 1 are not ready. Change annotation edge-node-selector"}},
 		"a taint that is tolerated": {placed(network.Placement{Tolerations: []network.Toleration{{Key: "gpu", Operator: "Exists"}}}),
 			capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", tainted("gpu")), nodeWith("b", "4", "16Gi", tainted("gpu"))}}, false, fine, nil},
+		"a taint that only advises": {one, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectPreferNoSchedule}}
+		})}}, false, fine, nil},
 		"a label that is missing": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}}}), capacity{nodes: big}, false, failure, []string{"2 do not have the labels that edges need."}},
 		"labels of alternatives": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}, {"zone": "1"}}}),
 			capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("vlan100", "yes")), nodeWith("b", "4", "16Gi", labelled("zone", "1"))}}, false, fine, nil},
