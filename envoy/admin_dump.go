@@ -63,7 +63,7 @@ func (a *Admin) lines(ctx context.Context, path string, most int) (lines []strin
 		}
 		lines = append(lines, in.Text())
 	}
-	return lines, in.Err() != nil, nil
+	return lines, false, in.Err()
 }
 
 func (a *Admin) configs(ctx context.Context, path string, most int) (resources []json.RawMessage, cut bool, err error) {
@@ -86,16 +86,19 @@ func (a *Admin) configs(ctx context.Context, path string, most int) (resources [
 	for in.More() {
 		var one json.RawMessage
 		if err := in.Decode(&one); err != nil {
-			return resources, true, nil // What came before is whole.
+			return resources, false, fmt.Errorf("Envoy's configuration: %w", err) // What came before is whole.
 		}
 		var dense bytes.Buffer
 		if err := json.Compact(&dense, one); err != nil {
-			return resources, true, nil
+			return resources, false, fmt.Errorf("Envoy's configuration: %w", err)
 		}
 		if most -= dense.Len() + 1; most < 0 {
 			return resources, true, nil
 		}
 		resources = append(resources, dense.Bytes())
+	}
+	if _, err := in.Token(); err != nil {
+		return resources, false, fmt.Errorf("Envoy's configuration: %w", err)
 	}
 	return resources, false, nil
 }

@@ -97,7 +97,7 @@ func closed(c net.Conn) (over bool) {
 
 // aliveWithin is how long another VM may wait for its API connection. It is for a machine that runs other tests, too:
 // OOOI_GREEDY asks for one second.
-const aliveWithin = 4 * time.Second
+const aliveWithin = 8 * time.Second
 
 // strict reports whether nothing else runs on the machine, so that bounds are those of docs/performance.md. `make soak` sets it.
 func strict() bool { return os.Getenv("OOOI_GREEDY") != "" }

@@ -121,8 +121,7 @@ func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructur
 	case err != nil && limited.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Sprintf("it did not answer within %s", askedWithin)
 	case err != nil:
-		why, _ := complaints.content()
-		return nil, printable(withoutCredentials(strings.TrimSpace(fmt.Sprintf("%.500v. %s", err, strings.TrimSpace(string(why))))))
+		return nil, printable(strings.TrimSpace(fmt.Sprintf("%.500s. %s", withoutCredentials(err.Error()), withoutCredentials(complaints.words()))))
 	}
 	told, whole := out.content()
 	if !whole {
@@ -143,7 +142,7 @@ func missingIn(d wire.Diagnostics) string {
 	var out []string
 	for _, p := range d.Parts {
 		if p.Missing != "" {
-			out = append(out, fmt.Sprintf("%.50s: %.200s", p.Name, p.Missing))
+			out = append(out, fmt.Sprintf("%.50s: %.200s", p.Name, withoutCredentials(p.Missing)))
 		}
 	}
 	if len(out) == 0 {
@@ -203,4 +202,13 @@ func (b *limitedBuffer) content() (text []byte, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Clone(b.text), !b.cut
+}
+
+// words is what was kept, without the last word if that was cut: a part of a credential is not found.
+func (b *limitedBuffer) words() string {
+	text, whole := b.content()
+	if !whole {
+		text = text[:max(0, bytes.LastIndexAny(text, " \t\r\n"))]
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// podOfEdge is the pod of an edge. Running: its container for the failover agent runs.
-func podOfEdge(name string, running bool) unstructured.Unstructured {
+// askedEdge is the pod of an edge. Running: its container for the failover agent runs.
+func askedEdge(name string, running bool) unstructured.Unstructured {
 	state := map[string]any{"waiting": map[string]any{"reason": "CrashLoopBackOff"}}
 	if running {
 		state = map[string]any{"running": map[string]any{}}
@@ -83,10 +83,10 @@ func TestEdgesAreAsked(t *testing.T) {
 			return err
 		},
 	}
-	gather := gatherer{dir: t.TempDir(), edges: []unstructured.Unstructured{podOfEdge("hangs", true), podOfEdge("crashes", false)}}
+	gather := gatherer{dir: t.TempDir(), edges: []unstructured.Unstructured{askedEdge("hangs", true), askedEdge("crashes", false)}}
 	for name := range answers {
 		if name != "hangs" {
-			gather.edges = append(gather.edges, podOfEdge(name, true))
+			gather.edges = append(gather.edges, askedEdge(name, true))
 			others.Add(1)
 		}
 	}

@@ -5,11 +5,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,24 +22,29 @@ import (
 const (
 	// mostEvents are shown.
 	mostEvents = 5
+	// mostEventsRead are read of each namespace. The API server does not return the newest ones first.
+	mostEventsRead = 1000
 	// mostEventText is how much of an event is shown, in bytes.
 	mostEventText = 500
 )
 
-// readEvents reads the Warning events of both namespaces.
+// readEvents reads Warning events of both namespaces, at most mostEventsRead of each. No answer depends on them, so what cannot
+// be read does not count as unread.
 func (r *statusReader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
 		var list corev1.EventList
 		warnings := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)}
-		if err := r.api.List(ctx, &list, client.InNamespace(namespace), warnings); err != nil {
-			if err := r.misses("Events in namespace "+namespace, err); err != nil {
-				return err
-			}
-			continue
+		switch err := r.api.List(ctx, &list, client.InNamespace(namespace), warnings, client.Limit(mostEventsRead)); {
+		case apierrors.IsForbidden(err):
+			r.eventsUnread = append(r.eventsUnread, noRight("Events in namespace "+namespace))
+		case err != nil:
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Events in namespace %s: %v", namespace, err))
+		case list.Continue != "":
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has more than %d warnings. There may be newer ones.", namespace, mostEventsRead))
 		}
 		r.events = append(r.events, list.Items...)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first.

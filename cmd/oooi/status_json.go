@@ -27,6 +27,8 @@ type statusReport struct {
 	Other []statusLease `json:"otherLeases,omitempty"`
 	// Events are the newest Warning events about the HostedCluster and its edges, the newest first, at most five.
 	Events []statusEvent `json:"events,omitempty"`
+	// EventsUnread says which events are missing.
+	EventsUnread []string `json:"eventsUnread,omitempty"`
 	// Notes are the other lines of the condition.
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.

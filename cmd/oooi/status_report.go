@@ -60,8 +60,9 @@ type statusFacts struct {
 	leasesRead bool
 	// slices are the EndpointSlices of the control plane. Empty: unknown.
 	slices []discoveryv1.EndpointSlice
-	// events are Warning events of both namespaces, and others.
-	events []corev1.Event
+	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
+	events       []corev1.Event
+	eventsUnread []string
 	// unread says what could not be read, in whole sentences.
 	unread []string
 }
@@ -74,7 +75,7 @@ func reportOf(f statusFacts, now time.Time) statusReport {
 	f = f.withoutOldReports(now)
 	r := statusReport{
 		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
-		Networks: []statusNetwork{}, Problems: []statusProblem{}, Events: f.recentEvents(), Unread: f.unread, Blind: !f.read || f.settings == "",
+		Networks: []statusNetwork{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.read || f.settings == "",
 	}
 	if f.lacksPlan() {
 		r.Unread = append(slices.Clone(f.unread), f.noPlan)
@@ -238,8 +239,7 @@ func (f statusFacts) current(c metav1.Condition, told explain.Told, now time.Tim
 	case told.Settings != f.settings && f.isOfAnotherBuild():
 		return f.anotherBuild()
 	case told.Settings != f.settings:
-		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.",
-			told.Settings, f.settings)}
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.", told.Settings, f.settings)}
 	case f.stored != nil:
 		return f.storedIsCurrent(now)
 	}

@@ -60,9 +60,12 @@ func (r statusReport) text(w io.Writer, all bool) {
 	for _, p := range r.Problems {
 		line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
 	}
-	section(w, "Recent warnings", len(r.Events))
+	section(w, "Recent warnings", len(r.Events)+len(r.EventsUnread))
 	for _, e := range r.Events {
 		line(w, "  %s %s: %s: %s", e.Time.Format(time.RFC3339), e.Object, e.Reason, e.Text)
+	}
+	for _, u := range r.EventsUnread {
+		line(w, "  %s", u)
 	}
 	section(w, "Notes", len(r.Notes))
 	for _, n := range r.Notes {

@@ -200,6 +200,9 @@ func routeType(t int) string {
 func (d *Dump) Rules() (out []string, err error) {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		rules, err := d.clients.kernel.RuleList(family)
+		if family == netlink.FAMILY_V6 && (errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EAFNOSUPPORT)) {
+			break // The kernel has no IPv6.
+		}
 		if err = uninterrupted(err); err != nil {
 			return out, err
 		}

@@ -68,8 +68,8 @@ func faultsOfEdges() map[string]fault {
 		"Envoy refuses a listener": {is: world{of("edge-1", "oooi_proxy_resources_refused", ""): "1"},
 			fires: "OooiEnvoyRefusesConfiguration", labels: vlan().with("pod", "edge-1")},
 		"connections without a ClientHello use up Envoy": {is: world{of("edge-1", overflow, of443): growing}, fires: "OooiConnectionsRefused", labels: vlan()},
-		"all connections are in use":                     {is: both(refused, `,reason="connections"`, growing), fires: "OooiConnectionsRefused", labels: vlan()},
-		"a VM has its share":                             {is: both(refused, `,reason="share"`, growing)},
+		"all connections are in use":                     {is: both(refused, `,reason="connections",port="other"`, growing), fires: "OooiConnectionsRefused", labels: vlan()},
+		"a VM has its share":                             {is: both(refused, `,reason="share",port="other"`, growing)},
 	}
 }
 

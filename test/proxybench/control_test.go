@@ -60,10 +60,16 @@ func control(text string) error {
 	s := envoy.NewServer(log)
 	gate := &envoy.Gate{
 		Limits: limits, Each: clients.Each, Sockets: clients.Sockets, MACOf: clients.MACOf, SetAsked: s.SetAsked, Log: log,
-		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason"}),
+		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"}),
 	}
 	resetter := device.NewResetter(clients, gate.CountReset)
-	gate.Reset = func(of envoy.Senders) error { return resetter.Set(device.Senders(of)) }
+	gate.Reset = func(all []envoy.Senders) error {
+		var to []device.Senders
+		for _, s := range all {
+			to = append(to, device.Senders(s))
+		}
+		return resetter.Set(to...)
+	}
 	n, endpoints := plan(c.At, table{c.Names, c.Own})
 	gate.Serve(n)
 	s.Serve(envoy.NewResources(n, envoy.Options{Device: lo, UpstreamDevice: lo, RunDir: c.Dir, Limits: limits}, endpoints))
