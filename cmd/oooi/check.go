@@ -126,7 +126,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	out := []checks{first}
 	world := readWorld(ctx, api, all)
 	plans := newPlanner(world.dump, world.clusters(), permitted).plans()
-	pre := preflightReader{api: api, ask: ask, images: installed.edgeImages()}
+	pre := preflightReader{api: api, ask: ask}
+	pre.images, pre.imagesUnknown = installed.edgeImages()
 	if len(all) > 0 {
 		pre.capacity = readCapacity(ctx, api)
 	}

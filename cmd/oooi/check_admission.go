@@ -12,10 +12,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/attachments"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -69,8 +73,10 @@ type podAdmission struct {
 	// warnings are the API server's. err is why it takes no such pod.
 	warnings []string
 	err      error
-	// served: an edge of the network is ready, so such a pod was taken before.
-	served bool
+	// served: an edge of the network is ready, so such a pod was taken before. allReady: all its edges are.
+	served, allReady bool
+	// imagesUnknown: those of the operator are not known, so the pod has names that no registry has.
+	imagesUnknown bool
 }
 
 // readAdmissions asks about the first edge of each network. Without networks, it asks about any one.
@@ -87,6 +93,9 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 			a.of = n.Attachment.String()
 		}
 		pod := controllers.EdgePod(n, n.Edges[0], o, ns)
+		if !joinable(ctx, api, n, ns) {
+			delete(pod.Annotations, wire.AnnotationNetworks)
+		}
 		account := client.ObjectKey{Namespace: ns, Name: pod.Spec.ServiceAccountName}
 		if apierrors.IsNotFound(api.Get(ctx, account, &corev1.ServiceAccount{})) {
 			pod.Spec.ServiceAccountName = "default" // The operator creates the other one with the first edge.
@@ -97,6 +106,17 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 	return out
 }
 
+// joinable reports whether a pod of n can have the annotation that Multus reads. A webhook may refuse one with a NAD that does
+// not exist: without a plan there is none, and the operator creates those of edges with the first edge. One that cannot be read counts
+// as missing.
+func joinable(ctx context.Context, api client.Reader, n network.Network, ns string) bool {
+	return n.Name != "" && !slices.ContainsFunc(attachments.NADs(n), func(nad attachments.NAD) bool {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(hcp.NADKind())
+		return api.Get(ctx, client.ObjectKey{Namespace: ns, Name: nad.Name}, o) != nil
+	})
+}
+
 // admissionCheck checks a. ok is false if there is no namespace yet: HyperShift creates it.
 func admissionCheck(a podAdmission) (c checked, ok bool) {
 	c = checked{Name: "pods of edges are admitted", Verdict: fine}
@@ -104,20 +124,25 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 		c.Name = "pods of edges of " + a.of + " are admitted"
 	}
 	page := docs + "check.md#the-pods-of-edges"
-	switch kind := refusalOf(a.err); kind {
-	case refusedNot:
+	kind := refusalOf(a.err)
+	switch {
+	case kind == refusedNot:
 		if len(a.warnings) > 0 {
 			c.Verdict, c.Page = warning, page
 			c.Why = fmt.Sprintf("The API server takes them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
 		}
-	case refusedNoNamespace:
+	case kind == refusedNoNamespace:
 		return c, false
-	case refusedNoRight:
+	case kind == refusedNoRight:
 		c.Verdict, c.aside, c.Page = unsure, a.served, docs+"check.md#rights"
 		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so the API server does not say whether it takes them."
-	case refusedUnknown:
+	case kind == refusedUnknown:
 		c.Verdict, c.aside, c.Page = unsure, a.served, page
 		c.Why = "The API server does not say whether it takes them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
+	case kind == refusedByQuota && a.allReady: // An edge is deleted before its next pod is created, which frees the quota.
+	case kind == refusedByOther && a.imagesUnknown:
+		c.Verdict, c.aside, c.Page = unsure, a.served, page
+		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. The images of edges are not known, so the pod has others, which may be why. Check again when the operator names them.", a.namespace, strings.TrimSuffix(a.err.Error(), "."))
 	default:
 		c.Verdict, c.Page = failure, page
 		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. %s", a.namespace, strings.TrimSuffix(a.err.Error(), "."), refusalFixes[kind])
@@ -139,7 +164,10 @@ const (
 	refusedUnknown
 	refusedByPodSecurity
 	refusedBySCC
+	// refusedByQuota: other pods use the quota up.
 	refusedByQuota
+	// refusedByLimit: the pod requests more or less than any pod may, or the quota demands requests of it.
+	refusedByLimit
 	// refusedByOther: a policy, a webhook or a check of values.
 	refusedByOther
 )
@@ -148,10 +176,11 @@ var refusalFixes = map[refusal]string{
 	refusedByPodSecurity: "Edges keep to Pod Security level restricted: find the webhook or the policy that changes them.",
 	refusedBySCC:         "Edges ask for the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
 	refusedByQuota:       "Raise that quota or limit.",
+	refusedByLimit:       "Raise that quota or limit.",
 	refusedByOther:       "Exempt pods of edges from it, or change it.",
 }
 
-// refusalOf tells from the API server's error what refused a pod. A missing right names no pod, and all else does.
+// refusalOf tells from the API server's error what refused a pod. A missing right names no pod. Nor does a webhook, so the words count.
 func refusalOf(err error) refusal {
 	var status apierrors.APIStatus
 	switch {
@@ -165,7 +194,7 @@ func refusalOf(err error) refusal {
 	switch {
 	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces", has("is being terminated"):
 		return refusedNoNamespace
-	case apierrors.IsForbidden(err) && (details == nil || details.Name == ""):
+	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
 		return refusedNoRight
 	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
 		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
@@ -174,8 +203,10 @@ func refusalOf(err error) refusal {
 		return refusedByPodSecurity
 	case has("security context constraint"):
 		return refusedBySCC
-	case has("exceeded quota"), has("failed quota"), has("usage per "):
+	case has("exceeded quota"):
 		return refusedByQuota
+	case has("failed quota"), has("usage per "):
+		return refusedByLimit
 	}
 	return refusedByOther
 }

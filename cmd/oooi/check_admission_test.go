@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -25,6 +30,10 @@ const deniesWithin = time.Minute
 func TestAdmissionCheck(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	refused := func(why string) error { return apierrors.NewForbidden(pods, "oooi-edge-x-", errors.New(why)) }
+	// denied is as the API server passes on the answer of a webhook, which has no details.
+	denied := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		Message: `admission webhook "images.example.com" denied the request: image edge:v1 is not signed`}}
+	full := refused("exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3")
 	for name, c := range map[string]struct {
 		said podAdmission
 		want string
@@ -39,7 +48,16 @@ func TestAdmissionCheck(t *testing.T) {
 			want: `failure pods of edges are admitted: The API server refuses them in namespace ns: pods "oooi-edge-x-" is forbidden: violates PodSecurity "restricted:latest": y. Edges keep to Pod Security level restricted: `},
 		"SCC": {said: podAdmission{err: refused(`unable to validate against any security context constraint: [provider "restricted-v2": Forbidden: not usable by user or serviceaccount]`)},
 			want: "not usable by user or serviceaccount]. Edges ask for the SCC restricted-v2: allow it for ServiceAccounts of this namespace. See "},
-		"a quota":               {said: podAdmission{err: refused("exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3")}, want: "limited: pods=3. Raise that quota or limit. See "},
+		"a webhook": {said: podAdmission{err: denied},
+			want: `failure pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. Exempt pods of edges from it, or change it. See `},
+		"a webhook, and images are not known": {said: podAdmission{imagesUnknown: true, err: denied},
+			want: `unknown pods of edges are admitted: The API server refuses them in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. The images of edges are not known, so the pod has others, which may be why. `},
+		"Pod Security, and images are not known": {said: podAdmission{imagesUnknown: true, err: refused(`violates PodSecurity "restricted:latest": y`)}, want: "failure "},
+		"a quota":                                {said: podAdmission{err: full}, want: "limited: pods=3. Raise that quota or limit. See "},
+		"a quota, with an edge":                  {said: podAdmission{served: true, err: full}, want: "warning pods of edges are admitted: The API server refuses them "},
+		"a quota of all edges":                   {said: podAdmission{served: true, allReady: true, err: full}, want: "ok pods of edges are admitted"},
+		"a limit of any pod": {said: podAdmission{served: true, allReady: true, err: refused("maximum memory usage per Pod is 1Gi, but limit is 2Gi")},
+			want: "warning pods of edges are admitted: The API server refuses them in namespace ns: "},
 		"a policy":              {said: podAdmission{err: refused("ValidatingAdmissionPolicy 'p' denied request: no")}, want: "denied request: no. Exempt pods of edges from it, or change it. See "},
 		"while an edge runs":    {said: podAdmission{served: true, err: refused("x")}, want: "warning pods of edges are admitted: The API server refuses them "},
 		"no right":              {said: podAdmission{err: apierrors.NewForbidden(pods, "", errors.New(`User "u" cannot create resource "pods"`))}, want: "unknown pods of edges are admitted: You have no right to create pods in namespace ns, "},
@@ -55,7 +73,84 @@ func TestAdmissionCheck(t *testing.T) {
 			line, ok := admissionCheck(c.said)
 			g.Expect(ok).To(Equal(c.want != ""))
 			g.Expect(string(line.Verdict) + " " + line.String()).To(ContainSubstring(c.want))
+			g.Expect(line.Why == "").To(Equal(line.Verdict == fine || !ok), "ok has nothing to do")
 			g.Expect(line.aside).To(Equal(c.hidden))
+		})
+	}
+}
+
+// A nadReader has the NetworkAttachmentDefinitions of these names, and a list of pods.
+type nadReader struct {
+	client.Reader
+	nads []string
+	pods []corev1.Pod
+}
+
+func (r nadReader) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	if slices.Contains(r.nads, key.Name) {
+		return nil
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+func (r nadReader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*corev1.PodList).Items = r.pods
+	return nil
+}
+
+// TestAdmissionBeforeNADs: webhooks that look for the NADs of a pod do not find those that the operator creates later.
+func TestAdmissionBeforeNADs(t *testing.T) {
+	n := triedNetwork()
+	ovn := n
+	ovn.Attachment.EdgeNADConfig = ""
+	for name, c := range map[string]struct {
+		networks []network.Network
+		nads     []string
+		joins    bool
+	}{
+		"no plan":                   {},
+		"a plan":                    {networks: []network.Network{n}},
+		"a plan in force":           {[]network.Network{n}, []string{wire.EdgeNADName(n)}, true},
+		"edges join the NAD of VMs": {[]network.Network{ovn}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			asked := 0
+			ask := func(_ context.Context, pod *corev1.Pod) ([]string, error) {
+				asked++
+				if c.joins {
+					g.Expect(pod.Annotations).To(HaveKey(wire.AnnotationNetworks))
+				} else {
+					g.Expect(pod.Annotations).NotTo(HaveKey(wire.AnnotationNetworks))
+				}
+				return nil, nil
+			}
+			g.Expect(readAdmissions(t.Context(), ask, nadReader{nads: c.nads}, c.networks, controllers.Options{}, "clusters-blue")).To(HaveLen(1))
+			g.Expect(asked).To(Equal(1))
+		})
+	}
+}
+
+// TestEdgesThatFreeQuota: an edge that the plan has and that does not run needs quota, too.
+func TestEdgesThatFreeQuota(t *testing.T) {
+	n := triedNetwork()
+	n.Edges = append(n.Edges, network.Edge{Number: 2})
+	edge := func(number int, ready explain.Answer) statusEdge { return statusEdge{Number: number, Ready: ready} }
+	for name, c := range map[string]struct {
+		edges            []statusEdge
+		served, allReady bool
+	}{
+		"none runs":         {nil, false, false},
+		"one is ready":      {[]statusEdge{edge(1, explain.Yes), edge(2, explain.No)}, true, false},
+		"one edge is newer": {[]statusEdge{edge(1, explain.Yes)}, true, false},
+		"all are ready":     {[]statusEdge{edge(1, explain.Yes), edge(2, explain.Yes)}, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := clusterFacts{read: true, optedIn: true, planned: &planned{Plan: &network.Plan{Networks: []network.Network{n}}}}
+			f.status.Networks = []statusNetwork{{Name: n.Attachment.String(), Edges: c.edges}}
+			taken := func(context.Context, *corev1.Pod) ([]string, error) { return nil, nil }
+			got := preflightReader{api: nadReader{}, ask: taken, imagesUnknown: true}.read(t.Context(), f, statusFacts{})
+			NewWithT(t).Expect(got.admissions).To(Equal([]podAdmission{{of: n.Attachment.String(), served: c.served, allReady: c.allReady, imagesUnknown: true}}))
 		})
 	}
 }

@@ -45,9 +45,11 @@ func preflightChecks(f preflight) (out []checked) {
 type preflightReader struct {
 	api client.Reader
 	// ask is nil if the API server is not asked.
-	ask      admitter
-	images   controllers.Options
-	capacity capacity
+	ask admitter
+	// images are those of edges. imagesUnknown: the operator names none as plain values.
+	images        controllers.Options
+	imagesUnknown bool
+	capacity      capacity
 }
 
 // read reads what would become of the networks of f, which status is about.
@@ -60,19 +62,23 @@ func (r preflightReader) read(ctx context.Context, f clusterFacts, status status
 	if f.planned != nil && f.planned.Plan != nil {
 		networks = f.planned.Plan.Networks
 	}
-	served := map[string]bool{}
+	ready, edges := map[string]int{}, map[string]int{}
 	for _, n := range f.status.Networks {
-		served[n.Name] = slices.ContainsFunc(n.Edges, func(e statusEdge) bool { return e.Ready == explain.Yes })
+		ready[n.Name] = len(slices.DeleteFunc(slices.Clone(n.Edges), func(e statusEdge) bool { return e.Ready != explain.Yes }))
 	}
 	if r.ask != nil {
 		out.admissions = readAdmissions(ctx, r.ask, r.api, networks, r.images, ns)
 	}
-	for i := range out.admissions {
-		out.admissions[i].served = served[out.admissions[i].of]
-	}
 	out.capacity = r.capacity
 	for _, n := range networks {
-		out.places = append(out.places, placeable{n, ns, served[n.Attachment.String()]})
+		name := n.Attachment.String()
+		edges[name] = len(n.Edges)
+		out.places = append(out.places, placeable{n, ns, ready[name] > 0})
+	}
+	for i := range out.admissions {
+		a := &out.admissions[i]
+		a.served, a.imagesUnknown = ready[a.of] > 0, r.imagesUnknown
+		a.allReady = a.served && ready[a.of] >= edges[a.of] // The plan may have an edge more than run.
 	}
 	out.mtus = mtuNetworks(f.planned, inForce, readLinks(ctx, r.api, ns))
 	return out
@@ -86,15 +92,14 @@ func (f installation) operator() (d appsv1.Deployment, ok bool) {
 	return d, runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d) == nil
 }
 
-// edgeImages are those that the operator gives to edges. Before it is installed, they are names that no registry has.
-func (f installation) edgeImages() controllers.Options {
-	o := controllers.Options{Image: wire.NameEdge, EnvoyImage: wire.Envoy}
+// edgeImages are those that the operator gives to edges. Unknown, as before it is installed: they are names that no registry has.
+func (f installation) edgeImages() (o controllers.Options, unknown bool) {
 	if d, ok := f.operator(); ok {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
-			o.Image, o.EnvoyImage = edge, envoy
+			return controllers.Options{Image: edge, EnvoyImage: envoy}, false
 		}
 	}
-	return o
+	return controllers.Options{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
 // readCapacity reads nodes and pods, page by page. Of a pod it keeps its requests only.
