@@ -5,7 +5,9 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,18 +28,27 @@ func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	return edge, envoy
 }
 
-// imageReference is a name as container runtimes take it: host and path, a tag, a digest.
-var imageReference = regexp.MustCompile(`^(?:[a-zA-Z0-9.-]+(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+// refersTo reports whether d has a variable from another object, or may have it: then its value is not known.
+func refersTo(d appsv1.Deployment, variable string) bool {
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
+		return len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == variable && e.ValueFrom != nil })
+	})
+}
+
+// imageReference is a name as container runtimes take it: host and path, a tag, a digest. An IPv6 host is in brackets.
+var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
 // imagesCheck checks the images that the operator d gives to edges.
 func imagesCheck(d appsv1.Deployment) checked {
 	c := checked{Name: "images of edges", Verdict: fine}
 	edge, envoy := imagesOf(d)
 	page := docs + "check.md#the-images-of-edges"
-	var moving []string
+	var moving, referred []string
 	for _, x := range []struct{ variable, image string }{{envEdgeImage, edge}, {envEnvoyImage, envoy}} {
 		parts := imageReference.FindStringSubmatch(x.image)
 		switch {
+		case x.image == "" && refersTo(d, x.variable):
+			referred = append(referred, x.variable)
 		case x.image == "":
 			c.Verdict, c.Page = failure, page
 			c.Why = fmt.Sprintf("Deployment %s/%s does not name it: set %s in its environment.", d.Namespace, d.Name, x.variable)
@@ -50,9 +61,13 @@ func imagesCheck(d appsv1.Deployment) checked {
 			moving = append(moving, x.image)
 		}
 	}
+	if len(referred) > 0 { // An operator that runs has both.
+		c.Verdict, c.aside, c.Page = unsure, d.Status.AvailableReplicas > 0, page
+		c.Why = fmt.Sprintf("Deployment %s/%s has %s from another object, which is not read.", d.Namespace, d.Name, strings.Join(referred, " and "))
+	}
 	if len(moving) > 0 {
 		c.Verdict, c.Page = warning, page
-		c.Why = strings.Join(moving, " and ") + ": another image can get this name, so nodes run different ones. Name a version or a digest."
+		c.Why = strings.TrimSpace(c.Why + " " + strings.Join(moving, " and ") + ": another image can get this name, so nodes run different ones. Name a version or a digest.")
 	}
 	return c
 }
@@ -74,14 +89,40 @@ func notPulled(pod *corev1.Pod) string {
 	return ""
 }
 
-// gaveUpOn reports whether the kubelet will not pull the image of pod soon. The first failure of a pull is tried again.
-func gaveUpOn(pod *corev1.Pod) bool {
-	for _, s := range pod.Status.ContainerStatuses {
-		if w := s.State.Waiting; w != nil && (w.Reason == "ImagePullBackOff" || w.Reason == "InvalidImageName" || w.Reason == "ErrImageNeverPull") {
-			return true
-		}
+// pullsAgainFor is how long a pull that failed is waited for. The kubelet tries again after 10 seconds, and 20 seconds after that.
+const pullsAgainFor = 45 * time.Second
+
+// A pull is what was seen of the image of a pod so far.
+type pull struct {
+	// failure is why it was not pulled, in the kubelet's words. Empty: it was, or it is pulled for the first time.
+	failure string
+	// waitsSince is when the kubelet was first seen to wait before it tries again. Zero: it was not.
+	waitsSince time.Time
+	// gaveUp: it will not be pulled soon.
+	gaveUp bool
+}
+
+// seen is p after pod was seen at now.
+func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
+	why, waits := notPulled(pod), waitsFor(pod, "ImagePullBackOff")
+	switch {
+	case why == "":
+		return pull{}
+	case !waits, p.failure == "":
+		p.failure = why // While the kubelet waits, it only says so.
 	}
-	return false
+	if waits && p.waitsSince.IsZero() {
+		p.waitsSince = now
+	}
+	p.gaveUp = waitsFor(pod, "InvalidImageName", "ErrImageNeverPull") || !p.waitsSince.IsZero() && now.Sub(p.waitsSince) >= pullsAgainFor
+	return p
+}
+
+// waitsFor reports whether a container of pod waits for one of these reasons.
+func waitsFor(pod *corev1.Pod, reasons ...string) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Waiting != nil && slices.Contains(reasons, s.State.Waiting.Reason)
+	})
 }
 
 // pullCheck is the line about the image of the pod that plays a VM.

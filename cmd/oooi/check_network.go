@@ -224,21 +224,19 @@ func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
 
 // until waits until pod has that phase.
 func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
-	refused := ""
+	var image pull
 	err := wait.PollUntilContextTimeout(ctx, looksEach, triedWithin, true, func(ctx context.Context) (bool, error) {
 		if err := t.api.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return false, err
 		}
-		if why := notPulled(pod); why != "" && (refused == "" || !gaveUpOn(pod)) {
-			refused = why // While the kubelet waits, it only says so.
-		}
-		return pod.Status.Phase == phase || pod.Status.Phase == corev1.PodFailed || gaveUpOn(pod), nil
+		image = image.seen(pod, time.Now())
+		return pod.Status.Phase == phase || pod.Status.Phase == corev1.PodFailed || image.gaveUp, nil
 	})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
-	case (err == nil || wait.Interrupted(err)) && notPulled(pod) != "":
-		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, refused}
+	case (err == nil || wait.Interrupted(err)) && image.failure != "":
+		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, image.failure}
 	case wait.Interrupted(err):
 		return fmt.Errorf("pod %s/%s is not %s after %v: %s", pod.Namespace, pod.Name, phase, triedWithin, podState(pod))
 	case err != nil:

@@ -69,8 +69,8 @@ func TestCheckFromNetwork(t *testing.T) {
 		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
 			[]string{"  unknown  pod that plays a VM: pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\".\n"}},
 		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image: not found"}}}}}},
-			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ImagePullBackOff Back-off pulling image: not found. An edge that moves there does not start. ", "  unknown  pod that plays a VM: node "}},
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull", Message: "not present"}}}}}},
+			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that plays a VM: node "}},
 		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that plays a VM: the pod printed no results: \"hello\".\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
