@@ -133,7 +133,8 @@ func subtract(left, taken corev1.ResourceList) {
 func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) checked {
 	out := checked{Name: p.name(), Verdict: fine, Page: docs + "check.md#nodes-for-edges"}
 	if c.nodesErr != nil {
-		out.Verdict, out.Why, out.Page = unsure, "Nodes cannot be read: "+strings.TrimSuffix(c.nodesErr.Error(), ".")+".", docs+"check.md#rights"
+		out.Verdict, out.aside, out.Page = unsure, p.served, docs+"check.md#rights"
+		out.Why = "Nodes cannot be read: " + strings.TrimSuffix(c.nodesErr.Error(), ".") + "."
 		return out
 	}
 	spec := controllers.EdgePod(p.network, p.network.Edges[0], controllers.Options{}, p.namespace).Spec

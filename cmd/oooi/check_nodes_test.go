@@ -90,6 +90,7 @@ func TestNodesForEdges(t *testing.T) {
 		"a device is there":      {device, capacity{nodes: []corev1.Node{nodeWith("a", "4", "16Gi", offers("example.com/vf", "1"))}}, false, fine, nil},
 		"many nodes":             {one, capacity{nodes: []corev1.Node{nodeWith("a", "1m", "1Gi"), nodeWith("b", "1m", "1Gi"), nodeWith("c", "1m", "1Gi"), nodeWith("d", "1m", "1Gi"), nodeWith("e", "1m", "1Gi")}}, false, failure, []string{"a has 1m cpu left, b has 1m cpu left, c has 1m cpu left, and 2 more."}},
 		"nodes are not read":     {one, capacity{nodesErr: errors.New("no right")}, false, unsure, []string{"Nodes cannot be read: no right."}},
+		"nodes, and edges run":   {one, capacity{nodesErr: errors.New("no right")}, true, unsure, []string{"Nodes cannot be read: no right."}},
 		"pods are not read":      {one, capacity{nodes: big, podsErr: errors.New("no right")}, false, unsure, []string{"what is free on 2 nodes is not known: no right."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +100,7 @@ func TestNodesForEdges(t *testing.T) {
 			g.Expect(out[0].Name).To(Equal("nodes for edges of clusters/vlan100"))
 			g.Expect(out[0].Verdict).To(Equal(c.want), out[0].Why)
 			g.Expect(out[0].Page == "").To(Equal(c.want == fine))
+			g.Expect(out[0].aside).To(Equal(c.want == unsure && c.served), "a cluster that is served needs no right to read nodes")
 			for _, why := range c.why {
 				g.Expect(out[0].Why).To(ContainSubstring(why))
 			}
