@@ -81,7 +81,8 @@ func mtuNetworks(now *planned, inForce []network.Network, links map[string]map[i
 	return out
 }
 
-// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Without the right, none is known.
+// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Pods that have ended stay for a
+// while, and do not count. Without the right, none is known.
 func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map[int]int {
 	var list corev1.PodList
 	out := map[string]map[int]int{}
@@ -90,7 +91,8 @@ func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map
 	}
 	for _, p := range list.Items {
 		of := p.Labels[wire.LabelNetwork]
-		if mtu := mtuOf(p); mtu != 0 && p.DeletionTimestamp == nil {
+		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if mtu := mtuOf(p); mtu != 0 && !ends {
 			if out[of] == nil {
 				out[of] = map[int]int{}
 			}

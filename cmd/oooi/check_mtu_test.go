@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -56,6 +57,20 @@ func TestMTUNetworks(t *testing.T) {
 	g.Expect(mtuNetworks(nil, inForce, nil)).To(Equal([]mtuFacts{{inForce[0], 0, nil}}))
 	now.Problems = network.Problems{network.NewProblem(network.MTUExceedsNAD, network.Subject{}, nil)}
 	g.Expect(mtuNetworks(now, inForce, nil)).To(BeEmpty(), "the problem of the plan has a line")
+}
+
+// TestMTUOfEndedPods: an evicted pod of an edge stays with the MTU that its node had.
+func TestMTUOfEndedPods(t *testing.T) {
+	pod := func(number, mtu int, phase corev1.PodPhase) corev1.Pod {
+		p := podOfEdge(fmt.Sprintf(`[{"interface":"net1","mtu":%d}]`, mtu))
+		p.Labels, p.Status.Phase = wire.EdgeLabels(network.Network{Name: "clusters.vlan100"}, network.Edge{Number: number}), phase
+		return *p
+	}
+	going := pod(2, 1280, corev1.PodRunning)
+	now := metav1.Now()
+	going.DeletionTimestamp = &now
+	api := nadReader{pods: []corev1.Pod{pod(1, 9000, corev1.PodRunning), pod(1, 1400, corev1.PodFailed), pod(2, 8000, corev1.PodPending), pod(2, 1400, corev1.PodSucceeded), going}}
+	NewWithT(t).Expect(readLinks(t.Context(), api, "clusters-blue")).To(Equal(map[string]map[int]int{wire.NetworkLabel("clusters.vlan100"): {1: 9000, 2: 8000}}))
 }
 
 // TestMTUOfAPod: as Multus writes it.
