@@ -148,6 +148,8 @@ disabled_plugins = [
   enable_unprivileged_ports = false
   netns_mounts_under_state_dir = true
   restrict_oom_score_adj = true
+  # The default, 1s, reads the cgroup files of all containers each second: a fifth of two cores with three hosted clusters.
+  stats_collect_period = "10m"
 
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ["%[5]s"]
