@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/semaphore"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -20,26 +21,30 @@ import (
 )
 
 // TestHostedClusters shares one testbed. Its hosted clusters are on VLANs of their own and live side by side, as many
-// as `go test -parallel` allows: a control plane that starts mostly waits. What takes longest begins first.
+// as `go test -parallel` allows, and no more than two: the API servers of three that start do not answer in time on two
+// cores. What takes longest begins first.
 func TestHostedClusters(t *testing.T) {
 	b := newBed(t, 1)
+	room := semaphore.NewWeighted(2)
 	t.Run("clusters", func(t *testing.T) {
-		sideBySide(t, "networks", func(t *testing.T) { testNetworks(t, b) })
+		sideBySide(t, "networks", room, 2, func(t *testing.T) { testNetworks(t, b) })
 		for i, strategy := range hypershift.Strategies() {
-			sideBySide(t, string(strategy), func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
+			sideBySide(t, string(strategy), room, 1, func(t *testing.T) { testStrategy(t, b, strategy, 200+i) })
 		}
-		sideBySide(t, "wrong-annotation", func(t *testing.T) { testDenied(t, b) })
+		sideBySide(t, "wrong-annotation", room, 1, func(t *testing.T) { testDenied(t, b) })
 		for _, r := range refusals(b) {
-			sideBySide(t, r.name, func(t *testing.T) { testRefused(t, b, r) })
+			sideBySide(t, r.name, room, 1, func(t *testing.T) { testRefused(t, b, r) })
 		}
 	})
 	t.Run("deletion", func(t *testing.T) { testDeletions(t, b) })
 }
 
-// sideBySide runs a subtest in parallel with others of t.
-func sideBySide(t *testing.T, name string, do func(t *testing.T)) {
+// sideBySide runs a subtest in parallel with others of t, while room has space for its hosted clusters.
+func sideBySide(t *testing.T, name string, room *semaphore.Weighted, clusters int64, do func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
+		NewWithT(t).Expect(room.Acquire(t.Context(), clusters)).To(Succeed())
+		defer room.Release(clusters)
 		do(t)
 	})
 }
