@@ -84,7 +84,7 @@ test: build test-deps ## everything that CI runs: unit tests, real clients in na
 	$(MAKE) fuzz
 	@echo "== the test cluster, and HyperShift on it"
 	@mkdir -p bin; set -o pipefail; failed=0; \
-	go -C test/testbed test -count=1 -v -timeout 50m -p 1 -parallel 2 ./... 2>&1 | tee bin/e2e.log || failed=1; \
+	go -C test/testbed test -count=1 -v -timeout 65m -p 1 -parallel 2 ./... 2>&1 | tee bin/e2e.log || failed=1; \
 	echo "== how long each took, from 5 s (bin/e2e.log)"; \
 	sed -nE 's/^( *)--- (PASS|FAIL): (.*) \(([0-9.]+)s\)$$/\4 \2 \1\3/p' bin/e2e.log | awk '$$1 >= 5 { t = $$1; $$1 = ""; printf "%8.1f s %s\n", t, $$0 }'; \
 	[ $$failed = 0 ] || { $(call why,bin/e2e.log,_test\.go:[0-9]+: *$$); }; \

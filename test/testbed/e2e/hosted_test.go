@@ -64,7 +64,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
 	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
 
-	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
+	g.Expect(h.WaitReady(t.Context(), 5*time.Minute)).To(Succeed())
 
 	w := testWorkers(t, b, h, 1)[0]
 	if strategy == hypershift.LoadBalancerName {
@@ -100,7 +100,7 @@ func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 	g := NewWithT(t)
 	o, err := worker.New(t.Context(), b.cluster, b.hypershift, h.Name, worker.Print(t.Output()))
 	g.Expect(err).NotTo(HaveOccurred())
-	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), want, 3*time.Minute)
+	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), want, 6*time.Minute)
 	g.Expect(err).NotTo(HaveOccurred())
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
