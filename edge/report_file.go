@@ -20,16 +20,11 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known. The proxy adds refused, refuses, dark
-	// and connected, and the NTP server unsynchronized.
-	report         network.Report
-	known          bool
-	refused        []string
-	unsynchronized string
-	refuses        string
-	dark           []string
-	connected      string
-	written        string
+	// report is the writer's own, once known. The proxy and the NTP server add the fields of added.
+	report  network.Report
+	known   bool
+	added   network.Report
+	written string
 	// at is when written was stored.
 	at time.Time
 }
@@ -56,41 +51,34 @@ func (f *ReportFile) Set(r network.Report) {
 
 // SetRefusedHosts replaces the refused hosts of the report.
 func (f *ReportFile) SetRefusedHosts(hosts []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refused = hosts
-	f.write()
+	f.add(func(r *network.Report) { r.RefusedHosts = hosts })
 }
 
 // SetEnvoyRefuses replaces what Envoy refuses of its configuration. Empty: nothing.
 func (f *ReportFile) SetEnvoyRefuses(what string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refuses = what
-	f.write()
+	f.add(func(r *network.Report) { r.EnvoyRefuses = what })
 }
 
 // SetDarkBackends replaces the backends of which no endpoint can be used.
 func (f *ReportFile) SetDarkBackends(names []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dark = names
-	f.write()
+	f.add(func(r *network.Report) { r.DarkBackends = names })
 }
 
 // SetConnected replaces whether hosts on the network have connections, as in network.Report.
 func (f *ReportFile) SetConnected(connected string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.connected = connected
-	f.write()
+	f.add(func(r *network.Report) { r.Connected = connected })
 }
 
 // SetClockUnsynchronized replaces why clients do not follow the clock of the node. Empty: they do.
 func (f *ReportFile) SetClockUnsynchronized(why string) {
+	f.add(func(r *network.Report) { r.ClockUnsynchronized = why })
+}
+
+// add replaces fields that the writer's own report gets.
+func (f *ReportFile) add(set func(*network.Report)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unsynchronized = why
+	set(&f.added)
 	f.write()
 }
 
@@ -100,11 +88,11 @@ func (f *ReportFile) write() {
 		return
 	}
 	r := f.report
-	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.refused)
-	r.DarkBackends = slices.Concat(r.DarkBackends, f.dark)
-	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.unsynchronized)
-	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.refuses)
-	r.Connected = cmp.Or(r.Connected, f.connected)
+	r.RefusedHosts = slices.Concat(r.RefusedHosts, f.added.RefusedHosts)
+	r.DarkBackends = slices.Concat(r.DarkBackends, f.added.DarkBackends)
+	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.added.ClockUnsynchronized)
+	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.added.EnvoyRefuses)
+	r.Connected = cmp.Or(r.Connected, f.added.Connected)
 	text := string(r.JSON())
 	if text == f.written {
 		return
@@ -120,20 +108,11 @@ func (f *ReportFile) write() {
 // report changes nothing.
 func FollowReport(ctx context.Context, name string, set func(network.Report), log *slog.Logger) {
 	file := sharedFile{name: name, limit: maxReportFile, log: log, unread: "report not read"}
-	tick := time.NewTicker(readInterval)
-	defer tick.Stop()
-	for {
-		file.follow(func(b []byte) error {
-			r, err := network.ReadReport(b)
-			if err == nil {
-				set(r)
-			}
-			return err
-		})
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+	file.followUntil(ctx, func(b []byte) error {
+		r, err := network.ReadReport(b)
+		if err == nil {
+			set(r)
 		}
-	}
+		return err
+	})
 }

@@ -4,12 +4,14 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -92,5 +94,19 @@ func (f *sharedFile) follow(use func([]byte) error) {
 	if f.failed != err.Error() {
 		f.failed = err.Error()
 		f.log.Warn(f.unread, "file", f.name, "err", err)
+	}
+}
+
+// followUntil calls follow at once, and then at each readInterval until ctx ends.
+func (f *sharedFile) followUntil(ctx context.Context, use func([]byte) error) {
+	tick := time.NewTicker(readInterval)
+	defer tick.Stop()
+	for {
+		f.follow(use)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }

@@ -90,7 +90,7 @@ type TokenKeys struct {
 func NewTokenKeys(file string, log *slog.Logger) *TokenKeys {
 	k := &TokenKeys{file: sharedFile{name: file, limit: access.MaxKeysFile, log: log, unread: "keys of the API server not read"}}
 	k.keys.Store(&access.Keys{})
-	k.read()
+	k.file.follow(k.use)
 	return k
 }
 
@@ -98,25 +98,12 @@ func NewTokenKeys(file string, log *slog.Logger) *TokenKeys {
 func (k *TokenKeys) Current() access.Keys { return *k.keys.Load() }
 
 // Run follows the file until ctx ends. A file without keys changes nothing.
-func (k *TokenKeys) Run(ctx context.Context) {
-	tick := time.NewTicker(readInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			k.read()
-		}
-	}
-}
+func (k *TokenKeys) Run(ctx context.Context) { k.file.followUntil(ctx, k.use) }
 
-func (k *TokenKeys) read() {
-	k.file.follow(func(b []byte) error {
-		keys, err := access.ParseKeys(b)
-		if err == nil {
-			k.keys.Store(&keys)
-		}
-		return err
-	})
+func (k *TokenKeys) use(b []byte) error {
+	keys, err := access.ParseKeys(b)
+	if err == nil {
+		k.keys.Store(&keys)
+	}
+	return err
 }
