@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -123,14 +122,7 @@ func TestCheckFailover(t *testing.T) {
 	n := &facts.plan.Networks[0]
 	n.Name, n.Attachment.Namespace = "clusters-blue.vlan100", "clusters-blue"
 	g.Expect(n.Edges).To(HaveLen(2))
-	var edges appsv1.DeploymentList
-	g.Expect(admin.List(t.Context(), &edges, client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))).To(Succeed())
-	for _, d := range edges.Items {
-		d.Spec.Template.Spec.Containers[0].Name = wire.Failover
-		g.Expect(admin.Update(t.Context(), &d)).To(Succeed())
-		apiserver.Serve(&d)
-		g.Expect(admin.Status().Update(t.Context(), &d)).To(Succeed())
-	}
+	edgesServe(t, admin)
 	for _, e := range n.Edges {
 		p := edgePodOf(*n, e)
 		g.Expect(admin.Create(t.Context(), p)).To(Succeed())

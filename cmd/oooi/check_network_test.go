@@ -44,12 +44,9 @@ func (k playedKubelet) logs(context.Context, client.ObjectKey, string, bool) (io
 	return io.NopCloser(strings.NewReader(k.log)), nil
 }
 
-// TestCheckFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
-func TestCheckFromNetwork(t *testing.T) {
-	server := apiserver.Start(t, nil)
-	server.InstallKinds(t)
-	admin := server.Admin
-	createBlue(t, admin)
+// edgesServe gives each edge a container failover, and lets it serve.
+func edgesServe(t *testing.T, admin client.Client) {
+	t.Helper()
 	g := NewWithT(t)
 	var edges appsv1.DeploymentList
 	g.Expect(admin.List(t.Context(), &edges, client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))).To(Succeed())
@@ -59,6 +56,16 @@ func TestCheckFromNetwork(t *testing.T) {
 		apiserver.Serve(&d)
 		g.Expect(admin.Status().Update(t.Context(), &d)).To(Succeed())
 	}
+}
+
+// TestCheckFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
+func TestCheckFromNetwork(t *testing.T) {
+	server := apiserver.Start(t, nil)
+	server.InstallKinds(t)
+	admin := server.Admin
+	createBlue(t, admin)
+	g := NewWithT(t)
+	edgesServe(t, admin)
 	failed := corev1.ContainerStatus{Name: wire.Try, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "unknown command \"try\""}}}
 	for name, c := range map[string]struct {
 		kubelet playedKubelet

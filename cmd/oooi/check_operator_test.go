@@ -21,7 +21,7 @@ func TestOperatorChecks(t *testing.T) {
 		leads, rights outcome
 	}{
 		"all of it":         {operatorFacts{leader: lease("x", time.Second)}, fine, fine},
-		"nobody leads":      {operatorFacts{}, failure, fine},
+		"no leader":         {operatorFacts{}, failure, fine},
 		"it hangs":          {operatorFacts{leader: lease("x", 5*time.Minute)}, failure, fine},
 		"it was released":   {operatorFacts{leader: lease("", time.Second)}, failure, fine},
 		"clocks differ":     {operatorFacts{leader: lease("x", 40*time.Second)}, fine, fine},

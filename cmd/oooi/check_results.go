@@ -48,7 +48,7 @@ type checked struct {
 	aside bool
 }
 
-// A outcome is what a check found.
+// An outcome is what a check found.
 type outcome string
 
 const (

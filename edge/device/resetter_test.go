@@ -49,6 +49,18 @@ func newResetting(t *testing.T) *resetting {
 	return w
 }
 
+// newRestarted resets the VM with mac at a service that has started again since.
+func newRestarted(t *testing.T) (w *resetting, mac string) {
+	t.Helper()
+	w = newResetting(t)
+	end := w.listens(t, true)
+	mac = w.vm.MAC(t, "eth0")
+	NewWithT(t).Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
+	end()
+	w.listens(t, true)
+	return w, mac
+}
+
 // set resets address, by its MAC or by itself.
 func (w *resetting) set(t *testing.T, mac, address string) error {
 	t.Helper()
@@ -163,12 +175,7 @@ func TestResetter(t *testing.T) {
 // so that a SYN arrives that its client sends once more. It resets again when it is told to.
 func TestResetterOfAServiceThatStartsAgain(t *testing.T) {
 	g := NewWithT(t)
-	w := newResetting(t)
-	end := w.listens(t, true)
-	mac := w.vm.MAC(t, "eth0")
-	g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
-	end()
-	w.listens(t, true)
+	w, mac := newRestarted(t)
 	g.Expect(all(t, w.other, "192.0.2.10")).To(Equal(accepted))
 	g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
 	g.Expect(all(t, w.other, "192.0.2.10")).To(Equal(accepted))
@@ -178,12 +185,7 @@ func TestResetterOfAServiceThatStartsAgain(t *testing.T) {
 // TestResetterLeavesAServiceThatStartsAgain at the next Set, before any connection is reset.
 func TestResetterLeavesAServiceThatStartsAgain(t *testing.T) {
 	g := NewWithT(t)
-	w := newResetting(t)
-	end := w.listens(t, true)
-	mac := w.vm.MAC(t, "eth0")
-	g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
-	end()
-	w.listens(t, true)
+	w, mac := newRestarted(t)
 	g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
 	g.Expect(all(t, w.other, "192.0.2.10")).To(Equal(accepted))
 	g.Expect(all(t, w.vm, "192.0.2.9")).To(Equal(reset))

@@ -57,10 +57,8 @@ func (r filled) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// TestMetricsAreDocumented: docs/metrics.md has each metric of the operator and of the programs of an edge, with its labels, and no
-// other one. Names and help texts keep to Prometheus' conventions. Tests with a real edge do the same for the proxy.
-func TestMetricsAreDocumented(t *testing.T) {
-	g, r := NewWithT(t), filled{prometheus.NewRegistry()}
+// registerAll registers the metrics of the operator, and of the programs of an edge but for the proxy.
+func registerAll(g *WithT, r prometheus.Registerer) {
 	controllers.NewMetrics(r)
 	agent.NewFailoverMetrics(r, func() error { return nil })
 	_, err := dhcp.NewMetrics(r)
@@ -68,6 +66,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 	dns.NewMetrics(r)
 	access.NewMetrics(r, func() access.Keys { return access.Keys{} })
 	ntp.NewMetrics(r, func() (ntp.State, error) { return ntp.State{}, nil })
+}
+
+// TestMetricsAreDocumented: docs/metrics.md has each metric of the operator and of the programs of an edge, with its labels, and no
+// other one. Names and help texts keep to Prometheus' conventions. Tests with a real edge do the same for the proxy.
+func TestMetricsAreDocumented(t *testing.T) {
+	g, r := NewWithT(t), filled{prometheus.NewRegistry()}
+	registerAll(g, r)
 	families, err := r.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
 

@@ -11,12 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/controllers"
-	"github.com/cldmnky/oooi/edge/agent"
-	"github.com/cldmnky/oooi/network/access"
-	"github.com/cldmnky/oooi/network/dhcp"
-	"github.com/cldmnky/oooi/network/dns"
-	"github.com/cldmnky/oooi/network/ntp"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -61,13 +55,7 @@ func (d describer) Unregister(prometheus.Collector) bool { return false }
 // metrics of the proxy: of these, the texts are those of the source.
 func TestGoldenMetrics(t *testing.T) {
 	g, d := NewWithT(t), describer{}
-	controllers.NewMetrics(d)
-	agent.NewFailoverMetrics(d, func() error { return nil })
-	_, err := dhcp.NewMetrics(d)
-	g.Expect(err).NotTo(HaveOccurred())
-	dns.NewMetrics(d)
-	access.NewMetrics(d, func() access.Keys { return access.Keys{} })
-	ntp.NewMetrics(d, func() (ntp.State, error) { return ntp.State{}, nil })
+	registerAll(g, d)
 	helps := map[string]string{}
 	for name, one := range d {
 		helps[name] = one.help
