@@ -33,6 +33,7 @@ unit: vet ## the inner loop: everything that needs neither root nor a cluster
 	OOOI_UNIT=1 go test ./cmd/... ./config/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/... ./test/monitoring/... ./test/formats/...
 	go -C config/bundle test ./...
 	go -C config/release test ./catalog ./image # the rest compiles opm
+	go -C config/release test -run TestDependencies ./supply
 
 .PHONY: golden
 golden: ## accept the current output of the stories; read the difference before you commit it
