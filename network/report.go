@@ -194,7 +194,7 @@ func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreach
 func (r Report) BackendFault(b Backend) (fault string, known bool) {
 	switch {
 	case slices.Contains(r.DarkBackends, b.Name):
-		return "no endpoint accepts connections", true
+		return "no endpoint answers and is ready", true
 	case slices.Contains(r.RefusedHosts, b.Name):
 		return "its address is refused", true
 	}
