@@ -42,6 +42,9 @@ func testAlerts(t *testing.T, s *stage, all bool) {
 	g.Consistently(p.firing, "12s", "1s").Should(BeEmpty(), "all is well")
 	step("all is well")
 
+	var operators core.PodList
+	g.Expect(s.hosted.Client.List(t.Context(), &operators, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": "oooi"})).To(Succeed())
+	g.Expect(operators.Items).To(ContainElement(HaveField("Spec.NodeName", "node1")), "losing node 2 leaves an operator")
 	lost := s.pods(t)[slices.IndexFunc(s.pods(t), func(p edgePod) bool { return p.nodeNumber() == 2 })]
 	g.Expect(s.cluster.NodeDown(lost.nodeNumber())).To(Succeed())
 	defer func() { _ = s.cluster.NodeUp(lost.nodeNumber()) }()
