@@ -47,7 +47,8 @@ func (r *statusReader) readEvents(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first.
+// recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first. Of events that differ in
+// their time only, as of several probes that failed at once, the newest counts.
 func (f statusFacts) recentEvents() (out []statusEvent) {
 	for _, e := range f.events {
 		of := e.InvolvedObject
@@ -60,6 +61,13 @@ func (f statusFacts) recentEvents() (out []statusEvent) {
 	}
 	slices.SortFunc(out, func(a, b statusEvent) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Text, b.Text))
+	})
+	said := map[statusEvent]bool{}
+	out = slices.DeleteFunc(out, func(e statusEvent) bool {
+		e.Time = time.Time{}
+		again := said[e]
+		said[e] = true
+		return again
 	})
 	return out[:min(len(out), mostEvents)]
 }

@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestStatusEvents: the five newest warnings about the HostedCluster and its edges are shown, the newest first, and nothing about others.
+// TestStatusEvents: the five newest warnings about the HostedCluster and its edges are shown, the newest first,
+// each once, and nothing about others.
 func TestStatusEvents(t *testing.T) {
 	f := blueFacts()
 	event := func(kind, namespace, name, reason string, ago time.Duration, set func(*corev1.Event)) {
@@ -29,6 +30,7 @@ func TestStatusEvents(t *testing.T) {
 	event("Pod", "clusters-blue", "oooi-edge-a", "Repeated", time.Hour, func(e *corev1.Event) {
 		e.Series = &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(statusAt.Add(-time.Minute))}
 	})
+	event("HostedCluster", "clusters", "blue", "EdgeUnavailable", 3*time.Minute, same)
 	for i := range 4 {
 		event("ReplicaSet", "clusters-blue", "oooi-edge-a", fmt.Sprint("Old", i), time.Duration(10+i)*time.Minute, same)
 	}

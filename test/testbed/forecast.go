@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,10 +70,18 @@ type Space struct {
 // Short reports whether there is less than it takes.
 func (s Space) Short() bool { return s.Free < s.Need }
 
-// String says it in GiB.
+// String says it in GiB. The home directory of the user is ~.
 func (s Space) String() string {
 	const gib = 1 << 30
-	return fmt.Sprintf("%.0f GiB of disk (%.0f GiB free, for %s)", float64(s.Need)/gib, float64(s.Free)/gib, strings.Join(s.Dirs, ", "))
+	dirs := slices.Clone(s.Dirs)
+	if home, err := os.UserHomeDir(); err == nil {
+		for i, d := range dirs {
+			if below, found := strings.CutPrefix(d, home+"/"); found {
+				dirs[i] = "~/" + below
+			}
+		}
+	}
+	return fmt.Sprintf("%.0f GiB of disk (%.0f GiB free, for %s)", float64(s.Need)/gib, float64(s.Free)/gib, strings.Join(dirs, ", "))
 }
 
 // Foresee says what it will take to compile programs and to run a cluster.

@@ -26,6 +26,8 @@ func TestDiskIsSummedByFileSystem(t *testing.T) {
 	g.Expect(s).To(Equal([]Space{{Dirs: []string{"/home/me/go", "/home/me/.cache"}, Need: 10 * gib, Free: 9 * gib}, {Dirs: []string{"/var/tmp"}, Need: 2 * gib, Free: 3 * gib}}))
 	g.Expect(s[0].Short()).To(BeTrue())
 	g.Expect(s[1].Short()).To(BeFalse())
-	g.Expect(s[0].String()).To(Equal("10 GiB of disk (9 GiB free, for /home/me/go, /home/me/.cache)"))
+	t.Setenv("HOME", "/home/me")
+	g.Expect(s[0].String()).To(Equal("10 GiB of disk (9 GiB free, for ~/go, ~/.cache)"))
+	g.Expect(s[1].String()).To(Equal("2 GiB of disk (3 GiB free, for /var/tmp)"))
 	g.Expect((&place{dir: t.TempDir() + "/not/yet"}).look()).To(Succeed())
 }

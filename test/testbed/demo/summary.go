@@ -102,11 +102,14 @@ func networkRows(t *tabwriter.Writer, n network.Network) {
 	for _, r := range n.DHCP.Routes {
 		fmt.Fprintf(t, "\troute\t%s via %s\n", r.Destination, r.Via)
 	}
+	var names []string
 	for _, v := range n.DNS.Views {
 		for _, r := range v.Records {
-			fmt.Fprintf(t, "NAME\t%s\t%v\n", r.Name, r.Addresses)
+			names = append(names, fmt.Sprintf("NAME\t%s\t%v\n", r.Name, r.Addresses))
 		}
 	}
+	slices.Sort(names)
+	fmt.Fprint(t, strings.Join(slices.Compact(names), "")) // Views for VMs and for other clients have the same names.
 	for _, l := range n.Listeners {
 		for _, f := range l.Forwards {
 			fmt.Fprintf(t, "FORWARD\t%s\t%s to %s\n", l.Name(), strings.Join(f.ServerNames, ", "), f.Backend)
@@ -115,10 +118,20 @@ func networkRows(t *tabwriter.Writer, n network.Network) {
 			fmt.Fprintf(t, "FORWARD\t%s\tall other names to %s\n", l.Name(), l.Default)
 		}
 	}
-	backends := slices.Clone(n.Backends)
-	for _, b := range backends {
-		fmt.Fprintf(t, "BACKEND\t%s\tService %s, port %d, %s\n", b.Name, b.Service, b.Port, b.ClusterIP)
+	for _, b := range n.Backends {
+		fmt.Fprintf(t, "BACKEND\t%s\t%s\n", b.Name, backendOf(b))
 	}
+}
+
+// backendOf says where connections to b lead.
+func backendOf(b network.Backend) string {
+	switch b.Kind {
+	case network.BackendVMs:
+		return "VMs that accept connections"
+	case network.BackendExternal:
+		return fmt.Sprintf("host %s, port %d", b.Host, b.Port)
+	}
+	return fmt.Sprintf("pods of Service %s, port %d", b.Service, b.Port)
 }
 
 func durationOf(d network.Duration) string {
