@@ -81,7 +81,7 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	if strategy == hypershift.NodePort || strategy == hypershift.Route {
 		t.Run("tried", func(t *testing.T) { testTried(t, b, h) })
 	}
-	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w) })
+	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, h, w, Some()) })
 	switch strategy {
 	case hypershift.LoadBalancerIP:
 		t.Run("none", func(t *testing.T) { testWithdrawn(t, h, "none") })

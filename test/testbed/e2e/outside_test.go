@@ -86,9 +86,10 @@ func testScanned(t *testing.T, b bed, h Hosted, outside Outsider) {
 		scan: Scan{NetNS: outside.HostNetNS, Patience: 2 * time.Second, Parallel: 256},
 		hop:  station{outside.NetNS, testbed.RouterInterface},
 		udp:  []uint16{53}, // time is for the hosts of the network
+		tcp:  Every(),
 	}
 	testPublished(t, n, v)
 	g.Expect(outside.Route(netip.MustParsePrefix("0.0.0.0/0"), n.NextHopVIP)).To(Succeed())
 	testHidden(t, b, h, v.scan, published(n))
-	testPodAddresses(t, h, n, v.hop, v.scan)
+	testPodAddresses(t, h, n, v)
 }

@@ -42,7 +42,7 @@ func TestTakeOver(t *testing.T) {
 	t.Run("sockets", func(t *testing.T) { testSockets(t, two) })
 	t.Run("router", func(t *testing.T) { testRouter(t, two) })
 	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
-	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker) })
+	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker, Every()) })
 	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
 	if all {
 		t.Run("limits", func(t *testing.T) { testLimits(t, two) })
