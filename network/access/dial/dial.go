@@ -25,6 +25,8 @@ type Dialer struct {
 	// TokenFile has the token of a ServiceAccount for the audience of the proxy. It is read for each connection, since the kubelet
 	// replaces a projected token before it expires. Empty: no token is sent.
 	TokenFile string
+	// Token returns the token for each connection, if TokenFile is empty. An empty token is not sent. Nil: no token is sent.
+	Token func(ctx context.Context) (string, error)
 	// Forward dials the proxy. Nil: net.Dialer does.
 	Forward func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -34,6 +36,9 @@ const limit = 10 * time.Second
 
 // longestAnswer is the longest answer of a proxy that is read, in bytes.
 const longestAnswer = 8 << 10
+
+// ErrToken is wrapped by errors about the token of the caller, which no other proxy changes.
+var ErrToken = errors.New("token")
 
 // A RefusedError is an answer of the proxy other than 200.
 type RefusedError struct {
@@ -56,14 +61,14 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if network != "tcp" && network != "tcp4" {
 		return nil, fmt.Errorf("access proxy: network %s: want tcp", network)
 	}
-	head, err := d.request(address)
-	if err != nil {
-		return nil, err
-	}
 	if _, set := ctx.Deadline(); !set {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
+	}
+	head, err := d.request(ctx, address)
+	if err != nil {
+		return nil, err
 	}
 	forward := d.Forward
 	if forward == nil {
@@ -87,23 +92,46 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 }
 
 // request returns the head of the request.
-func (d Dialer) request(address string) (string, error) {
-	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+func (d Dialer) request(ctx context.Context, address string) (string, error) {
+	if unprintable(address) {
 		return "", errors.New("access proxy: the address has a character that no host or port has")
 	}
 	head := "CONNECT " + address + " HTTP/1.1\r\nHost: " + address + "\r\n"
-	if d.TokenFile != "" {
-		b, err := os.ReadFile(d.TokenFile)
-		if err != nil {
-			return "", fmt.Errorf("access proxy: token: %w", err)
-		}
-		token := strings.TrimSpace(string(b))
-		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return "", fmt.Errorf("access proxy: file %s has no token", d.TokenFile)
-		}
+	token, err := d.token(ctx)
+	if err != nil {
+		return "", fmt.Errorf("access proxy: %w: %w", ErrToken, err)
+	}
+	if token != "" {
 		head += "Proxy-Authorization: Bearer " + token + "\r\n"
 	}
 	return head + "\r\n", nil
+}
+
+// token returns the token to send. Empty: none.
+func (d Dialer) token(ctx context.Context) (token string, err error) {
+	switch {
+	case d.TokenFile != "":
+		b, err := os.ReadFile(d.TokenFile)
+		if err != nil {
+			return "", err
+		}
+		if token = strings.TrimSpace(string(b)); token == "" || unprintable(token) {
+			return "", fmt.Errorf("file %s has no token", d.TokenFile)
+		}
+	case d.Token != nil:
+		if token, err = d.Token(ctx); err != nil {
+			return "", err
+		}
+		if unprintable(token) {
+			return "", errors.New("it has a character that no token has")
+		}
+	}
+	return token, nil
+}
+
+// unprintable reports whether a part of a request has a space, or a character that is not printable ASCII.
+func unprintable(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // open sends the request, and reads the answer.

@@ -94,8 +94,37 @@ func TestToken(t *testing.T) {
 	for _, token := range []string{"", "a b", "a\r\nX: secret"} {
 		g.Expect(os.WriteFile(file, []byte(token), 0o600)).To(Succeed())
 		_, err := d.DialContext(t.Context(), "tcp", "worker-1:22")
-		g.Expect(err).To(MatchError("access proxy: file " + file + " has no token"))
+		g.Expect(err).To(MatchError("access proxy: token: file " + file + " has no token"))
+		g.Expect(err).To(MatchError(dial.ErrToken))
 	}
+}
+
+// TestTokenOf: a function gives the token for each connection, and an empty one is not sent.
+func TestTokenOf(t *testing.T) {
+	g := NewWithT(t)
+	sent := make(chan []string, 1)
+	var token string
+	var fault error
+	d := dial.Dialer{Token: func(context.Context) (string, error) { return token, fault }, Proxy: proxy(t, func(r *http.Request) string {
+		sent <- r.Header["Proxy-Authorization"]
+		return established
+	})}
+	for _, token = range []string{"", "one", "two"} {
+		c, err := d.DialContext(t.Context(), "tcp", "worker-1:22")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(c.Close()).To(Succeed())
+		if token == "" {
+			g.Expect(<-sent).To(BeEmpty())
+			continue
+		}
+		g.Expect(<-sent).To(Equal([]string{"Bearer " + token}))
+	}
+	token = "secret\r\nX: y"
+	_, err := d.DialContext(t.Context(), "tcp", "worker-1:22")
+	g.Expect(err).To(And(MatchError(dial.ErrToken), Not(MatchError(ContainSubstring("secret")))))
+	fault = io.ErrUnexpectedEOF
+	_, err = d.DialContext(t.Context(), "tcp", "worker-1:22")
+	g.Expect(err).To(And(MatchError(dial.ErrToken), MatchError(io.ErrUnexpectedEOF)))
 }
 
 // TestBroken: what is no proxy, and one that does not answer.
