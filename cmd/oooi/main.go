@@ -50,6 +50,7 @@ func newRootCommand() *cobra.Command {
 		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl oooi"}
 	}
 	c.AddCommand(
+		newAccessCommand(),
 		newAdmissionCommand(),
 		newCheckCommand(),
 		newLintCommand(),
