@@ -5,7 +5,10 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +22,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
@@ -29,7 +33,12 @@ type visit struct{ proxy, server string }
 func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g := NewWithT(t)
 	pod := b.asker(t, "default", "visits-"+h.Name)
-	g.Expect(h.Set(t.Context(), map[string]string{"management-access": "nodes:10250,15250=nodes:10250", "management-access-from": "default"})).To(Succeed())
+	before, err := h.Plan(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	shell := b.sshd(t, h, networkOf(t, before, w), w)
+	g.Expect(h.Set(t.Context(), map[string]string{
+		"management-access": fmt.Sprintf("nodes:10250,15250=nodes:10250,%s:22", shell.address), "management-access-from": "default",
+	})).To(Succeed())
 	g.Eventually(func() (bool, error) { return opens(t, h) }).WithTimeout(time.Minute).WithPolling(time.Second).Should(BeTrue(), "a destination in the plan")
 	var service core.Service
 	g.Eventually(func() error {
@@ -44,6 +53,7 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 			Should(Equal(visit{proxy: "200", server: "401"}), name)
 	}
 	g.Expect(curl(t, pod, "", fmt.Sprintf("https://%s:15250/pods", service.Spec.ClusterIP))).To(Equal(visit{proxy: "000", server: "401"}), "at the plain port of a client that knows no proxy")
+	testLaptop(t, b, h, w, shell)
 	n := networkOf(t, plan, w)
 	for _, closed := range []string{
 		fmt.Sprintf("https://%s:22/", w.VM.Name), fmt.Sprintf("https://%s:10250/", n.NextHopVIP), fmt.Sprintf("https://%s:443/", n.ServiceVIP),
@@ -61,6 +71,72 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}).WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound))
 	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
 	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
+}
+
+// An sshServer is OpenSSH's on a host of the network that is no VM.
+type sshServer struct {
+	address netip.Addr
+	// key is the file with the key of its user.
+	key string
+}
+
+// sshd starts a server with an address that DHCP has not given away.
+func (b bed) sshd(t *testing.T, h Hosted, n network.Network, w *worker.Worker) sshServer {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(testbed.EnsurePackages(t.Context(), t.Output(), "openssh-server", "openssh-client")).To(Succeed())
+	leases, err := h.Leases(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	s := sshServer{address: network.HostAddress(n.CIDR, -5)}
+	for _, l := range leases {
+		g.Expect(l.Name).NotTo(HaveSuffix("." + s.address.String()))
+	}
+	host, dir := b.plug(t, "sshd"+h.Name, w.VM.VLAN), t.TempDir()
+	s.key = filepath.Join(dir, "user")
+	run := func(name string, args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s %v: %s", name, args, out)
+	}
+	run("nsenter", "--net="+host.netNS, "--", "ip", "address", "add", netip.PrefixFrom(s.address, n.CIDR.Bits()).String(), "dev", host.card)
+	for _, key := range []string{s.key, filepath.Join(dir, "host")} {
+		run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+	}
+	config := fmt.Sprintf("Port 22\nHostKey %[1]s/host\nAuthorizedKeysFile %[1]s/user.pub\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\n", dir)
+	g.Expect(os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)).To(Succeed())
+	g.Expect(os.MkdirAll("/run/sshd", 0o755)).To(Succeed()) // sshd's own service makes it.
+	server := exec.Command("nsenter", "--net="+host.netNS, "--", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "config"))
+	server.Stderr = t.Output()
+	g.Expect(server.Start()).To(Succeed())
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	return s
+}
+
+// testLaptop: with a kubeconfig and through port-forwards of the API server, a user has a shell on a host of the network, and asks the
+// kubelet of a worker.
+func testLaptop(t *testing.T, b bed, h Hosted, w *worker.Worker, s sshServer) {
+	t.Helper()
+	g, oooi := NewWithT(t), program(t)
+	run := func(name string, args ...string) string {
+		c := b.cluster.Command(t.Context(), name, args...)
+		var complaints strings.Builder
+		c.Stderr = &complaints
+		out, err := c.Output()
+		if err != nil {
+			return fmt.Sprintf("%v: %s", err, complaints.String())
+		}
+		return string(out)
+	}
+	ssh := func() string {
+		return run("ssh", "-F", "none", "-i", s.key, "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+			"-o", "ProxyCommand="+oooi+" access clusters/"+h.Name+" --stdio %h:%p", "root@"+s.address.String(), "/sbin/ip -4 -o address")
+	}
+	g.Eventually(ssh).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(ContainSubstring(s.address.String()+"/"), "a shell in its network namespace")
+	kubelet := func() string {
+		return run(oooi, "access", "clusters/"+h.Name, "--", "curl", "-sk", "--max-time", "10", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}", "https://"+w.VM.Name+":10250/pods")
+	}
+	g.Eventually(kubelet).WithTimeout(time.Minute).WithPolling(time.Second).Should(Equal("200 401"), "it knows no caller without a certificate")
+	g.Expect(run(oooi, "access", "clusters/"+h.Name, "--stdio", w.VM.Name+":22")).To(ContainSubstring("403 the destination is not open"))
 }
 
 // opens reports whether the plan opens something.

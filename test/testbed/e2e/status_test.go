@@ -21,16 +21,23 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
 
-// oooi builds the program, and returns what runs it with the rights of an administrator and expects an exit code.
-func (b bed) oooi(t *testing.T) func(code int, args ...string) string {
+// program builds oooi, and returns its path.
+func program(t *testing.T) string {
+	t.Helper()
 	g := NewWithT(t)
 	root, err := testbed.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
-	program := filepath.Join(t.TempDir(), "oooi")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", program, "./cmd/oooi").CombinedOutput()
+	path := filepath.Join(t.TempDir(), "oooi")
+	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", path, "./cmd/oooi").CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	return path
+}
+
+// oooi builds the program, and returns what runs it with the rights of an administrator and expects an exit code.
+func (b bed) oooi(t *testing.T) func(code int, args ...string) string {
+	g, path := NewWithT(t), program(t)
 	return func(code int, args ...string) string {
-		c := b.cluster.Command(t.Context(), program, args...)
+		c := b.cluster.Command(t.Context(), path, args...)
 		out, _ := c.Output()
 		g.Expect(c.ProcessState.ExitCode()).To(Equal(code), "%s: %s", args, out)
 		return string(out)
