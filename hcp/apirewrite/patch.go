@@ -1,0 +1,148 @@
+// This file renames bodies of requests: objects, patches of each kind, and YAML.
+
+package apirewrite
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Types of bodies, as in the header Content-Type without parameters.
+const (
+	JSONPatch  = "application/json-patch+json"
+	ApplyPatch = "application/apply-patch+yaml"
+	YAML       = "application/yaml"
+)
+
+// Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
+// is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON.
+func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
+	if contentType == ApplyPatch || contentType == YAML {
+		if !r.Touches(body) && !target.definition() {
+			return body, nil
+		}
+		converted, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return nil, fmt.Errorf("body of type %s: %w", contentType, err)
+		}
+		if d := (doc{r: r}); d.read(body) != nil {
+			body = converted
+		}
+	}
+	if !r.touches(body) && !target.definition() && !bytes.Contains(body, []byte("AdmissionReview")) {
+		return body, nil // The patch in an AdmissionReview is in base64.
+	}
+	d := doc{r: r, direction: direction}
+	if d.read(body) != nil {
+		return body, nil
+	}
+	if contentType == JSONPatch {
+		d.jsonPatch(target.kind())
+		return d.write(nil), nil
+	}
+	d.value(0, plainRole)
+	d.special(0, target.kind())
+	d.definitionPatch(target)
+	return d.write(nil), nil
+}
+
+// definitionPatch renames in a patch of a CustomResourceDefinition that does not name its group.
+func (d *doc) definitionPatch(target Target) {
+	if !target.definition() || d.nodes[0].kind != '{' || d.inside(0, "spec", "group") != 0 || d.inside(0, "metadata", "name") != 0 {
+		return
+	}
+	_, name, _ := strings.Cut(target.Name, ".")
+	names := d.inside(0, "spec", "names")
+	if g := d.r.groups[name]; g != nil && names != 0 {
+		for _, n := range []string{"plural", "singular"} {
+			d.exchange(d.member(names, n), g.resources)
+		}
+		for _, n := range []string{"kind", "listKind"} {
+			d.exchange(d.member(names, n), g.kinds)
+		}
+	}
+}
+
+// jsonPatch renames the operations of a JSON patch (RFC 6902) of an object.
+func (d *doc) jsonPatch(of Kind) {
+	if d.nodes[0].kind != '[' {
+		return
+	}
+	d.members(0, func(op int) {
+		if d.nodes[op].kind != '{' {
+			return
+		}
+		path := string(d.text(d.member(op, "path")))
+		for _, name := range []string{"path", "from"} {
+			d.pointer(d.member(op, name))
+		}
+		if v := d.member(op, "value"); v != 0 {
+			d.placed(v, strings.Split(path, "/"), of)
+		}
+	})
+}
+
+// pointer renames the segments of a JSON pointer (RFC 6901) that are keys.
+func (d *doc) pointer(i int) {
+	segments := strings.Split(string(d.text(i)), "/")
+	changed := false
+	for at := 1; at < len(segments); at++ {
+		if roleOf([]byte(segments[at-1]), plainRole) != keyNames {
+			continue
+		}
+		if other, ok := d.r.key(unescaped(segments[at])); ok {
+			segments[at], changed = escaped(other), true
+		}
+	}
+	if changed {
+		d.replace(i, strings.Join(segments, "/"))
+	}
+}
+
+func unescaped(segment string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(segment, "~1", "/"), "~0", "~")
+}
+
+func escaped(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "~", "~0"), "/", "~1")
+}
+
+// placed renames a value by the place that it goes to.
+func (d *doc) placed(v int, segments []string, of Kind) {
+	last, before := segments[len(segments)-1], ""
+	if len(segments) > 1 {
+		before = segments[len(segments)-2]
+	}
+	role, isItem := roleOf([]byte(last), plainRole), last == "-"
+	if _, err := strconv.Atoi(last); err == nil || isItem {
+		role, isItem = roleOf([]byte(before), plainRole), true
+	}
+	switch {
+	case d.nodes[v].kind != '"':
+		if isItem {
+			role = plainRole // An object in a list.
+		}
+		d.value(v, role)
+		if len(segments) == 1 {
+			d.special(v, of)
+		}
+	case role == keyList && isItem:
+		d.keyValue(v)
+	case role == groupList && isItem, last == "apiGroup":
+		d.groupName(v)
+	case last == "apiVersion":
+		d.groupVersion(v)
+	case last == "topologyKey", last == "key" && strings.Contains(strings.Join(segments, "/"), "/match"):
+		d.keyValue(v)
+	case len(segments) == 2 && last == "kind":
+		if g := d.r.groups[of.Group]; g != nil {
+			d.exchange(v, g.kinds)
+		}
+	case of.Kind == "customresourcedefinitions" && before == "spec" && last == "group":
+		d.groupName(v)
+	}
+}

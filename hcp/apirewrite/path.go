@@ -1,0 +1,186 @@
+// This file renames paths and queries of requests. A segment that is not renamed keeps its spelling.
+
+package apirewrite
+
+import (
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// A Target is what a request is about.
+type Target struct {
+	// API reports whether the path is one of /api or /apis. All others are never renamed.
+	API bool
+	// Group and Resource are in the words of the side that sent the request. Group is empty for Kubernetes' core.
+	Group, Resource string
+	// Name is empty for requests about a whole resource.
+	Name string
+	// Subresource is empty for the object itself.
+	Subresource string
+	// Watch reports whether the answer is a stream of events.
+	Watch bool
+}
+
+// Opaque reports whether the answer is not of the API server's own words, and is never renamed.
+func (t Target) Opaque() bool { return !t.API || t.Subresource == "proxy" }
+
+// Object is the object that the request names.
+func (t Target) Object() Object { return Object{t.Group, t.Resource, t.Name} }
+
+func (t Target) kind() Kind {
+	if t.Resource == "events" {
+		return Kind{t.Group, "Event"}
+	}
+	return Kind{t.Group, t.Resource}
+}
+
+// definition reports whether the request is about a CustomResourceDefinition or an APIService.
+func (t Target) definition() bool { return namingOf(t.Group, t.Resource) != byNothing }
+
+// Path renames an escaped path, and returns what it is about.
+func (r *Rules) Path(path string) (string, Target) {
+	raw := strings.Split(path, "/")
+	segments := make([]string, len(raw))
+	for i, s := range raw {
+		var err error
+		if segments[i], err = url.PathUnescape(s); err != nil {
+			segments[i] = s
+		}
+	}
+	var t Target
+	var g *group
+	at := 0
+	set := func(i int, text string) {
+		if text != segments[i] {
+			raw[i] = url.PathEscape(text)
+		}
+	}
+	switch {
+	case len(segments) > 2 && segments[0] == "" && segments[1] == "apis":
+		t.API, t.Group, at = true, segments[2], 4
+		if g = r.groups[t.Group]; g != nil {
+			set(2, g.other(t.Group))
+		}
+	case len(segments) > 1 && segments[0] == "" && (segments[1] == "api" || segments[1] == "apis"):
+		t.API, at = true, 3
+	default:
+		return path, t
+	}
+	if at < len(segments) && segments[at] == "watch" {
+		t.Watch = true
+		at++
+	}
+	if at+2 < len(segments) && segments[at] == "namespaces" && segments[at+2] != "status" && segments[at+2] != "finalize" && segments[at+2] != "" {
+		at += 2
+	}
+	if at >= len(segments) {
+		return strings.Join(raw, "/"), t
+	}
+	t.Resource = segments[at]
+	if g != nil {
+		if other, ok := g.resources[t.Resource]; ok {
+			set(at, other)
+		}
+	}
+	if at+1 < len(segments) {
+		t.Name = segments[at+1]
+		set(at+1, r.qualified(namingOf(t.Group, t.Resource), t.Name))
+	}
+	if at+2 < len(segments) {
+		t.Subresource = segments[at+2]
+	}
+	return strings.Join(raw, "/"), t
+}
+
+// Query renames the selectors in a query, and returns whether it asks for a watch. A query without a word of the rules
+// is returned as it is. So is a selector that cannot be parsed: the API server says what is wrong.
+func (r *Rules) Query(query string, t Target) (string, bool) {
+	values, err := url.ParseQuery(query)
+	watch := false
+	if v, ok := values["watch"]; ok {
+		// As in Kubernetes: only these two are false.
+		watch = !strings.EqualFold(v[0], "false") && v[0] != "0"
+	}
+	if err != nil {
+		return query, watch
+	}
+	changed := false
+	for name, rename := range map[string]func(string, Target) string{"labelSelector": r.labelSelector, "fieldSelector": r.fieldSelector} {
+		for i, v := range values[name] {
+			if other := rename(v, t); other != v {
+				values[name][i], changed = other, true
+			}
+		}
+	}
+	if !changed {
+		return query, watch
+	}
+	return values.Encode(), watch
+}
+
+func (r *Rules) labelSelector(text string, _ Target) string {
+	if !r.Touches([]byte(text)) {
+		return text
+	}
+	all, err := labels.ParseToRequirements(text)
+	if err != nil {
+		return text
+	}
+	changed := false
+	for i, one := range all {
+		key, ok := r.key(one.Key())
+		if !ok {
+			continue
+		}
+		renamed, err := labels.NewRequirement(key, selection.Operator(one.Operator()), one.Values().List())
+		if err != nil {
+			return text
+		}
+		all[i], changed = *renamed, true
+	}
+	if !changed {
+		return text
+	}
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = all[i].String()
+	}
+	return strings.Join(out, ",")
+}
+
+func (r *Rules) fieldSelector(text string, t Target) string {
+	if !r.Touches([]byte(text)) {
+		return text
+	}
+	parsed, err := fields.ParseSelector(text)
+	if err != nil {
+		return text
+	}
+	var g *group
+	for _, one := range parsed.Requirements() {
+		if groupName, _, ok := strings.Cut(one.Value, "/"); ok && strings.HasSuffix(one.Field, "piVersion") && r.groups[groupName] != nil {
+			g = r.groups[groupName]
+		}
+	}
+	renamed, err := parsed.Transform(func(field, value string) (string, string, error) {
+		switch {
+		case field == "metadata.name":
+			value = r.qualified(namingOf(t.Group, t.Resource), value)
+		case strings.HasSuffix(field, "piVersion"):
+			if groupName, version, ok := strings.Cut(value, "/"); ok && r.groups[groupName] != nil {
+				value = r.groups[groupName].other(groupName) + "/" + version
+			}
+		case strings.HasSuffix(field, ".kind") && g != nil && g.kinds[value] != "":
+			value = g.kinds[value]
+		}
+		return field, value, nil
+	})
+	if err != nil || renamed.String() == parsed.String() {
+		return text
+	}
+	return renamed.String()
+}

@@ -1,0 +1,67 @@
+// Package protobuf converts objects of Kubernetes' own kinds from protobuf to JSON, so that they can be renamed. It renames
+// nothing.
+package protobuf
+
+import (
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+)
+
+// MediaType is the type of bodies in protobuf, without parameters.
+const MediaType = "application/vnd.kubernetes.protobuf"
+
+// A Converter knows the kinds of Kubernetes' stable APIs.
+type Converter struct{ scheme *runtime.Scheme }
+
+// New returns a converter.
+func New() (*Converter, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	for _, add := range []func(*runtime.Scheme) error{
+		admissionregistrationv1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme, autoscalingv2.AddToScheme,
+		batchv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, flowcontrolv1.AddToScheme,
+		networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return &Converter{scheme}, nil
+}
+
+// JSON converts one object. A kind that is not known is an error.
+func (c *Converter) JSON(body []byte) ([]byte, error) {
+	object, kind, err := protobuf.NewSerializer(c.scheme, c.scheme).Decode(body, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("converting an object from protobuf: %w", err)
+	}
+	object.GetObjectKind().SetGroupVersionKind(*kind)
+	var out strings.Builder
+	if err := json.NewSerializerWithOptions(json.DefaultMetaFactory, c.scheme, c.scheme, json.SerializerOptions{}).Encode(object, &out); err != nil {
+		return nil, fmt.Errorf("converting %s from protobuf: %w", kind.Kind, err)
+	}
+	return []byte(out.String()), nil
+}

@@ -1,0 +1,71 @@
+// This file is the server that clients reach the API server through.
+
+package proxy
+
+import (
+	"crypto/subtle"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+)
+
+// A Handler forwards requests to an API server.
+type Handler struct {
+	// Transport renames them.
+	Transport *Transport
+	// Server is the URL of the API server.
+	Server *url.URL
+	// Token is what callers must show, and what is not forwarded. Empty: the caller's credentials are forwarded, and Transport
+	// adds none.
+	Token string
+	Log   *slog.Logger
+}
+
+// Serve returns the handler. An answer that breaks off ends the caller's connection.
+func (h Handler) Serve() http.Handler {
+	forward := &httputil.ReverseProxy{
+		Transport:     h.Transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(logged{h.Log}, "", 0),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = h.Server.Scheme, h.Server.Host, ""
+			p.Out.URL.RawQuery = p.In.URL.RawQuery
+			if h.Transport.Prefix != "" {
+				_ = setPath(p.Out.URL, h.Transport.Prefix+p.In.URL.EscapedPath()) // It was unescaped once already.
+			}
+			if h.Token != "" {
+				p.Out.Header.Del("Authorization")
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				h.Log.Warn("API server unreachable", "err", err)
+			}
+			writeStatus(w, http.StatusServiceUnavailable, "ServiceUnavailable", "the API server cannot be reached: "+err.Error())
+		},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.Token != "" && !h.permitted(r) {
+			writeStatus(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+			return
+		}
+		forward.ServeHTTP(w, r)
+	})
+}
+
+func (h Handler) permitted(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
+}
+
+// logged writes the lines of a log as messages.
+type logged struct{ log *slog.Logger }
+
+// Write is that of io.Writer.
+func (l logged) Write(line []byte) (int, error) {
+	l.log.Warn("answer broke off", "err", strings.TrimSpace(string(line)))
+	return len(line), nil
+}

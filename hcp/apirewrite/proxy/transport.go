@@ -1,0 +1,195 @@
+// Package proxy carries requests and answers between a client and an API server, each with its own names. What is renamed
+// is decided in package apirewrite. This file is the part that both the proxy and a client in the same process use.
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// A Transport renames requests on their way to an API server, and answers on their way back.
+type Transport struct {
+	Rules *apirewrite.Rules
+	// Base sends requests. Upgrade sends those that become a stream of another protocol, over HTTP/1.1.
+	Base, Upgrade http.RoundTripper
+	// Prefix is the escaped path of the API server's URL, without a slash at its end. Empty for most.
+	Prefix string
+	// Largest is the limit of a body, an item of a list and an event in bytes.
+	Largest int
+	// JSON converts an object from protobuf. Nil: there is none, and such an object with a name to rename is refused.
+	JSON func([]byte) ([]byte, error)
+}
+
+// RoundTrip is that of http.RoundTripper.
+func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
+	base := t.Base
+	upgrade := in.Header.Get("Upgrade") != ""
+	if upgrade {
+		base = t.Upgrade
+	}
+	path, target := t.Rules.Path(strings.TrimPrefix(in.URL.EscapedPath(), t.Prefix))
+	if target.API && t.Rules.Hides(target.Object()) {
+		closeBody(in)
+		return refuse(in, http.StatusNotFound, "NotFound", fmt.Sprintf("%s %q not found", qualified(target), target.Name)), nil
+	}
+	out := in.Clone(in.Context())
+	if err := setPath(out.URL, t.Prefix+path); err != nil {
+		closeBody(in)
+		return refuse(in, http.StatusBadRequest, "BadRequest", err.Error()), nil
+	}
+	if target.Opaque() {
+		return base.RoundTrip(out)
+	}
+	query, watch := t.Rules.Query(in.URL.RawQuery, target)
+	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
+	if upgrade {
+		return base.RoundTrip(out)
+	}
+	out.Header.Set("Accept", accept(in.Header.Values("Accept")))
+	out.Header.Del("Accept-Encoding")
+	if refused := t.body(out, target); refused != nil {
+		return refused, nil
+	}
+	answer, err := base.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	return t.answer(answer, in, target), nil
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+}
+
+func qualified(t apirewrite.Target) string {
+	if t.Group == "" {
+		return t.Resource
+	}
+	return t.Resource + "." + t.Group
+}
+
+// setPath keeps the spelling of an escaped path.
+func setPath(u *url.URL, escaped string) error {
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return fmt.Errorf("path %q: %w", escaped, err)
+	}
+	u.Path, u.RawPath = path, escaped
+	return nil
+}
+
+// accept returns what a client accepts without formats that are not renamed. An API server answers in JSON then.
+func accept(values []string) string {
+	var kept []string
+	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		one = strings.TrimSpace(one)
+		if one != "" && !slices.ContainsFunc([]string{"protobuf", "cbor", "yaml"}, func(f string) bool { return strings.Contains(one, f) }) {
+			kept = append(kept, one)
+		}
+	}
+	if len(kept) == 0 {
+		return "application/json"
+	}
+	return strings.Join(kept, ",")
+}
+
+// body renames the body of a request. It returns an answer if it cannot.
+func (t *Transport) body(r *http.Request, target apirewrite.Target) *http.Response {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(t.Largest)+1))
+	closeBody(r)
+	if err != nil {
+		return refuse(r, http.StatusBadRequest, "BadRequest", "reading the body: "+err.Error())
+	}
+	if len(body) > t.Largest {
+		return refuse(r, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("the body has more than %d bytes", t.Largest))
+	}
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if (strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor")) && t.Rules.Touches(body) {
+		if t.JSON == nil || strings.Contains(contentType, "cbor") {
+			return refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")
+		}
+		if body, err = t.JSON(body); err != nil {
+			return refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", err.Error()+": send JSON")
+		}
+		contentType = "application/json"
+		r.Header.Set("Content-Type", contentType)
+	}
+	if strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml") || contentType == "" {
+		renamed, err := t.Rules.Body(contentType, body, target, apirewrite.ToServer)
+		if err != nil {
+			return refuse(r, http.StatusBadRequest, "BadRequest", err.Error())
+		}
+		if contentType == apirewrite.YAML && !bytes.Equal(renamed, body) {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		body = renamed
+	}
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	if r.Header.Get("Content-Length") != "" {
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	return nil
+}
+
+// answer renames an answer while it is read. What is not JSON stays as it is.
+func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
+	for i, w := range a.Header["Warning"] {
+		a.Header["Warning"][i] = t.Rules.Message(w)
+	}
+	contentType, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if contentType != "application/json" || in.Method == http.MethodHead || a.StatusCode == http.StatusSwitchingProtocols || a.ContentLength == 0 {
+		return a
+	}
+	source := io.Reader(a.Body)
+	switch encoding := a.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		unpacked, err := gzip.NewReader(a.Body)
+		if err != nil {
+			_ = a.Body.Close()
+			return refuse(in, http.StatusBadGateway, "InternalError", "the API server's answer is not valid gzip: "+err.Error())
+		}
+		source = unpacked
+	default:
+		_ = a.Body.Close()
+		return refuse(in, http.StatusBadGateway, "InternalError", "the API server's answer has the unknown encoding "+strconv.Quote(encoding))
+	}
+	target.Watch = target.Watch && a.StatusCode == http.StatusOK
+	renamed := t.Rules.Answer(source, target, t.Largest)
+	if !target.Watch {
+		if err := renamed.Prime(); err != nil && !errors.Is(err, io.EOF) {
+			_ = a.Body.Close()
+			if errors.Is(err, apirewrite.ErrTooLarge) {
+				return refuse(in, http.StatusInternalServerError, "InternalError", "the answer cannot be renamed: "+err.Error())
+			}
+			return refuse(in, http.StatusBadGateway, "InternalError", "reading the API server's answer: "+err.Error())
+		}
+	}
+	a.Body = body{renamed, a.Body}
+	a.Header.Del("Content-Encoding")
+	a.Header.Del("Content-Length")
+	a.ContentLength, a.Uncompressed = -1, true
+	return a
+}
+
+type body struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,199 @@
+// Package apirewrite gives a Kubernetes client and an API server that use different names for some groups, kinds and
+// resources each its own names. It decides over bytes: what it does not rename, it copies. It opens no connection.
+//
+// A name of the client and its name at the server are exchanged in both directions. So an object that has both names
+// keeps both apart, and a document that goes to the server and comes back is the same document.
+//
+// This file has the table of names.
+package apirewrite
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// A Direction is where a document goes.
+type Direction bool
+
+const (
+	// ToServer is the direction of requests.
+	ToServer Direction = false
+	// ToClient is the direction of answers.
+	ToClient Direction = true
+)
+
+// Rules is the table of names. Use Parse. Rules do not change, so many goroutines may use them.
+type Rules struct {
+	groups   map[string]*group // by either name
+	prefixes swap              // of keys, without the slash
+	keys     swap              // whole keys
+	hidden   map[Object]bool
+	webhooks map[string]string // the server's path: the client's
+	triggers [][]byte          // a document without one of them has nothing to rename
+	words    map[string]string // the server's word: the client's, for messages
+}
+
+// An Object is the name of an object, whatever its namespace, in the client's words.
+type Object struct{ Group, Resource, Name string }
+
+// A group has two names, and names for its resources and kinds.
+type group struct {
+	client, server string
+	resources      swap // plurals and singulars
+	kinds          swap // kinds and kinds of lists
+}
+
+// other returns the other name.
+func (g *group) other(name string) string {
+	if name == g.client {
+		return g.server
+	}
+	return g.client
+}
+
+// A swap exchanges words. A word that it does not have stays.
+type swap map[string]string
+
+// exchange adds two words. It reports whether both are new. Equal words need no entry.
+func (s swap) exchange(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if s[a] != "" || s[b] != "" {
+		return s[a] == b && s[b] == a
+	}
+	s[a], s[b] = b, a
+	return true
+}
+
+// key returns the other name of a key of a label, an annotation or a finalizer. False: it has none.
+func (r *Rules) key(key string) (string, bool) {
+	if head, tail, ok := strings.Cut(key, "/"); ok {
+		if other, ok := r.prefixes[head]; ok {
+			return other + "/" + tail, true
+		}
+	}
+	other, ok := r.keys[key]
+	return other, ok
+}
+
+// Hides reports whether the rules hide an object.
+func (r *Rules) Hides(o Object) bool { return o.Name != "" && r.hidden[o] }
+
+// Webhook returns the client's path of a webhook that the server calls. A path without a rule stays.
+func (r *Rules) Webhook(path string) string {
+	if client, ok := r.webhooks[path]; ok {
+		return client
+	}
+	return path
+}
+
+// touches reports whether text may have a name to exchange. An escape may spell one.
+func (r *Rules) touches(text []byte) bool {
+	for _, t := range r.triggers {
+		if bytes.Contains(text, t) {
+			return true
+		}
+	}
+	for rest := text; ; {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || i+1 >= len(rest) {
+			return false
+		}
+		if rest[i+1] == 'u' || rest[i+1] == '/' {
+			return true
+		}
+		rest = rest[i+2:]
+	}
+}
+
+// Touches reports whether text, in any format, has a word of the rules. Only names of groups and keys count: a kind or
+// a resource always stands with its group.
+func (r *Rules) Touches(text []byte) bool {
+	return slices.ContainsFunc(r.triggers, func(t []byte) bool { return bytes.Contains(text, t) })
+}
+
+// qualified returns the other name of an object that is named after a group: "plural.group" of a
+// CustomResourceDefinition, "version.group" of an APIService. It returns name if it has none.
+func (r *Rules) qualified(by naming, name string) string {
+	head, groupName, ok := strings.Cut(name, ".")
+	g := r.groups[groupName]
+	if by == byNothing || !ok || g == nil {
+		return name
+	}
+	if by == byResource {
+		if other, ok := g.resources[head]; ok {
+			head = other
+		}
+	}
+	return head + "." + g.other(groupName)
+}
+
+// A naming is how objects of a kind are named after a group.
+type naming int
+
+const (
+	byNothing naming = iota
+	byResource
+	byVersion
+)
+
+// namingOf returns the naming of a kind or a resource.
+func namingOf(groupName, kindOrResource string) naming {
+	switch {
+	case groupName == "apiextensions.k8s.io" && (kindOrResource == "CustomResourceDefinition" || kindOrResource == "customresourcedefinitions"):
+		return byResource
+	case groupName == "apiregistration.k8s.io" && (kindOrResource == "APIService" || kindOrResource == "apiservices"):
+		return byVersion
+	}
+	return byNothing
+}
+
+// Message returns the server's text for people in the client's words. Only whole words are renamed.
+func (r *Rules) Message(text string) string {
+	if text == "" {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		j := i
+		for j < len(text) && isWord(text[j]) {
+			j++
+		}
+		if j == i {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteString(r.word(text[i:j]))
+		i = j
+	}
+	return b.String()
+}
+
+// word renames a word of a message: a name, "plural.group", "group/version" and the like, with punctuation at its end.
+func (r *Rules) word(w string) string {
+	core := strings.TrimRight(w, ".-/")
+	end := w[len(core):]
+	if client, ok := r.words[core]; ok {
+		return client + end
+	}
+	if head, tail, ok := strings.Cut(core, "/"); ok {
+		return r.word(head) + "/" + r.word(tail) + end
+	}
+	if head, tail, ok := strings.Cut(core, "."); ok {
+		// plural.group or Kind.group, with or without a version between them.
+		if client, ok := r.words[tail]; ok {
+			return r.word(head) + "." + client + end
+		}
+		if version, groupName, ok := strings.Cut(tail, "."); ok && r.words[groupName] != "" {
+			return r.word(head) + "." + version + "." + r.words[groupName] + end
+		}
+	}
+	return w
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/'
+}

@@ -1,0 +1,283 @@
+// This file decides what is renamed in any object, by the shape of what is in it and not by its kind.
+
+package apirewrite
+
+import "strings"
+
+// A role is what the names of an object's members, or the strings of an array, are.
+type role int
+
+const (
+	plainRole  role = iota
+	keyNames        // of labels and the like: names are keys
+	fieldNames      // of managedFields: names are paths to fields
+	dataNames       // of data: names are the user's, and a whole object may stand here
+	keyList         // of finalizers: strings are keys
+	groupList       // of apiGroups: strings are groups
+)
+
+// roleOf returns the role of a member called name.
+func roleOf(name []byte, within role) role {
+	if within == fieldNames {
+		return fieldNames
+	}
+	switch string(name) {
+	case "labels", "annotations", "nodeSelector", "matchLabels", "selector":
+		return keyNames
+	case "fieldsV1":
+		return fieldNames
+	case "data", "stringData", "binaryData":
+		return dataNames
+	case "finalizers", "matchLabelKeys", "mismatchLabelKeys":
+		return keyList
+	case "apiGroups":
+		return groupList
+	}
+	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
+		if _, field, ok := strings.Cut(string(name), "/"); ok {
+			return roleOf([]byte(field), within)
+		}
+	}
+	return plainRole
+}
+
+// value renames in a value.
+func (d *doc) value(i int, r role) {
+	switch d.nodes[i].kind {
+	case '{':
+		d.object(i, r)
+	case '[':
+		d.members(i, func(m int) {
+			switch {
+			case d.nodes[m].kind != '"':
+				d.value(m, plainRole)
+			case r == keyList:
+				d.keyValue(m)
+			case r == groupList:
+				d.groupName(m)
+			}
+		})
+	}
+}
+
+// A shape is what an object has of the members that belong together. 0: it has not.
+type shape struct {
+	apiVersion, kind, group, apiGroup, resource, apiGroups, resources, resourceNames, key, name int
+	// inAPI is set for members that make group the name of an API group.
+	inAPI, expression bool
+}
+
+// object renames in an object, and in all within it.
+func (d *doc) object(i int, r role) {
+	var s shape
+	for m := i + 1; m < d.nodes[i].next; m = d.nodes[m].next {
+		n := d.nodes[m]
+		name := d.name(m)
+		switch r {
+		case keyNames:
+			d.key(n.keyStart, n.keyEnd)
+			if n.kind == '"' && string(name) == lastApplied {
+				d.embedded(m)
+			}
+		case fieldNames:
+			d.field(n.keyStart, n.keyEnd)
+		}
+		if n.kind == '{' || n.kind == '[' {
+			d.value(m, roleOf(name, r))
+		}
+		if r == plainRole || r == dataNames && (string(name) == "apiVersion" || string(name) == "kind") {
+			s.see(name, m, n.kind)
+			d.alone(name, m, n.kind)
+		}
+	}
+	d.shape(s)
+}
+
+// lastApplied is the annotation with the object that a client applied. The API server writes it, too, in its own words: with
+// each server-side apply of an object that has it.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// embedded renames an object that stands in a string.
+func (d *doc) embedded(i int) {
+	inner := doc{r: d.r, direction: d.direction}
+	if inner.read(d.text(i)) != nil {
+		return
+	}
+	inner.value(0, plainRole)
+	inner.special(0, Kind{})
+	if len(inner.edits) > 0 {
+		d.replace(i, string(inner.write(nil)))
+	}
+}
+
+// see notes a member.
+func (s *shape) see(name []byte, m int, kind byte) {
+	switch string(name) {
+	case "resource":
+		s.resource, s.inAPI = m, true
+	case "kind":
+		s.kind, s.inAPI = m, true
+	case "version", "versions", "names", "responseKind":
+		s.inAPI = true
+	case "apiVersion":
+		s.apiVersion = m
+	case "group":
+		s.group = m
+	case "apiGroup":
+		s.apiGroup = m
+	case "apiGroups":
+		s.apiGroups = m
+	case "resources":
+		s.resources = m
+	case "resourceNames":
+		s.resourceNames = m
+	case "name":
+		s.name = m
+	case "key":
+		s.key = m
+	case "operator", "effect":
+		s.expression = s.expression || kind == '"'
+	}
+}
+
+// alone renames a member whose name tells what it is.
+func (d *doc) alone(name []byte, m int, kind byte) {
+	if kind != '"' {
+		return
+	}
+	switch string(name) {
+	case "apiVersion", "groupVersion":
+		d.groupVersion(m)
+	case "apiGroup":
+		d.groupName(m)
+	case "topologyKey":
+		d.keyValue(m)
+	}
+}
+
+// groupName exchanges a string that is the name of a group.
+func (d *doc) groupName(m int) {
+	name := string(d.text(m))
+	if g := d.r.groups[name]; g != nil && d.nodes[m].kind == '"' {
+		d.replace(m, g.other(name))
+	}
+}
+
+// groupVersion exchanges the group of a string such as "group/version".
+func (d *doc) groupVersion(m int) {
+	head, end, slash := d.head(d.nodes[m].start+1, d.nodes[m].end-1)
+	if g := d.r.groups[string(head)]; g != nil && slash {
+		d.edits = append(d.edits, edit{d.nodes[m].start + 1, end, g.other(string(head))})
+	}
+}
+
+// groupOf returns the rule of an apiVersion. Nil: it has none.
+func (d *doc) groupOf(apiVersion int) *group {
+	if apiVersion == 0 || d.nodes[apiVersion].kind != '"' {
+		return nil
+	}
+	head, _, slash := d.head(d.nodes[apiVersion].start+1, d.nodes[apiVersion].end-1)
+	if !slash {
+		return nil
+	}
+	return d.r.groups[string(head)]
+}
+
+// shape renames members that belong together.
+func (d *doc) shape(s shape) {
+	if s.key != 0 && s.expression {
+		d.keyValue(s.key)
+	}
+	if s.apiGroups != 0 && s.resources != 0 {
+		d.policy(s)
+	}
+	named := s.apiGroup
+	if s.group != 0 && s.inAPI {
+		d.groupName(s.group)
+		named = s.group
+	}
+	g := d.groupOf(s.apiVersion)
+	if g == nil && named != 0 {
+		g = d.r.groups[string(d.text(named))]
+	}
+	if named != 0 && s.resource != 0 && s.name != 0 {
+		d.objectName(s.name, namingOf(string(d.text(named)), string(d.text(s.resource))))
+	}
+	if g == nil {
+		return
+	}
+	if s.kind != 0 && !d.exchange(s.kind, g.kinds) {
+		d.exchange(s.kind, g.resources) // In the details of a Status, kind is a resource.
+	}
+	if named != 0 && s.resource != 0 {
+		d.exchangeHead(s.resource, g.resources)
+	}
+}
+
+// policy renames the resources of a rule with apiGroups, such as one of a Role or a webhook.
+func (d *doc) policy(s shape) {
+	var groups []*group
+	var names []naming
+	d.members(s.apiGroups, func(m int) {
+		text := string(d.text(m))
+		if g := d.r.groups[text]; g != nil {
+			groups = append(groups, g)
+		}
+		d.members(s.resources, func(resource int) {
+			if n := namingOf(text, string(d.text(resource))); n != byNothing {
+				names = append(names, n)
+			}
+		})
+	})
+	d.members(s.resources, func(m int) {
+		if d.nodes[m].kind != '"' {
+			return
+		}
+		head, _, _ := d.head(d.nodes[m].start+1, d.nodes[m].end-1)
+		for _, g := range groups {
+			if _, ok := g.resources[string(head)]; ok {
+				d.exchangeHead(m, g.resources)
+				return
+			}
+		}
+	})
+	if s.resourceNames != 0 && len(names) > 0 {
+		d.members(s.resourceNames, func(m int) { d.objectName(m, names[0]) })
+	}
+}
+
+// objectName exchanges the name of an object that is named after a group.
+func (d *doc) objectName(i int, by naming) {
+	if i == 0 || by == byNothing {
+		return
+	}
+	name := string(d.text(i))
+	if other := d.r.qualified(by, name); other != name {
+		d.replace(i, other)
+	}
+}
+
+// field renames a name in managedFields, within its quotes: f:KEY, v:"KEY", or k:{...}.
+func (d *doc) field(start, end int) {
+	if end-start < 3 || d.src[start+1] != ':' {
+		return
+	}
+	switch d.src[start] {
+	case 'f':
+		d.key(start+2, end)
+	case 'v', 'k':
+		text := plain(d.src[start+2 : end])
+		inner := doc{r: d.r, direction: d.direction}
+		if inner.read(text) != nil {
+			return
+		}
+		if d.src[start] == 'v' && inner.nodes[0].kind == '"' {
+			inner.key(inner.nodes[0].start+1, inner.nodes[0].end-1)
+		} else {
+			inner.value(0, plainRole)
+		}
+		if len(inner.edits) > 0 {
+			d.edits = append(d.edits, edit{start + 2, end, quoted(string(inner.write(nil)))})
+		}
+	}
+}

@@ -1,0 +1,204 @@
+// This file decides what is renamed in kinds that no shape covers: discovery, CustomResourceDefinitions, Tables, Status,
+// and the patch in an AdmissionReview.
+
+package apirewrite
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// A Kind is what objects are that do not tell it themselves: items of a list, or a patch.
+type Kind struct{ Group, Kind string }
+
+// kindOf returns the kind that the object at i tells, else of.
+func (d *doc) kindOf(i int, of Kind) Kind {
+	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
+	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
+		return of
+	}
+	groupName, _, ok := strings.Cut(string(d.text(version)), "/")
+	if !ok {
+		groupName = ""
+	}
+	return Kind{groupName, string(d.text(kind))}
+}
+
+// special renames in the object at i what its kind asks for. of is its kind if it does not tell.
+func (d *doc) special(i int, of Kind) {
+	if d.nodes[i].kind != '{' {
+		return
+	}
+	kind := d.kindOf(i, of)
+	switch {
+	case namingOf(kind.Group, kind.Kind) != byNothing:
+		d.objectName(d.inside(i, "metadata", "name"), namingOf(kind.Group, kind.Kind))
+		d.definition(i)
+	case kind.Kind == "Status" && kind.Group == "":
+		d.status(i)
+	case kind.Kind == "APIGroup":
+		d.groupName(d.member(i, "name"))
+	case kind.Kind == "APIGroupList":
+		d.members(d.node(i, "groups"), func(m int) {
+			if n := d.member(m, "name"); n != 0 {
+				d.groupName(n)
+			}
+		})
+	case kind.Kind == "APIResourceList":
+		d.resourceList(i)
+	case kind.Kind == "APIGroupDiscovery":
+		d.discovered(i)
+	case kind.Kind == "Table":
+		d.members(d.node(i, "rows"), func(m int) { d.row(m, of) })
+	case kind.Kind == "AdmissionReview":
+		d.review(i)
+	case strings.HasSuffix(kind.Kind, "List"):
+		d.members(d.node(i, "items"), func(m int) { d.special(m, itemKind(kind)) })
+	}
+}
+
+// itemKind is the kind of the items of a list.
+func itemKind(list Kind) Kind {
+	list.Kind = strings.TrimSuffix(list.Kind, "List")
+	return list
+}
+
+// node is a member that may be missing: then it is a value without members.
+func (d *doc) node(i int, name string) int {
+	if m := d.member(i, name); m != 0 {
+		return m
+	}
+	return len(d.nodes) - 1 // The last value of a document has no members, or is empty.
+}
+
+// definition renames the names in a CustomResourceDefinition.
+func (d *doc) definition(i int) {
+	g := d.r.groups[string(d.text(d.inside(i, "spec", "group")))]
+	if g == nil {
+		_, name, _ := strings.Cut(string(d.text(d.inside(i, "metadata", "name"))), ".")
+		g = d.r.groups[name]
+	}
+	if g == nil {
+		return
+	}
+	for _, names := range []int{d.inside(i, "spec", "names"), d.inside(i, "status", "acceptedNames")} {
+		if names == 0 {
+			continue
+		}
+		for _, n := range []string{"plural", "singular"} {
+			d.exchange(d.member(names, n), g.resources)
+		}
+		for _, n := range []string{"kind", "listKind"} {
+			d.exchange(d.member(names, n), g.kinds)
+		}
+	}
+}
+
+// status renames what a Status says.
+func (d *doc) status(i int) {
+	details := d.member(i, "details")
+	if details != 0 {
+		d.objectName(d.member(details, "name"), namingOf(string(d.text(d.member(details, "group"))), string(d.text(d.member(details, "kind")))))
+	}
+	if d.direction != ToClient {
+		return
+	}
+	d.message(d.member(i, "message"))
+	if causes := d.inside(i, "details", "causes"); causes != 0 {
+		d.members(causes, func(m int) { d.message(d.member(m, "message")) })
+	}
+}
+
+func (d *doc) message(i int) {
+	text := string(d.text(i))
+	if other := d.r.Message(text); other != text {
+		d.replace(i, other)
+	}
+}
+
+// resourceList renames resources in the discovery of one group.
+func (d *doc) resourceList(i int) {
+	g := d.groupOf(d.member(i, "groupVersion"))
+	if g == nil {
+		return
+	}
+	d.members(d.node(i, "resources"), func(m int) {
+		d.exchangeHead(d.member(m, "name"), g.resources)
+		d.exchange(d.member(m, "singularName"), g.resources)
+		if d.member(m, "group") == 0 {
+			d.exchange(d.member(m, "kind"), g.kinds)
+		}
+	})
+}
+
+// discovered renames one group in aggregated discovery.
+func (d *doc) discovered(i int) {
+	name := d.inside(i, "metadata", "name")
+	g := d.r.groups[string(d.text(name))]
+	if g == nil {
+		return
+	}
+	d.groupName(name)
+	d.members(d.node(i, "versions"), func(version int) {
+		d.members(d.node(version, "resources"), func(m int) {
+			d.exchange(d.member(m, "resource"), g.resources)
+			d.exchange(d.member(m, "singularResource"), g.resources)
+		})
+	})
+}
+
+// row renames one row of a Table, whose objects are of a kind. The cell of a name follows the name.
+func (d *doc) row(i int, of Kind) {
+	object := d.member(i, "object")
+	name := d.inside(i, "object", "metadata", "name")
+	by := namingOf(of.Group, of.Kind)
+	if object != 0 && by == byNothing {
+		d.special(object, of)
+	}
+	other := d.r.qualified(by, string(d.text(name)))
+	d.members(d.node(i, "cells"), func(m int) {
+		switch text := string(d.text(m)); {
+		case text == "":
+		case by != byNothing && text == string(d.text(name)) && text != other:
+			d.replace(m, other)
+		case of.Kind == "Event" && d.direction == ToClient:
+			if head, tail, ok := strings.Cut(text, "/"); ok && d.r.words[head] != "" {
+				d.replace(m, d.r.words[head]+"/"+tail)
+			}
+		}
+	})
+	if name != 0 && by != byNothing {
+		d.objectName(name, by)
+	}
+}
+
+// review renames what shapes do not reach in an AdmissionReview: the objects' own rules, and the patch.
+func (d *doc) review(i int) {
+	for _, name := range []string{"object", "oldObject"} {
+		if o := d.inside(i, "request", name); o != 0 {
+			d.special(o, Kind{})
+		}
+	}
+	patch := d.inside(i, "response", "patch")
+	text, err := base64.StdEncoding.DecodeString(string(d.text(patch)))
+	if err != nil || len(text) == 0 {
+		return
+	}
+	inner := doc{r: d.r, direction: d.direction}
+	if inner.read(text) != nil {
+		return
+	}
+	inner.jsonPatch(Kind{})
+	if len(inner.edits) > 0 {
+		d.replace(patch, base64.StdEncoding.EncodeToString(inner.write(nil)))
+	}
+}
+
+// hidden reports whether the object at i is hidden among objects of a resource.
+func (d *doc) hidden(i int, groupName, resource string) bool {
+	name := d.inside(i, "metadata", "name")
+	if o := d.member(i, "object"); name == 0 && o != 0 { // A row of a Table.
+		name = d.inside(o, "metadata", "name")
+	}
+	return d.r.Hides(Object{groupName, resource, string(d.text(name))})
+}
