@@ -96,6 +96,10 @@ bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root
 	go test -run '^$$' -bench . -benchmem -count 3 ./network/dhcp ./network/dns ./network/ntp
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
+.PHONY: bench-apiproxy
+bench-apiproxy: ## what a renamed list and an untouched list of an API server cost oooi-apiproxy
+	go test -run '^$$' -bench . -benchmem -count 3 ./hcp/apirewrite
+
 .PHONY: bench-takeover
 bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi-edge (root)
 	mkdir -p bin && rm -f bin/takeover.md

@@ -51,6 +51,30 @@ func TestWhatAnEdgeLinks(t *testing.T) {
 	}
 }
 
+// TestWhatTheAPIProxyLinks: no part of the operator or of an edge.
+func TestWhatTheAPIProxyLinks(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/oooi-apiproxy")
+	list.Dir = filepath.Join("..", "..")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	linked := strings.Fields(string(out))
+	if len(linked) < 200 || !slices.Contains(linked, module+"hcp/apirewrite") {
+		t.Fatalf("%d packages: is this test looking in the right place?", len(linked))
+	}
+	for _, path := range linked {
+		for _, no := range []string{
+			module + "controllers", module + "edge", module + "network", module + "envoy", "sigs.k8s.io/controller-runtime", "github.com/openshift", "kubevirt.io",
+			"k8s.io/client-go/kubernetes", "k8s.io/client-go/testing", "github.com/prometheus",
+		} {
+			if path == no || strings.HasPrefix(path, no+"/") {
+				t.Errorf("cmd/oooi-apiproxy links %s", path)
+			}
+		}
+	}
+}
+
 // TestNamesOnTheWireExistOnce: a name of edge/wire is written there and nowhere else
 // in product code.
 func TestNamesOnTheWireExistOnce(t *testing.T) {

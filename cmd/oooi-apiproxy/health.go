@@ -1,0 +1,109 @@
+// This file has the probes, and the metrics. No label has a value that a client chooses.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+)
+
+// metrics are few, so they are written without a library, which would be a tenth of the program.
+type metrics struct {
+	requests [6]atomic.Int64 // by the first digit of the status
+	broken   atomic.Int64
+	open     atomic.Int64
+}
+
+// ServeHTTP writes them in the text format of Prometheus.
+func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	var b strings.Builder
+	b.WriteString("# HELP oooi_apiproxy_requests_total Requests of clients that have ended, by the class of the answer's status.\n# TYPE oooi_apiproxy_requests_total counter\n")
+	for class := 1; class < len(m.requests); class++ {
+		fmt.Fprintf(&b, "oooi_apiproxy_requests_total{code=\"%dxx\"} %d\n", class, m.requests[class].Load())
+	}
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_broken_answers_total Answers of the API server that broke off, and so did the client's.\n# TYPE oooi_apiproxy_broken_answers_total counter\noooi_apiproxy_broken_answers_total %d\n", m.broken.Load())
+	fmt.Fprintf(&b, "# HELP oooi_apiproxy_open_requests Requests that have not ended, such as watches.\n# TYPE oooi_apiproxy_open_requests gauge\noooi_apiproxy_open_requests %d\n", m.open.Load())
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = io.WriteString(w, b.String()) // The reader is gone if it fails.
+}
+
+// count counts requests.
+func (m *metrics) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.open.Add(1)
+		seen := &seenStatus{ResponseWriter: w, code: http.StatusOK}
+		defer func() {
+			m.open.Add(-1)
+			m.requests[min(seen.code/100, len(m.requests)-1)].Add(1)
+			if p := recover(); p != nil {
+				if r.Context().Err() == nil {
+					m.broken.Add(1)
+				}
+				panic(p) // It is http.ErrAbortHandler, which ends the connection.
+			}
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// seenStatus notes the status of an answer.
+type seenStatus struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader is that of http.ResponseWriter.
+func (s *seenStatus) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is.
+func (o *options) serveHealth(ctx context.Context, g *errgroup.Group, m *metrics, t *proxy.Transport, server *url.URL, logger *slog.Logger) error {
+	if o.health == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", o.health)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", m)
+	mux.HandleFunc("/livez", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) {
+		limit, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if ctx.Err() != nil {
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+			return
+		}
+		probe, err := http.NewRequestWithContext(limit, http.MethodGet, server.JoinPath("readyz").String(), nil)
+		if err == nil {
+			var answer *http.Response
+			if answer, err = t.Base.RoundTrip(probe); err == nil {
+				_ = answer.Body.Close() // Any answer will do: a gateway has no rights of its own.
+			}
+		}
+		if err != nil {
+			http.Error(w, "the API server cannot be reached: "+err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	o.serve(ctx, g, l, mux, nil, logger)
+	logger.Info("health started", "address", l.Addr().String())
+	return nil
+}

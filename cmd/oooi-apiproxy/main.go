@@ -1,0 +1,47 @@
+// Command oooi-apiproxy stands between a Kubernetes client and an API server that call some groups, kinds and resources by
+// different names. This file lists its commands. What is renamed is decided in hcp/apirewrite.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/version"
+)
+
+const program = "oooi-apiproxy"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRootCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, program+": "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// built is the version that the linker was told (-X main.built=v1.2.3).
+var built string
+
+func newRootCommand() *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:           program,
+		Short:         "Gives a Kubernetes client and an API server their own names for groups, kinds and resources",
+		Version:       version.Of(built),
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.ErrOrStderr()) },
+	}
+	o.add(c)
+	_ = c.MarkFlagRequired("rules")
+	c.AddCommand(newRulesCommand())
+	return c
+}

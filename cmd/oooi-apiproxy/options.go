@@ -1,0 +1,112 @@
+// This file has the flags, and what they must have in common.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+type options struct {
+	rules, listen, health       string
+	kubeconfig, server          string
+	insecure                    bool
+	cert, key, writeKubeconfig  string
+	webhookListen, webhookCert  string
+	webhookKey, webhookClientCA string
+	webhookTarget, webhookCA    string
+	webhookName                 string
+	maxItem                     int
+	drain                       time.Duration
+}
+
+func (o *options) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.rules, "rules", "", "`file` with the names; see docs/api-rewriting.md")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:23915", "`address` to listen on for clients")
+	f.StringVar(&o.health, "health-listen", "", "`address` of /livez, /readyz and /metrics over HTTP (default: none)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that leads to the API server (default: the pod's own ServiceAccount)")
+	f.StringVar(&o.server, "server", "", "`URL` of the API server, in place of the one in the kubeconfig")
+	f.BoolVar(&o.insecure, "insecure", false, "reach the API server over plain HTTP; only on this host")
+	f.StringVar(&o.cert, "tls-cert", "", "gateway: `file` with the certificate to show to clients; changes are followed")
+	f.StringVar(&o.key, "tls-key", "", "gateway: `file` with the key of --tls-cert")
+	f.StringVar(&o.writeKubeconfig, "write-kubeconfig", "", "sidecar: `file` to write a kubeconfig to, with a new certificate and token")
+	f.StringVar(&o.webhookListen, "webhook-listen", "", "`address` to listen on for the API server's calls of webhooks")
+	f.StringVar(&o.webhookCert, "webhook-tls-cert", "", "`file` with the certificate to show to the API server; changes are followed")
+	f.StringVar(&o.webhookKey, "webhook-tls-key", "", "`file` with the key of --webhook-tls-cert")
+	f.StringVar(&o.webhookClientCA, "webhook-client-ca", "", "`file` with the CA of the API server's client certificate (default: no certificate is asked for)")
+	f.StringVar(&o.webhookTarget, "webhook-target", "", "`URL` of the webhook server, such as https://127.0.0.1:9443")
+	f.StringVar(&o.webhookCA, "webhook-target-ca", "", "`file` with the CA of the webhook server (default: --webhook-tls-cert itself)")
+	f.StringVar(&o.webhookName, "webhook-target-name", "", "`name` in the webhook server's certificate (default: the first in --webhook-tls-cert)")
+	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, item of a list and event in `bytes`")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests have to end after SIGTERM")
+}
+
+// check finds flags that do not belong together.
+func (o *options) check() error {
+	switch {
+	case (o.cert == "") != (o.key == ""):
+		return errors.New("--tls-cert and --tls-key belong together")
+	case (o.cert == "") == (o.writeKubeconfig == ""):
+		return errors.New("set --tls-cert and --tls-key for a gateway, or --write-kubeconfig for a sidecar")
+	case (o.webhookListen == "") != (o.webhookTarget == ""), o.webhookListen != "" && (o.webhookCert == "" || o.webhookKey == ""):
+		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key belong together")
+	case o.webhookTarget != "" && !strings.HasPrefix(o.webhookTarget, "https://"):
+		return fmt.Errorf("--webhook-target %s: want https", o.webhookTarget)
+	case o.maxItem < 1<<20:
+		return fmt.Errorf("--max-item %d: want at least %d", o.maxItem, 1<<20)
+	case o.writeKubeconfig != "" && !isLoopback(o.listen):
+		return fmt.Errorf("--listen %s: a sidecar listens on the loopback interface only", o.listen)
+	}
+	return nil
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// apiServer returns how the API server is reached, and its URL.
+func (o *options) apiServer() (*rest.Config, *url.URL, error) {
+	config := &rest.Config{}
+	var err error
+	switch {
+	case o.kubeconfig != "":
+		config, err = clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	case o.server == "" || !o.insecure:
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding the API server: %w", err)
+	}
+	if o.server != "" {
+		config.Host = o.server
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("URL of the API server %q: %w", config.Host, err)
+	}
+	switch {
+	case server.Scheme == "https" && config.Insecure:
+		return nil, nil, errors.New("the kubeconfig does not verify the API server: set its certificate-authority")
+	case server.Scheme == "https":
+	case !o.insecure || !isLoopback(server.Host):
+		return nil, nil, fmt.Errorf("API server %s: plain HTTP needs --insecure, and a server on this host", server)
+	}
+	return config, server, nil
+}

@@ -1,0 +1,145 @@
+// This file writes rules from what an API server's discovery says.
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// dump is what is read of an APIResourceList, or of aggregated discovery.
+type dump struct {
+	GroupVersion string
+	Resources    []struct{ Name, Kind string }
+	Items        []struct {
+		Metadata struct{ Name string }
+		Versions []struct {
+			Resources []struct {
+				Resource     string
+				ResponseKind struct{ Kind string }
+			}
+		}
+	}
+}
+
+// all returns plurals with their kinds, by group.
+func (d dump) all() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	add := func(group, plural, kind string) {
+		if out[group] == nil {
+			out[group] = map[string]string{}
+		}
+		plural, _, _ = strings.Cut(plural, "/")
+		if out[group][plural] == "" {
+			out[group][plural] = kind
+		}
+	}
+	group, _, _ := strings.Cut(d.GroupVersion, "/")
+	for _, r := range d.Resources {
+		add(group, r.Name, r.Kind)
+	}
+	for _, g := range d.Items {
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				add(g.Metadata.Name, r.Resource, r.ResponseKind.Kind)
+			}
+		}
+	}
+	return out
+}
+
+func newRulesCommand() *cobra.Command {
+	var groups []string
+	var kindPrefix, file string
+	c := &cobra.Command{
+		Use:   "rules --group CLIENT=SERVER --kind-prefix PREFIX -f FILE",
+		Short: "Write rules from a dump of the API server's discovery",
+		Example: "  kubectl get --raw /apis/internal.virtualization.example/v1 |\n" +
+			"    oooi-apiproxy rules --group kubevirt.io=internal.virtualization.example --kind-prefix InternalVirtualization -f -",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			in := c.InOrStdin()
+			if file != "-" {
+				f, err := os.Open(file)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }()
+				in = f
+			}
+			text, err := writeRules(in, groups, kindPrefix)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.OutOrStdout(), text)
+			return err
+		},
+	}
+	c.Flags().StringArrayVar(&groups, "group", nil, "`CLIENT=SERVER`: the two names of a group; can be repeated")
+	c.Flags().StringVar(&kindPrefix, "kind-prefix", "", "`prefix` of the server's kinds; in lower case, it is that of resources")
+	c.Flags().StringVarP(&file, "filename", "f", "", "`file` with the answers of /apis/GROUP/VERSION, or with aggregated discovery; - is the standard input")
+	_ = c.MarkFlagRequired("group")
+	_ = c.MarkFlagRequired("filename")
+	return c
+}
+
+// writeRules returns the rules for groups, each CLIENT=SERVER.
+func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error) {
+	found := map[string]map[string]string{}
+	decoder := json.NewDecoder(in)
+	for {
+		var d dump
+		err := decoder.Decode(&d)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading discovery: %w", err)
+		}
+		for group, resources := range d.all() {
+			if found[group] == nil {
+				found[group] = map[string]string{}
+			}
+			maps.Copy(found[group], resources)
+		}
+	}
+	resourcePrefix := strings.ToLower(kindPrefix)
+	var b, keys strings.Builder
+	b.WriteString("version: 1\ngroups:\n")
+	for _, one := range groups {
+		client, server, ok := strings.Cut(one, "=")
+		if !ok {
+			return "", fmt.Errorf("--group %s: want CLIENT=SERVER", one)
+		}
+		if len(found[server]) == 0 {
+			return "", fmt.Errorf("--group %s: discovery has no group %s", one, server)
+		}
+		fmt.Fprintf(&b, "- client: %s\n  server: %s\n  kindPrefix: %q\n  resourcePrefix: %q\n  resources:\n", client, server, kindPrefix, resourcePrefix)
+		named := 0
+		for _, plural := range slices.Sorted(maps.Keys(found[server])) {
+			kind, hasKind := strings.CutPrefix(found[server][plural], kindPrefix)
+			name, hasName := strings.CutPrefix(plural, resourcePrefix)
+			if hasKind && hasName && name != "" && kind != "" {
+				fmt.Fprintf(&b, "    %s: %s\n", name, kind)
+				named++
+			}
+		}
+		if named == 0 {
+			return "", fmt.Errorf("--group %s: no kind of %s begins with %s", one, server, kindPrefix)
+		}
+		fmt.Fprintf(&keys, "- {client: %s/, server: %s/}\n", client, server)
+	}
+	text := b.String() + "keys:\n" + keys.String()
+	_, err := apirewrite.Parse("rules", []byte(text))
+	return text, err
+}

@@ -1,0 +1,172 @@
+// This file composes the servers from the flags, and ends them.
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+	"github.com/cldmnky/oooi/hcp/apirewrite/protobuf"
+	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
+)
+
+// run serves until ctx ends.
+func (o *options) run(ctx context.Context, stderr io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(stderr, nil))
+	text, err := os.ReadFile(o.rules)
+	if err != nil {
+		return fmt.Errorf("reading rules: %w", err)
+	}
+	rules, err := apirewrite.Parse(o.rules, text)
+	if err != nil {
+		return err
+	}
+	transport, server, err := o.transport(rules)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	handler := proxy.Handler{Transport: transport, Server: server, Log: logger}
+	config, err := o.clientSide(&handler, listener.Addr().String(), logger)
+	if err != nil {
+		return err
+	}
+	m := &metrics{}
+	g, ctx := errgroup.WithContext(ctx)
+	o.serve(ctx, g, listener, m.count(handler.Serve()), config, logger)
+	if err := o.serveHealth(ctx, g, m, transport, server, logger); err != nil {
+		return err
+	}
+	if err := o.serveWebhooks(ctx, g, rules, logger); err != nil {
+		return err
+	}
+	g.Go(func() error { return followRules(ctx, o.rules, text, logger) })
+	logger.Info("proxy started", "address", listener.Addr().String(), "server", server.String())
+	return g.Wait()
+}
+
+// transport reaches the API server. As a gateway, it has no credentials.
+func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL, error) {
+	config, server, err := o.apiServer()
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.cert != "" {
+		config = rest.AnonymousClientConfig(config)
+	}
+	config.DisableCompression = true
+	base, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	one := rest.CopyConfig(config)
+	one.NextProtos = []string{"http/1.1"} // Of HTTP/2, no connection becomes a stream of another protocol.
+	upgrade, err := rest.TransportFor(one)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
+	}
+	converter, err := protobuf.New()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &proxy.Transport{
+		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON,
+	}, server, nil
+}
+
+// clientSide returns the certificate that clients see. As a sidecar, it writes the kubeconfig.
+func (o *options) clientSide(h *proxy.Handler, address string, logger *slog.Logger) (*tls.Config, error) {
+	if o.cert != "" {
+		followed, err := follow(o.cert, o.key, logger)
+		if err != nil {
+			return nil, err
+		}
+		return followed.config(), nil
+	}
+	own, err := newIdentity(address, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	h.Token = own.token
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own.certificate}, NextProtos: []string{"h2", "http/1.1"}}, own.write(o.writeKubeconfig)
+}
+
+// serve adds a server to g. After ctx, requests have the time of --drain to end.
+func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler, config *tls.Config, logger *slog.Logger) {
+	s := &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(warnings{logger}, "", 0)}
+	g.Go(func() error {
+		var err error
+		if config == nil {
+			err = s.Serve(l)
+		} else {
+			err = s.ServeTLS(l, "", "")
+		}
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.drain)
+		defer cancel()
+		if s.Shutdown(limit) != nil {
+			return s.Close() // Watches do not end by themselves.
+		}
+		return nil
+	})
+}
+
+// warnings writes the lines of an HTTP server's log as messages.
+type warnings struct{ log *slog.Logger }
+
+// Write is that of io.Writer.
+func (w warnings) Write(line []byte) (int, error) {
+	w.log.Warn("connection failed", "err", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+// followRules ends the program when the file has other rules that are valid: a watch must not change its names.
+func followRules(ctx context.Context, path string, now []byte, logger *slog.Logger) error {
+	ticker := time.NewTicker(5 * time.Second)
+	defer ticker.Stop()
+	refused := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || string(text) == string(now) || string(text) == refused {
+			continue
+		}
+		if _, err := apirewrite.Parse(path, text); err != nil {
+			refused = string(text)
+			logger.Error("rules refused, former rules stay in force", "err", err)
+			continue
+		}
+		return fmt.Errorf("%s has changed: restart to use the new rules", path)
+	}
+}
