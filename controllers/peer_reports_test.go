@@ -166,7 +166,7 @@ func TestReportedByEdges(t *testing.T) {
 				kept, err := stripped(&m) // As the operator's cache has it.
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				w.VMs = append(w.VMs, *kept.(*kubevirtv1.VirtualMachineInstance))
-			}, []string{"Warning RogueDHCPServer: Another DHCP server is active on network clusters/vlan100 at 192.168.100.66. VM blue-worker-9 (MAC 02:00:00:00:00:0a) is named as its host"}},
+			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC 02:00:00:00:00:0a) is named as its host"}},
 		"a host answers for the peer": {[]network.Report{one(network.Report{Level: network.LevelReaches, PeerHosts: []network.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}}), two(reaches)},
 			nil, []string{"Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},

@@ -27,7 +27,7 @@ const (
 )
 
 func newCheckCommand() *cobra.Command {
-	var kubeconfig, output, address string
+	var kubeconfig, output, address, node string
 	var fromNetwork, failover bool
 	var permit permissionFlags
 	c := &cobra.Command{
@@ -86,6 +86,7 @@ Exit codes:
 				if t, err = newTrier(config, api, name, address, failover); err != nil {
 					return err
 				}
+				t.node = node
 			}
 			ask, err := newAdmitter(config)
 			if err != nil {
@@ -99,6 +100,7 @@ Exit codes:
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
+	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any on which edges can run)")
 	c.ValidArgsFunction = completeClusters(&kubeconfig)
 	permit = addPermissionFlags(c)
 	return c

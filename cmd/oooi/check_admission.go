@@ -10,8 +10,10 @@ import (
 	"strings"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An admitter asks whether a pod would be taken, and returns the API server's warnings.
+// An admitter asks whether a pod and its Deployment would be taken, and returns the API server's warnings.
 type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
 
 // newAdmitter returns an admitter with the rights of config.
@@ -36,9 +38,23 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, pod *corev1.Pod) ([]string, error) {
+		deployment := deploymentOf(pod)
 		err := api.Create(ctx, pod, client.DryRunAll)
+		if err == nil { // Who may create pods only learns about pods only.
+			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != refusedNoRight {
+				err = refused
+			}
+		}
 		return collected.take(), err
 	}, nil
+}
+
+// deploymentOf returns a Deployment of pod, as an edge has one.
+func deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.GenerateName, Labels: pod.Labels}}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: pod.Labels}
+	d.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: *pod.Spec.DeepCopy()}
+	return d
 }
 
 // apiWarnings collects the texts of Warning headers.
@@ -170,6 +186,8 @@ const (
 	refusedByLimit
 	// refusedByOther: a policy, a webhook or a check of values.
 	refusedByOther
+	// refusedByDeadWebhook: one that must answer does not.
+	refusedByDeadWebhook
 )
 
 var refusalFixes = map[refusal]string{
@@ -178,6 +196,7 @@ var refusalFixes = map[refusal]string{
 	refusedByQuota:       "Raise that quota or limit.",
 	refusedByLimit:       "Raise that quota or limit.",
 	refusedByOther:       "Exempt pods of edges from it, or change it.",
+	refusedByDeadWebhook: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore.",
 }
 
 // refusalOf tells from the API server's error what refused a pod. A missing right names no pod. Nor does a webhook, so the words count.
@@ -196,6 +215,8 @@ func refusalOf(err error) refusal {
 		return refusedNoNamespace
 	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
 		return refusedNoRight
+	case has("failed calling webhook"):
+		return refusedByDeadWebhook
 	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
 		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
 		return refusedUnknown

@@ -189,6 +189,14 @@ func TestAdmissionOfEdges(t *testing.T) {
 	_, err = askNothing(t.Context(), controllers.EdgePod(n, n.Edges[0], images, ns))
 	g.Expect(refusalOf(err)).To(Equal(refusedNoRight), "%v", err)
 
+	down := deadWebhook()
+	g.Expect(server.Admin.Create(t.Context(), down)).To(Succeed())
+	g.Eventually(func(g Gomega, ctx context.Context) {
+		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
+		g.Expect(refusalOf(said[0].err)).To(Equal(refusedByDeadWebhook), "%v", said[0].err)
+	}).WithContext(t.Context()).WithTimeout(deniesWithin).Should(Succeed())
+	g.Expect(server.Admin.Delete(t.Context(), down)).To(Succeed())
+
 	denyPods(t, server.Admin)
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
@@ -198,6 +206,17 @@ func TestAdmissionOfEdges(t *testing.T) {
 	var stored corev1.PodList
 	g.Expect(server.Admin.List(t.Context(), &stored)).To(Succeed())
 	g.Expect(stored.Items).To(BeEmpty(), "each request is a dry run")
+}
+
+// deadWebhook has no server, and must be asked about Deployments.
+func deadWebhook() *admissionv1.ValidatingWebhookConfiguration {
+	none := admissionv1.SideEffectClassNone
+	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "down"}, Webhooks: []admissionv1.ValidatingWebhook{{
+		Name: "down.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+		ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "down"}},
+		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create}, Rule: admissionv1.Rule{
+			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}}}},
+	}}}
 }
 
 // denyPods makes the API server deny each pod of an edge, soon.

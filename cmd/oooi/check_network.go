@@ -42,6 +42,8 @@ type trier struct {
 	logs logReader
 	// address that the pod has. Zero: one that is free.
 	address netip.Addr
+	// node that the pod runs on. Empty: any on which edges can run.
+	node string
 	// failover: also evict an edge, and measure how long VMs are without it.
 	failover bool
 }
@@ -171,7 +173,7 @@ func (t trier) run(ctx context.Context, ns string, n network.Network, address ne
 	if err := t.api.Get(ctx, client.ObjectKey{Namespace: ns, Name: wire.PlanConfigMap}, &plan); err != nil {
 		return nil, err
 	}
-	objects := tryObjects(n, address, &plan, edge, more...)
+	objects := tryObjects(n, address, &plan, onNode(edge, t.node), more...)
 	defer t.remove(context.WithoutCancel(ctx), objects)
 	for _, o := range objects {
 		if err := t.replace(ctx, o); err != nil {

@@ -156,6 +156,7 @@ func (r *statusReader) readPods(ctx context.Context) error {
 	for _, n := range r.plan.Networks {
 		for _, e := range n.Edges {
 			selector := labels.SelectorFromSet(wire.EdgeLabels(n, e))
+			r.pods[wire.EdgeDeploymentName(n, e)] = "it has no pod"
 			for i := range list.Items {
 				if p := &list.Items[i]; p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
 					r.pods[wire.EdgeDeploymentName(n, e)] = notRunning(p)
@@ -177,11 +178,16 @@ func notRunning(p *corev1.Pod) string {
 		return ""
 	}
 	for _, c := range p.Status.Conditions {
-		if c.Status != corev1.ConditionTrue && c.Message != "" {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue && c.Message != "" {
 			return c.Message
 		}
 	}
-	return "the pod is Pending"
+	var images []string
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		images = append(images, c.Image)
+	}
+	slices.Sort(images)
+	return "the pod is Pending, with images " + strings.Join(slices.Compact(images), ", ")
 }
 
 // readLeases reads DHCP leases, and the reports of edges.

@@ -333,9 +333,10 @@ func TestNotRunning(t *testing.T) {
 		"0/3 nodes are available: no match.": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: no match."}}},
 		"container dhcp: ImagePullBackOff denied": waiting("ImagePullBackOff", "denied"),
-		"the pod is Pending":                      waiting("ContainerCreating", ""),
-		"":                                        {Phase: corev1.PodRunning},
+		"the pod is Pending, with images edge:v1": waiting("ContainerCreating", ""),
+		"": {Phase: corev1.PodRunning},
 	} {
-		NewWithT(t).Expect(notRunning(&corev1.Pod{Status: status})).To(Equal(want))
+		spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "edge:v1"}, {Name: "dns", Image: "edge:v1"}}}
+		NewWithT(t).Expect(notRunning(&corev1.Pod{Spec: spec, Status: status})).To(Equal(want))
 	}
 }

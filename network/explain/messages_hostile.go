@@ -17,12 +17,12 @@ func hostileMessages() map[network.Cause]Message {
 			Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network.",
 		},
 		network.DHCPServerOfVM: {
-			What:   "Another DHCP server is active on network {network} at {address}. VM {vm} (MAC {mac}) is named as its host.",
+			What:   "Another DHCP server was active on network {network} at {address} within the last hour. VM {vm} (MAC {mac}) is named as its host.",
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Check VM {vm} first: another VM can forge this. Then stop its DHCP server, or delete it.",
 		},
 		network.DHCPServerOfHost: {
-			What:   "Another DHCP server is active on network {network} at {address} (MAC {mac}), which is no VM of the cluster.",
+			What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of no VM of the cluster.",
 			Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 			Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services.",
 		},
