@@ -60,11 +60,11 @@ func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, slices.Sorted(maps.Keys(listens))...)
 }
 
-// accessPolicy lets pods of the namespaces that the user names reach these ports of edges. Nil: nothing is open, or no
-// namespace is named. HyperShift's own policies admit others.
+// accessPolicy lets pods of the namespaces that the user names reach these ports of edges, and anyone those of load balancers. Nil:
+// nothing is open to others than HyperShift's own policies admit.
 func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
-	ports := map[uint16]bool{}
+	ports, balanced := map[uint16]bool{}, map[uint16]bool{}
 	for _, n := range plan.Networks {
 		if n.Access.Opens() {
 			namespaces = append(namespaces, n.Access.Namespaces...)
@@ -72,23 +72,37 @@ func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 				ports[port] = true
 			}
 		}
+		for _, port := range n.Access.Balanced() {
+			balanced[port] = true
+		}
 	}
-	if len(namespaces) == 0 {
+	var rules []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
+	if slices.Sort(namespaces); len(namespaces) > 0 {
+		rules = append(rules, ingressAt(ports).WithFrom(networkingv1ac.NetworkPolicyPeer().
+			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
+				WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(slices.Compact(namespaces)...)))))
+	}
+	if len(balanced) > 0 {
+		rules = append(rules, ingressAt(balanced))
+	}
+	if len(rules) == 0 {
 		return nil
-	}
-	slices.Sort(namespaces)
-	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().
-		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
-			WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(slices.Compact(namespaces)...))))
-	for _, port := range slices.Sorted(maps.Keys(ports)) {
-		rule.WithPorts(tcp(port))
 	}
 	return networkingv1ac.NetworkPolicy(wire.AccessObject, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
 			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(wire.NamedLabels(wire.NameEdge))).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress).
-			WithIngress(rule))
+			WithIngress(rules...))
+}
+
+// ingressAt is a rule that admits everyone at these TCP ports.
+func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyIngressRule()
+	for _, port := range slices.Sorted(maps.Keys(ports)) {
+		rule.WithPorts(tcp(port))
+	}
+	return rule
 }
 
 // isOwnService reports whether a Service of oooi has this name.

@@ -158,7 +158,7 @@ func containers(n network.Network, e network.Edge, o Options) []*corev1ac.Contai
 		}
 		out = append(out, c)
 	}
-	if n.Access.Opens() {
+	if n.Access.Runs() {
 		out = append(out, accessContainer(n, e, o))
 	}
 	for _, c := range out {

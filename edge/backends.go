@@ -159,7 +159,7 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 		if !b.vmsSeen() {
 			return nil
 		}
-		return withPort(inUse(b.leases.All(), b.vms, time.Now()), x.Port)
+		return withPort(inUse(b.leases.All(), b.vms, time.Now()), vmPort(x))
 	case b.pods == nil || !b.pods.seen():
 		return nil
 	}
@@ -176,10 +176,7 @@ const maxPossible = 1024
 // edge outside of a cluster, which knows the plan alone. Envoy finds out which of them
 // accept connections.
 func (b *Backends) possible(x network.Backend) []netip.AddrPort {
-	port := x.TargetPort
-	if byLease(x) {
-		port = x.Port
-	}
+	port := vmPort(x)
 	if port == 0 {
 		return nil
 	}
@@ -188,7 +185,15 @@ func (b *Backends) possible(x network.Backend) []netip.AddrPort {
 
 // byLease reports whether x selects every VM of the network.
 func byLease(x network.Backend) bool {
-	return x.Kind == network.BackendVMs && x.Service == ""
+	return x.Kind == network.BackendVMs && (x.Service == "" || x.ByLease)
+}
+
+// vmPort returns the port of VMs for x. 0: unknown.
+func vmPort(x network.Backend) uint16 {
+	if x.Service == "" {
+		return x.Port
+	}
+	return x.TargetPort
 }
 
 // inUse returns the VMs' addresses. An address counts if a VM of the cluster holds an

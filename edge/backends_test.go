@@ -32,6 +32,8 @@ import (
 var (
 	images = network.Backend{Kind: network.BackendExternal, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
 	allVMs = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
+	// led has edges in the EndpointSlices of its Service.
+	led = network.Backend{Kind: network.BackendVMs, Name: "led:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https", TargetPort: 31999, ByLease: true}
 )
 
 // imagesName is the fully qualified name that is resolved, without search domains.
@@ -259,7 +261,7 @@ func testBackends(t *testing.T, c cluster) {
 	g.Expect(err).NotTo(HaveOccurred())
 	passthrough := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https"}
 	api := network.Backend{Name: "absent:6443", Service: "absent", Port: 6443}
-	n := networkWith(allVMs, passthrough, api)
+	n := networkWith(allVMs, passthrough, led, api)
 	b.Follow(t.Context(), n)
 	g.Expect(b.Seen(t.Context())).To(BeTrue())
 	g.Expect(b.Endpoints(allVMs)).To(And(BeEmpty(), Not(BeNil())), "the VMs were read, there are none")
@@ -303,7 +305,7 @@ func testBackends(t *testing.T, c cluster) {
 			{Addresses: []string{n.ServiceVIP.String()}}, {Addresses: []string{"192.168.100.255"}}},
 	})
 	want := addrPorts("192.168.100.101:31443")
-	g.Eventually(at(passthrough), "10s").Should(Equal(want), "only VMs on the network")
+	g.Eventually(func() []netip.AddrPort { return append(b.Endpoints(passthrough), b.Endpoints(led)...) }, "10s").Should(Equal(addrPorts("192.168.100.101:31443", "192.168.100.101:31999")), "only VMs on the network")
 	g.Eventually(func() string { text, _ := os.ReadFile(file); return string(text) }, "10s").Should(And(ContainSubstring("192.168.100.101:31443"), Not(ContainSubstring("192.168.100.150"))))
 
 	way.cut()

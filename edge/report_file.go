@@ -20,7 +20,7 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known. The proxy and the NTP server add the fields of added.
+	// report is the writer's own, once known. The proxy, the NTP server and the access proxy add the fields of added.
 	report  network.Report
 	known   bool
 	added   network.Report
@@ -74,6 +74,11 @@ func (f *ReportFile) SetClockUnsynchronized(why string) {
 	f.add(func(r *network.Report) { r.ClockUnsynchronized = why })
 }
 
+// SetBalanced replaces the ports at which the edge stands behind load balancers.
+func (f *ReportFile) SetBalanced(ports []uint16) {
+	f.add(func(r *network.Report) { r.Balanced = ports })
+}
+
 // add replaces fields that the writer's own report gets.
 func (f *ReportFile) add(set func(*network.Report)) {
 	f.mu.Lock()
@@ -93,6 +98,7 @@ func (f *ReportFile) write() {
 	r.ClockUnsynchronized = cmp.Or(r.ClockUnsynchronized, f.added.ClockUnsynchronized)
 	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.added.EnvoyRefuses)
 	r.Connected = cmp.Or(r.Connected, f.added.Connected)
+	r.Balanced = slices.Concat(r.Balanced, f.added.Balanced)
 	text := string(r.JSON())
 	if text == f.written {
 		return

@@ -21,7 +21,7 @@ func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest 
 		switch {
 		case e.Destination == network.AccessApps:
 			out.Apps = appsNamed(hc, s)
-		case e.Destination != network.AccessNodes && len(e.Addresses) == 0:
+		case !slices.Contains([]string{network.AccessNodes, network.AccessLoadBalancers}, e.Destination) && len(e.Addresses) == 0:
 			out.Entries[i].Addresses = recorded(s.Records, e.Destination)
 		}
 	}

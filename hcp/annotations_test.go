@@ -52,7 +52,7 @@ func TestInvalidValues(t *testing.T) {
 		"access-log":      {"", "yes", "ALL"},
 		"paused":          {"tomorrow"},
 
-		"management-access":          {"", "nodes", "apps", "apps:8443", "nodes:0", "0=nodes:22", "fd00::1:22"},
+		"management-access":          {"", "nodes", "apps", "apps:8443", "nodes:0", "0=nodes:22", "fd00::1:22", "loadbalancers:443"},
 		"management-access-from":     {"", "*", "a/b"},
 		"management-access-accounts": {"", "reader", "a/b/c"},
 	} {

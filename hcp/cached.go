@@ -29,6 +29,9 @@ func CachedService(s *corev1.Service) *corev1.Service {
 			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
 		},
 	}
+	if IsLoadBalancer(s) {
+		out.UID = s.UID // Writes about it have it as a precondition.
+	}
 	if !slices.Equal(s.Spec.ClusterIPs, []string{s.Spec.ClusterIP}) {
 		out.Spec.ClusterIPs = s.Spec.ClusterIPs
 	}
@@ -44,10 +47,18 @@ func CachedService(s *corev1.Service) *corev1.Service {
 }
 
 // CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint. pod is what
-// all such endpoints refer to: an object of kind Pod.
+// all such endpoints refer to: an object of kind Pod. A slice of a load balancer keeps its UID and the labels that say so.
 func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
 		Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion}}
+	if IsLoadBalancerSlice(s) {
+		out.UID, out.Labels = s.UID, keys(s.Labels, func(key string) bool {
+			return key == discoveryv1.LabelServiceName || key == discoveryv1.LabelManagedBy || key == settings.LabelGuestService
+		})
+		if ofEdges(s) {
+			out.Annotations = map[string]string{ofEdgesAnnotation: "true"}
+		}
+	}
 	count := 0
 	for _, e := range s.Endpoints {
 		if OfPod(e) {

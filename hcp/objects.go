@@ -36,6 +36,8 @@ type Objects struct {
 	// Routes and Services of the control plane namespace.
 	Routes   []routev1.Route
 	Services []corev1.Service
+	// Slices are the EndpointSlices of load balancers there. Empty if they were not read.
+	Slices []ServiceSlice
 	// Pods are the addresses of the pods behind Services of the control plane namespace. Empty if
 	// they were not read.
 	Pods []netip.Addr

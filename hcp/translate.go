@@ -38,6 +38,9 @@ func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 	}
 	slices.Sort(f.Waiting)
 	r.Access = access(o.HostedCluster, set)
+	if usesNetworks(r) {
+		f.LoadBalancers = loadBalancers(o)
+	}
 	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
 	f.Reserved = reservedDestinations(o, f.Endpoints)
 	f.Guest, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)

@@ -15,6 +15,26 @@ type Access struct {
 	Accounts []string `json:"accounts,omitempty"`
 	// Audience of tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
 	Audience string `json:"audience,omitempty"`
+	// LoadBalancers: edges may stand behind the hosted cluster's load balancers. Nil: they do not.
+	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
+}
+
+// BalancedAccess is the Services that stand for Services of the hosted cluster. Anyone who reaches one
+// gets in: neither Namespaces nor Accounts apply.
+type BalancedAccess struct {
+	// Here is true on the one network of a plan whose edges the Services lead to.
+	Here bool `json:"here,omitempty"`
+	// Services by name. Empty where Here is false.
+	Services []BalancedService `json:"services,omitempty"`
+}
+
+// A BalancedService is one Service of the control plane namespace.
+type BalancedService struct {
+	Name string `json:"name"`
+	// Guest is the Service of the hosted cluster, "namespace/name". Empty: the ingress, by base domain passthrough.
+	Guest string `json:"guest,omitempty"`
+	// Ports, sorted: edges listen there on the pod network, and dial the same ports of VMs.
+	Ports []uint16 `json:"ports"`
 }
 
 // An AccessDestination is what callers may reach at one port.

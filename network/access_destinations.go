@@ -21,9 +21,6 @@ const AccessObject = "oooi-access"
 // longestService is the limit for the name of a Service, in characters.
 const longestService = 63
 
-// accessLoadBalancers is no name of a destination: it will be a word.
-const accessLoadBalancers = "loadbalancers"
-
 // The annotation keys that problems of this file name.
 const (
 	keyAccess     = "management-access"
@@ -39,10 +36,10 @@ func portsOfEdges() map[uint16]string {
 	return map[uint16]string{AccessPort: "HTTP CONNECT", MetricsPort: "metrics", 8053: "DNS for pods", 7788: "heartbeats"}
 }
 
-// Opens reports whether a lets anything in.
+// Opens reports whether callers of HTTP CONNECT or of ports of oooi's own Services reach anything through a.
 func (a Access) Opens() bool { return len(a.Destinations) > 0 }
 
-// OpensAccess reports whether edges of p let pods of the management cluster in.
+// OpensAccess reports whether edges of p let pods of the management cluster in. Load balancers do not count.
 func (p Plan) OpensAccess() bool {
 	return slices.ContainsFunc(p.Networks, func(n Network) bool { return n.Access.Opens() })
 }
@@ -130,11 +127,13 @@ func (x accessStep) open(e AccessEntry) Problems {
 		return problems
 	}
 	switch {
+	case e.Destination == AccessLoadBalancers:
+		return nil // See balanced.
 	case e.Destination == AccessNodes:
 		return x.onVMs(e, AccessDestination{})
 	case e.Destination == AccessApps:
 		return x.apps(e)
-	case len(e.Addresses) == 0 || e.Destination == accessLoadBalancers:
+	case len(e.Addresses) == 0:
 		return x.refused(AccessNameUnknown, e, Args{"name": e.Destination}, keyRecords)
 	}
 	return x.at(e, AccessDestination{}, e.Addresses)

@@ -73,7 +73,6 @@ func TestEachEntryOfAccess(t *testing.T) {
 		"a record":        {entry: to("db", 22, 0, "10.1.0.21", "10.1.0.20", "198.51.100.7"), want: network.AccessDestination{Name: "db", Port: 22, Addresses: addrs("10.1.0.20", "10.1.0.21")}},
 		"a router":        {entry: to("10.1.0.1", 22, 0, "10.1.0.1"), change: func(in *given) { in.Networks[0].Gateway = netip.MustParseAddr("10.1.0.1") }, want: network.AccessDestination{Name: "10.1.0.1", Port: 22, Addresses: addrs("10.1.0.1")}},
 		"no record":       {entry: to("db", 22, 0), cause: network.AccessNameUnknown},
-		"a word to come":  {entry: to("loadbalancers", 443, 0, "10.1.0.20"), cause: network.AccessNameUnknown},
 		"outside":         {entry: to("10.2.0.20", 22, 0, "10.2.0.20"), cause: network.AccessOutsideNetworks},
 		"a metadata host": {entry: to("169.254.169.254", 80, 0, "169.254.169.254"), cause: network.AccessOutsideNetworks},
 		"loopback":        {entry: to("db", 80, 0, "127.0.0.1"), cause: network.AccessOutsideNetworks},

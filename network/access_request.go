@@ -4,6 +4,7 @@ package network
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -13,6 +14,8 @@ const (
 	AccessNodes = "nodes"
 	// AccessApps: every name of the hosted cluster's ingress.
 	AccessApps = "apps"
+	// AccessLoadBalancers: the hosted cluster's load balancers, for anyone who reaches them. It has no port.
+	AccessLoadBalancers = "loadbalancers"
 )
 
 // An AccessRequest is what the user opens to the management cluster. Zero: nothing.
@@ -34,17 +37,28 @@ type AccessRequest struct {
 type AccessEntry struct {
 	// Listen is a plain TCP port of its own, from 1 to 65535. 0: none.
 	Listen uint16 `json:"listen,omitempty"`
-	// Destination is AccessNodes, AccessApps, an IPv4 address, or a DNS name in lower case.
+	// Destination is AccessNodes, AccessApps, AccessLoadBalancers, an IPv4 address, or a DNS name in lower case.
 	Destination string `json:"destination"`
-	// Port from 1 to 65535; of AccessApps 443 or 80.
+	// Port from 1 to 65535; of AccessApps 443 or 80, of AccessLoadBalancers 0.
 	Port uint16 `json:"port"`
 	// Addresses are the IPv4 address itself, or those that dns-records has for the name. None: the
 	// name is not there, or Destination is one of the words.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
+// balances reports whether r opens the hosted cluster's load balancers.
+func (r AccessRequest) balances() bool { return r.names(AccessLoadBalancers) }
+
+// names reports whether an entry of r has this destination.
+func (r AccessRequest) names(destination string) bool {
+	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination == destination })
+}
+
 // String is the entry as the user writes it: "5432=192.168.100.60:5432".
 func (e AccessEntry) String() string {
+	if e.Port == 0 {
+		return e.Destination
+	}
 	out := e.Destination + ":" + strconv.Itoa(int(e.Port))
 	if e.Listen != 0 {
 		out = strconv.Itoa(int(e.Listen)) + "=" + out

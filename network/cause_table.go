@@ -338,24 +338,6 @@ func permissionsCauses() []CauseInfo {
 	}
 }
 
-func accessCauses() []CauseInfo {
-	return []CauseInfo{
-		{AccessOpen, AccessOpened, SeverityInfo, "network namespaces destinations service"},
-		{AccessOpenToAccounts, AccessOpened, SeverityInfo, "network namespaces accounts destinations service"},
-		{AccessNameUnknown, AccessRefused, SeverityWarning, "entry name"},
-		{AccessToEdge, AccessRefused, SeverityWarning, "entry address"},
-		{AccessToNoHost, AccessRefused, SeverityWarning, "entry address cidr"},
-		{AccessOutsideNetworks, AccessRefused, SeverityWarning, "entry address cidrs"},
-		{AccessPortInUse, AccessRefused, SeverityWarning, "entry use"},
-		{AccessPortRepeated, AccessRefused, SeverityWarning, "entry other"},
-		{AccessPortWithoutToken, AccessRefused, SeverityWarning, "entry"},
-		{AccessIngressUnknown, AccessRefused, SeverityWarning, "entry"},
-		{AccessNeedsLeases, AccessRefused, SeverityWarning, "entry network"},
-		{AccessNoNetwork, AccessRefused, SeverityWarning, "entry"},
-		{AccessSettingUnused, AccessRefused, SeverityWarning, ""},
-	}
-}
-
 func edgesCauses() []CauseInfo {
 	return []CauseInfo{
 		{AddressCheckRunning, AddressCheckPending, SeverityWaiting, "network deployment command"},

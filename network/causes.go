@@ -292,6 +292,19 @@ const (
 	AccessNeedsLeases      Cause = "AccessNeedsLeases"
 	AccessNoNetwork        Cause = "AccessNoNetwork"
 	AccessSettingUnused    Cause = "AccessSettingUnused"
+
+	LoadBalancersOpen        Cause = "LoadBalancersOpen"
+	LoadBalancerNotTCP       Cause = "LoadBalancerNotTCP"
+	LoadBalancerPortInUse    Cause = "LoadBalancerPortInUse"
+	LoadBalancerPortInvalid  Cause = "LoadBalancerPortInvalid"
+	LoadBalancerPortShared   Cause = "LoadBalancerPortShared"
+	LoadBalancerOnlyIPv6     Cause = "LoadBalancerOnlyIPv6"
+	LoadBalancerIPv6         Cause = "LoadBalancerIPv6"
+	LoadBalancerOfOthers     Cause = "LoadBalancerOfOthers"
+	LoadBalancersTooMany     Cause = "LoadBalancersTooMany"
+	LoadBalancersNotLed      Cause = "LoadBalancersNotLed"
+	LoadBalancersToNoRoute   Cause = "LoadBalancersToNoRoute"
+	IngressLoadBalancerToAdd Cause = "IngressLoadBalancerToAdd"
 )
 
 // Edges, and what the operator applies.

@@ -35,14 +35,15 @@ import (
 //  9. Each network's edges are placed on nodes (placement.go), and get the list of
 //     destinations that they never dial for VMs (dialable.go), and the names that pods of the
 //     management cluster get (pod_names.go), which connections are logged (access_log.go), where
-//     metrics are served (metrics.go), and what the management cluster reaches (access_destinations.go).
+//     metrics are served (metrics.go), and what the management cluster reaches (access_destinations.go), also
+//     through the hosted cluster's load balancers (access_load_balancers.go).
 //  10. A plan that a ConfigMap cannot hold is refused (plan_size.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	observed := input{Request: r, Facts: f}
-	seen := observed.withLastKnownGood(last)
+	seen := observed.withLastKnownGood(last).withLedIngress(last)
 	in, pinned := seen.withPinned(last)
 	in, taken := in.withoutTakenLoadBalancers(others)
 	out, ok := in.confined(last, others)
@@ -52,7 +53,8 @@ func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
 	}
 	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r, f.Endpoints).logging(r).withMetrics()
 	draft, opened := draft.opened(r)
-	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, opened, draft.tooLarge())}
+	draft, balanced := draft.balanced(r, f, last)
+	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, opened, balanced, draft.tooLarge())}
 }
 
 // outcome is the result of steps 3 to 6 for the networks of in that are not refused yet. A

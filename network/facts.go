@@ -38,6 +38,9 @@ type Facts struct {
 	// Refused are the Names of networks that VMs boot from and that have a confined Error in
 	// Problems. None of them is requested.
 	Refused []string `json:"refused,omitempty"`
+	// LoadBalancers are the Services of the control plane namespace that stand for Services of the
+	// hosted cluster.
+	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
 	// Problems found while the objects were read, such as an invalid value or an
 	// endpoint that is not published yet.
 	Problems Problems `json:"problems,omitempty"`
@@ -67,6 +70,44 @@ type VMAddress struct {
 	Address netip.Addr `json:"address"`
 	// MAC of that interface in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
+}
+
+// A LoadBalancer is a Service of the control plane namespace that stands for one of the hosted cluster.
+type LoadBalancer struct {
+	Service string `json:"service"`
+	// Guest is the Service of the hosted cluster, "namespace/name". Empty: its ingress, by base domain passthrough.
+	Guest string             `json:"guest,omitempty"`
+	Ports []LoadBalancerPort `json:"ports,omitempty"`
+	// NoIPv4: its addresses are IPv6 only. IPv6: it has an IPv6 address.
+	NoIPv4 bool `json:"noIPv4,omitempty"`
+	IPv6   bool `json:"ipv6,omitempty"`
+	// Addresses at which clients reach it. Empty: none is known.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+	// Leads is where it leads now.
+	Leads Lead `json:"leads,omitempty"`
+	// Endpoints: HyperShift has written the addresses of VMs behind it.
+	Endpoints bool `json:"endpoints,omitempty"`
+}
+
+// A Lead is where a LoadBalancer leads.
+type Lead string
+
+const (
+	// LeadsToVMs: it has no selector, so it leads to the addresses that HyperShift writes.
+	LeadsToVMs Lead = ""
+	// LeadsToEdges: its selector is of edges.
+	LeadsToEdges Lead = "edges"
+	// LeadsElsewhere: it has a selector of others.
+	LeadsElsewhere Lead = "others"
+)
+
+// A LoadBalancerPort is one port of a LoadBalancer.
+type LoadBalancerPort struct {
+	// Protocol is "TCP", "UDP" or "SCTP".
+	Protocol string `json:"protocol"`
+	Port     uint16 `json:"port"`
+	// Target is the node port in the hosted cluster. 0: it has no number from 1 to 65535.
+	Target uint16 `json:"target"`
 }
 
 // A Match selects the connections to a port that an endpoint receives.

@@ -289,6 +289,9 @@ type Backend struct {
 	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
 	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
+	// ByLease: the VMs behind Service are all VMs with a lease, at TargetPort, because the EndpointSlices of
+	// Service have edges instead.
+	ByLease bool `json:"byLease,omitempty"`
 	// HTTPProxy, "host:port", is sent a CONNECT request for an external host. Empty: the
 	// host is dialed directly.
 	HTTPProxy string `json:"httpProxy,omitempty"`

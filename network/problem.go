@@ -48,6 +48,7 @@ const (
 	NamesOverridden          Reason = "NamesOverridden"
 	AccessOpened             Reason = "AccessOpened"
 	AccessRefused            Reason = "AccessRefused"
+	LoadBalancersUnreachable Reason = "LoadBalancersUnreachable"
 	ServedByOthers           Reason = "ServedByOthers"
 	FailoverDegraded         Reason = "FailoverDegraded"
 	NotApplied               Reason = "NotApplied"

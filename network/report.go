@@ -72,6 +72,8 @@ type Report struct {
 	// or of which none is ready. It dials them all the same. Those without endpoints are among them if no node boots
 	// without them. VMs that run the ingress are not.
 	DarkBackends []string `json:"darkBackends,omitempty"`
+	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
+	Balanced []uint16 `json:"balanced,omitempty"`
 }
 
 // The values of Report.Connected.
@@ -182,6 +184,8 @@ func (r Report) normalized() Report {
 	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]
 	r.DarkBackends = slices.Compact(slices.Sorted(slices.Values(r.DarkBackends)))
 	r.DarkBackends = r.DarkBackends[:min(len(r.DarkBackends), maxDark)]
+	r.Balanced = slices.Compact(slices.Sorted(slices.Values(r.Balanced)))
+	r.Balanced = r.Balanced[:min(len(r.Balanced), maxBalancedPorts)]
 	return r
 }
 

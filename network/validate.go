@@ -132,6 +132,14 @@ func (n Network) validateAccess() []error {
 		errs = append(errs, errors.New("access without a port, destinations or an audience"))
 	}
 	listens := map[uint16]bool{}
+	for _, port := range n.Access.Balanced() {
+		if listens[port] = true; port == 0 || portsOfEdges()[port] != "" || !n.Access.LoadBalancers.Here {
+			errs = append(errs, fmt.Errorf("a load balancer leads to port %d", port))
+		}
+	}
+	if n.Access.LoadBalancers != nil && !(n.Primary && n.runs(ServiceDHCP)) {
+		errs = append(errs, errors.New("load balancers lead to no VMs"))
+	}
 	for _, d := range n.Access.Destinations {
 		if d.Listen != 0 && (listens[d.Listen] || len(n.Access.Accounts) > 0 || portsOfEdges()[d.Listen] != "") {
 			errs = append(errs, fmt.Errorf("access to %s: port %d is used, or carries no token", d, d.Listen))

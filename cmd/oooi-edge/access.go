@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/access"
 )
 
@@ -74,6 +75,10 @@ func runAccess(ctx context.Context, f serverFlags, device string, log *slog.Logg
 	g, ctx := errgroup.WithContext(ctx)
 	if a.Interface, err = f.on(ctx); err != nil {
 		return err
+	}
+	if f.inPod() {
+		file := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
+		a.Report = func(ports []uint16) { file.Set(network.Report{Balanced: ports}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { keys.Run(ctx); return nil })

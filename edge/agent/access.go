@@ -28,6 +28,8 @@ type Access struct {
 	Device string
 	Server *access.Server
 	Log    *slog.Logger
+	// Report gets the ports of load balancers that are open, sorted, after each change. Nil: no one asks.
+	Report func([]uint16)
 	// Status is kept by Run: whether callers are served.
 	Status Status
 }
@@ -35,7 +37,7 @@ type Access struct {
 // Run serves until ctx ends. It ends the tunnels that the plan no longer opens. Server.Run is the caller's.
 func (a *Access) Run(ctx context.Context) error {
 	atEach(ctx, Triggers{Plan: a.Source.Changed}, func() { a.Server.Set(policyOf(a.Source.Current())) })
-	return whilePlanned(ctx, a.Source, func(n network.Network) bool { return n.Access.Port != 0 }, func(ctx context.Context) error {
+	return whilePlanned(ctx, a.Source, func(n network.Network) bool { return n.Access.Runs() }, func(ctx context.Context) error {
 		triggers := Triggers{Interface: a.Interface.Changed, Plan: a.Source.Changed}
 		// The pod's addresses on the device are all that reach it.
 		return ServeWhile(ctx, &a.Status, a.Log, triggers, func() error { return a.Interface.Admissible(netip.IPv4Unspecified()) }, a.serve)
@@ -60,11 +62,13 @@ type accessSocket struct {
 	listen uint16
 }
 
-// accessSockets returns the sockets of a plan. The first one is for CONNECT, on device.
+// accessSockets returns the sockets of a plan. Those for CONNECT are first, the one on device before the other.
 func accessSockets(a network.Access, device string) []accessSocket {
-	out := []accessSocket{
-		{device, netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port), 0},
-		{loopback, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), a.Port), 0},
+	var out []accessSocket
+	if a.Port != 0 {
+		out = append(out,
+			accessSocket{device, netip.AddrPortFrom(netip.IPv4Unspecified(), a.Port), 0},
+			accessSocket{loopback, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), a.Port), 0})
 	}
 	for _, port := range access.Ports(a) {
 		out = append(out, accessSocket{device, netip.AddrPortFrom(netip.IPv4Unspecified(), port), port})
@@ -83,11 +87,13 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 		for _, stop := range open {
 			stop()
 		}
+		a.report(nil, nil)
 	}()
 	failed := map[accessSocket]string{}
 	for {
 		wait := Triggers{Plan: a.Source.Changed}.wait()
-		want := accessSockets(a.Source.Current().Network.Access, a.Device)
+		access := a.Source.Current().Network.Access
+		want := accessSockets(access, a.Device)
 		for at, stop := range open {
 			if !slices.Contains(want, at) {
 				stop()
@@ -104,7 +110,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 			case err == nil:
 				open[at] = stop
 				delete(failed, at)
-			case at == want[0]:
+			case at.listen == 0 && at.device != loopback:
 				return err
 			default:
 				if pause = CheckInterval; failed[at] != err.Error() {
@@ -113,11 +119,27 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 				}
 			}
 		}
+		a.report(access.Balanced(), open)
 		ready()
 		if wait(ctx, pause); ctx.Err() != nil {
 			return nil
 		}
 	}
+}
+
+// report reports which of these ports are open.
+func (a *Access) report(ports []uint16, open map[accessSocket]func()) {
+	if a.Report == nil {
+		return
+	}
+	var out []uint16
+	for at := range open {
+		if slices.Contains(ports, at.listen) {
+			out = append(out, at.listen)
+		}
+	}
+	slices.Sort(out)
+	a.Report(out)
 }
 
 // open opens one socket until stop, and accepts callers.

@@ -25,6 +25,19 @@ func TestAccessSockets(t *testing.T) {
 	}))
 	a.Accounts = []string{"backup/tool"}
 	g.Expect(accessSockets(a, "eth0")).To(HaveLen(2))
+	a.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: "a", Ports: []uint16{31080, 31443}}, {Name: "b", Ports: []uint16{31443}}}}
+	g.Expect(accessSockets(a, "eth0")[2:]).To(Equal([]accessSocket{{"eth0", at("0.0.0.0:31080"), 31080}, {"eth0", at("0.0.0.0:31443"), 31443}}), "no token is asked for")
+	g.Expect(accessSockets(network.Access{LoadBalancers: a.LoadBalancers}, "eth0")).To(HaveLen(2), "no port of HTTP CONNECT")
+}
+
+// TestBalancedPortsAreReported: the ports of load balancers that are open, and no others.
+func TestBalancedPortsAreReported(t *testing.T) {
+	g := NewWithT(t)
+	var got []uint16
+	a := Access{Report: func(ports []uint16) { got = ports }}
+	a.report([]uint16{31080, 31443, 31999}, map[accessSocket]func(){{"eth0", netip.AddrPort{}, 31443}: nil, {"eth0", netip.AddrPort{}, 31080}: nil, {"eth0", netip.AddrPort{}, 2222}: nil, {"lo", netip.AddrPort{}, 0}: nil})
+	g.Expect(got).To(Equal([]uint16{31080, 31443}))
+	(&Access{}).report(nil, nil)
 }
 
 // TestPolicyOf: VMs have names in the domain that DHCP gives them, and in that of the cluster.

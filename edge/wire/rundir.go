@@ -23,14 +23,14 @@ const (
 	// KeysFile is the JSON Web Key Set with which the API server signs tokens, as the watcher last
 	// read it. It reads it only while the plan names ServiceAccounts that may use Access.
 	KeysFile = "keys.json"
-	// ReportFile holds the report that the watcher writes to the operator. The proxy's has what
-	// the failover agent adds to it.
+	// ReportFile holds the report that the watcher writes to the operator. Those of the proxy, the NTP server and
+	// Access have what the failover agent adds to it.
 	ReportFile = "report.json"
 )
 
-// Servers returns the programs of an edge of n that clients connect to: its services, and Access if n opens something.
+// Servers returns the programs of an edge of n that clients connect to: its services, and Access if n has it.
 func Servers(n network.Network) []network.Service {
-	if !n.Access.Opens() {
+	if !n.Access.Runs() {
 		return n.Services
 	}
 	return append(slices.Clone(n.Services), Access)
@@ -96,7 +96,7 @@ func RunMounts(n network.Network, program string) []RunMount {
 		if slices.Contains(services, network.ServiceProxy) {
 			read(Envoy)
 		}
-		if n.Access.Opens() {
+		if n.Access.Runs() {
 			read(Access)
 		}
 	}

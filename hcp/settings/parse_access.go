@@ -16,6 +16,7 @@ import (
 const (
 	wantAccess   = "destinations with ports, such as nodes:10250,apps:443,5432=192.168.100.60:5432"
 	wantAppsPort = "apps:443 or apps:80"
+	wantBalanced = "loadbalancers, without a port"
 	wantAccounts = "ServiceAccounts such as monitoring/prometheus"
 )
 
@@ -23,18 +24,23 @@ const (
 // whether it can be opened.
 func accessEntries() format[network.AccessEntry] {
 	const number = "0*[1-9][0-9]{0,4}"
+	const balanced = "v.matches('(?i)^loadbalancers[.]?$') || "
 	const ports = "v.split('=').size() > 1 ? [v.split('=')[0], v.split(':')[1]] : [v.split(':')[1]]"
 	const name = "[v.split('=')[v.split('=').size() - 1].split(':')[0]]"
 	return format[network.AccessEntry]{accessEntry, []Requirement{
-		wanted(wantAccess, "v.matches('^("+number+"=)?[^=:]+:"+number+"$') && ("+ports+").all(p, int(p) <= 65535)"),
-		wanted(wantAccess, name+".all(n, "+isDomain("n")+")"),
+		wanted(wantBalanced, balanced+"!v.matches('(?i)^([0-9]+=)?loadbalancers[.]?(:.*)?$')"),
+		wanted(wantAccess, balanced+"v.matches('^("+number+"=)?[^=:]+:"+number+"$') && ("+ports+").all(p, int(p) <= 65535)"),
+		wanted(wantAccess, balanced+name+".all(n, "+isDomain("n")+")"),
 		wanted(wantAppsPort, "!v.lowerAscii().matches('^([0-9]+=)?apps[.]?:') || v.matches(':0*(443|80)$')"),
 	}}
 }
 
 func accessEntry(v string) (network.AccessEntry, error) {
-	var e network.AccessEntry
-	rest := v
+	e, rest := network.AccessEntry{}, v
+	if isBalanced(v) {
+		e.Destination = network.AccessLoadBalancers
+		return e, nil
+	}
 	if listen, after, ok := strings.Cut(v, "="); ok {
 		n, err := strconv.ParseUint(listen, 10, 16)
 		if err != nil || n == 0 {
@@ -43,6 +49,9 @@ func accessEntry(v string) (network.AccessEntry, error) {
 		e.Listen, rest = uint16(n), after
 	}
 	destination, port, _ := strings.Cut(rest, ":")
+	if isBalanced(destination) {
+		return e, want(wantBalanced)
+	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
 		return e, want(wantAccess)
@@ -58,6 +67,11 @@ func accessEntry(v string) (network.AccessEntry, error) {
 		e.Addresses = []netip.Addr{a}
 	}
 	return e, nil
+}
+
+// isBalanced reports whether v is the word loadbalancers, as DomainName reads names.
+func isBalanced(v string) bool {
+	return strings.EqualFold(strings.TrimSuffix(v, "."), network.AccessLoadBalancers)
 }
 
 func accounts() format[string] {

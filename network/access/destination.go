@@ -19,7 +19,7 @@ const (
 
 // A Policy is what one edge opens to callers. It does not change.
 type Policy struct {
-	// Network is that of the plan. Without a port in its Access, nothing is open.
+	// Network is that of the plan. Without a port in its Access, only load balancers are open.
 	Network network.Network
 	// Edge is the address of this edge, from which it dials.
 	Edge netip.Addr
@@ -65,8 +65,11 @@ func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	return Target{}, false
 }
 
-// FindListen returns where the plain TCP port listen leads.
+// FindListen returns where the plain TCP port listen leads, also that of a load balancer.
 func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
+	if balances(p.Network.Access, listen) {
+		return p.findBalanced(vms, listen), true
+	}
 	for _, d := range p.Network.Access.Destinations {
 		if listen == 0 || d.Listen != listen || !opensPorts(p.Network.Access) {
 			continue
@@ -82,10 +85,10 @@ func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	return Target{}, false
 }
 
-// Ports returns the plain TCP ports of a, in order, each once. They can carry no token, so there are none if callers must
-// be ServiceAccounts.
+// Ports returns the plain TCP ports of a, in order, each once. They can carry no token, so if callers must be ServiceAccounts,
+// there are only those of load balancers.
 func Ports(a network.Access) []uint16 {
-	var out []uint16
+	out := a.Balanced()
 	for _, d := range a.Destinations {
 		if d.Listen != 0 && d.Listen != a.Port && opensPorts(a) {
 			out = append(out, d.Listen)

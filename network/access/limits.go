@@ -14,6 +14,8 @@ const (
 	maxTunnels       = 1000
 	maxTunnelsCaller = 64
 	maxWaiting       = 512
+	// maxBalanced is for tunnels of load balancers, in addition to maxTunnels.
+	maxBalanced = 2000
 )
 
 // waiting are the callers that have sent no complete request, each caller's oldest first.
@@ -79,6 +81,16 @@ func (t *carried) reserve(caller netip.Addr, most, mostCaller int) *Refusal {
 	t.count++
 	t.of[caller]++
 	return nil
+}
+
+// share counts one more tunnel of a source, or refuses it: a source may have as many as there is room left, of most. So one source
+// alone gets half of all, two get a third each, and a further one always finds room. Sources may be nodes that hide many clients, so a
+// fixed number would be too small for these.
+func (t *carried) share(source netip.Addr, most int) *Refusal {
+	if t.of[source] >= most-t.count {
+		return &Refusal{0, ShareLimit, ""}
+	}
+	return t.reserve(source, most, most)
 }
 
 func (t *carried) release(caller netip.Addr) {

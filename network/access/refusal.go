@@ -45,6 +45,7 @@ const (
 	Unreachable    Reason = "the destination does not answer"
 	CallerLimit    Reason = "the caller has its 64 tunnels"
 	EdgeLimit      Reason = "the edge has its 1000 tunnels"
+	ShareLimit     Reason = "the source has its share of the 2000 tunnels of load balancers"
 )
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }

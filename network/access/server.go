@@ -65,14 +65,16 @@ type Server struct {
 	stop    context.CancelFunc
 	// limits may be smaller in tests.
 	limits struct {
-		tunnels, caller, waiting int
-		request, idle, idleEvery time.Duration
+		tunnels, caller, waiting, balanced     int
+		request, idle, idleEvery, balancedIdle time.Duration
 	}
 
 	mu      sync.Mutex
 	stopped bool
 	waiting waiting
-	carried carried
+	// carried are tunnels of pods that the plan admits, and balanced those of load balancers.
+	carried, balanced carried
+
 	tunnels map[*tunnel]struct{}
 	running sync.WaitGroup
 }
@@ -92,6 +94,7 @@ func NewServer(o Options) *Server {
 	s := &Server{o: o, dialer: dialer{dial: o.Dial}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
 	s.limits.tunnels, s.limits.caller, s.limits.waiting = maxTunnels, maxTunnelsCaller, maxWaiting
 	s.limits.request, s.limits.idle, s.limits.idleEvery = requestLimit, idleLimit, idleEvery
+	s.limits.balanced, s.limits.balancedIdle = maxBalanced, balancedIdleLimit
 	s.policy.Store(&Policy{})
 	s.dialing, s.stop = context.WithCancel(context.Background())
 	return s
@@ -100,7 +103,7 @@ func NewServer(o Options) *Server {
 // Set replaces what is open, and cuts the tunnels that are not any more.
 func (s *Server) Set(p Policy) {
 	s.policy.Store(&p)
-	s.cut(NotOpenAnyMore, func(t *tunnel) bool { return !p.Admits(t.Account) || !StillOpen(p, t.Target, t.Dialed, t.Listen) })
+	s.cut(NotOpenAnyMore, func(t *tunnel) bool { return !p.keeps(&t.Tunnel) })
 }
 
 // cut ends the tunnels that match.
@@ -125,7 +128,7 @@ func (s *Server) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
-			s.cut(Idle, func(t *tunnel) bool { return t.idle(s.limits.idle) })
+			s.cut(Idle, func(t *tunnel) bool { return t.idle(s.idleLimit(t.Target)) })
 		}
 	}
 	s.mu.Lock()
@@ -255,17 +258,14 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 		}
 		t.Asked = r.Authority.String()
 	}
-	p := *s.policy.Load()
-	if c.listen == 0 {
+	p, ok := *s.policy.Load(), false
+	if c.listen != 0 {
+		t.Target, ok = FindListen(p, s.o.VMs, c.listen)
+	} else {
 		if t.Account, refused = s.admit(p, r.Token, time.Now()); refused != nil {
 			return nil, refused
 		}
-	}
-	ok := false
-	if c.listen == 0 {
 		t.Target, ok = Find(p, s.o.VMs, r.Authority)
-	} else {
-		t.Target, ok = FindListen(p, s.o.VMs, c.listen)
 	}
 	if !ok {
 		return nil, c.refusal(http.StatusForbidden, NotOpen, "")
@@ -344,21 +344,6 @@ func (s *Server) admit(p Policy, token string, now time.Time) (account string, r
 	return account, nil
 }
 
-func (s *Server) reserve(t *tunnel) *Refusal {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	refused := s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
-	s.o.Metrics.tunnels.Set(float64(s.carried.count))
-	return refused
-}
-
-func (s *Server) release(t *tunnel) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.carried.release(t.Caller.Addr())
-	s.o.Metrics.tunnels.Set(float64(s.carried.count))
-}
-
 // connect dials the destination of t, and tells the caller.
 func (s *Server) connect(p Policy, c *call, t *tunnel, addresses []netip.AddrPort) *Refusal {
 	check := func(netip.Addr) error { return nil }
@@ -392,7 +377,7 @@ func (s *Server) keep(t *tunnel) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := *s.policy.Load()
-	if s.stopped || !p.Admits(t.Account) || !StillOpen(p, t.Target, t.Dialed, t.Listen) {
+	if s.stopped || !p.keeps(&t.Tunnel) {
 		return false
 	}
 	s.tunnels[t] = struct{}{}

@@ -26,7 +26,7 @@ const (
 	// CallerLost and DestinationLost: one side has acknowledged nothing for two minutes.
 	CallerLost      End = "caller-lost"
 	DestinationLost End = "destination-lost"
-	// Idle: no byte came from either side for a day.
+	// Idle: no byte came from either side for a day, or for an hour through a load balancer.
 	Idle End = "idle"
 	// NotOpenAnyMore: the plan no longer opens it.
 	NotOpenAnyMore End = "plan"

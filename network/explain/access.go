@@ -3,8 +3,10 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
@@ -31,7 +33,7 @@ func splitOpen(problems network.Problems) (open []string, others network.Problem
 func (v view) opened() []row {
 	a := v.n.Access
 	if !a.Opens() {
-		return nil
+		return v.balanced()
 	}
 	ns := v.Plan.Cluster.ControlPlaneNamespace
 	service := v.accessService() + "." + ns + ".svc"
@@ -48,10 +50,34 @@ func (v view) opened() []row {
 	if len(a.Accounts) > 0 {
 		token = fmt.Sprintf("of %s, for audience %s%s", strings.Join(a.Accounts, ", "), a.Audience, v.from("management-access-accounts"))
 	}
-	return append(rows,
+	return append(append(rows,
 		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from("management-access"))},
 		row{"callers", callers}, row{"", "and those of the ingress and of monitoring, which HyperShift's own policies admit"},
-		row{"token", token})
+		row{"token", token}), v.balanced()...)
+}
+
+// balanced are the rows about load balancers.
+func (v view) balanced() []row {
+	balanced := v.n.Access.LoadBalancers
+	if balanced == nil {
+		return nil
+	}
+	title := "loadbalancers"
+	if !balanced.Here {
+		return []row{{title, "lead to edges of another network" + v.from("management-access")}}
+	}
+	rows := []row{{title, "anyone who reaches one of these Services reaches VMs with a DHCP lease" + v.from("management-access")}}
+	for _, s := range balanced.Services {
+		var ports []string
+		for _, p := range s.Ports {
+			ports = append(ports, strconv.Itoa(int(p)))
+		}
+		rows = append(rows, row{"", fmt.Sprintf("%s (%s) -> VMs, node port %s", cmp.Or(s.Guest, "the ingress"), s.Name, strings.Join(ports, ", "))})
+	}
+	if len(balanced.Services) == 0 {
+		rows = append(rows, row{"", "none exists yet"})
+	}
+	return rows
 }
 
 // accessService is the name of the Service that leads to the access of v's network.

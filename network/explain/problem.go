@@ -93,6 +93,7 @@ func messages() map[network.Cause]Message {
 		reachMessages(), unreachedMessages(), registriesMessages(),
 		permissionsMessages(),
 		accessMessages(),
+		loadBalancersMessages(),
 		edgesMessages(),
 		operatorMessages(),
 		leavingMessages(),

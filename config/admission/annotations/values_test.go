@@ -112,9 +112,9 @@ func accessCases(long string, many func(n int, entry string) string) map[string]
 		"management-dns": {good: []string{"serve", " refuse "}, bad: []string{"", "none", "true", "Serve", "serve,refuse"}},
 		"access-log":     {good: []string{"none", "failures", " all "}, bad: []string{"", "true", "All", "none,all", "errors"}},
 		"management-access": {
-			good: []string{"nodes:10250", " nodes:10250 , apps:443,apps:80,5432=192.168.100.60:5432, 22=Db.Example.com.:22", "registry:5000", "00443=apps:0080", "loadbalancers:443", many(64, "nodes:9100")},
+			good: []string{"nodes:10250", " nodes:10250 , apps:443,apps:80,5432=192.168.100.60:5432, 22=Db.Example.com.:22", "registry:5000", "00443=apps:0080", "loadbalancers", " LoadBalancers. , apps:443", "loadbalancers2:443", many(64, "nodes:9100")},
 			bad: []string{"", "nodes", "nodes:", "apps", "nodes:0", "nodes:65536", "nodes:https", "0=nodes:22", "65536=nodes:22", "=nodes:22", "a=nodes:22", "1=2=nodes:22", "nodes:22:22", ":22", "22", "apps:8443", "Apps.:8443",
-				"fd00::1:22", "[fd00::1]:22", "*.apps.example.com:443", "192.168.100.0/24:22", "a@nodes:22", "nodes:22/x", "nodes :22", "nodes:22,", "nodes:22;apps:443", many(65, "nodes:9100")},
+				"fd00::1:22", "[fd00::1]:22", "*.apps.example.com:443", "192.168.100.0/24:22", "a@nodes:22", "nodes:22/x", "nodes :22", "nodes:22,", "nodes:22;apps:443", "loadbalancers:443", "443=loadbalancers", "443=LoadBalancers.:443", "loadbalancers:", "loadbalancers,", many(65, "nodes:9100")},
 		},
 		"management-access-from": {good: []string{"backup", "openshift-monitoring, backup", many(64, "backup")}, bad: []string{"", "*", "Backup", "a.b", "-a", "a/b", long, "a,", many(65, "backup")}},
 		"management-access-accounts": {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// balance replaces the load balancers of the plan by one at these ports.
+func (d door) balance(t *testing.T, ports ...uint16) {
+	t.Helper()
+	changePlan(t, d.plan, func(n *network.Network) {
+		n.Primary = true
+		n.Access = network.Access{LoadBalancers: &network.BalancedAccess{Here: true}}
+		if len(ports) > 0 {
+			n.Access.LoadBalancers.Services = []network.BalancedService{{Name: "a1", Guest: "shop/web", Ports: ports}}
+		}
+	})
+}
+
+// TestLoadBalancers: an edge answers at the port of a load balancer on the pod network only, and carries connections to a VM that
+// accepts, from the edge's own address. Ports follow the plan, and the report has those that are open. The lease of a VM that is gone, and a VM
+// with the address of another one, get no connection.
+func TestLoadBalancers(t *testing.T) {
+	g, d := NewWithT(t), newDoor(t)
+	d.balance(t)
+	d.machine.Serve(t, "0.0.0.0:31080", tells("web"))
+	d.pod.Serve(t, "0.0.0.0:31080", tells("a pod"))
+	start(t, d.edge, d.args()...)
+	plain := func(n *netns.Namespace, at string) string {
+		c, err := dialer(t, n, "").Forward(t.Context(), "tcp", at)
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = c.Close() }()
+		return line(c)
+	}
+	reported := func() []uint16 {
+		b, err := os.ReadFile(wire.File(d.dir, wire.Access, wire.ReportFile))
+		if err != nil {
+			return nil
+		}
+		r, err := network.ReadReport(b)
+		g.Expect(err).NotTo(HaveOccurred())
+		return r.Balanced
+	}
+	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }, "20s").Should(Succeed())
+	g.Expect(listening(t, d.edge)).To(BeEmpty(), "the word alone opens nothing")
+
+	d.balance(t, 31080, 31443)
+	g.Eventually(reported, "20s").Should(Equal([]uint16{31080, 31443}))
+	g.Expect(listening(t, d.edge)).To(ConsistOf("0.0.0.0%eth0:31080", "0.0.0.0%eth0:31443"))
+	for range 5 {
+		g.Expect(plain(d.pod, "10.128.0.2:31080")).To(Equal("web for 192.168.100.4"), "worker-2 is gone")
+	}
+	g.Expect(plain(d.pod, "10.128.0.2:31443")).To(BeEmpty(), "no VM accepts")
+	g.Expect(openPorts(t, d.machine, "10.128.0.2", 1, 65535)).To(BeEmpty(), "a VM that routes by the edge")
+	for _, at := range []string{"192.168.100.4", blueService, blueNextHop} {
+		g.Expect(openPorts(t, d.machine, at, 31080, 31080)).To(BeEmpty(), "a VM at %s", at)
+	}
+
+	d.balance(t, 31443)
+	g.Eventually(reported, "20s").Should(Equal([]uint16{31443}))
+	g.Expect(plain(d.pod, "10.128.0.2:31080")).To(ContainSubstring("refused"))
+	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
+	g.Eventually(reported, "20s").Should(BeEmpty())
+	g.Expect(listening(t, d.edge)).To(BeEmpty())
+}

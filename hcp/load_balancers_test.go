@@ -1,0 +1,102 @@
+package hcp_test
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/golden"
+)
+
+// TestLoadBalancerFacts: what is known of a copy of a load balancer, from the Service as the cache has it.
+func TestLoadBalancerFacts(t *testing.T) {
+	dump := &hcp.Dump{}
+	g := NewWithT(t)
+	for _, story := range golden.Stories(t) {
+		if story.Name == "lb-ip" {
+			g.Expect(dump.Add(story.Read(t, "objects.yaml"))).To(Succeed())
+		}
+	}
+	o := dump.Clusters()[0]
+	facts := func(change func(*corev1.Service), all ...hcp.ServiceSlice) []network.LoadBalancer {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "a1", UID: "u1", Labels: map[string]string{
+			"cluster.x-k8s.io/tenant-service-name": "web", "cluster.x-k8s.io/tenant-service-namespace": "shop", "cluster.x-k8s.io/cluster-name": "blue"}},
+			Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9", Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(31443)}, {Port: 80, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(31080)}}}}
+		change(s)
+		in := deepCopy(o)
+		cached := hcp.CachedService(s)
+		g.Expect(cached.UID == s.UID).To(Equal(hcp.IsLoadBalancer(s)), "no other one keeps it")
+		in.Services, in.Slices = append(in.Services, *cached), all
+		_, f := hcp.Translate(in, network.Plan{})
+		return f.LoadBalancers
+	}
+	ports := []network.LoadBalancerPort{{Protocol: "TCP", Port: 80, Target: 31080}, {Protocol: "TCP", Port: 443, Target: 31443}}
+	g.Expect(facts(func(*corev1.Service) {})).To(Equal([]network.LoadBalancer{{Service: "a1", Guest: "shop/web", Ports: ports}}))
+	for what, c := range map[string]struct {
+		change func(*corev1.Service)
+		want   any
+	}{
+		"edges": {func(s *corev1.Service) {
+			s.Spec.Selector = wire.NetworkLabels(wire.NameEdge, network.Network{Name: "x"})
+		}, HaveField("Leads", network.LeadsToEdges)},
+		"others":    {func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"} }, HaveField("Leads", network.LeadsElsewhere)},
+		"UDP":       {func(s *corev1.Service) { s.Spec.Ports[1].Protocol = corev1.ProtocolUDP }, HaveField("Ports", ContainElement(HaveField("Protocol", "UDP")))},
+		"a name":    {func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString("web") }, HaveField("Ports", ContainElement(HaveField("Target", uint16(0))))},
+		"too large": {func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(70000) }, HaveField("Ports", ContainElement(HaveField("Target", uint16(0))))},
+		"IPv6":      {func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.ClusterIPs = "fd00::9", []string{"fd00::9"} }, And(HaveField("NoIPv4", true), HaveField("IPv6", true))},
+		"both":      {func(s *corev1.Service) { s.Spec.ClusterIPs = []string{"10.96.0.9", "fd00::9"} }, And(HaveField("NoIPv4", false), HaveField("IPv6", true))},
+		"headless":  {func(s *corev1.Service) { s.Spec.ClusterIP = "None" }, And(HaveField("NoIPv4", false), HaveField("IPv6", false))},
+		"an address": {func(s *corev1.Service) {
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "10.240.0.9"}, {Hostname: "lb.example.com"}}
+		},
+			HaveField("Addresses", []netip.Addr{netip.MustParseAddr("10.240.0.9")})},
+		"the ingress": {func(s *corev1.Service) { s.Labels, s.Name = nil, "default-ingress-passthrough-service-x" }, HaveField("Guest", "")},
+	} {
+		g.Expect(facts(c.change)).To(ConsistOf(c.want), what)
+	}
+	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", true)))
+	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: "x"}, hcp.ServiceSlice{Service: "a2", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", false)))
+	g.Expect(facts(func(s *corev1.Service) { s.Labels = nil })).To(BeEmpty(), "any other Service")
+}
+
+// TestLoadBalancerSlices: a slice of a load balancer is known by who wrote it, and whether it has edges, cached or not. Others keep no labels.
+func TestLoadBalancerSlices(t *testing.T) {
+	g := NewWithT(t)
+	pod := &corev1.ObjectReference{Kind: "Pod"}
+	slice := func(labels map[string]string, pods ...string) discoveryv1.EndpointSlice {
+		s := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "a1-x", UID: "u1", Labels: labels}}
+		for _, name := range pods {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: name}})
+		}
+		return s
+	}
+	const service, manager, guest = discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, "cluster.x-k8s.io/tenant-service-name"
+	for what, c := range map[string]struct {
+		slice discoveryv1.EndpointSlice
+		want  []hcp.ServiceSlice
+	}{
+		"of VMs":        {slice(map[string]string{service: "a1", manager: hcp.VMSlices, "a": "b"}), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: hcp.VMSlices}}},
+		"of edges":      {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "oooi-edge-a-2-x"), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k", OfEdges: true}}},
+		"of some edges": {slice(map[string]string{service: "a1", manager: "k", guest: "web"}, "oooi-edge-a-1-x", "etcd-0"), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
+		"of no pod":     {slice(map[string]string{service: "a1", manager: "k", guest: "web"}), []hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "a1", ManagedBy: "k"}}},
+		"of the ingress": {slice(map[string]string{service: "default-ingress-passthrough-service-x", manager: "k"}, "oooi-edge-a-1-x"),
+			[]hcp.ServiceSlice{{Name: "a1-x", UID: "u1", Service: "default-ingress-passthrough-service-x", ManagedBy: "k", OfEdges: true}}},
+		"of another Service": {slice(map[string]string{service: "oooi-access", manager: "k"}, "oooi-edge-a-1-x"), nil},
+	} {
+		g.Expect(hcp.LoadBalancerSlices([]discoveryv1.EndpointSlice{c.slice})).To(Equal(c.want), what)
+		cached := hcp.CachedSlice(&c.slice, pod)
+		g.Expect(hcp.CachedSlice(cached, pod)).To(Equal(cached), what)
+		g.Expect(hcp.LoadBalancerSlices([]discoveryv1.EndpointSlice{*cached})).To(Equal(c.want), what)
+		if c.want == nil {
+			g.Expect(cached.Labels).To(BeEmpty())
+		}
+	}
+}

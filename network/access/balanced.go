@@ -1,0 +1,70 @@
+// This file holds what differs for callers of the hosted cluster's load balancers: anyone may be one, from anywhere. They have
+// limits of their own, so that they take no tunnel from pods of the management cluster.
+
+package access
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// loadBalancers is Target.Name of a tunnel of a load balancer. No other destination has this name.
+const loadBalancers = network.AccessLoadBalancers
+
+// balancedIdleLimit is how long both sides of a tunnel of a load balancer may be silent.
+const balancedIdleLimit = time.Hour
+
+// balances reports whether a leads load balancers to port.
+func balances(a network.Access, port uint16) bool {
+	return port != 0 && a.LoadBalancers != nil && slices.ContainsFunc(a.LoadBalancers.Services, func(s network.BalancedService) bool {
+		return slices.Contains(s.Ports, port)
+	})
+}
+
+// findBalanced returns the VMs behind a load balancer's port. Any of them answers there, as it is a node port.
+func (p Policy) findBalanced(vms VMs, port uint16) Target {
+	return p.leased(network.AccessDestination{Name: loadBalancers, Port: port, Listen: port}, vms.Leased(), port)
+}
+
+// keeps reports whether p still admits the caller of t, and opens what led to it.
+func (p Policy) keeps(t *Tunnel) bool {
+	if t.Target.Name == loadBalancers {
+		return p.Dials(t.Dialed.Addr()) && balances(p.Network.Access, t.Listen) && t.Dialed.Port() == t.Listen
+	}
+	return p.Admits(t.Account) && StillOpen(p, t.Target, t.Dialed, t.Listen)
+}
+
+// idleLimit returns how long both sides of a tunnel to t may be silent.
+func (s *Server) idleLimit(t Target) time.Duration {
+	if t.Name == loadBalancers {
+		return s.limits.balancedIdle
+	}
+	return s.limits.idle
+}
+
+// reserve counts t, or refuses it.
+func (s *Server) reserve(t *tunnel) (refused *Refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.Target.Name == loadBalancers {
+		refused = s.balanced.share(t.Caller.Addr(), s.limits.balanced)
+	} else {
+		refused = s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
+	}
+	s.o.Metrics.tunnels.Set(float64(s.carried.count + s.balanced.count))
+	return refused
+}
+
+// release is the end of what reserve counted.
+func (s *Server) release(t *tunnel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.Target.Name == loadBalancers {
+		s.balanced.release(t.Caller.Addr())
+	} else {
+		s.carried.release(t.Caller.Addr())
+	}
+	s.o.Metrics.tunnels.Set(float64(s.carried.count + s.balanced.count))
+}
