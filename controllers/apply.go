@@ -45,7 +45,11 @@ func (r *Reconciler) apply(ctx context.Context, w world, d decision) (outcome, e
 	case keep:
 		return outcome{edges: w.edges, again: d.again}, r.announceRemoval(ctx, w, d)
 	case leave:
-		return outcome{edges: w.edges, again: d.again}, r.restrict(ctx, w, d)
+		return outcome{edges: w.edges, again: d.again}, errors.Join(r.restrict(ctx, w, d), r.lead(ctx, w, d.leading))
+	case ignore:
+		if !w.HostedCluster.DeletionTimestamp.IsZero() {
+			return r.giveBackDeleted(ctx, w), nil
+		}
 	}
 	return outcome{edges: w.edges, again: d.again}, nil
 }
@@ -123,7 +127,7 @@ func (r *Reconciler) serve(ctx context.Context, w world, d decision) (outcome, e
 	if unread == nil && err == nil {
 		removed()
 	}
-	return o, errors.Join(o.err(), unread, err)
+	return o, errors.Join(o.err(), unread, err, r.lead(ctx, w, d.leading))
 }
 
 // write applies u unless it is there as desired, and leaves in u what the API server has. changed says

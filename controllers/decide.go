@@ -46,6 +46,8 @@ type decision struct {
 	desired []*unstructured.Unstructured
 	// rollouts say what happens to the edges of each network.
 	rollouts []rolled
+	// leading is what is done about load balancers, after desired is applied.
+	leading leading
 	// disruptions are announced with the write that makes them.
 	disruptions []disruption
 	again       time.Duration
@@ -90,6 +92,7 @@ func decide(w world, o Options, now time.Time) decision {
 		d.problems = slices.Concat(d.problems, w.problemsInForce(o, now))
 		if w.hasControlPlane() {
 			d.desired = w.withoutRemoval(w.restricted(facts.Reserved, o.Permissions))
+			d.leading = w.leads(w.last).kept()
 		}
 		return d
 	}
@@ -100,7 +103,8 @@ func decide(w world, o Options, now time.Time) decision {
 	d.action = serve
 	// What edges report is a problem at most. It never changes the plan.
 	d.rollouts = w.roll(plan, o, now)
-	d.problems = slices.Concat(d.problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.rollouts), w.updatePending(d.rollouts))
+	d.leading = w.leads(plan)
+	d.problems = slices.Concat(d.problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.rollouts), w.updatePending(d.rollouts), d.leading.problems)
 	d.desired = desired(w, plan, d.rollouts)
 	d.disruptions = disruptions(w, d)
 	d.again = w.resync(d, now)

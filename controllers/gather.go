@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -47,6 +48,8 @@ var (
 	budgetKind             = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 	networkPolicyKind      = networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
 	serviceKind            = corev1.SchemeGroupVersion.WithKind("Service")
+	endpointsKind          = corev1.SchemeGroupVersion.WithKind("Endpoints")
+	endpointSliceKind      = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
 	definitionKind         = nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 )
 
@@ -65,6 +68,8 @@ type world struct {
 	rival types.NamespacedName
 	// owned are all other objects of oooi for this hosted cluster.
 	owned []metav1.PartialObjectMetadata
+	// led are the load balancers of the hosted cluster that lead to edges.
+	led []ledService
 	// edges are the Deployments among it.
 	edges []Edge
 	// reports are those of the networks and edges of last, stale ones included.

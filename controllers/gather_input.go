@@ -103,7 +103,7 @@ func (r *Reconciler) gatherPublished(ctx context.Context, o *hcp.Objects) error 
 	if err := r.Client.List(ctx, pods, ns, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	o.Pods = hcp.PodAddresses(pods.Items)
+	o.Pods, o.Slices = hcp.PodAddresses(pods.Items), hcp.LoadBalancerSlices(pods.Items)
 	return nil
 }
 

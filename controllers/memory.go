@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,8 @@ type remembered struct {
 	leases leaseCheck
 	// loss is what the last pass saw of the annotation network.
 	loss loss
+	// led are the load balancers that this process led to edges.
+	led map[string]bool
 	// status is what was last stored for `oooi status`.
 	status storedLast
 }
@@ -110,4 +113,20 @@ func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.all, key)
+}
+
+// leads remembers whether a load balancer of a cluster was led to edges by this process, and returns whether it was before.
+func (m *memory) leads(key types.NamespacedName, service string, now bool) (before bool) {
+	m.change(key, func(x *remembered) {
+		before = x.led[service]
+		led := maps.Clone(x.led)
+		if led == nil {
+			led = map[string]bool{}
+		}
+		if led[service] = now; !now {
+			delete(led, service)
+		}
+		x.led = led
+	})
+	return before
 }

@@ -32,11 +32,12 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 	if w.binding == nil {
 		return r.bindToRemove(ctx, w)
 	}
+	back := r.giveAllBack(ctx, r.Live, w)
 	all, err := r.liveOwned(ctx, w)
 	if err != nil {
-		return outcome{edges: w.edges}, err
+		return outcome{edges: w.edges}, errors.Join(err, back)
 	}
-	if len(all) == 0 {
+	if len(all) == 0 && back == nil {
 		return outcome{}, r.delete(ctx, *w.binding)
 	}
 	log, o := logr.FromContextOrDiscard(ctx), outcome{again: whileTerminating}
@@ -50,13 +51,13 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 		}
 	}
 	o.problems = network.Problems{removing(left)}
-	return o, err
+	return o, errors.Join(err, back)
 }
 
 // bindToRemove gives the operator its rights again where another client removed them before all objects
 // of oooi were.
 func (r *Reconciler) bindToRemove(ctx context.Context, w world) (outcome, error) {
-	if len(w.owned) == 0 {
+	if len(w.owned) == 0 && len(w.led) == 0 {
 		return outcome{}, nil
 	}
 	if err := r.gatherControlPlane(ctx, &w); err != nil || w.controlPlane == nil {

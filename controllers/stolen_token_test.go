@@ -67,7 +67,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	s.awaitRights(t, "kube-system")
 	for name, test := range map[string]func(*testing.T, thief, hosted){
 		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "EdgeRights": testThiefWidens, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
-		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "Access": testThiefOpens, "OwnNamespace": testThiefAtHome,
+		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "Access": testThiefOpens, "LoadBalancers": testThiefLeads, "OwnNamespace": testThiefAtHome,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
 	}

@@ -157,6 +157,7 @@ func (r *Reconciler) watches() []watch {
 		{object: &lenient.VirtualMachineInstance{}, clusters: r.inNamespace, predicates: []predicate.Predicate{comesMovesOrGoes}},
 		{object: reportLease(), clusters: r.ownOf(leaseKind), predicates: []predicate.Predicate{reportsOther}, within: reportsWithin},
 		{object: &discoveryv1.EndpointSlice{}, clusters: r.everyCluster, predicates: []predicate.Predicate{ofAPIServer}},
+		{object: &discoveryv1.EndpointSlice{}, clusters: r.inNamespace, predicates: []predicate.Predicate{ofLoadBalancer}, within: ownWithin},
 	}...)
 }
 
@@ -233,6 +234,18 @@ func vmFieldsOf(o client.Object) vmFields {
 // ofAPIServer passes the API server's own EndpointSlice. Pods come and go all the time: their
 // addresses are read at the next reconcile.
 var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == apiServerSlice })
+
+// ofLoadBalancer passes EndpointSlices of load balancers that come. HyperShift and Kubernetes write them.
+var ofLoadBalancer = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return isLoadBalancerSlice(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool { return isLoadBalancerSlice(e.ObjectNew) && comesOrGoes.Update(e) },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+func isLoadBalancerSlice(o client.Object) bool {
+	s, ok := o.(*discoveryv1.EndpointSlice)
+	return ok && hcp.IsLoadBalancerSlice(s)
+}
 
 // ofOurs reports whether a HostedCluster opted in, or has the condition of oooi.
 func ofOurs(o client.Object) bool {

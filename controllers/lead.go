@@ -1,0 +1,130 @@
+// This file decides which load balancers of a hosted cluster lead to edges, and what was left behind them. It is pure.
+//
+// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a selector.
+// HyperShift then writes the addresses of VMs in EndpointSlices, unless the Service has a selector. What was written before stays,
+// in both directions: Kubernetes leaves the EndpointSlices with edges when a selector is removed.
+
+package controllers
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// The managers of EndpointSlices that Kubernetes makes: of Services with a selector, and of Endpoints.
+const (
+	selectorSlices = "endpointslice-controller.k8s.io"
+	mirrorSlices   = "endpointslicemirroring-controller.k8s.io"
+)
+
+// A ledService is a load balancer that leads to edges, or will.
+type ledService struct {
+	name string
+	uid  types.UID
+}
+
+// A leading is what is done about load balancers, in this order.
+type leading struct {
+	// lead leads Services to the edges with these labels.
+	lead     []ledService
+	selector map[string]string
+	// back gives Services back to HyperShift.
+	back []ledService
+	// slices are EndpointSlices with addresses to which their Service does not lead.
+	slices []hcp.ServiceSlice
+	// endpoints are the names of Endpoints that may have edges, although their Service does not lead there.
+	endpoints []string
+	problems  network.Problems
+}
+
+// leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges once each edge that
+// runs has opened its ports.
+func (w world) leads(plan network.Plan) leading {
+	var x leading
+	edges := map[string]bool{} // By Service in the plan: whether it leads to edges.
+	for _, n := range plan.Networks {
+		if n.Access.LoadBalancers == nil || !n.Access.LoadBalancers.Here {
+			continue
+		}
+		var pending []network.BalancedService
+		x.selector = wire.NetworkLabels(wire.NameEdge, n)
+		for _, s := range n.Access.LoadBalancers.Services {
+			i := slices.IndexFunc(w.Services, func(o corev1.Service) bool { return o.Name == s.Name })
+			if i < 0 || !hcp.IsLoadBalancer(&w.Services[i]) {
+				continue // HyperShift makes it again.
+			}
+			live := &w.Services[i]
+			edges[s.Name] = false
+			leadsThere := maps.Equal(live.Spec.Selector, x.selector)
+			if !leadsThere && !hcp.LeadsToEdges(live) && !w.edgesListen(n, s.Ports) {
+				pending = append(pending, s)
+				continue
+			}
+			if edges[s.Name] = true; !leadsThere && live.DeletionTimestamp.IsZero() {
+				x.lead = append(x.lead, ledService{live.Name, live.UID})
+			}
+		}
+		if len(pending) > 0 {
+			x.problems = network.Problems{n.LoadBalancersPending(pending)}
+		}
+	}
+	return x.with(w.Services, w.Slices, edges)
+}
+
+// with adds what is given back, and what is left behind Services. Edges has those that are to lead to edges, and whether they do. What is
+// behind one that does not now stays: HyperShift writes the Service of the ingress without a selector at any time.
+func (x leading) with(services []corev1.Service, all []hcp.ServiceSlice, edges map[string]bool) leading {
+	for i := range services {
+		s := &services[i]
+		if !hcp.IsLoadBalancer(s) {
+			continue
+		}
+		leads, wanted := edges[s.Name]
+		back, none := hcp.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
+		if back {
+			x.back, x.endpoints = append(x.back, ledService{s.Name, s.UID}), append(x.endpoints, s.Name)
+		}
+		for _, slice := range all {
+			if slice.Service != s.Name {
+				continue
+			}
+			switch {
+			case leads && slice.ManagedBy == hcp.VMSlices, (back || none) && slice.OfEdges && slice.ManagedBy == selectorSlices:
+				x.slices = append(x.slices, slice)
+			case none && slice.OfEdges && slice.ManagedBy == mirrorSlices:
+				x.endpoints = append(x.endpoints, s.Name)
+			}
+		}
+	}
+	slices.Sort(x.endpoints)
+	x.endpoints = slices.Compact(x.endpoints)
+	return x
+}
+
+// kept is x without what is given back: the plan in force may be unreadable.
+func (x leading) kept() leading {
+	x.back, x.endpoints = nil, nil
+	x.slices = slices.DeleteFunc(slices.Clone(x.slices), func(s hcp.ServiceSlice) bool { return s.ManagedBy != hcp.VMSlices })
+	return x
+}
+
+// edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection, and opens
+// them before it does.
+func (w world) edgesListen(n network.Network, ports []uint16) bool {
+	label := wire.NetworkLabel(n.Name)
+	running := available(w.edges, label)
+	for _, e := range running {
+		i := slices.IndexFunc(w.reports, func(x reported) bool { return x.network == label && x.Edge == e.Number && !x.Yields })
+		if i < 0 || slices.ContainsFunc(ports, func(port uint16) bool { return !slices.Contains(w.reports[i].Balanced, port) }) {
+			return false
+		}
+	}
+	return len(running) > 0
+}

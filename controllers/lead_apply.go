@@ -1,0 +1,178 @@
+// This file leads load balancers of hosted clusters to edges, gives them back to HyperShift, and removes what is left behind them. It
+// decides nothing. Each write has the UID of what was read as a precondition: another object of that name stays as it is.
+
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+)
+
+// lead carries out x in the control plane namespace of w. One object that fails stops no other.
+func (r *Reconciler) lead(ctx context.Context, w world, x leading) error {
+	var all []error
+	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)
+	for _, s := range x.lead {
+		all = append(all, r.leadOne(ctx, key, ns, s, x.selector))
+	}
+	for _, s := range x.back {
+		all = append(all, r.giveBack(ctx, key, ns, s))
+	}
+	for _, name := range x.endpoints {
+		all = append(all, r.removeEndpoints(ctx, ns, name))
+	}
+	for _, s := range x.slices {
+		o := about(endpointSliceKind, ns, s.Name)
+		o.UID = s.UID
+		if err := r.removeLeft(ctx, o); err != nil {
+			all = append(all, err)
+			continue
+		}
+		logr.FromContextOrDiscard(ctx).V(1).Info("endpoints of a load balancer removed", "service", s.Service, "name", s.Name)
+	}
+	return errors.Join(all...)
+}
+
+// leadOne leads s to the edges with these labels.
+func (r *Reconciler) leadOne(ctx context.Context, key types.NamespacedName, ns string, s ledService, selector map[string]string) error {
+	labels := map[string]any{}
+	for k, v := range selector {
+		labels[k] = v
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": ns, "name": s.name, "uid": string(s.uid)},
+		"spec":     map[string]any{"selector": labels},
+	}}
+	u.SetGroupVersionKind(serviceKind)
+	err := inTime(ctx, func(ctx context.Context) error {
+		return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(wire.Owner), client.ForceOwnership)
+	})
+	if replaced(err) {
+		return nil
+	}
+	if err != nil {
+		return &writeError{"applying", about(serviceKind, ns, s.name), err}
+	}
+	r.Metrics.wrote(serviceKind.Kind)
+	log := logr.FromContextOrDiscard(ctx)
+	if r.memory.leads(key, s.name, true) {
+		log = log.V(1) // HyperShift removes the selector of the ingress each time that it writes that Service.
+	}
+	log.Info("load balancer leads to edges", "service", s.name)
+	return nil
+}
+
+// giveBack removes the selector of s. It is a patch of this field alone, so it needs nothing that the HostedCluster has.
+func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, ns string, s ledService) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.uid}, "spec": map[string]any{"selector": nil}})
+	if err != nil {
+		return err
+	}
+	o := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: s.name}}
+	err = inTime(ctx, func(ctx context.Context) error {
+		return r.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(wire.Owner))
+	})
+	if replaced(err) {
+		return nil
+	}
+	if err != nil {
+		return &writeError{"applying", about(serviceKind, ns, s.name), err}
+	}
+	r.Metrics.wrote(serviceKind.Kind)
+	r.memory.leads(key, s.name, false)
+	logr.FromContextOrDiscard(ctx).Info("load balancer given back to HyperShift", "service", s.name)
+	return nil
+}
+
+// replaced reports whether the object of a write with a UID as a precondition is gone. Another one may have its name.
+func replaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// removeEndpoints deletes the Endpoints of this name if they have edges only. Kubernetes leaves them when a Service has no selector any
+// more, and mirrors them in EndpointSlices.
+func (r *Reconciler) removeEndpoints(ctx context.Context, ns, name string) error {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(endpointsKind)
+	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
+		return present(client.IgnoreNotFound(err))
+	}
+	if !hcp.OfLoadBalancer(u) || !hasEdgesOnly(u) {
+		return nil
+	}
+	return r.removeLeft(ctx, metadataOf(endpointsKind, u))
+}
+
+// hasEdgesOnly reports whether Endpoints have addresses, and each is of a pod of an edge.
+func hasEdgesOnly(u *unstructured.Unstructured) bool {
+	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
+	count := 0
+	for _, subset := range subsets {
+		fields, _ := subset.(map[string]any)
+		for _, list := range []string{"addresses", "notReadyAddresses"} {
+			all, _, _ := unstructured.NestedSlice(fields, list)
+			for _, a := range all {
+				address, _ := a.(map[string]any)
+				name, _, _ := unstructured.NestedString(address, "targetRef", "name")
+				if !strings.HasPrefix(name, hcp.EdgePods) {
+					return false
+				}
+				count++
+			}
+		}
+	}
+	return count > 0
+}
+
+// removeLeft deletes an object that no cache of oooi's own objects has.
+func (r *Reconciler) removeLeft(ctx context.Context, o metav1.PartialObjectMetadata) error {
+	err := inTime(ctx, func(ctx context.Context) error {
+		return r.Client.Delete(ctx, &o, client.Preconditions{UID: &o.UID})
+	})
+	if err == nil || replaced(err) {
+		return nil
+	}
+	return &writeError{"removing", o, err}
+}
+
+// about is the metadata of an object that is only named.
+func about(kind schema.GroupVersionKind, ns, name string) metav1.PartialObjectMetadata {
+	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	o.SetGroupVersionKind(kind)
+	return o
+}
+
+// giveAllBack gives back the load balancers of w's hosted cluster, as reader has them.
+func (r *Reconciler) giveAllBack(ctx context.Context, reader client.Reader, w world) error {
+	ns, services, found := hcp.ControlPlaneNamespace(w.HostedCluster), &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
+	for _, list := range []client.ObjectList{services, found} {
+		if err := present(reader.List(ctx, list, client.InNamespace(ns))); err != nil {
+			return err
+		}
+	}
+	return r.lead(ctx, w, leading{}.with(services.Items, hcp.LoadBalancerSlices(found.Items), nil))
+}
+
+// giveBackDeleted gives back the load balancers of a hosted cluster that is being deleted. What fails is tried again, until the
+// operator's rights are deleted with the control plane: then the Services are, too.
+func (r *Reconciler) giveBackDeleted(ctx context.Context, w world) outcome {
+	err := r.giveAllBack(ctx, r.Client, w)
+	if err == nil || apierrors.IsForbidden(err) {
+		return outcome{}
+	}
+	logr.FromContextOrDiscard(ctx).Info("load balancers not given back, trying again", "err", err.Error())
+	return outcome{again: whileTerminating}
+}

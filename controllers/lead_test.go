@@ -1,0 +1,162 @@
+package controllers
+
+import (
+	"maps"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/cldmnky/oooi/controllers/rollout"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestServicesRollNoEdge: with the word loadbalancers, edges have container access, and no Service that comes or goes changes their pods.
+func TestServicesRollNoEdge(t *testing.T) {
+	g := NewWithT(t)
+	_, plan := storyThere(t, "load-balancers", func(*world) {})
+	n := plan.Networks[0]
+	template := func(n network.Network) string { return hashOf(edgeTemplate(n, n.Edges[0], testOptions, "x", nil)) }
+	before := template(n)
+	for _, services := range [][]network.BalancedService{nil, {{Name: "a", Ports: []uint16{1}}}} {
+		for _, here := range []bool{true, false} {
+			n.Access.LoadBalancers = &network.BalancedAccess{Here: here, Services: services}
+			g.Expect(template(n)).To(Equal(before))
+		}
+	}
+	n.Access = network.Access{LoadBalancers: &network.BalancedAccess{}}
+	g.Expect(template(n)).To(Equal(before), "nothing but load balancers is open")
+	g.Expect(containers(n, n.Edges[0], testOptions)).To(ContainElement(HaveField("Name", HaveValue(Equal(wire.Access)))))
+	n.Access = network.Access{}
+	g.Expect(template(n)).NotTo(Equal(before))
+	var names []string
+	for _, c := range containers(n, n.Edges[0], testOptions) {
+		names = append(names, *c.Name)
+	}
+	g.Expect(names).NotTo(ContainElement(wire.Access))
+}
+
+// TestAnyoneReachesLoadBalancers: the NetworkPolicy admits everyone to the ports of load balancers, and to no others.
+func TestAnyoneReachesLoadBalancers(t *testing.T) {
+	g := NewWithT(t)
+	_, plan := storyThere(t, "load-balancers", func(*world) {})
+	all := plan.Networks[0].Access.Balanced()
+	g.Expect(all).NotTo(BeEmpty())
+	rules := accessPolicy(plan).Spec.Ingress
+	g.Expect(rules).To(HaveLen(2))
+	g.Expect(rules[1].From).To(BeEmpty())
+	var open []uint16
+	for _, p := range rules[1].Ports {
+		open = append(open, uint16(p.Port.IntVal))
+	}
+	g.Expect(open).To(Equal(all))
+	g.Expect(rules[0].From).To(HaveLen(1))
+	plan.Networks[0].Access = network.Access{LoadBalancers: &network.BalancedAccess{Here: true}}
+	g.Expect(accessPolicy(plan)).To(BeNil())
+}
+
+// TestLeads: what is done about a Service depends on where it leads, on edges, and on what is behind it.
+func TestLeads(t *testing.T) {
+	g := NewWithT(t)
+	w, plan := storyThere(t, "load-balancers", func(*world) {})
+	n := plan.Networks[0]
+	const web = "a11111111111111111111111111111111"
+	plan.Networks[0].Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: web, Guest: "shop/web", Ports: []uint16{31080}}, {Name: "gone", Ports: []uint16{1}}}}
+	edge := func(number int, available bool) Edge {
+		return Edge{Role: roleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
+	}
+	report := func(number int, ports ...uint16) reported {
+		return reported{wire.NetworkLabel(n.Name), network.Report{Edge: number, Balanced: ports}}
+	}
+	ours := wire.NetworkLabels(wire.NameEdge, n)
+	with := func(selector map[string]string, edges []Edge, reports []reported, all ...hcp.ServiceSlice) leading {
+		v := w
+		v.Services = nil
+		for _, s := range w.Services {
+			if s.Name == web {
+				s.Spec.Selector = selector
+			}
+			v.Services = append(v.Services, s)
+		}
+		v.edges, v.reports, v.Slices = edges, reports, all
+		return v.leads(plan)
+	}
+	vms := hcp.ServiceSlice{Name: "vms", Service: web, ManagedBy: hcp.VMSlices}
+	left := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: selectorSlices, OfEdges: true}
+	both, said := []Edge{edge(1, true), edge(2, true)}, []reported{report(1, 31080), report(2, 31080, 1)}
+	one := []ledService{{web, ""}}
+
+	x := with(nil, both, said, vms)
+	g.Expect(x.lead).To(Equal(one))
+	g.Expect(x.selector).To(Equal(ours))
+	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
+	for what, c := range map[string]struct {
+		edges   []Edge
+		reports []reported
+	}{
+		"an edge has not": {both, []reported{report(1, 31080), report(2)}}, "an edge is silent": {both, said[:1]},
+		"no edge runs": {[]Edge{edge(1, false)}, said}, "no edge": {nil, said},
+		"an older pod says so": {both, []reported{report(1, 31080), {wire.NetworkLabel(n.Name), network.Report{Edge: 2, Yields: true, Balanced: []uint16{31080}}}}},
+	} {
+		x = with(nil, c.edges, c.reports, vms)
+		g.Expect(x.lead).To(BeEmpty(), what)
+		g.Expect(x.slices).To(BeEmpty(), what)
+		g.Expect(x.problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)), what)
+	}
+	g.Expect(with(nil, nil, nil, left).slices).To(BeEmpty(), "it leads to edges again in a moment")
+	x = with(nil, []Edge{edge(1, true), edge(2, false)}, said[:1])
+	g.Expect(x.lead).To(Equal(one), "an edge that does not run is not waited for")
+
+	x = with(ours, nil, nil, vms, left)
+	g.Expect(x.lead).To(BeEmpty(), "it leads there")
+	g.Expect(x.back).To(BeEmpty())
+	g.Expect(x.problems).To(BeEmpty())
+	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
+	former := maps.Clone(ours)
+	former[wire.LabelNetwork] = "former"
+	x = with(former, nil, nil)
+	g.Expect(x.lead).To(Equal(one), "the network is another one")
+
+	plan.Networks[0].Access.LoadBalancers = nil
+	x = with(ours, both, said, left, vms)
+	g.Expect(x.back).To(Equal(one))
+	g.Expect(x.endpoints).To(Equal([]string{web}))
+	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}))
+	g.Expect(x.kept().back).To(BeEmpty(), "an Error gives nothing back")
+	g.Expect(x.kept().slices).To(BeEmpty())
+	mirrored := left
+	mirrored.ManagedBy = mirrorSlices
+	x = with(nil, both, said, left, mirrored)
+	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}), "left from before")
+	g.Expect(x.endpoints).To(Equal([]string{web}))
+	left.OfEdges = false
+	x = with(nil, both, said, left, vms)
+	g.Expect(x.slices).To(BeEmpty(), "of others")
+	g.Expect(x.endpoints).To(BeEmpty())
+}
+
+// TestEndpointsOfEdges: Endpoints with edges only are those that Kubernetes left.
+func TestEndpointsOfEdges(t *testing.T) {
+	g := NewWithT(t)
+	of := func(lists map[string][]string) *unstructured.Unstructured {
+		subset := map[string]any{}
+		for key, names := range lists {
+			var all []any
+			for _, name := range names {
+				address := map[string]any{"ip": "10.0.0.1"}
+				if name != "" {
+					address["targetRef"] = map[string]any{"kind": "Pod", "name": name}
+				}
+				all = append(all, address)
+			}
+			subset[key] = all
+		}
+		return &unstructured.Unstructured{Object: map[string]any{"subsets": []any{subset}}}
+	}
+	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}}))).To(BeTrue())
+	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}}))).To(BeFalse())
+	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {""}}))).To(BeFalse(), "by hand")
+	g.Expect(hasEdgesOnly(of(nil))).To(BeFalse())
+}
