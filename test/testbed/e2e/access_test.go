@@ -6,6 +6,7 @@ package e2e
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -164,4 +166,98 @@ func curl(t *testing.T, netNS, proxy, url string) visit {
 	answers := strings.Fields(string(out))
 	NewWithT(t).Expect(answers).To(HaveLen(2), "curl %v: %s", args, out)
 	return visit{proxy: answers[0], server: answers[1]}
+}
+
+// testLoadBalancers leads the load balancer of the ingress to the edges: a client outside gets a page from the router behind the node port,
+// and VMs still do. The copy is as the cloud controller made it before and afterwards, and HyperShift's endpoints are gone meanwhile.
+func testLoadBalancers(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
+	g := NewWithT(t)
+	router, err := ReadGuestRouter(t.Context(), b.hypershift, h, "router-default")
+	g.Expect(err).NotTo(HaveOccurred())
+	copied, err := b.hypershift.BalanceIngress(t.Context(), h.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() (int, error) {
+		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(copied), copied)
+		return len(copied.Status.LoadBalancer.Ingress), err
+	}).WithTimeout(time.Minute).Should(Equal(1), "an address of the load balancer")
+	testLed(t, h, copied, "loadbalancers,apps:443", func() {
+		outside := b.asker(t, "default", "outside-"+h.Name)
+		for _, scheme := range []string{"https", "http"} {
+			page := func() (string, error) {
+				return pageAt(t, outside, copied.Status.LoadBalancer.Ingress[0].IP, router.Console(scheme))
+			}
+			g.Eventually(page).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(Equal(workers[0].VM.Name), "%s through the load balancer", scheme)
+		}
+		testConsole(t, h, router, workers[0], "https")
+	})
+	testConsole(t, h, router, workers[0], "https")
+}
+
+// testWildcardRoute leads the Service behind the wildcard Route to the edges: it answers the router of the management cluster at its cluster address.
+func testWildcardRoute(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
+	g := NewWithT(t)
+	router, err := ReadGuestRouter(t.Context(), b.hypershift, h, "router-nodeport-default")
+	g.Expect(err).NotTo(HaveOccurred())
+	var all core.ServiceList
+	g.Expect(h.Client.List(t.Context(), &all, client.InNamespace(h.Namespace()))).To(Succeed())
+	i := slices.IndexFunc(all.Items, func(s core.Service) bool {
+		return strings.HasPrefix(s.Name, "default-ingress-passthrough-service-")
+	})
+	g.Expect(i).To(BeNumerically(">=", 0))
+	service := &all.Items[i]
+	var names []string
+	for _, w := range workers {
+		names = append(names, w.VM.Name)
+	}
+	testLed(t, h, service, "loadbalancers,apps:443", func() {
+		inside := b.asker(t, "default", "route-"+h.Name)
+		page := func() (string, error) { return pageAt(t, inside, service.Spec.ClusterIP, router.Console("https")) }
+		g.Eventually(page).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(BeElementOf(names), "through the backend of the Route")
+	})
+}
+
+// testLed opens load balancers with this value of the annotation, waits until service leads to edges only, asks, and closes them again.
+func testLed(t *testing.T, h Hosted, service *core.Service, value string, ask func()) {
+	t.Helper()
+	g := NewWithT(t)
+	selector := func() (map[string]string, error) {
+		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(service), service)
+		return service.Spec.Selector, err
+	}
+	g.Expect(h.Set(t.Context(), map[string]string{"management-access": value})).To(Succeed())
+	g.Eventually(selector).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(HaveKeyWithValue(wire.LabelName, wire.NameEdge))
+	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	behind := func() (managers []string, err error) {
+		var all discovery.EndpointSliceList
+		err = h.Client.List(t.Context(), &all, client.InNamespace(h.Namespace()), client.MatchingLabels{discovery.LabelServiceName: service.Name})
+		for _, s := range all.Items {
+			if len(s.Endpoints) > 0 {
+				managers = append(managers, s.Labels[discovery.LabelManagedBy])
+			}
+		}
+		return managers, err
+	}
+	g.Eventually(behind).WithTimeout(time.Minute).WithPolling(time.Second).Should(ConsistOf("endpointslice-controller.k8s.io"), "edges, and no addresses of VMs")
+	ask()
+	c, err := h.Condition(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Message).To(ContainSubstring("Anyone who reaches a load balancer"))
+	g.Expect(h.Set(t.Context(), map[string]string{"management-access": ""})).To(Succeed())
+	g.Eventually(selector).WithTimeout(time.Minute).WithPolling(time.Second).Should(BeEmpty(), "it is HyperShift's again")
+	g.Eventually(behind).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(ContainElement("endpointslice-controller.k8s.io"), "no edge is left behind it")
+	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
+	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+}
+
+// pageAt gets a page in a network namespace from the server at an address, whatever its name resolves to.
+func pageAt(t *testing.T, netNS, address, page string) (string, error) {
+	t.Helper()
+	u, err := url.Parse(page)
+	if err != nil {
+		return "", err
+	}
+	port := map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+netNS, "--", "curl", "-skf", "--max-time", "5",
+		"--connect-to", fmt.Sprintf("%s:%s:%s:%s", u.Hostname(), port, address, port), page).Output()
+	return strings.TrimSpace(string(out)), err
 }
