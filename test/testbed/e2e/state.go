@@ -15,6 +15,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,7 @@ func NewHosted(c *testbed.Cluster, name string) (Hosted, error) {
 		return Hosted{}, err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(core.AddToScheme(scheme), apps.AddToScheme(scheme), coordination.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(core.AddToScheme(scheme), apps.AddToScheme(scheme), coordination.AddToScheme(scheme), discovery.AddToScheme(scheme), hyperv1.AddToScheme(scheme)); err != nil {
 		return Hosted{}, err
 	}
 	cl, err := client.New(config, client.Options{Scheme: scheme})

@@ -48,11 +48,12 @@ func (h *HyperShift) BalanceIngress(ctx context.Context, name string) (*corev1.S
 		return nil, err
 	}
 	made := balanced(*router, hcp.Namespace, hcp.Labels[clusterLabel], hcp.Spec.InfraID)
-	err = h.client.Create(ctx, made)
-	if apierrors.IsAlreadyExists(err) {
-		return made, h.client.Get(ctx, client.ObjectKeyFromObject(made), made)
+	// Looked up first: to create one that exists fails for its HealthCheckNodePort, which is taken.
+	var there corev1.Service
+	if err := h.client.Get(ctx, client.ObjectKeyFromObject(made), &there); !apierrors.IsNotFound(err) {
+		return &there, err
 	}
-	if err == nil {
+	if err = h.client.Create(ctx, made); err == nil {
 		h.say("%s: Service %s balances its ingress", name, made.Name)
 	}
 	return made, err
