@@ -13,18 +13,26 @@ import (
 )
 
 // splitOpen is the lines that tell what is open, at most maxOpen, and the other problems. These lines stand in a
-// condition however many problems there are.
+// condition however many problems there are. What is open to anyone comes first.
 func splitOpen(problems network.Problems) (open []string, others network.Problems) {
 	const maxOpen, maxOpenLine = 2, 600
+	var all network.Problems
 	for _, p := range problems {
 		switch {
 		case p.Reason != network.AccessOpened:
 			others = append(others, p)
-		case len(open) == maxOpen:
-			open[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
+		case p.Cause == network.LoadBalancersOpen:
+			all = slices.Insert(all, 0, p)
 		default:
-			open = append(open, Shorten(Line(p), maxOpenLine))
+			all = append(all, p)
 		}
+	}
+	for _, p := range all {
+		if len(open) == maxOpen {
+			open[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
+			break
+		}
+		open = append(open, Shorten(Line(p), maxOpenLine))
 	}
 	return open, others
 }

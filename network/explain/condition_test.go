@@ -178,3 +178,20 @@ func TestNetworkChanged(t *testing.T) {
 	closed.Listeners = was.Listeners[:1]
 	g.Expect(explain.NetworkChanged(was, closed)).To(HaveExactElements("Network clusters/vlan100 no longer answers at 192.168.100.3:8443. Connections to there are closed."))
 }
+
+// TestOpenToAnyone: what is open to anyone is in the condition, also if pods reach several networks.
+func TestOpenToAnyone(t *testing.T) {
+	g := NewWithT(t)
+	var s explain.Status
+	for i, n := range []string{"clusters/vlan100", "clusters/vlan200", "clusters/vlan100"} {
+		p := network.Problem{Reason: network.AccessOpened, Cause: network.AccessOpen, Severity: network.SeverityInfo,
+			Subject: network.Subject{Kind: "Network", Name: n}, Args: network.Args{"network": n, "namespaces": "blue", "destinations": fmt.Sprintf("nodes:%d", 22+i), "service": "oooi-access.blue"}}
+		if i == 2 {
+			p.Cause, p.Args = network.LoadBalancersOpen, network.Args{"network": n, "services": "openshift-ingress/router-default"}
+		}
+		s.Problems = append(s.Problems, p)
+	}
+	text := s.Condition().Message
+	g.Expect(text).To(ContainSubstring("Anyone who reaches a load balancer"))
+	g.Expect(text).To(ContainSubstring("Management access is open on further networks, too."))
+}
