@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -114,7 +113,7 @@ func (o *options) clientSide(h *proxy.Handler, address string, logger *slog.Logg
 
 // serve adds a server to g. After ctx, requests have the time of --drain to end.
 func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler, config *tls.Config, logger *slog.Logger) {
-	s := &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(warnings{logger}, "", 0)}
+	s := &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: proxy.Lines(logger, "connection failed")}
 	g.Go(func() error {
 		var err error
 		if config == nil {
@@ -136,15 +135,6 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, 
 		}
 		return nil
 	})
-}
-
-// warnings writes the lines of an HTTP server's log as messages.
-type warnings struct{ log *slog.Logger }
-
-// Write is that of io.Writer.
-func (w warnings) Write(line []byte) (int, error) {
-	w.log.Warn("connection failed", "err", strings.TrimSpace(string(line)))
-	return len(line), nil
 }
 
 // followRules ends the program when the file has other rules that are valid: a watch must not change its names.

@@ -53,6 +53,13 @@ func (d *doc) read(src []byte) error {
 	return nil
 }
 
+// inner returns the document in a string of d. False: it is none.
+func (d *doc) inner(text []byte) (doc, bool) {
+	out := doc{r: d.r, direction: d.direction}
+	err := out.read(text)
+	return out, err == nil
+}
+
 func space(src []byte, i int) int {
 	for i < len(src) && (src[i] == ' ' || src[i] == '\n' || src[i] == '\r' || src[i] == '\t') {
 		i++

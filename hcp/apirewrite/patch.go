@@ -58,12 +58,7 @@ func (d *doc) definitionPatch(target Target) {
 	_, name, _ := strings.Cut(target.Name, ".")
 	names := d.inside(0, "spec", "names")
 	if g := d.r.groups[name]; g != nil && names != 0 {
-		for _, n := range []string{"plural", "singular"} {
-			d.exchange(d.member(names, n), g.resources)
-		}
-		for _, n := range []string{"kind", "listKind"} {
-			d.exchange(d.member(names, n), g.kinds)
-		}
+		d.definedNames(names, g)
 	}
 }
 

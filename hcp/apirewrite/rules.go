@@ -91,10 +91,8 @@ func (r *Rules) Webhook(path string) string {
 
 // touches reports whether text may have a name to exchange. An escape may spell one.
 func (r *Rules) touches(text []byte) bool {
-	for _, t := range r.triggers {
-		if bytes.Contains(text, t) {
-			return true
-		}
+	if r.Touches(text) {
+		return true
 	}
 	for rest := text; ; {
 		i := bytes.IndexByte(rest, '\\')

@@ -99,8 +99,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // embedded renames an object that stands in a string.
 func (d *doc) embedded(i int) {
-	inner := doc{r: d.r, direction: d.direction}
-	if inner.read(d.text(i)) != nil {
+	inner, ok := d.inner(d.text(i))
+	if !ok {
 		return
 	}
 	inner.value(0, plainRole)
@@ -267,8 +267,8 @@ func (d *doc) field(start, end int) {
 		d.key(start+2, end)
 	case 'v', 'k':
 		text := plain(d.src[start+2 : end])
-		inner := doc{r: d.r, direction: d.direction}
-		if inner.read(text) != nil {
+		inner, ok := d.inner(text)
+		if !ok {
 			return
 		}
 		if d.src[start] == 'v' && inner.nodes[0].kind == '"' {

@@ -39,7 +39,7 @@ func (d *doc) special(i int, of Kind) {
 	case kind.Kind == "APIGroup":
 		d.groupName(d.member(i, "name"))
 	case kind.Kind == "APIGroupList":
-		d.members(d.node(i, "groups"), func(m int) {
+		d.each(i, "groups", func(m int) {
 			if n := d.member(m, "name"); n != 0 {
 				d.groupName(n)
 			}
@@ -49,11 +49,11 @@ func (d *doc) special(i int, of Kind) {
 	case kind.Kind == "APIGroupDiscovery":
 		d.discovered(i)
 	case kind.Kind == "Table":
-		d.members(d.node(i, "rows"), func(m int) { d.row(m, of) })
+		d.each(i, "rows", func(m int) { d.row(m, of) })
 	case kind.Kind == "AdmissionReview":
 		d.review(i)
 	case strings.HasSuffix(kind.Kind, "List"):
-		d.members(d.node(i, "items"), func(m int) { d.special(m, itemKind(kind)) })
+		d.each(i, "items", func(m int) { d.special(m, itemKind(kind)) })
 	}
 }
 
@@ -63,12 +63,11 @@ func itemKind(list Kind) Kind {
 	return list
 }
 
-// node is a member that may be missing: then it is a value without members.
-func (d *doc) node(i int, name string) int {
-	if m := d.member(i, name); m != 0 {
-		return m
+// each calls f with each value in the member of the object at i that has this name, if there is one.
+func (d *doc) each(i int, name string, f func(m int)) {
+	if list := d.member(i, name); list != 0 {
+		d.members(list, f)
 	}
-	return len(d.nodes) - 1 // The last value of a document has no members, or is empty.
 }
 
 // definition renames the names in a CustomResourceDefinition.
@@ -82,15 +81,19 @@ func (d *doc) definition(i int) {
 		return
 	}
 	for _, names := range []int{d.inside(i, "spec", "names"), d.inside(i, "status", "acceptedNames")} {
-		if names == 0 {
-			continue
+		if names != 0 {
+			d.definedNames(names, g)
 		}
-		for _, n := range []string{"plural", "singular"} {
-			d.exchange(d.member(names, n), g.resources)
-		}
-		for _, n := range []string{"kind", "listKind"} {
-			d.exchange(d.member(names, n), g.kinds)
-		}
+	}
+}
+
+// definedNames renames the names of a CustomResourceDefinition in the object at i.
+func (d *doc) definedNames(i int, g *group) {
+	for _, n := range []string{"plural", "singular"} {
+		d.exchange(d.member(i, n), g.resources)
+	}
+	for _, n := range []string{"kind", "listKind"} {
+		d.exchange(d.member(i, n), g.kinds)
 	}
 }
 
@@ -104,8 +107,8 @@ func (d *doc) status(i int) {
 		return
 	}
 	d.message(d.member(i, "message"))
-	if causes := d.inside(i, "details", "causes"); causes != 0 {
-		d.members(causes, func(m int) { d.message(d.member(m, "message")) })
+	if details != 0 {
+		d.each(details, "causes", func(m int) { d.message(d.member(m, "message")) })
 	}
 }
 
@@ -122,7 +125,7 @@ func (d *doc) resourceList(i int) {
 	if g == nil {
 		return
 	}
-	d.members(d.node(i, "resources"), func(m int) {
+	d.each(i, "resources", func(m int) {
 		d.exchangeHead(d.member(m, "name"), g.resources)
 		d.exchange(d.member(m, "singularName"), g.resources)
 		if d.member(m, "group") == 0 {
@@ -139,8 +142,8 @@ func (d *doc) discovered(i int) {
 		return
 	}
 	d.groupName(name)
-	d.members(d.node(i, "versions"), func(version int) {
-		d.members(d.node(version, "resources"), func(m int) {
+	d.each(i, "versions", func(version int) {
+		d.each(version, "resources", func(m int) {
 			d.exchange(d.member(m, "resource"), g.resources)
 			d.exchange(d.member(m, "singularResource"), g.resources)
 		})
@@ -156,7 +159,7 @@ func (d *doc) row(i int, of Kind) {
 		d.special(object, of)
 	}
 	other := d.r.qualified(by, string(d.text(name)))
-	d.members(d.node(i, "cells"), func(m int) {
+	d.each(i, "cells", func(m int) {
 		switch text := string(d.text(m)); {
 		case text == "":
 		case by != byNothing && text == string(d.text(name)) && text != other:
@@ -184,8 +187,8 @@ func (d *doc) review(i int) {
 	if err != nil || len(text) == 0 {
 		return
 	}
-	inner := doc{r: d.r, direction: d.direction}
-	if inner.read(text) != nil {
+	inner, ok := d.inner(text)
+	if !ok {
 		return
 	}
 	inner.jsonPatch(Kind{})

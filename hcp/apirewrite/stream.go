@@ -168,15 +168,15 @@ func (r *Reader) begin() error {
 
 // whole renames one document of n bytes. What is not JSON stays as it is.
 func (r *Reader) whole(n int) {
-	if err := r.rename(r.in[:n], r.target.kind()); err != nil {
+	if err := r.rename(r.in[:n], func() { r.d.special(0, r.target.kind()) }); err != nil {
 		r.out = append(r.out, r.in[:n]...)
 	}
 	r.take(n)
 	r.step = r.passing
 }
 
-// rename appends a document to what is read.
-func (r *Reader) rename(text []byte, of Kind) error {
+// rename appends a document to what is read. special renames in it what no shape covers.
+func (r *Reader) rename(text []byte, special func()) error {
 	if !r.d.r.touches(text) {
 		r.out = append(r.out, text...)
 		return nil
@@ -185,7 +185,7 @@ func (r *Reader) rename(text []byte, of Kind) error {
 		return err
 	}
 	r.d.value(0, plainRole)
-	r.d.special(0, of)
+	special()
 	r.out = r.d.write(r.out)
 	return nil
 }
@@ -273,7 +273,7 @@ func (r *Reader) one(text []byte) error {
 	r.before = nil
 	r.written++
 	if r.find.name != "rows" {
-		return r.rename(text, r.kind)
+		return r.rename(text, func() { r.d.special(0, r.kind) })
 	}
 	if err := r.d.read(text); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (r *Reader) event() error {
 	}
 	hidden, end := r.hides(r.in[:r.scanned]), space(r.in, r.scanned)
 	if !hidden {
-		if err := r.renameEvent(r.in[:r.scanned]); err != nil {
+		if err := r.rename(r.in[:r.scanned], r.specialOfEvent); err != nil {
 			return fmt.Errorf("event %d: %w", r.written, err)
 		}
 		r.out = append(r.out, r.in[r.scanned:end]...)
@@ -363,18 +363,8 @@ func (r *Reader) event() error {
 	return nil
 }
 
-func (r *Reader) renameEvent(text []byte) error {
-	if !r.d.r.touches(text) {
-		r.out = append(r.out, text...)
-		return nil
-	}
-	if err := r.d.read(text); err != nil {
-		return err
-	}
-	r.d.value(0, plainRole)
+func (r *Reader) specialOfEvent() {
 	if o := r.d.member(0, "object"); o != 0 {
 		r.d.special(o, r.target.kind())
 	}
-	r.out = r.d.write(r.out)
-	return nil
 }

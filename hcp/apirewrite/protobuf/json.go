@@ -30,9 +30,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// MediaType is the type of bodies in protobuf, without parameters.
-const MediaType = "application/vnd.kubernetes.protobuf"
-
 // A Converter knows the kinds of Kubernetes' stable APIs.
 type Converter struct{ scheme *runtime.Scheme }
 

@@ -29,7 +29,7 @@ func (h Handler) Serve() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Transport:     h.Transport,
 		FlushInterval: -1,
-		ErrorLog:      log.New(logged{h.Log}, "", 0),
+		ErrorLog:      Lines(h.Log, "answer broke off"),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = h.Server.Scheme, h.Server.Host, ""
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
@@ -61,11 +61,16 @@ func (h Handler) permitted(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
 }
 
-// logged writes the lines of a log as messages.
-type logged struct{ log *slog.Logger }
+// Lines returns a logger whose lines are the errors of warnings with this message.
+func Lines(to *slog.Logger, message string) *log.Logger { return log.New(lines{to, message}, "", 0) }
+
+type lines struct {
+	to      *slog.Logger
+	message string
+}
 
 // Write is that of io.Writer.
-func (l logged) Write(line []byte) (int, error) {
-	l.log.Warn("answer broke off", "err", strings.TrimSpace(string(line)))
+func (l lines) Write(line []byte) (int, error) {
+	l.to.Warn(l.message, "err", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
