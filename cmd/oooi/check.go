@@ -83,10 +83,9 @@ Exit codes:
 			}
 			var t *trier
 			if fromNetwork || failover {
-				if t, err = newTrier(config, api, name, address, failover); err != nil {
+				if t, err = newTrier(config, api, name, address, node, failover); err != nil {
 					return err
 				}
-				t.node = node
 			}
 			ask, err := newAdmitter(config)
 			if err != nil {

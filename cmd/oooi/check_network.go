@@ -49,11 +49,11 @@ type trier struct {
 }
 
 // newTrier returns a trier of the named hosted cluster.
-func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, address string, failover bool) (*trier, error) {
+func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, address, node string, failover bool) (*trier, error) {
 	if name.Name == "" {
 		return nil, errors.New("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME")
 	}
-	t := &trier{api: api, failover: failover}
+	t := &trier{api: api, node: node, failover: failover}
 	if address != "" {
 		var err error
 		if t.address, err = netip.ParseAddr(address); err != nil {
@@ -173,14 +173,15 @@ func (t trier) run(ctx context.Context, ns string, n network.Network, address ne
 	if err := t.api.Get(ctx, client.ObjectKey{Namespace: ns, Name: wire.PlanConfigMap}, &plan); err != nil {
 		return nil, err
 	}
-	objects := tryObjects(n, address, &plan, onNode(edge, t.node), more...)
+	objects := tryObjects(n, address, &plan, edge, more...)
+	pod := objects[len(objects)-1].(*corev1.Pod)
+	pod.Spec.Affinity = onNode(t.node)
 	defer t.remove(context.WithoutCancel(ctx), objects)
 	for _, o := range objects {
 		if err := t.replace(ctx, o); err != nil {
 			return nil, err
 		}
 	}
-	pod := objects[len(objects)-1].(*corev1.Pod)
 	if err := wait(ctx, pod); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func TestCheckFromNetwork(t *testing.T) {
 		_, err = trier{api: c}.network(t.Context(), "clusters-blue", triedNetwork(), triedNetwork().DHCP.Range.Last)
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 	})
-	_, err := newTrier(server.Env.Config, admin, client.ObjectKey{}, "", false)
+	_, err := newTrier(server.Env.Config, admin, client.ObjectKey{}, "", "", false)
 	g.Expect(err).To(MatchError("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME"))
 }
 

@@ -55,20 +55,19 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 // isFailover: each edge has this container, of the image of edges.
 func isFailover(c corev1.Container) bool { return c.Name == wire.Failover }
 
-// onNode returns edge with an affinity to a node, by its name. Empty: with none.
-func onNode(edge corev1.PodSpec, node string) corev1.PodSpec {
-	if edge.Affinity = nil; node == "" {
-		return edge
+// onNode returns the affinity of a pod to a node, by its name. Empty: none.
+func onNode(node string) *corev1.Affinity {
+	if node == "" {
+		return nil
 	}
 	name := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
-	edge.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{name}}},
 	}}}
-	return edge
 }
 
 // tryObjects returns the pod that plays a VM on network n with address, after what it needs. Their owner is the
-// plan. Edge has a container that isFailover. Its affinity is that of the pod: see onNode. More are further arguments of the pod.
+// plan. Edge has a container that isFailover. More are further arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
 	if ok {
@@ -110,7 +109,6 @@ func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 			SecurityContext:              edge.SecurityContext,
 			NodeSelector:                 edge.NodeSelector,
 			Tolerations:                  edge.Tolerations,
-			Affinity:                     edge.Affinity,
 			Containers: []corev1.Container{{
 				Name: wire.Try, Image: image.Image, ImagePullPolicy: image.ImagePullPolicy,
 				Args:                     []string{wire.Try, "--plan", wire.PlanFile, "--network", n.Name, "--interface", wire.Device},
