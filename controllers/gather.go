@@ -68,8 +68,8 @@ type world struct {
 	rival types.NamespacedName
 	// owned are all other objects of oooi for this hosted cluster.
 	owned []metav1.PartialObjectMetadata
-	// led are the load balancers of the hosted cluster that lead to edges.
-	led []ledService
+	// led: a load balancer of the hosted cluster leads to edges.
+	led bool
 	// edges are the Deployments among it.
 	edges []Edge
 	// reports are those of the networks and edges of last, stale ones included.

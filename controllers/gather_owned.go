@@ -90,9 +90,7 @@ func (r *Reconciler) gatherServices(ctx context.Context, w *world) error {
 	}
 	keys := r.writes.in(serviceKind, ns)
 	for i := range list.Items {
-		if s := &list.Items[i]; hcp.IsLoadBalancer(s) && hcp.LeadsToEdges(s) {
-			w.led = append(w.led, ledService{s.Name, s.UID})
-		}
+		w.led = w.led || hcp.IsLoadBalancer(&list.Items[i]) && hcp.LeadsToEdges(&list.Items[i])
 		if key := ownKeyOf(serviceKind, &list.Items[i]); isOwnService(key.Name) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}

@@ -110,7 +110,7 @@ func (r *Reconciler) removeEndpoints(ctx context.Context, ns, name string) error
 	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
 		return present(client.IgnoreNotFound(err))
 	}
-	if !hcp.OfLoadBalancer(u) || !hasEdgesOnly(u) {
+	if !hcp.IsLoadBalancer(u) || !hasEdgesOnly(u) {
 		return nil
 	}
 	return r.removeLeft(ctx, metadataOf(endpointsKind, u))

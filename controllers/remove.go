@@ -57,7 +57,7 @@ func (r *Reconciler) remove(ctx context.Context, w world) (outcome, error) {
 // bindToRemove gives the operator its rights again where another client removed them before all objects
 // of oooi were.
 func (r *Reconciler) bindToRemove(ctx context.Context, w world) (outcome, error) {
-	if len(w.owned) == 0 && len(w.led) == 0 {
+	if len(w.owned) == 0 && !w.led {
 		return outcome{}, nil
 	}
 	if err := r.gatherControlPlane(ctx, &w); err != nil || w.controlPlane == nil {

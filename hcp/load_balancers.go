@@ -39,11 +39,9 @@ const EdgePods = wire.NameEdge + "-"
 // ofEdgesAnnotation of a cached EndpointSlice says that OfEdges holds.
 const ofEdgesAnnotation = wire.Prefix + "of-edges"
 
-// IsLoadBalancer reports whether s stands for a Service of the hosted cluster.
-func IsLoadBalancer(s *corev1.Service) bool { return OfLoadBalancer(s) }
-
-// OfLoadBalancer reports whether o is such a Service, or Endpoints of its name, to which Kubernetes copies its labels.
-func OfLoadBalancer(o metav1.Object) bool {
+// IsLoadBalancer reports whether o is a Service that stands for one of the hosted cluster, or Endpoints of its name, to which Kubernetes
+// copies its labels.
+func IsLoadBalancer(o metav1.Object) bool {
 	_, copied := o.GetLabels()[settings.LabelGuestService]
 	return copied || strings.HasPrefix(o.GetName(), passthroughService)
 }
