@@ -22,8 +22,8 @@ func TestRogueDHCPServers(t *testing.T) {
 		reported []network.UsedAddress
 		says     []string
 	}{
-		"a VM":                    {[]network.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66. VM blue-worker-9 (MAC " + ofVM + ") is named as its host"}},
-		"another host":            {[]network.UsedAddress{at("192.168.100.66", ofHost)}, []string{"(MAC " + ofHost + "), which is no VM"}},
+		"a VM":                    {[]network.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66 within the last hour. VM blue-worker-9 (MAC " + ofVM + ") is named as its host"}},
+		"another host":            {[]network.UsedAddress{at("192.168.100.66", ofHost)}, []string{"Its MAC " + ofHost + " is that of no VM"}},
 		"elsewhere":               {[]network.UsedAddress{at("10.9.9.9", "")}, []string{"names itself 10.9.9.9. Its MAC is unknown"}},
 		"one edge knows its MAC":  {[]network.UsedAddress{at("192.168.100.66", ""), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
 		"both edges report it":    {[]network.UsedAddress{at("192.168.100.66", ofVM), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
