@@ -16,7 +16,7 @@ import (
 )
 
 // served returns the objects of the story lb-ip. Tests can change them.
-func served(t *testing.T) hcp.Objects {
+func served(t testing.TB) hcp.Objects {
 	t.Helper()
 	dump := &hcp.Dump{}
 	if err := dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml")); err != nil {
@@ -158,8 +158,10 @@ func FuzzAnnotations(f *testing.F) {
 	for _, k := range settings.Keys() {
 		f.Add(k.Name, k.Example)
 	}
+	read := served(f)
 	f.Fuzz(func(t *testing.T, key, value string) {
-		o := served(t)
+		o := read
+		o.HostedCluster = read.HostedCluster.DeepCopy()
 		o.HostedCluster.Annotations[settings.Prefix+key] = value
 		request, problems := translated(o)
 		plan, more := derived(request)
