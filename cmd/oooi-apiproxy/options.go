@@ -49,7 +49,7 @@ func (o *options) add(c *cobra.Command) {
 	f.StringVar(&o.webhookTarget, "webhook-target", "", "`URL` of the webhook server, such as https://127.0.0.1:9443")
 	f.StringVar(&o.webhookCA, "webhook-target-ca", "", "`file` with the CA of the webhook server (default: --webhook-tls-cert itself)")
 	f.StringVar(&o.webhookName, "webhook-target-name", "", "`name` in the webhook server's certificate (default: the first in --webhook-tls-cert)")
-	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, item of a list and event in `bytes`")
+	f.IntVar(&o.maxItem, "max-item", apirewrite.Largest, "largest object, item of a list and event of an answer in `bytes`")
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests have to end after SIGTERM")
 }
 

@@ -174,6 +174,77 @@ func TestErrors(t *testing.T) {
 	g.Expect(text).To(ContainSubstring(`configmaps \"hidden\" not found`))
 }
 
+// TestRefusedUpgrade: an upgrade that the API server refuses is an answer as any other.
+func TestRefusedUpgrade(t *testing.T) {
+	g := NewWithT(t)
+	url := between(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","message":"internalvirtualmachines.internal.virt.example \"a\" not found"}`)
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/apis/kubevirt.io/v1/namespaces/x/virtualmachines/a/console", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "websocket")
+	answer, err := http.DefaultClient.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(answer.StatusCode).To(Equal(http.StatusNotFound))
+	g.Expect(string(text)).To(Equal(`{"kind":"Status","apiVersion":"v1","message":"virtualmachines.kubevirt.io \"a\" not found"}`))
+}
+
+// TestUploads: a body that is no object has no limit, and arrives while it is sent.
+func TestUploads(t *testing.T) {
+	for _, contentType := range []string{"application/octet-stream", ""} {
+		g := NewWithT(t)
+		first, rest := make(chan struct{}), make(chan int64, 1)
+		url := between(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadFull(r.Body, make([]byte, 4)); err != nil {
+				return
+			}
+			close(first)
+			n, _ := io.Copy(io.Discard, r.Body)
+			rest <- n
+		})
+		out, in := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(in, "\x1f\x8b12")
+			<-first
+			_, _ = in.Write(make([]byte, LargestRequest+1))
+			_ = in.Close()
+		}()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/apis/build.openshift.io/v1/namespaces/x/buildconfigs/y/instantiatebinary", out)
+		g.Expect(err).NotTo(HaveOccurred())
+		if contentType != "" {
+			request.Header.Set("Content-Type", contentType)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answer.Body.Close()).To(Succeed())
+		g.Expect(answer.StatusCode).To(Equal(http.StatusOK))
+		g.Expect(<-rest).To(BeEquivalentTo(LargestRequest+1), contentType)
+	}
+}
+
+// TestLargeRequests: the limit of a request is an API server's, whatever the limit of an answer. Its sender is not known yet.
+func TestLargeRequests(t *testing.T) {
+	g := NewWithT(t)
+	rules, err := apirewrite.Parse("rules", []byte(rulesText))
+	g.Expect(err).NotTo(HaveOccurred())
+	text := `{"a":"kubevirt.io/","b":"` + strings.Repeat("x", LargestReview) + `"}`
+	proxied := &Transport{Rules: rules, Largest: apirewrite.Largest}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/pods", strings.NewReader(text))
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := proxied.RoundTrip(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(answer.StatusCode).To(Equal(http.StatusRequestEntityTooLarge))
+	w := httptest.NewRecorder()
+	Webhook{Rules: rules, Largest: apirewrite.Largest}.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(text)))
+	g.Expect(w.Code).To(Equal(http.StatusRequestEntityTooLarge))
+}
+
 // TestForeignKinds: a name that begins like one of the server's, in another group, stays.
 func TestForeignKinds(t *testing.T) {
 	g := NewWithT(t)

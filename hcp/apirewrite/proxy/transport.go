@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -18,6 +19,10 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
+// LargestRequest is the limit of a request's body in bytes, as in an API server. It is low, because a body is read and parsed
+// before the API server knows who sends it, and because a parsed body needs many times its size.
+const LargestRequest = 3 << 20
+
 // A Transport renames requests on their way to an API server, and answers on their way back.
 type Transport struct {
 	Rules *apirewrite.Rules
@@ -25,7 +30,7 @@ type Transport struct {
 	Base, Upgrade http.RoundTripper
 	// Prefix is the escaped path of the API server's URL, without a slash at its end. Empty for most.
 	Prefix string
-	// Largest is the limit of a body, an item of a list and an event in bytes.
+	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
 	Largest int
 	// JSON converts an object from protobuf. Nil: there is none, and such an object with a name to rename is refused.
 	JSON func([]byte) ([]byte, error)
@@ -53,9 +58,6 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	}
 	query, watch := t.Rules.Query(in.URL.RawQuery, target)
 	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
-	if upgrade {
-		return base.RoundTrip(out)
-	}
 	out.Header.Set("Accept", accept(in.Header.Values("Accept")))
 	out.Header.Del("Accept-Encoding")
 	if refused := t.body(out, target); refused != nil {
@@ -106,20 +108,36 @@ func accept(values []string) string {
 	return strings.Join(kept, ",")
 }
 
+// isObject reports whether a body may have names. Others pass as they are and at once. An API server takes a body without a
+// type as JSON, but for a few uploads.
+func isObject(r *http.Request, contentType string) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return false
+	}
+	if contentType != "" {
+		return slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
+	}
+	buffered := bufio.NewReader(r.Body)
+	r.Body = body{buffered, r.Body}
+	first, err := buffered.Peek(1)
+	return err != nil || strings.Contains("{[ \t\r\n", string(first))
+}
+
 // body renames the body of a request. It returns an answer if it cannot.
 func (t *Transport) body(r *http.Request, target apirewrite.Target) *http.Response {
-	if r.Body == nil || r.Body == http.NoBody {
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if !isObject(r, contentType) {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(t.Largest)+1))
+	limit := min(t.Largest, LargestRequest)
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
 	closeBody(r)
 	if err != nil {
 		return refuse(r, http.StatusBadRequest, "BadRequest", "reading the body: "+err.Error())
 	}
-	if len(body) > t.Largest {
-		return refuse(r, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("the body has more than %d bytes", t.Largest))
+	if len(body) > limit {
+		return refuse(r, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("the body has more than %d bytes", limit))
 	}
-	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if (strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor")) && t.Rules.Touches(body) {
 		if t.JSON == nil || strings.Contains(contentType, "cbor") {
 			return refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")

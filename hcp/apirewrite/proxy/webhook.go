@@ -14,6 +14,9 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
+// LargestReview is the limit of an AdmissionReview in bytes, as in most webhooks. It has two objects.
+const LargestReview = 7 << 20
+
 // A Webhook forwards AdmissionReviews of version v1 to a webhook that knows the client's names only.
 type Webhook struct {
 	Rules *apirewrite.Rules
@@ -21,14 +24,15 @@ type Webhook struct {
 	Target *url.URL
 	// Transport reaches it, and verifies its certificate.
 	Transport http.RoundTripper
-	// Largest is the limit of a body in bytes.
+	// Largest is the limit of a body in bytes, if it is less than LargestReview.
 	Largest int
 	Log     *slog.Logger
 }
 
 // ServeHTTP is that of http.Handler.
 func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	review, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.Largest)))
+	limit := int64(min(h.Largest, LargestReview))
+	review, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		http.Error(w, "reading the AdmissionReview: "+err.Error(), http.StatusRequestEntityTooLarge)
 		return
@@ -58,8 +62,8 @@ func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(h.Largest)+1))
-	if err != nil || len(text) > h.Largest {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
+	if err != nil || int64(len(text)) > limit {
 		http.Error(w, "the webhook's answer broke off or is too large", http.StatusBadGateway)
 		return
 	}
