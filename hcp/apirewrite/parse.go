@@ -16,7 +16,7 @@ import (
 // are not one-to-one, and rules that overlap are errors.
 func Parse(file string, text []byte) (*Rules, error) {
 	p := parser{file: file, rules: &Rules{
-		groups: map[string]*group{}, prefixes: swap{}, keys: swap{}, hidden: map[Object]bool{}, webhooks: map[string]string{}, words: map[string]string{},
+		groups: map[string]*group{}, kinds: swap{}, prefixes: swap{}, keys: swap{}, hidden: map[Object]bool{}, webhooks: map[string]string{}, words: map[string]string{},
 	}}
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -145,6 +145,7 @@ func (p *parser) group(n *yaml.Node) {
 		if !g.kinds.exchange(kind.Value, kindPrefix+kind.Value) || !g.kinds.exchange(kind.Value+"List", kindPrefix+kind.Value+"List") {
 			p.fail(kind, "kind %s of group %s: its names are not one-to-one", kind.Value, g.client)
 		}
+		p.rules.kinds.exchange(kind.Value, kindPrefix+kind.Value) // If groups differ, the first counts.
 		p.rules.words[resourcePrefix+plural.Value], p.rules.words[resourcePrefix+singular] = plural.Value, singular
 		p.rules.words[kindPrefix+kind.Value], p.rules.words[kindPrefix+kind.Value+"List"] = kind.Value, kind.Value+"List"
 	})

@@ -5,6 +5,7 @@ package apirewrite
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +34,10 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 			body = converted
 		}
 	}
-	if !r.touches(body) && !target.definition() && !bytes.Contains(body, []byte("AdmissionReview")) {
-		return body, nil // The patch in an AdmissionReview is in base64.
+	// The patch in an AdmissionReview is in base64, and a JSON patch of the kind of an object does not name its group.
+	ownKind := contentType == JSONPatch && r.groups[target.Group] != nil
+	if !r.touches(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
+		return body, nil
 	}
 	d := doc{r: r, direction: direction}
 	if d.read(body) != nil {
@@ -127,11 +130,13 @@ func (d *doc) placed(v int, segments []string, of Kind) {
 		}
 	case role == keyList && isItem:
 		d.keyValue(v)
+	case before == "annotations" && unescaped(last) == lastApplied:
+		d.embedded(v)
 	case role == groupList && isItem, last == "apiGroup":
 		d.groupName(v)
 	case last == "apiVersion":
 		d.groupVersion(v)
-	case last == "topologyKey", last == "key" && strings.Contains(strings.Join(segments, "/"), "/match"):
+	case last == "topologyKey", last == "key" && (slices.Contains(segments, "tolerations") || slices.Contains(segments, "taints") || strings.Contains(strings.Join(segments, "/"), "/match")):
 		d.keyValue(v)
 	case len(segments) == 2 && last == "kind":
 		if g := d.r.groups[of.Group]; g != nil {

@@ -153,19 +153,11 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 }
 
 func (r *Rules) fieldSelector(text string, t Target) string {
-	if !r.Touches([]byte(text)) {
-		return text
-	}
 	parsed, err := fields.ParseSelector(text)
 	if err != nil {
 		return text
 	}
-	var g *group
-	for _, one := range parsed.Requirements() {
-		if groupName, _, ok := strings.Cut(one.Value, "/"); ok && strings.HasSuffix(one.Field, "piVersion") && r.groups[groupName] != nil {
-			g = r.groups[groupName]
-		}
-	}
+	kinds := r.kindsOf(parsed.Requirements())
 	renamed, err := parsed.Transform(func(field, value string) (string, string, error) {
 		switch {
 		case field == "metadata.name":
@@ -174,8 +166,8 @@ func (r *Rules) fieldSelector(text string, t Target) string {
 			if groupName, version, ok := strings.Cut(value, "/"); ok && r.groups[groupName] != nil {
 				value = r.groups[groupName].other(groupName) + "/" + version
 			}
-		case strings.HasSuffix(field, ".kind") && g != nil && g.kinds[value] != "":
-			value = g.kinds[value]
+		case strings.HasSuffix(field, ".kind") && kinds[value] != "":
+			value = kinds[value]
 		}
 		return field, value, nil
 	})
@@ -183,4 +175,19 @@ func (r *Rules) fieldSelector(text string, t Target) string {
 		return text
 	}
 	return renamed.String()
+}
+
+// kindsOf returns the kinds of the group that a selector names. A selector that names none, such as kubectl's for the events
+// of an object, may mean a kind of any group.
+func (r *Rules) kindsOf(all fields.Requirements) swap {
+	for _, one := range all {
+		if strings.HasSuffix(one.Field, "piVersion") {
+			groupName, _, _ := strings.Cut(one.Value, "/")
+			if g := r.groups[groupName]; g != nil {
+				return g.kinds
+			}
+			return nil
+		}
+	}
+	return r.kinds
 }

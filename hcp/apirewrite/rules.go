@@ -26,6 +26,7 @@ const (
 // Rules is the table of names. Use Parse. Rules do not change, so many goroutines may use them.
 type Rules struct {
 	groups   map[string]*group // by either name
+	kinds    swap              // of all groups
 	prefixes swap              // of keys, without the slash
 	keys     swap              // whole keys
 	hidden   map[Object]bool

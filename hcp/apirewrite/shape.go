@@ -13,6 +13,7 @@ const (
 	fieldNames      // of managedFields: names are paths to fields
 	dataNames       // of data: names are the user's, and a whole object may stand here
 	keyList         // of finalizers: strings are keys
+	keyedList       // of tolerations: each has a key, also without an operator
 	groupList       // of apiGroups: strings are groups
 )
 
@@ -32,6 +33,8 @@ func roleOf(name []byte, within role) role {
 		return keyList
 	case "apiGroups":
 		return groupList
+	case "tolerations":
+		return keyedList
 	}
 	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
 		if _, field, ok := strings.Cut(string(name), "/"); ok {
@@ -49,6 +52,8 @@ func (d *doc) value(i int, r role) {
 	case '[':
 		d.members(i, func(m int) {
 			switch {
+			case d.nodes[m].kind == '{' && r == keyedList:
+				d.object(m, r)
 			case d.nodes[m].kind != '"':
 				d.value(m, plainRole)
 			case r == keyList:
@@ -69,7 +74,7 @@ type shape struct {
 
 // object renames in an object, and in all within it.
 func (d *doc) object(i int, r role) {
-	var s shape
+	s := shape{expression: r == keyedList}
 	for m := i + 1; m < d.nodes[i].next; m = d.nodes[m].next {
 		n := d.nodes[m]
 		name := d.name(m)
@@ -85,7 +90,7 @@ func (d *doc) object(i int, r role) {
 		if n.kind == '{' || n.kind == '[' {
 			d.value(m, roleOf(name, r))
 		}
-		if r == plainRole || r == dataNames && (string(name) == "apiVersion" || string(name) == "kind") {
+		if r == plainRole || r == keyedList || r == dataNames && (string(name) == "apiVersion" || string(name) == "kind") {
 			s.see(name, m, n.kind)
 			d.alone(name, m, n.kind)
 		}

@@ -11,6 +11,11 @@ import (
 // A Kind is what objects are that do not tell it themselves: items of a list, or a patch.
 type Kind struct{ Group, Kind string }
 
+// namesOthers reports whether a Table of this kind has cells such as "kind/name" of other objects, and with the group too.
+func (k Kind) namesOthers() bool {
+	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
+}
+
 // kindOf returns the kind that the object at i tells, else of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
@@ -164,9 +169,9 @@ func (d *doc) row(i int, of Kind) {
 		case text == "":
 		case by != byNothing && text == string(d.text(name)) && text != other:
 			d.replace(m, other)
-		case of.Kind == "Event" && d.direction == ToClient:
-			if head, tail, ok := strings.Cut(text, "/"); ok && d.r.words[head] != "" {
-				d.replace(m, d.r.words[head]+"/"+tail)
+		case of.namesOthers() && d.direction == ToClient:
+			if head, tail, ok := strings.Cut(text, "/"); ok && d.r.word(head) != head {
+				d.replace(m, d.r.word(head)+"/"+tail)
 			}
 		}
 	})
@@ -197,11 +202,16 @@ func (d *doc) review(i int) {
 	}
 }
 
-// hidden reports whether the object at i is hidden among objects of a resource.
+// hidden reports whether the object at i is hidden among objects of a resource. In a row of a Table and in an event, it is a
+// member. An event may have a Table, which has one row.
 func (d *doc) hidden(i int, groupName, resource string) bool {
-	name := d.inside(i, "metadata", "name")
-	if o := d.member(i, "object"); name == 0 && o != 0 { // A row of a Table.
-		name = d.inside(o, "metadata", "name")
+	if o := d.member(i, "object"); d.member(i, "metadata") == 0 && o != 0 {
+		i = o
 	}
-	return d.r.Hides(Object{groupName, resource, string(d.text(name))})
+	if d.r.Hides(Object{groupName, resource, string(d.text(d.inside(i, "metadata", "name")))}) {
+		return true
+	}
+	found := false
+	d.each(i, "rows", func(m int) { found = found || d.hidden(m, groupName, resource) })
+	return found
 }
