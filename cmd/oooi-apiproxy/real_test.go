@@ -355,6 +355,10 @@ func (w world) kubectl(t *testing.T) {
 	g.Expect(run(manifest, "apply", "--validate=false", "--server-side", "--force-conflicts", "-f", "-")).To(Equal("virtualmachine.kubevirt.io/k serverside-applied\n"))
 	g.Expect(run("", "get", "vm", "k", "-L", "kubevirt.io/os")).To(MatchRegexp(`(?s)NAME +AGE +OS\nk +\S+ +linux\n`))
 	g.Expect(run("", "get", "virtualmachines.kubevirt.io", "-l", "kubevirt.io/os=linux", "-o", "name")).To(Equal("virtualmachine.kubevirt.io/k\n"))
+	seen := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "k.1"}, Reason: "SeenByKubectl", Type: "Normal",
+		InvolvedObject: corev1.ObjectReference{Namespace: "default", Name: "k", APIVersion: "internal.virt.example/v1", Kind: "InternalVirtualMachine"}}
+	g.Expect(w.Admin.Create(t.Context(), seen)).To(Succeed())
+	g.Expect(run("", "events", "--for", "virtualmachine/k")).To(And(ContainSubstring("SeenByKubectl"), ContainSubstring("VirtualMachine/k"), Not(ContainSubstring("Internal"))))
 	g.Expect(run("", "get", "vm", "none")).To(ContainSubstring(`virtualmachines.kubevirt.io "none" not found`))
 	g.Expect(run("", "get", "vm", "k", "-o", "json", "--show-managed-fields")).To(And(ContainSubstring(`"f:kubevirt.io/os"`), Not(ContainSubstring("internal.virt.example"))))
 	// The API server has written the annotation for kubectl's next apply, with its own names.
