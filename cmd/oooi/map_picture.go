@@ -23,7 +23,8 @@ type picture struct {
 	Networks []pictured
 }
 
-// A pictured is one network: from VMs through edges to what they reach, and what is refused.
+// A pictured is one network: from VMs through edges to what they reach, and what is refused. Then the same from callers in the
+// management cluster.
 type pictured struct {
 	Name, CIDR string
 	VMs, Edges []shown
@@ -32,6 +33,10 @@ type pictured struct {
 	Ports  []port
 	// Refused are whole sentences.
 	Refused []string
+	// Callers in the management cluster, what is open to them, and what is refused.
+	Callers         []shown
+	Opens           []port
+	RefusedToCaller []string
 }
 
 // A shown is one thing.
@@ -85,6 +90,7 @@ func pictureOf(r statusReport, plan network.Plan) picture {
 		out.Networks = append(out.Networks, pictured{
 			Name: known.Name, CIDR: n.CIDR.String(), VMs: append(vmsOf(n, known), clientsOf(n)...), Edges: edgesOf(known), Serves: servesOf(n),
 			Ports: append(portsOf(known), directOf(plan, n)...), Refused: refusedOf(n),
+			Callers: callersOf(known.Access), Opens: opensOf(known.Access), RefusedToCaller: refusedTo(known.Access),
 		})
 	}
 	return out

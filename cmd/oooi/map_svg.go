@@ -101,41 +101,74 @@ func (d *drawing) network(n pictured) {
 		d.y += lineHeight
 	}
 	d.y += headHeight - lineHeight
+	d.flow(flow{"VMs", "What VMs ask for", n.VMs, append(append([]shown{}, n.Edges...), n.Serves...), n.Ports, n.serving(), "The VLAN of the VMs: " + n.Name})
+	d.refused(n.Refused)
+	d.y += margin
+	if len(n.Callers) > 0 {
+		d.y += margin
+		d.flow(flow{"Callers in the management cluster", "What callers ask for", n.Callers, n.Edges, n.Opens, n.serving(), ""})
+		d.refused(n.RefusedToCaller)
+		d.y += margin
+	}
+}
+
+// A flow is one way through edges.
+type flow struct {
+	// From and asks are the titles of the first column and of the names.
+	from, asks  string
+	left, edges []shown
+	ports       []port
+	// Serving is the row of the edge through which the way leads.
+	serving int
+	// VLAN is what the frame around the first two columns is. Empty: it has none.
+	vlan string
+}
+
+// flow draws f below what is there.
+func (d *drawing) flow(f flow) {
 	var body drawing
 	top := headHeight
 	for _, c := range []struct {
 		column
 		title string
-	}{{columnOfVMs(), "VMs"}, {columnOfEdges(), "Edges"}, {columnOfNames(), "What VMs ask for"}, {columnOfBackends(), "Where it leads"}} {
+	}{{columnOfVMs(), f.from}, {columnOfEdges(), "Edges"}, {columnOfNames(), f.asks}, {columnOfBackends(), "Where it leads"}} {
 		body.text(c.x, 14, "head", c.title)
 	}
 	y := top
-	for _, x := range n.VMs {
+	for _, x := range f.left {
 		y = body.box(columnOfVMs(), y, x)
 	}
 	bottom, y := y, top
-	for _, x := range append(append([]shown{}, n.Edges...), n.Serves...) {
+	for _, x := range f.edges {
 		y = body.box(columnOfEdges(), y, x)
 	}
 	bottom, y = max(bottom, y), top
-	through := top + rowHeight*n.serving() + boxHeight/2
-	for _, p := range n.Ports {
-		body.text(columnOfNames().x, y+14, "head", p.Address)
-		y += rowHeight
+	through := top + rowHeight*f.serving + boxHeight/2
+	for _, p := range f.ports {
+		for _, l := range fitting(p.Address, columnOfBackends().x+columnOfBackends().width-columnOfNames().x) {
+			body.text(columnOfNames().x, y+14, "head", l)
+			y += lineHeight
+		}
+		y += rowHeight - lineHeight
 		for _, x := range p.Paths {
 			y = body.path(y, through, x)
 		}
 	}
 	bottom = max(bottom, y)
 	fmt.Fprintf(d, `<g transform="translate(0 %d)">`+"\n", d.y)
-	// The VLAN is around VMs and edges.
-	fmt.Fprintf(d, `<rect class="vlan" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
-		margin-12, -8, columnOfEdges().x+columnOfEdges().width-margin+24, bottom+12, markupless("The VLAN of the VMs: "+n.Name))
+	if f.vlan != "" {
+		fmt.Fprintf(d, `<rect class="vlan" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
+			margin-12, -8, columnOfEdges().x+columnOfEdges().width-margin+24, bottom+12, markupless(f.vlan))
+	}
 	fmt.Fprintf(d, `<path d="M%d %d L%d %d"/>`+"\n", columnOfVMs().x+columnOfVMs().width, top+boxHeight/2, columnOfEdges().x, through)
 	d.Write(body.Bytes())
 	d.WriteString("</g>\n")
 	d.y += bottom + margin
-	for _, r := range n.Refused {
+}
+
+// refused draws sentences in red.
+func (d *drawing) refused(all []string) {
+	for _, r := range all {
 		for i, l := range wrapped("Refused: "+r, lineLength) {
 			if i > 0 {
 				l = "         " + l
@@ -146,7 +179,6 @@ func (d *drawing) network(n pictured) {
 			d.y += 18
 		}
 	}
-	d.y += margin
 }
 
 // serving is the number of the first edge that is not known to be lost.

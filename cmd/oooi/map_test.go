@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/color"
 	"image/png"
 	"io"
@@ -104,6 +105,9 @@ func TestMapStories(t *testing.T) {
 					}
 					for _, b := range n.Backends {
 						g.Expect(text).To(ContainSubstring("--> " + b.Name))
+					}
+					for _, d := range n.Access.Destinations {
+						g.Expect(text).To(ContainSubstring(fmt.Sprintf("     |     %s:%d", d.Name, d.Port)))
 					}
 					for _, e := range n.Edges {
 						g.Expect(text).To(ContainSubstring(e.Address.String()))

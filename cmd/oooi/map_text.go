@@ -38,37 +38,53 @@ func (p picture) writeText(w io.Writer) error {
 		for _, x := range n.Edges {
 			line("    %-8s %s", x.Name, x.Note)
 		}
-		width := n.nameWidth()
-		for _, p := range n.Ports {
-			line("     |")
-			line("     +-- %s", p.Address)
-			for _, x := range p.Paths {
-				names := x.names()
-				for _, name := range names[:len(names)-1] {
-					line("     |     %s", name)
-				}
-				last, target := names[len(names)-1], x.target()
-				if len("     |      --> ")+max(width, len(last))+len(target) > columns {
-					line("     |     %s", last)
-					last = ""
-				}
-				line("     |     %-*s --> %s", max(0, min(width, columns-len("     |      --> ")-len(target))), last, target)
-			}
+		writePorts(line, n.Ports, n.Refused)
+		if len(n.Callers) == 0 {
+			continue
 		}
-		line("     |")
-		for i, r := range n.Refused {
-			lead := "     x     "
-			if i > 0 {
-				lead = "           "
-			}
-			for _, l := range wrapped(r, columns-len(lead)) {
-				line("%s%s", lead, l)
-				lead = "           "
-			}
+		line("")
+		line("  Callers in the management cluster")
+		for _, x := range n.Callers {
+			line("    %-20s %s", x.Name, x.Note)
 		}
+		writePorts(line, n.Opens, n.RefusedToCaller)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// writePorts draws where addresses lead, and what is refused.
+func writePorts(line func(string, ...any), ports []port, refused []string) {
+	width := nameWidth(ports)
+	for _, p := range ports {
+		line("     |")
+		line("     +-- %s", p.Address)
+		for _, x := range p.Paths {
+			names := x.names()
+			for _, name := range names[:len(names)-1] {
+				line("     |     %s", name)
+			}
+			last, target := names[len(names)-1], x.target()
+			if len("     |      --> ")+max(width, len(last))+len(target) > columns {
+				line("     |     %s", last)
+				last = ""
+			}
+			line("     |     %-*s --> %s", max(0, min(width, columns-len("     |      --> ")-len(target))), last, target)
+		}
+	}
+	if len(refused) > 0 {
+		line("     |")
+	}
+	for i, r := range refused {
+		lead := "     x     "
+		if i > 0 {
+			lead = "           "
+		}
+		for _, l := range wrapped(r, columns-len(lead)) {
+			line("%s%s", lead, l)
+			lead = "           "
+		}
+	}
 }
 
 // target is where a path leads, in words.
@@ -84,8 +100,8 @@ func (p path) target() string {
 }
 
 // nameWidth is how wide the column of names is, so that most backends are below each other.
-func (n pictured) nameWidth() (width int) {
-	for _, p := range n.Ports {
+func nameWidth(ports []port) (width int) {
+	for _, p := range ports {
 		for _, x := range p.Paths {
 			for _, name := range x.Names {
 				width = max(width, len(name))

@@ -61,6 +61,8 @@ type statusNetwork struct {
 	Edges     []statusEdge      `json:"edges"`
 	Endpoints []statusTarget    `json:"endpoints"`
 	Hosts     []statusTarget    `json:"allowedHosts"`
+	// Access is left out if annotation management-access opens nothing on the network.
+	Access *statusAccess `json:"access,omitempty"`
 	// Leases is null if they could not be read.
 	Leases []statusLease `json:"leases"`
 }

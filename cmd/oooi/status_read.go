@@ -241,6 +241,10 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 			}
 		}
 	}
+	r.led = map[string]bool{}
+	for _, s := range dump.Clusters()[0].Services {
+		r.led[s.Name] = hcp.LeadsToEdges(&s)
+	}
 	if err := r.readRoutes(ctx, &dump); err != nil {
 		return err
 	}

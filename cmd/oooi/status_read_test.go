@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -54,10 +55,12 @@ func createBlue(t *testing.T, c client.Client) {
 	p := statusPlan()
 	// As the sample names it.
 	p.Networks[0].Name, p.Networks[0].Attachment.Namespace = "clusters-blue.vlan100", "clusters-blue"
+	p.Networks[0].Access = openFacts().plan.Networks[0].Access
 	n := p.Networks[0]
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "clusters"}}, apiserver.ControlPlaneNamespace("clusters-blue"),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: string(p.JSON())}},
+		balanced("a1", wire.NamedLabels(wire.NameEdge)), balanced("a2", nil),
 	} {
 		g.Expect(client.IgnoreAlreadyExists(c.Create(t.Context(), o))).To(Succeed())
 	}
@@ -79,6 +82,12 @@ func createBlue(t *testing.T, c client.Client) {
 	lease.Namespace = "clusters-blue"
 	g.Expect(c.Create(t.Context(), lease)).To(Succeed())
 	g.Expect(c.Create(t.Context(), sliceOf("ignition-server-proxy", "10.0.0.9"))).To(Succeed())
+}
+
+// balanced is a Service that stands for one of the hosted cluster.
+func balanced(name string, selector map[string]string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name, Labels: map[string]string{settings.LabelGuestService: name}},
+		Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}}}
 }
 
 // settingsOf is the hash as the operator makes it, of whole objects.
@@ -214,6 +223,8 @@ func TestStatusReads(t *testing.T) {
 		g.Expect(r.Networks[0].Edges[1].Ready).To(Equal(explain.Yes))
 		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal(noFault))
 		g.Expect(r.Networks[0].Leases[0].VM).To(Equal("blue-1"))
+		both := r.Networks[0].Access.LoadBalancers
+		g.Expect([]explain.Answer{both[0].LeadsToEdges, both[1].LeadsToEdges}).To(Equal([]explain.Answer{explain.Yes, explain.No}))
 	})
 	for name, o := range map[string]client.Object{
 		"HostedCluster": &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "blue"}},

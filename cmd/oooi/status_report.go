@@ -60,6 +60,8 @@ type statusFacts struct {
 	leasesRead bool
 	// slices are the EndpointSlices of the control plane. Empty: unknown.
 	slices []discoveryv1.EndpointSlice
+	// led are the Services of the control plane that lead to edges, by name. Nil: unknown.
+	led map[string]bool
 	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
 	events       []corev1.Event
 	eventsUnread []string
@@ -81,8 +83,10 @@ func reportOf(f statusFacts, now time.Time) statusReport {
 		r.Unread = append(slices.Clone(f.unread), f.noPlan)
 	}
 	known := map[string]bool{}
-	for _, n := range f.plan.Networks {
-		r.Networks = append(r.Networks, f.network(n, now))
+	for i, n := range f.plan.Networks {
+		shown := f.network(n, now)
+		shown.Access = f.access(i, n)
+		r.Networks = append(r.Networks, shown)
 		known[wire.NetworkLabel(n.Name)] = true
 	}
 	for _, l := range f.leases {
@@ -374,27 +378,4 @@ func (f statusFacts) health(n network.Network, b network.Backend) string {
 		return string(explain.Unknown)
 	}
 	return noFault
-}
-
-// row is l in a report at now.
-func (l leased) row(now time.Time) statusLease {
-	return statusLease{l.network, l.Address, l.VM, l.MAC, l.Expires.UTC(), stateOf(l.Lease, now)}
-}
-
-// stateOf is the state of a lease at now.
-func stateOf(l network.Lease, now time.Time) string {
-	switch {
-	case l.Blocked():
-		return "blocked"
-	case !l.Held(now):
-		return "expired"
-	case l.MAC == "":
-		return "declined"
-	}
-	return "assigned"
-}
-
-// compareLeases orders by network and address.
-func compareLeases(a, b leased) int {
-	return cmp.Or(cmp.Compare(a.network, b.network), a.Address.Compare(b.Address))
 }

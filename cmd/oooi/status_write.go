@@ -94,6 +94,7 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 	if slices.ContainsFunc(n.Hosts, func(t statusTarget) bool { return t.Resolves == explain.Unknown }) {
 		line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
 	}
+	n.Access.text(w, all)
 	switch {
 	case n.Leases == nil:
 		line(w, "  DHCP leases: unknown")

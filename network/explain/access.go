@@ -47,7 +47,7 @@ func (v view) opened() []row {
 	service := v.accessService() + "." + ns + ".svc"
 	var rows []row
 	for _, d := range a.Destinations {
-		where := destination(d)
+		where := Destination(d)
 		if d.Listen != 0 {
 			where += fmt.Sprintf(", also plain TCP at %s:%d", service, d.Listen)
 		}
@@ -60,7 +60,7 @@ func (v view) opened() []row {
 	}
 	return append(append(rows,
 		row{"through", fmt.Sprintf("HTTP CONNECT at http://%s:%d%s", service, a.Port, v.from("management-access"))},
-		row{"callers", callers}, row{"", "and those of the ingress and of monitoring, which HyperShift's own policies admit"},
+		row{"callers", callers}, row{"", AlsoAdmitted},
 		row{"token", token}), v.balanced()...)
 }
 
@@ -93,8 +93,11 @@ func (v view) accessService() string {
 	return v.Plan.AccessService(slices.IndexFunc(v.Plan.Networks, func(n network.Network) bool { return n.Name == v.n.Name }))
 }
 
-// destination is what d leads to.
-func destination(d network.AccessDestination) string {
+// AlsoAdmitted are callers that are admitted besides those of management-access-from.
+const AlsoAdmitted = "and those of the ingress and of monitoring, which HyperShift's own policies admit"
+
+// Destination is what d leads to.
+func Destination(d network.AccessDestination) string {
 	names := ""
 	if len(d.Names) > 0 {
 		names = strings.Join(d.Names, ", ") + " -> "
