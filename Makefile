@@ -147,6 +147,14 @@ bench-access: build test-deps ## the way in to a VM: rate, round trip, dial and 
 	  go test -count=1 -v -timeout 30m -run TestAccessBench ./test/accessbench || failed=1; \
 	cat bin/access.md; exit $$failed
 
+.PHONY: bench-access-faults
+bench-access-faults: build test-deps ## what 100 tunnels to a VM see when an edge, the API server or the plan breaks (root)
+	mkdir -p bin && rm -f bin/access-faults.md
+	@failed=0; \
+	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_ACCESS_FAULTS=1 OOOI_ACCESS_FAULTS_TABLE=$(CURDIR)/bin/access-faults.md \
+	  go test -count=1 -v -timeout 30m -run TestFaults ./test/accessfaults || failed=1; \
+	cat bin/access-faults.md; exit $$failed
+
 full_edge = OOOI_FULL=4000 OOOI_FULL_TABLE=$(CURDIR)/bin/full.md OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY=$$($(testbed) envoy) \
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -count=1 -v -run TestFull ./test/idle
 

@@ -62,6 +62,10 @@ func quietFor(c *net.TCPConn) (time.Duration, bool) {
 	return time.Duration(i.Last_data_recv) * time.Millisecond, true
 }
 
+// resetWhenKilled has the kernel reset c if the program ends without closing it, and endInOrder closes c after all.
+func resetWhenKilled(c *net.TCPConn) { _ = c.SetLinger(0) }
+func endInOrder(c *net.TCPConn)      { _ = c.SetLinger(-1); _ = c.Close() }
+
 // abort closes c at once. The peer gets a reset, so it cannot take what it has read for the whole.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)

@@ -75,7 +75,8 @@ func (t *tunnel) abort(end End) {
 }
 
 // run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has sent already.
-// The goroutines of an idle tunnel have small stacks: they have done nothing else.
+// The goroutines of an idle tunnel have small stacks: they have done nothing else. If this program is killed, the kernel resets
+// both sides: an end would look as if all had arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	send := func(n int64) { t.sent.Add(n); m.toDestinations.Add(float64(n)) }
 	receive := func(n int64) { t.received.Add(n); m.toCallers.Add(float64(n)) }
@@ -84,14 +85,16 @@ func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 		if ended.Add(1) < 2 {
 			return
 		}
-		_ = t.caller.Close()
-		_ = t.destination.Close()
+		endInOrder(t.caller)
+		endInOrder(t.destination)
 		if end := t.cut.Load(); end != nil {
 			done(*end)
 			return
 		}
 		done(Closed)
 	}
+	resetWhenKilled(t.caller)
+	resetWhenKilled(t.destination)
 	go func() { t.carry(t.destination, t.caller, first, b, send); end() }()
 	go func() { t.carry(t.caller, t.destination, nil, b, receive); end() }()
 }
