@@ -145,11 +145,17 @@ func newSigner(t *testing.T) signer {
 // token is one of ServiceAccount backup/tool.
 func (s signer) token(t *testing.T, audience string) string {
 	t.Helper()
+	return s.tokenOf(t, "backup:tool", audience)
+}
+
+// tokenOf is a token of a ServiceAccount, "namespace:name".
+func (s signer) tokenOf(t *testing.T, account, audience string) string {
+	t.Helper()
 	signs, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: s.PrivateKey}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims := jwt.Claims{Subject: "system:serviceaccount:backup:tool", Audience: jwt.Audience{audience}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
+	claims := jwt.Claims{Subject: "system:serviceaccount:" + account, Audience: jwt.Audience{audience}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
 	token, err := jwt.Signed(signs).Claims(claims).Serialize()
 	if err != nil {
 		t.Fatal(err)
