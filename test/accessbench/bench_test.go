@@ -49,7 +49,7 @@ type cost struct {
 	cpu           time.Duration
 }
 
-// A result is all that was measured of one way. Memory is in bytes: of the process, and for each idle tunnel.
+// A result is all that was measured of one way. Memory is in bytes: of its processes, and for each idle tunnel.
 type result struct {
 	costs          map[string]*cost
 	itself, tunnel int64
@@ -73,7 +73,7 @@ func TestAccessBench(t *testing.T) {
 		w.load.Kind, w.load.Count = "dial", 1
 		NewWithT(t).Eventually(func() string { return s.load(t, w.load).Failed }, "20s", "50ms").Should(BeEmpty(), w.name)
 		results[w.name] = &result{costs: map[string]*cost{}}
-		if w.pid != 0 {
+		if len(w.pids) > 0 {
 			s.weigh(t, w, results[w.name])
 		}
 	}
@@ -128,33 +128,37 @@ func (s site) measure(t *testing.T, w way, k kind, length time.Duration, c *cost
 		NewWithT(t).Expect(beside.Start()).To(Succeed())
 		defer func() { NewWithT(t).Expect(beside.Wait()).To(Succeed()) }()
 	}
-	before := cpuTime(t, w.pid)
+	before := cpuTime(t, w.pids)
 	did := s.load(t, l)
-	c.cpu += cpuTime(t, w.pid) - before
+	c.cpu += cpuTime(t, w.pids) - before
 	NewWithT(t).Expect(did.Failed).To(BeEmpty(), "%s: %s", w.name, k.name)
 	c.bytes += did.Bytes
 	c.rates = append(c.rates, float64(did.Bytes)/1e9/did.Took.Seconds())
 	c.medians, c.p99s = append(c.medians, did.Median), append(c.p99s, did.P99)
 }
 
-func cpuTime(t *testing.T, pid int) time.Duration {
+// cpuTime is that of all processes.
+func cpuTime(t *testing.T, pids []int) (all time.Duration) {
 	t.Helper()
-	if pid == 0 {
-		return 0
+	for _, pid := range pids {
+		used, err := programs.CPUTime(pid)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		all += used
 	}
-	used, err := programs.CPUTime(pid)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return used
+	return all
 }
 
-// weigh reads the memory of a process before and with idle tunnels. Pages of files do not count: others map them, too.
+// weigh reads the memory of the processes before and with idle tunnels. Pages of files do not count: others map them, too.
 func (s site) weigh(t *testing.T, w way, r *result) {
 	t.Helper()
 	g := NewWithT(t)
-	memory := func() int64 {
-		_, anonymous, err := programs.PSS(w.pid)
-		g.Expect(err).NotTo(HaveOccurred())
-		return anonymous
+	memory := func() (all int64) {
+		for _, pid := range w.pids {
+			_, anonymous, err := programs.PSS(pid)
+			g.Expect(err).NotTo(HaveOccurred())
+			all += anonymous
+		}
+		return all
 	}
 	r.itself = memory()
 	l := w.load
@@ -200,7 +204,7 @@ func tableOf(ways []way, results map[string]*result) string {
 			return fmt.Sprintf("%.0f, %.0f", r.trip(kind), median(r.costs[kind].p99s).Seconds()*1e6)
 		}
 		cpu, memory := "", " | "
-		if w.pid != 0 {
+		if len(w.pids) > 0 {
 			cpu = fmt.Sprintf("%.0f", r.costs["down"].cpu.Seconds()*1e12/float64(max(1, r.costs["down"].bytes)))
 			memory = fmt.Sprintf("%.1f | %.1f", float64(r.itself)/(1<<20), float64(r.tunnel)/(1<<10))
 		}

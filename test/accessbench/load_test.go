@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,12 @@ import (
 
 // question is the size of a message of a round trip, in bytes.
 const question = 64
+
+// chunk is the size of what a stream sends at a time, in bytes. The first byte of the last one of an upload is last.
+const (
+	chunk = 256 << 10
+	last  = 1
+)
 
 // atOnce is how many connections a client opens at a time, at most. Idle ones stay open.
 const atOnce = 32
@@ -37,7 +44,7 @@ const (
 type load struct {
 	// Kind is down, up, echo, dial or idle.
 	Kind string
-	// Address is dialed, through Proxy unless that is empty.
+	// Address is dialed, through Proxy unless that is empty. One with a slash is a Unix socket.
 	Address, Proxy string
 	// Count is how many connections there are at a time.
 	Count int
@@ -98,17 +105,16 @@ func answer(c *net.TCPConn) {
 	case echo:
 		_, _ = io.Copy(c, c)
 	case download:
-		for chunk := make([]byte, 256<<10); ; {
-			if _, err := c.Write(chunk); err != nil {
+		for b := make([]byte, chunk); ; {
+			if _, err := c.Write(b); err != nil {
 				return
 			}
 		}
 	case upload:
-		n, into := int64(0), make([]byte, 256<<10)
-		for {
-			read, err := c.Read(into)
-			if n += int64(read); err != nil {
-				break
+		n := int64(0)
+		for b := make([]byte, chunk); b[0] != last; n += chunk {
+			if _, err := io.ReadFull(c, b); err != nil {
+				return
 			}
 		}
 		_ = binary.Write(c, binary.BigEndian, n)
@@ -116,14 +122,23 @@ func answer(c *net.TCPConn) {
 }
 
 // dial opens a connection, and sends what it asks for.
-func (l load) dial(source string, kind byte) (*net.TCPConn, error) {
+func (l load) dial(source string, kind byte) (net.Conn, error) {
 	var local net.Dialer
 	if source != "" {
 		local.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
-	open := local.DialContext
+	if strings.Contains(l.Proxy, "/") {
+		local.LocalAddr = nil
+	}
+	forward := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.Contains(address, "/") {
+			network = "unix"
+		}
+		return local.DialContext(ctx, network, address)
+	}
+	open := forward
 	if l.Proxy != "" {
-		open = dial.Dialer{Proxy: l.Proxy, Forward: local.DialContext}.DialContext
+		open = dial.Dialer{Proxy: l.Proxy, Forward: forward}.DialContext
 	}
 	c, err := open(context.Background(), "tcp", l.Address)
 	if err != nil {
@@ -131,7 +146,7 @@ func (l load) dial(source string, kind byte) (*net.TCPConn, error) {
 	}
 	_ = c.SetDeadline(time.Now().Add(l.For + 20*time.Second))
 	_, err = c.Write([]byte{kind})
-	return c.(*net.TCPConn), err
+	return c, err
 }
 
 // run writes the report of a load.
@@ -166,7 +181,7 @@ func (l load) run() {
 }
 
 // one is what one of the connections at a time does until end.
-func (l load) one(i int, end time.Time) (out report, c *net.TCPConn) {
+func (l load) one(i int, end time.Time) (out report, c net.Conn) {
 	var err error
 	switch l.Kind {
 	case "down":
@@ -199,17 +214,19 @@ func (w writes) Read([]byte) (int, error) {
 }
 
 // receive counts what comes until end.
-func (l load) receive(end time.Time, out *report) (*net.TCPConn, error) {
+func (l load) receive(end time.Time, out *report) (net.Conn, error) {
 	c, err := l.dial("", download)
 	if err != nil {
 		return nil, err
 	}
 	_ = c.SetDeadline(end)
-	for into := make([]byte, 256<<10); ; {
+	for into := make([]byte, chunk); ; {
 		n, err := c.Read(into)
 		out.Bytes += int64(n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			_ = c.SetLinger(0)
+			if tcp, ok := c.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0)
+			}
 			return nil, c.Close()
 		}
 		if err != nil {
@@ -218,14 +235,14 @@ func (l load) receive(end time.Time, out *report) (*net.TCPConn, error) {
 	}
 }
 
-// send sends until end, and has the VM tell how much has arrived.
-func (l load) send(end time.Time, out *report) (*net.TCPConn, error) {
+// send sends until end, and has the VM tell how much has arrived. It does not end its direction: konnectivity would lose the answer.
+func (l load) send(end time.Time, out *report) (net.Conn, error) {
 	c, err := l.dial("", upload)
-	for chunk := make([]byte, 256<<10); err == nil && time.Now().Before(end); {
-		_, err = c.Write(chunk)
-	}
-	if err == nil {
-		err = c.CloseWrite()
+	for b := make([]byte, chunk); err == nil && b[0] != last; {
+		if !time.Now().Before(end) {
+			b[0] = last
+		}
+		_, err = c.Write(b)
 	}
 	if err == nil {
 		err = binary.Read(c, binary.BigEndian, &out.Bytes)
@@ -234,7 +251,7 @@ func (l load) send(end time.Time, out *report) (*net.TCPConn, error) {
 }
 
 // ask counts how long round trips take until end.
-func (l load) ask(end time.Time, out *report) (*net.TCPConn, error) {
+func (l load) ask(end time.Time, out *report) (net.Conn, error) {
 	c, err := l.dial("", echo)
 	var took []time.Duration
 	for began := time.Now(); err == nil && began.Before(end); began = time.Now() {

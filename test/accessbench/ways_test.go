@@ -53,11 +53,11 @@ func newSite(t *testing.T) site {
 
 func source(i int) string { return fmt.Sprintf("10.128.0.%d", 100+i) }
 
-// A way leads to the VM. Without a process, the kernel of the edge does it.
+// A way leads to the VM. Without processes, the kernel of the edge does it.
 type way struct {
 	name string
 	load load
-	pid  int
+	pids []int
 }
 
 // ways starts all that are compared.
@@ -65,16 +65,17 @@ func (s site) ways(t *testing.T) []way {
 	t.Helper()
 	vm := fmt.Sprintf("%s:%d", vmAddress, vmPort)
 	return []way{
-		{"direct", load{Address: vm}, 0},
-		{"oooi", load{Address: vm, Proxy: fmt.Sprintf("%s:%d", edgePod, ourPort)}, s.start(t, program(t), "access", "--plan", planFile(t), "--interface", "net1", "--management-interface", "eth0")},
-		{"Envoy", load{Address: fmt.Sprintf("%s:%d", edgePod, envoyPort)}, s.start(t, programs.RequireEnvoy(t), "--concurrency", "2", "--log-level", "error", "-c", envoyConfig(t))},
+		{"direct", load{Address: vm}, nil},
+		{"oooi", load{Address: vm, Proxy: fmt.Sprintf("%s:%d", edgePod, ourPort)}, []int{s.start(t, s.edge, program(t), "access", "--plan", planFile(t), "--interface", "net1", "--management-interface", "eth0")}},
+		{"Envoy", load{Address: fmt.Sprintf("%s:%d", edgePod, envoyPort)}, []int{s.start(t, s.edge, programs.RequireEnvoy(t), "--concurrency", "2", "--log-level", "error", "-c", envoyConfig(t))}},
+		s.konnectivity(t, vm),
 	}
 }
 
-// start runs a program in the edge until the test ends.
-func (s site) start(t *testing.T, program string, args ...string) (pid int) {
+// start runs a program in n until the test ends.
+func (s site) start(t *testing.T, n *netns.Namespace, program string, args ...string) (pid int) {
 	t.Helper()
-	c := s.edge.Command(context.WithoutCancel(t.Context()), program, args...)
+	c := n.Command(context.WithoutCancel(t.Context()), program, args...)
 	programs.Start(t, c)
 	return c.Process.Pid
 }

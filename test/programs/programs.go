@@ -54,6 +54,23 @@ func RequireCNIPlugins(t testing.TB) string {
 	return dir
 }
 
+// RequireKonnectivity returns the directory of proxy-server and proxy-agent: the variable KONNECTIVITY, or what
+// `testbed konnectivity` builds. OOOI_UNIT skips the test.
+func RequireKonnectivity(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv("KONNECTIVITY"); dir != "" {
+		return dir
+	}
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs konnectivity; OOOI_UNIT is set")
+	}
+	dir, err := testbed(t, "konnectivity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // skipWithout skips the test if err says why a program is not there, or fails it where CI=true.
 func skipWithout(t testing.TB, err error) {
 	t.Helper()

@@ -98,6 +98,22 @@ func CNIPlugins(ctx context.Context, log io.Writer) (string, error) {
 	return dir, nil
 }
 
+// Konnectivity returns a directory with proxy-server and proxy-agent of apiserver-network-proxy. It builds what is missing.
+func Konnectivity(ctx context.Context, log io.Writer) (string, error) {
+	names := []string{"proxy-server", "proxy-agent"}
+	paths, err := Build(ctx, log, names...)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cacheDir(), "konnectivity")
+	for _, name := range names {
+		if err := replaceLink(paths[name], filepath.Join(dir, name)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
 func build(ctx context.Context, log *progress.Log, names []string) (map[string]string, error) {
 	paths, missing, err := lookUp(ctx, names)
 	if err != nil {

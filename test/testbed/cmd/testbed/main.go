@@ -31,7 +31,7 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), konnectivityCommand(), upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), olmCommand(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -95,6 +95,21 @@ func pluginsCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := testbed.CNIPlugins(cmd.Context(), os.Stderr)
+			if err == nil {
+				fmt.Println(dir)
+			}
+			return err
+		},
+	}
+}
+
+func konnectivityCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "konnectivity",
+		Short: "Print a directory with proxy-server and proxy-agent of apiserver-network-proxy",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := testbed.Konnectivity(cmd.Context(), os.Stderr)
 			if err == nil {
 				fmt.Println(dir)
 			}
