@@ -29,7 +29,7 @@ import (
 func TestAccessWithRealClients(t *testing.T) {
 	d := newDoor(t)
 	d.open(t, network.AccessDestination{Name: "nodes", Port: 443}, network.AccessDestination{Name: "nodes", Port: 22})
-	certificate := selfSigned(t)
+	certificate := selfSigned(t, "worker-1")
 	d.machine.Serve(t, "0.0.0.0:443", func(c net.Conn) {
 		secure := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}})
 		_ = secure.SetDeadline(time.Now().Add(10 * time.Second))
@@ -66,13 +66,13 @@ print(o.open("https://worker-1.blue.example.com/", timeout=5).read().decode())`
 	}
 }
 
-func selfSigned(t *testing.T) tls.Certificate {
+func selfSigned(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"worker-1"}}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{name}}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestPrometheusScrapesANode(t *testing.T) {
 	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Use: "sig"}}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(edge.ReplaceFile(wire.File(d.dir, "dhcp", wire.KeysFile), set)).To(Succeed())
-	certificate := certificateFiles(t, dir)
+	certificate := certificateFiles(t, dir, "worker-1")
 	background(t, d.machine, exporter, "--web.listen-address=0.0.0.0:9100", "--web.config.file="+programs.WriteFile(t, dir, "web.yaml",
 		fmt.Sprintf("tls_server_config: {cert_file: %s, key_file: %s}\n", certificate, filepath.Join(dir, "tls.key"))))
 	start(t, d.edge, d.args()...)
@@ -109,14 +109,14 @@ func background(t *testing.T, n *netns.Namespace, program string, args ...string
 	})
 }
 
-// certificateFiles writes a certificate of worker-1 and its key, tls.key, in dir. It returns the file of the certificate.
-func certificateFiles(t *testing.T, dir string) string {
+// certificateFiles writes a certificate of name and its key, tls.key, in dir. It returns the file of the certificate.
+func certificateFiles(t *testing.T, dir, name string) string {
 	t.Helper()
-	c := selfSigned(t)
+	c := selfSigned(t, name)
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	file := func(name, kind string, der []byte) string {
-		return programs.WriteFile(t, dir, name, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
+	file := func(file, kind string, der []byte) string {
+		return programs.WriteFile(t, dir, file, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 	}
 	file("tls.key", "PRIVATE KEY", key)
 	return file("tls.crt", "CERTIFICATE", c.Certificate[0])

@@ -220,33 +220,15 @@ func TestProxyToAnExternalHost(t *testing.T) {
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
-	var questions net.PacketConn
+	v.resolves(t, "mirror.example.com")
 	var l net.Listener
 	var err error
-	v.pod.Do(t, func() {
-		if questions, err = net.ListenPacket("udp4", "10.128.0.1:53"); err == nil {
-			l, err = net.Listen("tcp4", "10.128.0.1:5000")
-		}
-	})
+	v.pod.Do(t, func() { l, err = net.Listen("tcp4", "10.128.0.1:5000") })
 	g.Expect(err).NotTo(HaveOccurred())
-	answers := &dns.Server{PacketConn: questions, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
-		m := new(dns.Msg).SetReply(q)
-		if q.Question[0].Name == "mirror.example.com." && q.Question[0].Qtype == dns.TypeA {
-			a, _ := dns.NewRR("mirror.example.com. 60 IN A 10.128.0.1")
-			m.Answer = append(m.Answer, a)
-		}
-		_ = w.WriteMsg(m)
-	})}
-	go func() { _ = answers.ActivateAndServe() }()
-	t.Cleanup(func() { _ = answers.Shutdown() })
 	mirror := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the mirror") }))
 	mirror.Listener = l
 	mirror.StartTLS()
 	t.Cleanup(mirror.Close)
-	conf := filepath.Join("/etc/netns", v.edge.Name)
-	g.Expect(os.MkdirAll(conf, 0o755)).To(Succeed())
-	t.Cleanup(func() { _ = os.RemoveAll(conf) })
-	g.Expect(os.WriteFile(filepath.Join(conf, "resolv.conf"), []byte("nameserver 10.128.0.1\n"), 0o644)).To(Succeed())
 
 	file := filepath.Join(t.TempDir(), "plan.json")
 	outside := network.Backend{Kind: network.BackendExternal, Name: "mirror.example.com:5000", Host: "mirror.example.com", Port: 5000}
@@ -278,6 +260,35 @@ func TestProxyToAnExternalHost(t *testing.T) {
 		`msg="connection ended" .*cluster=clusters/blue .*source=192.168.100.20:\d+ address=192.168.100.3:5000 serverName=other.example.com backend="" .* flags=NR`),
 		"a VM wants a host that is not allowed")
 	g.Expect(said.String()).NotTo(ContainSubstring("serverName=mirror.example.com"), "by default, failures are logged")
+}
+
+// resolves has the resolver of the edge answer that name is the pod.
+func (v vlan) resolves(t *testing.T, name string) {
+	t.Helper()
+	var questions net.PacketConn
+	var err error
+	v.pod.Do(t, func() { questions, err = net.ListenPacket("udp4", "10.128.0.1:53") })
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	answers := &dns.Server{PacketConn: questions, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		if q.Question[0].Name == name+"." && q.Question[0].Qtype == dns.TypeA {
+			a, _ := dns.NewRR(name + ". 60 IN A 10.128.0.1")
+			m.Answer = append(m.Answer, a)
+		}
+		_ = w.WriteMsg(m)
+	})}
+	go func() { _ = answers.ActivateAndServe() }()
+	t.Cleanup(func() { _ = answers.Shutdown() })
+	etc(t, v.edge, "resolv.conf", "nameserver 10.128.0.1\n")
+}
+
+// etc gives programs in n a file of /etc of their own.
+func etc(t *testing.T, n *netns.Namespace, name, text string) {
+	t.Helper()
+	dir := filepath.Join("/etc/netns", n.Name)
+	NewWithT(t).Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	programs.WriteFile(t, dir, name, text)
 }
 
 // TestProxyToApps: from a plan alone, `*.apps` leads to the VMs at the node port of the ingress.
