@@ -13,11 +13,12 @@ import (
 // Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a
 // port at which no process listens. The answers are in the kernel's neighbor table.
 func Solicit(device string, addresses ...netip.Addr) error {
-	return solicit(device, netip.Addr{}, addresses...)
+	return SolicitFrom(device, netip.Addr{}, addresses...)
 }
 
-// solicit is Solicit from an address of device. The zero Addr: the kernel chooses it.
-func solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
+// SolicitFrom is Solicit with the sender address from, which the host has. Where arp_announce is above 0, the
+// kernel uses an address of device instead. The zero Addr: the kernel chooses it.
+func SolicitFrom(device string, from netip.Addr, addresses ...netip.Addr) error {
 	const discard = 9
 	d := Dialer(device)
 	// Datagrams stay on the link, whatever the routes are.

@@ -60,7 +60,7 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 // is false if the kernel knows the MAC from some time ago, and has not asked the host again: it does so
 // now, which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
-	if err := solicit(a.device, a.from(), address); err != nil {
+	if err := SolicitFrom(a.device, a.from(), address); err != nil {
 		return "", false, err
 	}
 	answer := make(chan device.Neighbor, 1)

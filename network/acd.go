@@ -33,3 +33,24 @@ func (n Network) edgeAddresses() []netip.Addr {
 	}
 	return append(out, n.ReservedAddresses...)
 }
+
+// SharedAddresses are the addresses in n's CIDR that each of its edges holds: the next-hop VIP, the service VIP, and
+// published ones. A published address outside of the CIDR is on no link.
+func (n Network) SharedAddresses() []netip.Addr {
+	out := []netip.Addr{n.NextHopVIP, n.ServiceVIP}
+	for _, a := range n.PublishedAddresses {
+		if n.CIDR.Contains(a) && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// SharedByOthers returns those of ts that name a shared address and a MAC that is none of the edges', sorted, each once.
+// Answers of a host with proxy ARP are left out: ts has those for Controls.
+func (n Network) SharedByOthers(ts []UsedAddress, edgeMACs []string) []UsedAddress {
+	shared, all := n.SharedAddresses(), n.answersForAll(ts)
+	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {
+		return !slices.Contains(shared, t.Address) || slices.Contains(edgeMACs, t.MAC) || slices.Contains(all, t.MAC)
+	})
+}

@@ -123,17 +123,7 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 // A published address outside of the CIDR is on no link.
 func (f *Failover) onLink() []netip.Addr {
 	n := f.Source.Current().Network
-	return slices.DeleteFunc(onLinkAddresses(n), func(a netip.Addr) bool { return f.Interface.Admissible(a) != nil })
-}
-
-func onLinkAddresses(n network.Network) []netip.Addr {
-	out := []netip.Addr{n.ServiceVIP}
-	for _, a := range n.PublishedAddresses {
-		if n.CIDR.Contains(a) && a != n.ServiceVIP {
-			out = append(out, a)
-		}
-	}
-	return out
+	return slices.DeleteFunc(n.SharedAddresses(), func(a netip.Addr) bool { return a == n.NextHopVIP || f.Interface.Admissible(a) != nil })
 }
 
 // carrier reports whether the interface has a link.

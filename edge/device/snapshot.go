@@ -83,6 +83,18 @@ func (s Snapshot) First() netip.Addr {
 	return s.Addresses[0].Addr()
 }
 
+// AddressOutside is an address of this host that is none of p, the network's CIDR: the first one of another interface that is
+// neither loopback nor link-local, such as that of the pod network. Edges do not answer ARP requests from it, since they
+// verify source addresses and their route to it leads elsewhere. The zero Addr: there is none.
+func (s Snapshot) AddressOutside(p netip.Prefix) netip.Addr {
+	for _, a := range s.Host {
+		if a.IsGlobalUnicast() && !p.Contains(a) && !s.Has(a) {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
 // Isolates is nil where the kernel forwards no packets between this interface and another
 // one. It depends on nothing that a VM sends.
 func (s Snapshot) Isolates() error {

@@ -73,6 +73,7 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 		return nil, err
 	}
 	defer w.close()
+	others, unasked := otherHosts(ctx, o)
 	trials := o.Network.Trials(w.from)
 	out := make([]network.TrialResult, len(trials)+len(o.Unreachable))
 	var g errgroup.Group
@@ -92,22 +93,10 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	if err != nil || len(o.EdgeMACs) == 0 {
 		return out, err
 	}
-	return append(out, owners(o, w.kernel.MACOf)...), nil
-}
-
-// owners tells which host has each VIP that was used. The kernel keeps the first answer to its ARP request.
-func owners(o Options, macOf func(netip.Addr) string) (out []network.TrialResult) {
-	for _, vip := range []netip.Addr{o.Network.NextHopVIP, o.Network.ServiceVIP} {
-		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + vip.String(), Verdict: network.TrialOK}
-		switch mac := macOf(vip); {
-		case mac == "":
-			continue
-		case !slices.Contains(o.EdgeMACs, mac):
-			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is no edge. VMs send to the host that answers first. Remove the address from that host."
-		}
-		out = append(out, r)
+	if unasked != nil {
+		out = append(out, network.TrialResult{Kind: network.TrialOwner, Name: "no other host has a VIP", Verdict: network.TrialUnknown, Why: sentence(unasked)})
 	}
-	return out
+	return append(out, owners(o, others, w.kernel.MACOf)...), nil
 }
 
 // addressOf returns the first IPv4 address of an interface.

@@ -1,0 +1,75 @@
+// This file finds out which hosts answer ARP requests for the addresses that edges share. The kernel keeps the first answer
+// to a request, and the edges' may be the first. So other hosts are asked in a way that edges do not answer.
+
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
+)
+
+// othersAnswer is how long other hosts have to answer. The kernel asks once in it.
+const othersAnswer = 900 * time.Millisecond
+
+// otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel
+// asks from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses,
+// and has no route to that address by the network, does not answer either. Ask before the kernel knows the edges. It
+// then sends to the host that it found. Nothing is asked while the MACs of the edges are unknown, or without such an address.
+func otherHosts(ctx context.Context, o Options) ([]network.UsedAddress, error) {
+	if len(o.EdgeMACs) == 0 {
+		return nil, nil
+	}
+	s, err := device.Read(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	from := s.AddressOutside(o.Network.CIDR)
+	if !from.IsValid() {
+		return nil, nil
+	}
+	all := slices.Concat(o.Network.SharedAddresses(), o.Network.Controls())
+	if err := edge.SolicitFrom(o.Device, from, all...); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(othersAnswer):
+	}
+	table, err := device.Neighbors(o.Device)
+	var answers []network.UsedAddress
+	for _, x := range table {
+		if x.MAC != "" && slices.Contains(all, x.Address) {
+			answers = append(answers, network.UsedAddress{Address: x.Address, MAC: x.MAC})
+		}
+	}
+	return o.Network.SharedByOthers(answers, o.EdgeMACs), err
+}
+
+// owners tells which hosts have each shared address that was used. The kernel keeps the first answer to its ARP request.
+func owners(o Options, otherHosts []network.UsedAddress, macOf func(netip.Addr) string) (out []network.TrialResult) {
+	for _, a := range o.Network.SharedAddresses() {
+		r := network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + a.String(), Verdict: network.TrialOK}
+		mac := macOf(a)
+		other := slices.IndexFunc(otherHosts, func(u network.UsedAddress) bool { return u.Address == a })
+		switch {
+		case other >= 0:
+			r.Verdict, r.Why = network.TrialFailure, fmt.Sprintf("Two hosts have it: an edge (MAC %s), and a host with MAC %s, which is no edge. "+
+				"VMs send to the host that answers first. This pod sent to the second one, so other lines may be about that host. Remove the address from it.",
+				strings.Join(o.EdgeMACs, " or "), otherHosts[other].MAC)
+		case mac == "":
+			continue
+		case !slices.Contains(o.EdgeMACs, mac):
+			r.Verdict, r.Why = network.TrialFailure, "A host with MAC "+mac+" answers for it, which is no edge. VMs send to the host that answers first. Remove the address from that host."
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"net/netip"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// TestTwoHostsWithAVIP: the kernel keeps the first answer to an ARP request, and a host that answers later than the edges is found
+// all the same. So is one that answers first.
+func TestTwoHostsWithAVIP(t *testing.T) {
+	const hop, service, published = "192.168.100.2", "192.168.100.3", "192.168.100.60"
+	g := NewWithT(t)
+	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
+	pod, host, edges := netns.New(t), netns.New(t), [2]*netns.Namespace{netns.New(t), netns.New(t)}
+	o := Options{Device: "net1", Network: network.Network{
+		CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr(hop), ServiceVIP: netip.MustParseAddr(service),
+		PublishedAddresses: []netip.Addr{netip.MustParseAddr(published), netip.MustParseAddr("10.9.9.9")},
+	}}
+	for i, e := range edges {
+		own := []string{"4", "5"}[i]
+		vlan.Attach(t, e, "net1", "", hop+"/32", "192.168.100."+own+"/24", service+"/32", published+"/32")
+		pods.Attach(t, e, "eth0", "", "10.128.0."+own+"/24")
+		e.Sysctl(t, "net/ipv4/conf/all/rp_filter", "0")
+		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "1")
+		o.EdgeMACs = append(o.EdgeMACs, e.MAC(t, "net1"))
+	}
+	vlan.Attach(t, pod, "net1", "", "192.168.100.20/24")
+	pods.Attach(t, pod, "eth0", "", "10.128.0.20/24")
+	vlan.Attach(t, host, "eth0", "", "192.168.100.66/24")
+	host.Route(t, "0.0.0.0/0", hop)
+	look := func() (found []network.UsedAddress, results []network.TrialResult) {
+		var err error
+		pod.Do(t, func() {
+			if found, err = otherHosts(t.Context(), o); err != nil {
+				return
+			}
+			known := func(a netip.Addr) string {
+				mac, _ := device.MACOf(o.Device, a)
+				return mac
+			}
+			results = owners(o, found, known)
+		})
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, a := range []string{hop, service, published} {
+			if pod.Neighbour(t, "net1", a) != "" {
+				pod.ForgetNeighbour(t, "net1", a)
+			}
+		}
+		return found, results
+	}
+	found, results := look()
+	g.Expect(found).To(BeEmpty(), "edges do not answer this question")
+	g.Expect(results).To(BeEmpty())
+
+	host.Address(t, "eth0", hop+"/32")
+	host.Address(t, "eth0", published+"/32")
+	mac := host.MAC(t, "eth0")
+	found, results = look()
+	g.Expect(found).To(Equal([]network.UsedAddress{{Address: netip.MustParseAddr(hop), MAC: mac}, {Address: netip.MustParseAddr(published), MAC: mac}}))
+	g.Expect(results).To(HaveLen(2))
+	g.Expect(results[0].Verdict).To(Equal(network.TrialFailure))
+	g.Expect(results[0].Name).To(Equal("an edge has " + hop))
+	g.Expect(results[0].Why).To(HavePrefix("Two hosts have it: an edge (MAC " + o.EdgeMACs[0] + " or " + o.EdgeMACs[1] + "), and a host with MAC " + mac + ", which is no edge."))
+
+	for _, e := range edges {
+		e.Sysctl(t, "net/ipv4/conf/net1/rp_filter", "0")
+	}
+	o.Network.PublishedAddresses = nil
+	found, results = look()
+	g.Expect(found).NotTo(ContainElement(HaveField("MAC", BeElementOf(o.EdgeMACs))), "edges that answer it are known by their MACs")
+	g.Expect(results).To(ContainElement(network.TrialResult{Kind: network.TrialOwner, Name: "an edge has " + service, Verdict: network.TrialOK}))
+}
+
+// TestProxyARPIsNoOwner: a router that answers for every address has none of them.
+func TestProxyARPIsNoOwner(t *testing.T) {
+	n := network.Network{CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: netip.MustParseAddr("192.168.100.3")}
+	var answers []network.UsedAddress
+	for _, a := range append(n.SharedAddresses(), n.Controls()...) {
+		answers = append(answers, network.UsedAddress{Address: a, MAC: "02:00:00:00:00:aa"})
+	}
+	other := network.UsedAddress{Address: n.ServiceVIP, MAC: "02:00:00:00:00:bb"}
+	NewWithT(t).Expect(n.SharedByOthers(append(answers, other), nil)).To(Equal([]network.UsedAddress{other}))
+}
