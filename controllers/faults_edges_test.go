@@ -29,6 +29,8 @@ func faultsOfEdges() []fault {
 			inject: edgesAre(1, unavailableStatus(appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "no pods today"}))},
 		{name: "Another DHCP server answers on the network", sees: "Warning RogueDHCPServer", words: "192.168.100.66", keeps: "everything for VMs that take the edges' offer",
 			inject: reporting(network.Report{DHCPServers: rogue})},
+		{name: "A host answers for a VIP while both edges serve", sees: "Warning AddressInUse", words: "02:00:00:00:00:66", keeps: "everything for VMs that send to an edge",
+			inject: reporting(network.Report{VIPHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:66"}}})},
 		{name: "A host answers for an edge address", sees: "Warning AddressInUse", words: "02:00:00:00:00:66", keeps: "everything; failover may be slow",
 			inject: reporting(network.Report{PeerHosts: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:66"}}})},
 		{name: "Two pods run as one edge", sees: "Warning EdgeDuplicated", words: "Two pods", keeps: "everything", inject: reporting(network.Report{PeerDuplicated: true})},

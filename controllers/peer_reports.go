@@ -60,8 +60,8 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 	for i, n := range p.Networks {
 		current := current(all[i])
 		nameOf := func(mac string) string { return hcp.VMWithMAC(w.Objects, mac) }
-		servers, forged := w.reportedHosts(n)
-		ps = slices.Concat(ps, n.RogueDHCPServers(servers, nameOf), n.ForgedPeers(forged, nameOf), n.RefusedHosts(w.refusedHosts(n)))
+		hosts := w.reportedHosts(n)
+		ps = slices.Concat(ps, n.SharedVIPs(hosts.VIPHosts, nameOf), n.RogueDHCPServers(hosts.DHCPServers, nameOf), n.ForgedPeers(hosts.PeerHosts, nameOf), n.RefusedHosts(w.refusedHosts(n)))
 		ps = slices.Concat(ps, n.DHCPReported(w.running(n), nameOf, func(edge int) network.Subject { return w.subjectOf(n, edge) }))
 		for _, e := range n.Edges {
 			of := w.observed(n, e)
@@ -112,15 +112,16 @@ func (w world) clocksUnsynchronized(n network.Network) (network.Problem, bool) {
 	})
 }
 
-// reportedHosts are the other DHCP servers, and the hosts that answer for edge addresses, as the
-// edges of n that run report them.
-func (w world) reportedHosts(n network.Network) (servers, forged []network.UsedAddress) {
+// reportedHosts are the other DHCP servers, and the hosts that answer for VIPs and edge addresses, as the
+// edges of n that run report them. The report has nothing else.
+func (w world) reportedHosts(n network.Network) (out network.Report) {
 	for _, e := range n.Edges {
 		if of := w.observed(n, e); of.available {
-			servers, forged = append(servers, of.DHCPServers...), append(forged, of.PeerHosts...)
+			out.DHCPServers, out.PeerHosts = append(out.DHCPServers, of.DHCPServers...), append(out.PeerHosts, of.PeerHosts...)
+			out.VIPHosts = append(out.VIPHosts, of.VIPHosts...)
 		}
 	}
-	return servers, forged
+	return out
 }
 
 // running are the reports of the edges of n that run.

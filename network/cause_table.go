@@ -131,6 +131,8 @@ func conflictsCauses() []CauseInfo {
 		{AddressUsedByOther, AddressInUse, SeverityError, "network role address mac"},
 		{ProxyARP, AddressInUse, SeverityWarning, "network mac"},
 		{AddressUsedByVM, AddressInUse, SeverityWarning, "network vm role address mac"},
+		{VIPOfVM, AddressInUse, SeverityWarning, "network role address mac vm"},
+		{VIPOfHost, AddressInUse, SeverityWarning, "network role address mac"},
 		{PeerAddressOfVM, AddressInUse, SeverityWarning, "network address mac vm"},
 		{PeerAddressOfHost, AddressInUse, SeverityWarning, "network address mac"},
 		{PoolAddressOfVM, AddressInUse, SeverityWarning, "network addresses mac vm"},

@@ -70,6 +70,8 @@ const (
 	AddressUsedByOther     Cause = "AddressUsedByOther"
 	ProxyARP               Cause = "ProxyARP"
 	AddressUsedByVM        Cause = "AddressUsedByVM"
+	VIPOfVM                Cause = "VIPOfVM"
+	VIPOfHost              Cause = "VIPOfHost"
 	PeerAddressOfVM        Cause = "PeerAddressOfVM"
 	PeerAddressOfHost      Cause = "PeerAddressOfHost"
 	PoolAddressOfVM        Cause = "PoolAddressOfVM"

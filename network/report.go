@@ -59,6 +59,8 @@ type Report struct {
 	AddressesInUse []UsedAddress `json:"addressesInUse,omitempty"`
 	// PeerHosts are the other hosts that answer for the edge address of the peer.
 	PeerHosts []UsedAddress `json:"peerHosts,omitempty"`
+	// VIPHosts are the other hosts that answer for the addresses that edges share.
+	VIPHosts []UsedAddress `json:"vipHosts,omitempty"`
 	// DHCPServers are the addresses of other DHCP servers that answered the edge, or that VMs
 	// of the cluster chose, of late. The MAC is empty if it is unknown, as for an address
 	// outside of the network.
@@ -147,9 +149,9 @@ func ReadReport(b []byte) (Report, error) {
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
-	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts) {
+	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts, r.VIPHosts) {
 		if !t.Address.Is4() || !isMAC(t.MAC) {
-			return Report{}, errors.New("not a report: addressesInUse or peerHosts has an invalid IPv4 address or MAC")
+			return Report{}, errors.New("not a report: addressesInUse, peerHosts or vipHosts has an invalid IPv4 address or MAC")
 		}
 	}
 	for _, t := range r.DHCPServers {
@@ -178,7 +180,7 @@ func (r Report) normalized() Report {
 		r.Believes = nil
 	}
 	r.AddressesInUse, r.DHCPServers = sortedInUse(r.AddressesInUse), sortedInUse(r.DHCPServers)
-	r.PeerHosts, r.DHCP = sortedInUse(r.PeerHosts), r.DHCP.normalized()
+	r.PeerHosts, r.VIPHosts, r.DHCP = sortedInUse(r.PeerHosts), sortedInUse(r.VIPHosts), r.DHCP.normalized()
 	r.DHCPServers = r.DHCPServers[:min(len(r.DHCPServers), MaxDHCPServers)]
 	r.RefusedHosts = slices.Compact(slices.Sorted(slices.Values(r.RefusedHosts)))
 	r.RefusedHosts = r.RefusedHosts[:min(len(r.RefusedHosts), maxRefused)]

@@ -39,6 +39,24 @@ func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) str
 	return ps
 }
 
+// SharedVIPs returns a problem for each other host that answers for an address that the edges of n share, as they
+// report. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
+func (n Network) SharedVIPs(all []UsedAddress, nameOf func(mac string) string) Problems {
+	var ps Problems
+	for _, u := range n.SharedByOthers(all, nil) {
+		role := "published address"
+		if !slices.Contains(n.PublishedAddresses, u.Address) {
+			role = n.roleOf(u.Address)
+		}
+		cause, args := VIPOfHost, Args{"role": role, "address": u.Address.String(), "mac": u.MAC}
+		if vm := nameOf(u.MAC); vm != "" {
+			cause, args["vm"] = VIPOfVM, vm
+		}
+		ps = append(ps, n.problem(cause, args))
+	}
+	return ps
+}
+
 // ForgedPeers returns a problem for each host that answers for an edge address of n, as the
 // other edge reports. nameOf is that of RogueDHCPServers. They are Warnings: any VM can forge ARP.
 func (n Network) ForgedPeers(all []UsedAddress, nameOf func(mac string) string) Problems {

@@ -227,17 +227,20 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 // its neighbor table.
 func (f *Failover) look() {
 	believes, peer := f.Interface.Believes(f.Source.Current().Network), assignmentOf(f.Source.Current(), false).peer
-	mac, err := device.MACOf(f.Interface.Name, peer)
+	table, err := device.Neighbors(f.Interface.Name)
 	if err != nil {
-		f.Log.Debug("MAC of the peer not found", "err", err)
+		f.Log.Debug("MACs of hosts not found", "err", err)
 	}
+	mac := device.MACIn(table, peer)
 	serving := f.Servers.All(f.Source.Current().Network)
 	f.mu.Lock()
 	f.view = f.view.next(f.state, time.Now()).served(serving, time.Now())
 	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now())
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.list()
+	known := edgesKnown(f.state)
 	f.mu.Unlock()
+	f.lookForVIPHosts(table, known, time.Now())
 	if changed {
 		f.Log.Warn("what the kernel believes VMs, or its routes to client networks, changed", "interface", f.Interface.Name, "believes", believes)
 	}

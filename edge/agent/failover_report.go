@@ -37,6 +37,8 @@ type view struct {
 	failing time.Time
 	// peerAddress is which hosts answer for the peer's edge address.
 	peerAddress peerAddress
+	// vipHosts are which hosts answer for the addresses that edges share.
+	vipHosts vipHosts
 }
 
 // A sight is what is reported once it lasts.

@@ -105,10 +105,15 @@ func Neighbors(name string) ([]Neighbor, error) {
 // MACOf returns the MAC that the kernel has for an address on the named interface. Empty: none.
 func MACOf(name string, address netip.Addr) (string, error) {
 	all, err := Neighbors(name)
-	if at := slices.IndexFunc(all, func(n Neighbor) bool { return n.Address == address }); at >= 0 {
-		return all[at].MAC, nil
+	return MACIn(all, address), err
+}
+
+// MACIn returns the MAC that a table has for an address. Empty: none.
+func MACIn(table []Neighbor, address netip.Addr) string {
+	if at := slices.IndexFunc(table, func(n Neighbor) bool { return n.Address == address }); at >= 0 {
+		return table[at].MAC
 	}
-	return "", err
+	return ""
 }
 
 func addressOf(ip net.IP) (netip.Addr, bool) {

@@ -1,0 +1,138 @@
+// This file finds other hosts that answer ARP requests for the addresses that edges share, from the kernel's neighbor table
+// and the time. A VM can forge any answer, so what is kept and reported is limited, and nothing else follows from it.
+//
+// No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the
+// interface does not have it, so hosts are found only where wire.VIPDevice has the VIPs. The requests have the pod's
+// address on the cluster network as their sender. Edges do not answer it (strict rp_filter), and no host stores it
+// but the one that answers. An announcement of the peer replaces in this kernel what another host answered. Then only the peer,
+// whose own announcement does not count there, finds that host.
+
+package agent
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/failover"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// vipsAsked is how often shared addresses are asked for, at most maxVIPsAsked of them.
+	vipsAsked    = 10 * time.Second
+	maxVIPsAsked = 8
+	// vipAnswers are needed until a host is reported. The kernel asks a host that it knows every 20 to 60 s.
+	vipAnswers = 3
+	// vipAnswerCounts is how old an answer may be when it is counted.
+	vipAnswerCounts = 2 * vipsAsked
+	// vipHostKept is how long a host is reported after its last answer.
+	vipHostKept = 3 * time.Minute
+)
+
+// vipHosts are the hosts that answered. The zero value has none.
+type vipHosts struct {
+	// asked is when the kernel was told to ask.
+	asked time.Time
+	all   []vipHost
+}
+
+// A vipHost is one host that answered for one address.
+type vipHost struct {
+	network.UsedAddress
+	answers int
+	last    time.Time
+}
+
+// next takes in the neighbor table for addresses. Edges have these MACs.
+func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
+	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
+		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
+	})
+	for _, n := range table {
+		if n.MAC == "" || n.Confirmed > vipAnswerCounts || slices.Contains(edges, n.MAC) || !slices.Contains(addresses, n.Address) {
+			continue
+		}
+		u, at := network.UsedAddress{Address: n.Address, MAC: n.MAC}, now.Add(-n.Confirmed)
+		i := slices.IndexFunc(v.all, func(h vipHost) bool { return h.UsedAddress == u })
+		if i < 0 {
+			// The least credible one gives way: with few answers, then with old ones.
+			slices.SortStableFunc(v.all, func(a, b vipHost) int { return cmp.Or(b.answers-a.answers, b.last.Compare(a.last)) })
+			v.all = append(v.all[:min(len(v.all), maxSightings-1)], vipHost{UsedAddress: u})
+			i = len(v.all) - 1
+		}
+		// The kernel's clock is read a moment before now: one answer has nearly equal times.
+		if at.Sub(v.all[i].last) > time.Second {
+			v.all[i].answers, v.all[i].last = v.all[i].answers+1, at
+		}
+	}
+	return v
+}
+
+// list returns the hosts that answered often enough, sorted. A host with proxy ARP, which answers for controls of n, too,
+// is none of them.
+func (v vipHosts) list(n network.Network) []network.UsedAddress {
+	var all []network.UsedAddress
+	for _, h := range v.all {
+		if h.answers >= vipAnswers || slices.Contains(n.Controls(), h.Address) {
+			all = append(all, h.UsedAddress)
+		}
+	}
+	all = n.SharedByOthers(all, nil)
+	return all[:min(len(all), maxReported)]
+}
+
+// Askable returns the shared addresses of n, and controls, for which the kernel can ask so that no edge answers, and the
+// address from which. Otherwise there are none.
+func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
+	s, err := i.snapshot()
+	if err != nil || !i.InPod || !s.VerifiesSources {
+		return nil, from
+	}
+	for _, a := range n.SharedAddresses() {
+		if s.OnVIPDevice(a) && len(addresses) < maxVIPsAsked {
+			addresses = append(addresses, a)
+		}
+	}
+	// Above 0, the kernel asks from the edge address, which the peer answers.
+	level, err := device.IPv4Setting("/", i.Name, "arp_announce")
+	if from = s.AddressOutside(n.CIDR); err != nil || level > 0 || !from.IsValid() || len(addresses) == 0 {
+		return nil, from
+	}
+	return append(addresses, n.Controls()...), from
+}
+
+// edgesKnown reports whether the MACs of all edges are known. While the peer names none, or an edge has two pods, an unknown
+// MAC may be that of an edge.
+func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
+
+// lookForVIPHosts takes in what the kernel was answered, and makes it ask again. Unless the edges are known, no answer
+// counts.
+func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
+	n := f.Source.Current().Network
+	addresses, from := f.Interface.Askable(n)
+	f.mu.Lock()
+	if !known {
+		table = nil
+	}
+	f.view.vipHosts = f.view.vipHosts.next(table, addresses, f.view.peerAddress.own, now)
+	was, found := f.view.report.VIPHosts, f.view.vipHosts.list(n)
+	f.view.report.VIPHosts = found
+	asks := now.Sub(f.view.vipHosts.asked) >= vipsAsked && len(addresses) > 0
+	if asks {
+		f.view.vipHosts.asked = now
+	}
+	f.mu.Unlock()
+	if !slices.Equal(was, found) {
+		f.Log.Warn("other hosts that answer for addresses of the edges changed", "hosts", found)
+	}
+	if !asks {
+		return
+	}
+	if err := edge.SolicitFrom(f.Interface.Name, from, addresses...); err != nil {
+		f.Log.Debug("hosts with addresses of the edges not found", "err", err)
+	}
+}
