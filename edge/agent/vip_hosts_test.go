@@ -60,7 +60,7 @@ func (w sharedVIP) look(t *testing.T, known bool, now time.Time) []network.UsedA
 	return w.agent.view.report.VIPHosts
 }
 
-// asks lets the agent ask anew, and waits until the kernel has an answer of mac, or none if it is empty.
+// asks lets the agent ask again, and waits until the kernel has an answer of mac, or none if it is empty.
 func (w sharedVIP) asks(t *testing.T, mac string, known bool, now time.Time) {
 	t.Helper()
 	w.edge.Run(t, "ip", "neighbor", "flush", "dev", "net1", "nud", "all")

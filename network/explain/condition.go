@@ -113,12 +113,12 @@ func aboutEdges(r network.Reason) bool {
 }
 
 // Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before
-// confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. A
-// problem that several networks share stands once.
+// confined ones, then what keeps nodes from becoming Ready, then the rest; hints last. Of
+// equal ones, those that others may follow from come first. A problem that several networks share stands once.
 func Ordered(ps network.Problems) network.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b network.Problem) int {
-		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), cmp.Compare(rank(a.Reason), rank(b.Reason)))
+		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), cmp.Compare(rank(a.Reason), rank(b.Reason)), cmp.Compare(follows(a.Reason), follows(b.Reason)))
 	})
 	return out
 }
@@ -132,11 +132,22 @@ func rank(r network.Reason) int {
 	case network.NTPMissing, network.ClockUnsynchronized, network.IPv6NotServed:
 		return 3
 	case network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans, network.EdgeDuplicated, network.EdgeImpaired,
-		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.RogueDHCPServer, network.LeasesNotWritten,
+		network.FailoverDegraded, network.AppsUnreachable, network.OAuthUnreachable, network.AddressInUse, network.RogueDHCPServer, network.LeasesNotWritten,
 		network.RemovalScheduled:
 		return 1
 	}
 	return 2
+}
+
+// follows is 1 for reasons that are often the effect of another problem: a host that has an address of the edges, two
+// pods of one edge, a refused object or a small range.
+func follows(r network.Reason) int {
+	switch r {
+	case network.EdgeNotReady, network.EdgeUnavailable, network.EdgesPartitioned, network.EdgesServeDifferentPlans,
+		network.EdgeImpaired, network.FailoverDegraded, network.AddressesExhausted:
+		return 1
+	}
+	return 0
 }
 
 // mayPrevent reports whether p may keep nodes from becoming Ready although everything is

@@ -96,6 +96,23 @@ func TestCondition(t *testing.T) {
 	}
 }
 
+// TestCauseBeforeItsEffect: of equally severe problems, those that others may follow from come first, in whatever order they were found.
+func TestCauseBeforeItsEffect(t *testing.T) {
+	for _, c := range []struct {
+		severity      network.Severity
+		cause, effect network.Reason
+	}{
+		{network.SeverityWarning, network.AddressInUse, network.EdgeImpaired},
+		{network.SeverityWarning, network.AddressInUse, network.EdgesPartitioned},
+		{network.SeverityWarning, network.EdgeDuplicated, network.EdgesServeDifferentPlans},
+		{network.SeverityWarning, network.RangeTooSmall, network.AddressesExhausted},
+		{network.SeverityError, network.NotApplied, network.EdgeNotReady},
+	} {
+		got := explain.Ordered(network.Problems{problem(c.severity, c.effect, "effect"), problem(c.severity, c.cause, "cause")})
+		NewWithT(t).Expect([]network.Reason{got[0].Reason, got[1].Reason}).To(Equal([]network.Reason{c.cause, c.effect}))
+	}
+}
+
 // TestSameHintOnSeveralNetworks: one line names them all.
 func TestSameHintOnSeveralNetworks(t *testing.T) {
 	g := NewWithT(t)

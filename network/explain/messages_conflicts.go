@@ -87,6 +87,16 @@ func conflictsMessages() map[network.Cause]Message {
 
 func conflictsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.VIPOfVM: {
+			What:   "A host that is no edge answers for the {role} {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
+			Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
+			Fix:    "Check VM {vm} first: another VM can forge this. Then remove the address from it, or delete it. Filter forged addresses on the network.",
+		},
+		network.VIPOfHost: {
+			What:   "A host that is no edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
+			Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
+			Fix:    "Find the host with this MAC on the VLAN, and remove the address from it. Filter forged addresses on the network.",
+		},
 		network.AddressUsedByVM: {
 			What:   "VM {vm} (MAC {mac}) reports that it has the {role} {address} of network {network}.",
 			Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",

@@ -6,16 +6,6 @@ import "github.com/cldmnky/oooi/network"
 
 func hostileMessages() map[network.Cause]Message {
 	return map[network.Cause]Message{
-		network.VIPOfVM: {
-			What:   "A host that is no edge answers for the {role} {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
-			Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
-			Fix:    "Check VM {vm} first: another VM can forge this. Then remove the address from it, or delete it. Filter forged addresses on the network.",
-		},
-		network.VIPOfHost: {
-			What:   "A host that is no edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
-			Effect: "VMs that send to it reach no server of the edges. The edges serve all others.",
-			Fix:    "Find the host with this MAC on the VLAN, and remove the address from it. Filter forged addresses on the network.",
-		},
 		network.PeerAddressOfVM: {
 			What:   "A host answers for edge address {address} of network {network}. VM {vm} (MAC {mac}) is named as this host.",
 			Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
