@@ -92,8 +92,8 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 	failed := map[accessSocket]string{}
 	for {
 		wait := Triggers{Plan: a.Source.Changed}.wait()
-		access := a.Source.Current().Network.Access
-		want := accessSockets(access, a.Device)
+		now := a.Source.Current().Network.Access
+		want := accessSockets(now, a.Device)
 		for at, stop := range open {
 			if !slices.Contains(want, at) {
 				stop()
@@ -119,7 +119,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 				}
 			}
 		}
-		a.report(access.Balanced(), open)
+		a.report(now.Balanced(), open)
 		ready()
 		if wait(ctx, pause); ctx.Err() != nil {
 			return nil
