@@ -41,7 +41,7 @@ type localProxy struct {
 // serve answers on l until ctx ends, and closes l.
 func (p *localProxy) serve(l net.Listener) error {
 	p.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {},
+		Rewrite: keepRequest,
 		// A tunnel is for one request, as its token is.
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			token, _ := ctx.Value(callerToken{}).(string)
@@ -75,7 +75,7 @@ type callerToken struct{}
 
 // ServeHTTP answers one request. A web page in a browser can send none of the two kinds to a port of this machine.
 func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	token, _ := strings.CutPrefix(r.Header.Get("Proxy-Authorization"), "Bearer ")
+	token := bearerToken(r.Header.Get("Proxy-Authorization"))
 	switch {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r.RequestURI, token)
@@ -85,6 +85,25 @@ func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodConnect)
 		http.Error(w, "only CONNECT and requests for http:// URLs are answered", http.StatusMethodNotAllowed)
 	}
+}
+
+// keepRequest puts back what a ReverseProxy removes from a request, because it stands before a server.
+func keepRequest(r *httputil.ProxyRequest) {
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values := r.In.Header[name]; len(values) > 0 {
+			r.Out.Header[name] = values
+		}
+	}
+}
+
+// bearerToken returns the token of a Proxy-Authorization header (RFC 6750, section 2.1), as edges read it. Empty: the header has none.
+func bearerToken(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(token, " ")
 }
 
 // connect makes the connection of a caller a tunnel (RFC 9110, section 9.3.6).
