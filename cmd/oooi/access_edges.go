@@ -158,23 +158,26 @@ func (p *edgePool) failed(e accessEdge) {
 // errNoEdge is the error of a tunnel on a network that has lost its edges.
 var errNoEdge = errors.New("no edge of the network is Ready")
 
-// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used.
+// open opens a tunnel to address. If several networks have edges, the first one that opens the destination is used. One without an
+// edge that answers may be the one that opens it, so its error counts more than a refusal.
 func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
-	var first error
+	var lost, closed error
 	for _, network := range p.networks() {
 		t, err := p.openOn(ctx, network, d, address)
-		var refused *dial.RefusedError
-		if !errors.As(err, &refused) || refused.Status != 403 {
+		if err == nil || ctx.Err() != nil {
 			return t, err
 		}
-		if first == nil {
-			first = err
+		var refused *dial.RefusedError
+		switch isRefused := errors.As(err, &refused); {
+		case isRefused && refused.Status == 403:
+			closed = cmp.Or(closed, err)
+		case !isRefused && anotherMayDo(err):
+			lost = cmp.Or(lost, err)
+		default:
+			return tunnel{}, err
 		}
 	}
-	if first == nil {
-		first = errNoEdge
-	}
-	return tunnel{}, first
+	return tunnel{}, cmp.Or(lost, closed, errNoEdge)
 }
 
 // openOn opens a tunnel through an edge of one network: each that is known, and then those that are new.

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,6 +144,64 @@ func TestAccessNetworks(t *testing.T) {
 	g.Expect([]any{out, errs, code}).To(Equal([]any{"5 bytes\n", "", 0}))
 	_, _, code = oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--network", "blue", "--stdio", "192.168.100.60:7")
 	g.Expect(code).To(Equal(1))
+}
+
+// TestAccessNetworkLost: a network whose edges do not answer, or are gone, does not hide the next one.
+func TestAccessNetworkLost(t *testing.T) {
+	lost, gone := errors.New("lost"), errors.New("gone")
+	for name, x := range map[string]struct {
+		first, second error
+		want          any
+	}{
+		"lost":                     {first: lost},
+		"gone":                     {first: gone},
+		"closed":                   {first: &dial.RefusedError{Status: 403}},
+		"both lost":                {first: lost, second: errors.New("lost later"), want: "access proxy: lost"},
+		"both gone":                {first: gone, second: gone, want: MatchRegexp("gone|no edge of the network is Ready")},
+		"both closed":              {first: &dial.RefusedError{Status: 403, Reason: "one"}, second: &dial.RefusedError{Status: 403, Reason: "two"}, want: ContainSubstring("403 one")},
+		"closed, lost":             {first: &dial.RefusedError{Status: 403}, second: lost, want: "access proxy: lost"},
+		"lost, closed":             {first: lost, second: &dial.RefusedError{Status: 403}, want: "access proxy: lost"},
+		"the destination is lost":  {first: &dial.RefusedError{Status: 502, Reason: "one"}, want: ContainSubstring("502 one")},
+		"you may not":              {first: errForbidden, want: errForbidden},
+		"the token cannot be read": {first: dial.ErrToken, want: dial.ErrToken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			faults := map[string]error{"a": x.first, "b": x.second}
+			edges := []accessEdge{{pod: "a-1", network: "a"}, {pod: "b-1", network: "b"}}
+			p := &edgePool{
+				find: func(context.Context) ([]accessEdge, error) {
+					return slices.DeleteFunc(slices.Clone(edges), func(e accessEdge) bool { return errors.Is(faults[e.network], gone) }), nil
+				},
+				reach: func(_ context.Context, e accessEdge) (net.Conn, error) {
+					var refused *dial.RefusedError
+					if fault := faults[e.network]; fault != nil && !errors.As(fault, &refused) {
+						return nil, fault
+					}
+					answer := "HTTP/1.1 200 OK\r\n\r\n"
+					if refused != nil {
+						answer = fmt.Sprintf("HTTP/1.1 %d Refused\r\nContent-Length: %d\r\n\r\n%s", refused.Status, len(refused.Reason), refused.Reason)
+					}
+					near, far := net.Pipe()
+					go func() {
+						_, _ = http.ReadRequest(bufio.NewReader(far))
+						_, _ = io.WriteString(far, answer)
+					}()
+					return near, nil
+				},
+				edges: edges,
+			}
+			for range 2 {
+				c, err := p.open(t.Context(), dial.Dialer{}, "worker-1:22")
+				if x.want == nil {
+					g.Expect(err).NotTo(HaveOccurred())
+					_ = c.Close()
+					continue
+				}
+				g.Expect(err).To(MatchError(x.want))
+			}
+		})
+	}
 }
 
 // TestEdgePool: what another edge may do better, and what not.
