@@ -6,7 +6,13 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync/atomic"
+	"time"
 )
+
+// silentWithin is how long a local end may send nothing once the destination has sent all. A destination that has closed both
+// directions looks the same as one that still receives, until it is sent to.
+const silentWithin = 10 * time.Second
 
 // A tunnel is an open connection to a destination.
 type tunnel struct {
@@ -23,15 +29,38 @@ type localEnd struct {
 	closeOut func() error
 }
 
-// carry carries bytes until both directions have ended, and closes the tunnel. It does not wait for a local end that neither sends nor
-// ends after the tunnel is over. An error is about the tunnel, or the end of ctx. The caller closes its end.
+// A waitingReader knows since when it waits for bytes. Nil: it does not wait.
+type waitingReader struct {
+	io.Reader
+	since atomic.Pointer[time.Time]
+}
+
+// Read implements io.Reader.
+func (r *waitingReader) Read(b []byte) (int, error) {
+	now := time.Now()
+	r.since.Store(&now)
+	defer r.since.Store(nil)
+	return r.Reader.Read(b)
+}
+
+// silence is how long it has waited.
+func (r *waitingReader) silence() time.Duration {
+	if since := r.since.Load(); since != nil {
+		return time.Since(*since)
+	}
+	return 0
+}
+
+// carry carries bytes until both directions have ended, and closes the tunnel. Once the destination has sent all, it ends if the tunnel
+// is over, or if the local end sends nothing for silentWithin. An error is about the tunnel, or the end of ctx. The caller closes its end.
 func carry(ctx context.Context, t tunnel, local localEnd) error {
 	defer func() { _ = t.Close() }()
 	type result struct{ read, write error }
 	up, down := make(chan result, 1), make(chan result, 1)
+	in := &waitingReader{Reader: local.in}
 	go func() {
 		var r result
-		r.read, r.write = pump(t, local.in)
+		r.read, r.write = pump(t, in)
 		if half, ok := t.Conn.(interface{ CloseWrite() error }); ok && r.read == nil && r.write == nil {
 			r.write = half.CloseWrite()
 		}
@@ -46,6 +75,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 		down <- r
 	}()
 	over := t.over
+	var silent <-chan time.Time
 	for received := false; ; {
 		select {
 		case r := <-down:
@@ -55,6 +85,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 			if received = true; up == nil {
 				return nil
 			}
+			silent = time.After(silentWithin)
 		case r := <-up:
 			if r.read != nil {
 				return nil // The local end has closed its connection.
@@ -67,6 +98,12 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 			if over = nil; received {
 				return nil
 			}
+		case <-silent:
+			rest := silentWithin - in.silence()
+			if rest <= 0 {
+				return nil
+			}
+			silent = time.After(rest)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
