@@ -5,6 +5,7 @@ package network
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -123,7 +124,7 @@ type balancer struct {
 func (x balancer) services() ([]BalancedService, Problems) {
 	var out []BalancedService
 	var problems Problems
-	var left []string
+	left := map[string][]BalancedService{}
 	ports := map[uint16]LoadBalancer{}
 	for _, s := range x.inOrder() {
 		if s.Guest == "" && !x.Access.names(AccessApps) {
@@ -135,22 +136,34 @@ func (x balancer) services() ([]BalancedService, Problems) {
 		if len(taken) == 0 {
 			continue
 		}
-		if len(out) >= maxBalancedServices || len(ports)+len(taken) > maxBalancedPorts {
-			left = append(left, s.Service)
+		led := BalancedService{Name: s.Service, Guest: s.Guest, Ports: taken}
+		if limit := balancedLimit(len(out)+1, len(ports)+len(taken)); limit != "" {
+			left[limit] = append(left[limit], led)
 			continue
 		}
 		for _, port := range taken {
 			ports[port] = s
 		}
-		out = append(out, BalancedService{Name: s.Service, Guest: s.Guest, Ports: taken})
+		out = append(out, led)
 	}
-	if len(left) > 0 {
-		problems = append(problems, LoadBalancer{Service: left[0]}.problem(LoadBalancersTooMany,
-			Args{"count": strconv.Itoa(len(left) - 1), "most": strconv.Itoa(maxBalancedServices)}))
+	for _, limit := range slices.Sorted(maps.Keys(left)) {
+		subject := Subject{Kind: "Service", Name: left[limit][0].Name}
+		problems = append(problems, NewProblem(LoadBalancersTooMany, subject, Args{"services": namesOf(left[limit]), "most": limit}, keyAccess))
 	}
 	out = append(out, x.lastGood(out)...)
 	slices.SortFunc(out, func(a, b BalancedService) int { return cmp.Compare(a.Name, b.Name) })
 	return out, problems
+}
+
+// balancedLimit returns the limit that so many Services and ports exceed. Empty: none.
+func balancedLimit(services, ports int) string {
+	switch {
+	case services > maxBalancedServices:
+		return strconv.Itoa(maxBalancedServices) + " Services"
+	case ports > maxBalancedPorts:
+		return strconv.Itoa(maxBalancedPorts) + " node ports"
+	}
+	return ""
 }
 
 // inOrder returns the load balancers: those first that lead to edges, so that another one takes no port of theirs.

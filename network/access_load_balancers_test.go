@@ -1,7 +1,9 @@
 package network_test
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -91,6 +93,44 @@ func TestEachLoadBalancer(t *testing.T) {
 			g.Expect(again).To(Equal(plan))
 		})
 	}
+}
+
+// TestLoadBalancersTooMany: a problem names the limit that leaves Services out, and these Services.
+func TestLoadBalancersTooMany(t *testing.T) {
+	g := NewWithT(t)
+	several := func(name string, services, ports int, first uint16) (out []network.LoadBalancer) {
+		for i := range services {
+			targets := make([]uint16, ports)
+			for j := range targets {
+				targets[j] = first + uint16(i*ports+j)
+			}
+			out = append(out, web(fmt.Sprintf("%s%03d", name, i+1), targets...))
+		}
+		return out
+	}
+	left := func(all ...network.LoadBalancer) (services int, limits []string) {
+		plan, problems := derived(balancing(all))
+		g.Expect(plan.Validate()).To(Succeed())
+		for _, p := range problems {
+			if p.Cause == network.LoadBalancersTooMany {
+				limits = append(limits, p.Args["services"]+": "+p.Args["most"])
+			}
+		}
+		return len(led(plan)["vlan"]), limits
+	}
+	services, limits := left(several("a", 256, 2, 30000)...)
+	g.Expect(services).To(Equal(256))
+	g.Expect(limits).To(BeEmpty())
+	services, limits = left(several("a", 257, 1, 30000)...)
+	g.Expect(services).To(Equal(256))
+	g.Expect(limits).To(ConsistOf("shop/a257: 256 Services"))
+	services, limits = left(append(several("a", 3, 200, 30000), web("b", 32000))...)
+	g.Expect(services).To(Equal(3), "a smaller one fits")
+	g.Expect(limits).To(ConsistOf("shop/a003: 512 node ports"))
+	_, limits = left(slices.Concat(several("a", 1, 200, 30000), several("b", 1, 400, 31000), several("c", 300, 1, 32000))...)
+	g.Expect(limits).To(ConsistOf("shop/b001: 512 node ports", MatchRegexp(`^shop/c256, .*, 33 more: 256 Services$`)))
+	_, problems := derived(balancing(several("a", 257, 1, 30000)))
+	g.Expect(said(problems)).To(And(ContainSubstring("(shop/a257) do not lead to edges, because the limit for all together is 256 Services"), Not(ContainSubstring("0 more"))))
 }
 
 // TestLoadBalancersOpenNothingElse: the word opens no port of HTTP CONNECT and no Service, with accounts or without, and edges run the

@@ -25,7 +25,7 @@ func accessCauses() []CauseInfo {
 		{LoadBalancerOnlyIPv6, AccessRefused, SeverityWarning, "service"},
 		{LoadBalancerIPv6, AccessRefused, SeverityInfo, "service"},
 		{LoadBalancerOfOthers, AccessRefused, SeverityWarning, "service"},
-		{LoadBalancersTooMany, AccessRefused, SeverityWarning, "service count most"},
+		{LoadBalancersTooMany, AccessRefused, SeverityWarning, "services most"},
 		{LoadBalancersNotLed, LoadBalancersUnreachable, SeverityInfo, "services network"},
 		{LoadBalancersToNoRoute, LoadBalancersUnreachable, SeverityInfo, "services"},
 		{IngressLoadBalancerToAdd, LoadBalancersUnreachable, SeverityInfo, "service"},

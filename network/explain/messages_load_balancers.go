@@ -49,8 +49,8 @@ func loadBalancersMessages() map[network.Cause]Message {
 			Fix:    "Remove the selector. HyperShift's cloud controller sets none if its configuration has selectorless: true.",
 		},
 		network.LoadBalancersTooMany: {
-			What:   "Service {service} and {count} more do not lead to edges, because a hosted cluster can have {most} such Services with 512 ports.",
-			Effect: notLed,
+			What:   "Load balancers of the hosted cluster ({services}) do not lead to edges, because the limit for all together is {most}.",
+			Effect: "Clients reach nothing through these. Other load balancers are not affected.",
 			Fix:    "Delete load balancers that are not needed, or publish several names through the ingress.",
 		},
 		network.LoadBalancersNotLed: {
