@@ -66,7 +66,8 @@ func newTool(o Options) (tool, error) {
 
 func (w tool) close() { w.kernel.Close() }
 
-// Run tries everything once. Results are in the order of the trials.
+// Run tries everything once. Which host has each shared address comes first, since it explains other failures. The rest is in the
+// order of the trials.
 func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	w, err := newTool(o)
 	if err != nil {
@@ -93,10 +94,11 @@ func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	if err != nil || len(o.EdgeMACs) == 0 {
 		return out, err
 	}
+	first := owners(o, others, w.kernel.MACOf)
 	if unasked != nil {
-		out = append(out, network.TrialResult{Kind: network.TrialOwner, Name: "no other host has a VIP", Verdict: network.TrialUnknown, Why: sentence(unasked)})
+		first = append(first, network.TrialResult{Kind: network.TrialOwner, Name: "no other host has a VIP", Verdict: network.TrialUnknown, Why: sentence(unasked)})
 	}
-	return append(out, owners(o, others, w.kernel.MACOf)...), nil
+	return append(first, out...), nil
 }
 
 // addressOf returns the first IPv4 address of an interface.
