@@ -183,7 +183,11 @@ func server(name string, n network.Network, edge int, o Options, more ...string)
 
 // unprobed is server without probes: the pod is ready whatever it does.
 func unprobed(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat([]string{name, "--plan", wire.PlanFile}, wire.WatchArguments(n.Services, name), []string{
+	watch := wire.WatchArguments(n.Services, name)
+	if o.VMResource != "" && wire.HoldsToken(n.Services, name) {
+		watch = append(watch, "--vm-resource", o.VMResource)
+	}
+	args := slices.Concat([]string{name, "--plan", wire.PlanFile}, watch, []string{
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
 		"--interface", wire.Device, "--run-dir", wire.RunDir, "--podinfo", wire.PodinfoDir,
 	}, more)

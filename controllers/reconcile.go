@@ -53,6 +53,8 @@ type Options struct {
 	Proxy httpproxy.Config
 	// Permissions are what its administrator permits HostedClusters to ask for.
 	Permissions network.Permissions
+	// VMResource is the API server's name of VirtualMachineInstances, for edges: "plural.group". Empty: KubeVirt's own.
+	VMResource string
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
 }

@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -30,6 +31,7 @@ type Kube struct {
 	clients   clients
 	leases    leaseObjects
 	dynamic   dynamic.Interface
+	vms       schema.GroupVersionResource
 	namespace string
 	device    string
 	log       *slog.Logger
@@ -71,7 +73,21 @@ func NewKube(config *rest.Config, namespace, device string, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Kube{clients: all, leases: leaseClient{all.coordination, namespace}, dynamic: dyn, namespace: namespace, device: device, log: log}, nil
+	vms := schema.ParseGroupResource(VMResource).WithVersion("v1")
+	return &Kube{clients: all, leases: leaseClient{all.coordination, namespace}, dynamic: dyn, vms: vms, namespace: namespace, device: device, log: log}, nil
+}
+
+// VMResource is KubeVirt's name of VirtualMachineInstances: "plural.group".
+const VMResource = "virtualmachineinstances.kubevirt.io"
+
+// NameVMs sets the name that the API server has for VMResource. Version and fields are KubeVirt's.
+func (k *Kube) NameVMs(resource string) error {
+	vms := schema.ParseGroupResource(resource)
+	if vms.Resource == "" || vms.Group == "" {
+		return fmt.Errorf("resource of VMs %q: want PLURAL.GROUP", resource)
+	}
+	k.vms = vms.WithVersion(k.vms.Version)
+	return nil
 }
 
 // Namespace returns the control plane namespace that the edge runs in.

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -68,7 +67,7 @@ func (m *vm) DeepCopyObject() runtime.Object { return m }
 func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 	m := &VMs{namespace: k.namespace, cidr: cidr, deletions: deletions{now: time.Now}}
 	m.index.Store(&vmIndex{})
-	r := k.dynamic.Resource(schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}).Namespace(k.namespace)
+	r := k.dynamic.Resource(k.vms).Namespace(k.namespace)
 	l := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			all, err := r.List(ctx, o)

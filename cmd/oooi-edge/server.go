@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -33,6 +34,7 @@ type serverFlags struct {
 	device    string
 	runDir    string
 	podinfo   string
+	vms       string
 }
 
 func (f *serverFlags) add(c *cobra.Command) {
@@ -45,6 +47,7 @@ func (f *serverFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.watch, "watch", false, "watch the plan, Leases and Services through the API server (in an edge pod only)")
 	c.Flags().StringVar(&f.watchedBy, "watched-by", "", "`server` of this edge that has --watch: follow the plan through its files in --run-dir")
 	c.Flags().StringVar(&f.podinfo, "podinfo", "", "`directory` of the pod's annotations file (in an edge pod only)")
+	c.Flags().StringVar(&f.vms, "vm-resource", edge.VMResource, "`name` of VirtualMachineInstances in the API server (with --watch only)")
 	c.MarkFlagsMutuallyExclusive("watch", "watched-by")
 	_ = c.MarkFlagRequired("plan")
 }
@@ -88,6 +91,9 @@ func (f *serverFlags) open(log *slog.Logger) (*edge.Source, *edge.Kube, error) {
 		var err error
 		if kube, err = edge.InCluster(f.podinfo, log); err != nil {
 			return nil, nil, err
+		}
+		if err := kube.NameVMs(f.vms); err != nil {
+			return nil, nil, fmt.Errorf("--vm-resource: %w", err)
 		}
 	}
 	source, err := edge.NewSource(f.plan, f.selection, kube, log)

@@ -34,7 +34,7 @@ const (
 
 // An accessRequest is what the user asks for.
 type accessRequest struct {
-	kubeconfig string
+	cluster clusterFlags
 	// name of the HostedCluster. Zero: proxy is used.
 	name    client.ObjectKey
 	network string
@@ -88,7 +88,7 @@ Exit codes:
 			return a.run(c)
 		},
 	}
-	c.Flags().StringVar(&a.kubeconfig, "kubeconfig", "", kubeconfigHelp)
+	a.cluster.add(c)
 	c.Flags().StringVar(&a.listen, "listen", "", "`address` and port to listen at, port 0 for any free one (default "+accessListens+", with a COMMAND "+commandListens+")")
 	c.Flags().StringVar(&a.stdio, "stdio", "", "connect standard input and output to this `destination:port`, and do not listen")
 	c.Flags().StringVar(&a.network, "network", "", "use edges of the network with this `name` only (default: the first network that opens the destination)")
@@ -100,7 +100,7 @@ Exit codes:
 		if c.ArgsLenAtDash() >= 0 {
 			return nil, cobra.ShellCompDirectiveDefault // a program, or its arguments
 		}
-		return completeClusters(&a.kubeconfig)(c, args, begun)
+		return completeClusters(&a.cluster)(c, args, begun)
 	}
 	return c
 }
@@ -262,7 +262,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		return tunnel{Conn: c}, err
 	}
 	if a.proxy == "" {
-		config, err := restConfig(a.kubeconfig)
+		config, err := a.cluster.config()
 		if err != nil {
 			return nil, err
 		}

@@ -76,8 +76,8 @@ type archive struct {
 }
 
 // readArchive reads directories that must-gather wrote, or any files with objects. Without an index, all that is not in
-// them does not exist, and the time is now. File - is stdin. Faults are what was not read.
-func readArchive(stdin io.Reader, files []string, scheme *runtime.Scheme) (archive, []manifest.Fault, error) {
+// them does not exist, and the time is now. read reads each file. File - is stdin. Faults are what was not read.
+func readArchive(stdin io.Reader, files []string, read reading, scheme *runtime.Scheme) (archive, []manifest.Fault, error) {
 	a := archive{scheme: scheme, objects: map[string][]manifest.Object{}, index: archiveIndex{Time: time.Now()}}
 	for _, f := range files {
 		text, err := os.ReadFile(filepath.Join(f, indexFile))
@@ -98,7 +98,7 @@ func readArchive(stdin io.Reader, files []string, scheme *runtime.Scheme) (archi
 	var faults []manifest.Fault
 	r := fileReader{stdin: stdin, seen: map[string]bool{},
 		do: func(c content) {
-			found, bad := manifest.Read(c.name, c.data)
+			found, bad := read(c.name, c.data)
 			objects, faults = append(objects, found...), append(faults, bad...)
 		},
 		unread: func(name string, err error) {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
 // TestArchivesOfEachFormat: an archive of each release is read: its time, what was not read then, and its objects. What edges told and
@@ -24,7 +25,7 @@ func TestArchivesOfEachFormat(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(dirs).To(HaveLen(archiveFormat))
 	for _, dir := range dirs {
-		a, faults, err := readArchive(nil, []string{dir}, scheme)
+		a, faults, err := readArchive(nil, []string{dir}, manifest.Read, scheme)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(faults).To(BeEmpty())
 		g.Expect(a.index.Time).To(Equal(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)))

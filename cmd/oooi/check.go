@@ -27,7 +27,8 @@ const (
 )
 
 func newCheckCommand() *cobra.Command {
-	var kubeconfig, output, address, node string
+	var cluster clusterFlags
+	var output, address, node string
 	var fromNetwork, failover bool
 	var permit permissionFlags
 	c := &cobra.Command{
@@ -73,7 +74,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			config, err := restConfig(kubeconfig)
+			config, err := cluster.config()
 			if err != nil {
 				return err
 			}
@@ -94,13 +95,13 @@ Exit codes:
 			return check(c, output, func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
 		},
 	}
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
+	cluster.add(c)
 	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
 	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any on which edges can run)")
-	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	c.ValidArgsFunction = completeClusters(&cluster)
 	permit = addPermissionFlags(c)
 	return c
 }

@@ -95,7 +95,7 @@ func TestReadsOfLargeClusters(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "https://192.0.2.1"}}]}`), 0o600)).To(Succeed())
-	config, err := restConfig(file)
+	config, err := (&clusterFlags{kubeconfig: file}).config()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(config.QPS).To(BeNumerically("<", 0), "no limit of five requests a second")
 }

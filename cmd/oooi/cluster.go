@@ -22,8 +22,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubeconfigHelp is the help of flag --kubeconfig.
-const kubeconfigHelp = "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)"
+// clusterFlags are the flags that tell how a command reaches the management cluster.
+type clusterFlags struct {
+	kubeconfig string
+	rules      rulesFlag
+}
+
+func (f *clusterFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)")
+	f.rules.add(c)
+}
 
 // hostedClusterName reads the argument NAMESPACE/NAME. Zero: there is none.
 func hostedClusterName(args []string) (client.ObjectKey, error) {
@@ -37,21 +45,25 @@ func hostedClusterName(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// restConfig returns how to reach the API server of a kubeconfig file.
-func restConfig(file string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = file
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+// config returns how to reach the API server.
+func (f *clusterFlags) config() (*rest.Config, error) {
+	rules, err := f.rules.read()
+	if err != nil {
+		return nil, err
+	}
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	loading.ExplicitPath = f.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS = -1 // The API server limits clients fairly. What is read at once is limited where it is read.
-	return config, nil
+	return renamed(config, rules)
 }
 
-// openCluster returns a client that reads from the API server of a kubeconfig file.
-func openCluster(kubeconfig string) (client.Reader, error) {
-	config, err := restConfig(kubeconfig)
+// open returns a client that reads from the API server.
+func (f *clusterFlags) open() (client.Reader, error) {
+	config, err := f.config()
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +93,12 @@ func newScheme() (*runtime.Scheme, error) {
 const completesWithin = 3 * time.Second
 
 // completeClusters completes the names of HostedClusters that opted in, with what the user may read.
-func completeClusters(kubeconfig *string) cobra.CompletionFunc {
+func completeClusters(cluster *clusterFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		api, err := openCluster(*kubeconfig)
+		api, err := cluster.open()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

@@ -21,6 +21,7 @@ import (
 type inputFlags struct {
 	files  []string
 	strict bool
+	rules  rulesFlag
 	permit permissionFlags
 	// output is text or json.
 	output string
@@ -30,6 +31,7 @@ func addInputFlags(c *cobra.Command) *inputFlags {
 	f := &inputFlags{permit: addPermissionFlags(c)}
 	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
 	c.Flags().BoolVar(&f.strict, "strict", false, "stop if anything in the input cannot be read, or is ambiguous")
+	f.rules.add(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "output `format`: text, or json (one object a line)")
 	return f
 }
@@ -66,7 +68,11 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	if err != nil {
 		return input{}, exit(exitUnreadable, err)
 	}
-	in, err := readInput(c.InOrStdin(), append(f.files, args...))
+	read, err := f.rules.reading()
+	if err != nil {
+		return input{}, exit(exitUnreadable, err)
+	}
+	in, err := readInput(c.InOrStdin(), append(f.files, args...), read)
 	if err != nil {
 		return in, exit(exitUnreadable, err)
 	}
@@ -84,13 +90,13 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	return in, nil
 }
 
-// readInput reads all files. An error is about a file that the user named: it cannot be read whole.
-func readInput(stdin io.Reader, files []string) (input, error) {
+// readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
+func readInput(stdin io.Reader, files []string, read reading) (input, error) {
 	in := input{dump: &hcp.Dump{}}
 	found := map[string]bool{}
 	r := fileReader{stdin: stdin, seen: map[string]bool{},
 		do: func(c content) {
-			objects, faults := manifest.Read(c.name, c.data)
+			objects, faults := read(c.name, c.data)
 			in.objects, in.faults = append(in.objects, objects...), append(in.faults, faults...)
 			found[c.name] = c.found
 		},

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestPlanReadsAll(t *testing.T) {
 	story := objects(t, "lb-ip")
 	want, _, _ := oooiPlan(t, "", "-f", story)
-	in, err := readInput(nil, []string{story})
+	in, err := readInput(nil, []string{story}, manifest.Read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestEachKindIsNamed(t *testing.T) {
 	story := read(t, objects(t, "lb-ip")) + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: oooi-plan, namespace: clusters-blue}\n" +
 		"---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: x, namespace: clusters-blue}\n" +
 		"---\napiVersion: config.openshift.io/v1\nkind: Network\nmetadata: {name: cluster}\n"
-	in, err := readInput(strings.NewReader(story), []string{"-"})
+	in, err := readInput(strings.NewReader(story), []string{"-"}, manifest.Read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,9 +131,9 @@ func TestEachKindIsNamed(t *testing.T) {
 			}
 			t.Run(o.Kind+" "+name, func(t *testing.T) {
 				g := NewWithT(t)
-				_, err := readInput(strings.NewReader(c.object), []string{"-"})
+				_, err := readInput(strings.NewReader(c.object), []string{"-"}, manifest.Read)
 				g.Expect(err).To(MatchError(ContainSubstring(c.stderr)), c.object)
-				in, err := readInput(nil, []string{manifests(t, map[string]string{"a.json": c.object})})
+				in, err := readInput(nil, []string{manifests(t, map[string]string{"a.json": c.object})}, manifest.Read)
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(in.faults).To(HaveExactElements(MatchError(ContainSubstring(c.stderr))))
 			})
@@ -143,7 +144,7 @@ func TestEachKindIsNamed(t *testing.T) {
 	}
 	g := NewWithT(t)
 	others := "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: x}\n---\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: {name: x}\n"
-	in, err = readInput(strings.NewReader(others+"---\n"+strings.ReplaceAll(others, "{name: x}", "{name: other}")), []string{"-"})
+	in, err = readInput(strings.NewReader(others+"---\n"+strings.ReplaceAll(others, "{name: x}", "{name: other}")), []string{"-"}, manifest.Read)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(in.faults).To(BeEmpty())
 }

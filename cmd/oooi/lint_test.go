@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -183,7 +184,7 @@ func TestLintExitCodes(t *testing.T) {
 // lintOf is what both commands say of a text: the findings, and the problems of all plans.
 func lintOf(t *testing.T, text string) (found []finding, problems network.Problems) {
 	t.Helper()
-	in, err := readInput(strings.NewReader(text), []string{"-"})
+	in, err := readInput(strings.NewReader(text), []string{"-"}, manifest.Read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestLintWorlds(t *testing.T) {
 	stories := worlds.OfStories(t)
 	for seed := range worlds.Count(t, 150) {
 		w := worlds.Random(stories, seed, 4)
-		in, err := readInput(bytes.NewReader(w.Manifests()), []string{"-"})
+		in, err := readInput(bytes.NewReader(w.Manifests()), []string{"-"}, manifest.Read)
 		if err != nil || len(in.dump.Clusters()) == 0 {
 			continue
 		}

@@ -51,6 +51,7 @@ const collectAt = 30
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool
+	rules           rulesFlag
 	controllers     controllers.Options
 }
 
@@ -70,10 +71,18 @@ Environment variables:
   HTTPS_PROXY, NO_PROXY     HTTP proxy through which edges reach external hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			rules, err := o.rules.read()
+			if err != nil {
+				return err
+			}
 			config, err := ctrl.GetConfig()
 			if err != nil {
 				return err
 			}
+			if config, err = renamed(config, rules); err != nil {
+				return err
+			}
+			o.controllers.VMResource = vmResource(rules)
 			if o.controllers.Management, err = surroundings(wire.ResolvConf); err != nil {
 				return err
 			}
@@ -94,6 +103,7 @@ Environment variables:
 	c.Flags().StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	c.Flags().BoolVar(&o.leaderElect, "leader-elect", false, "run only one active operator, elected with a Lease in its namespace")
 	permit = addPermissionFlags(c)
+	o.rules.add(c)
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+envNamespace+")")
 	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+envServiceAccount+")")
 	return c

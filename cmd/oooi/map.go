@@ -16,7 +16,8 @@ import (
 )
 
 func newMapCommand() *cobra.Command {
-	var kubeconfig, output string
+	var cluster clusterFlags
+	var output string
 	var files []string
 	c := &cobra.Command{
 		Use:   "map [NAMESPACE/NAME]",
@@ -49,7 +50,7 @@ Exit codes:
 				return fmt.Errorf("--output %s: want text, svg or html", output)
 			}
 			source := statusRequest{name: name}
-			api, err := source.source(c, kubeconfig, files)
+			api, err := source.source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
@@ -63,8 +64,8 @@ Exit codes:
 			return mapped(c, api, clusters, source.at, draw)
 		},
 	}
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
-	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	cluster.add(c)
+	c.ValidArgsFunction = completeClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read instead of a cluster, or - for standard input; can be repeated")
 	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the picture: text, svg or html")
 	return c

@@ -39,7 +39,8 @@ const (
 )
 
 func newMustGatherCommand() *cobra.Command {
-	var kubeconfig, dir string
+	var cluster clusterFlags
+	var dir string
 	c := &cobra.Command{
 		Use:   "must-gather [NAMESPACE/NAME]",
 		Short: "Collect what a bug report needs into a directory",
@@ -64,7 +65,7 @@ The other commands read the directory without a cluster:
 			if err != nil {
 				return err
 			}
-			config, err := restConfig(kubeconfig)
+			config, err := cluster.config()
 			if err != nil {
 				return err
 			}
@@ -88,8 +89,8 @@ The other commands read the directory without a cluster:
 			return nil
 		},
 	}
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
-	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	cluster.add(c)
+	c.ValidArgsFunction = completeClusters(&cluster)
 	c.Flags().StringVar(&dir, "to", "oooi-must-gather", "new `directory` to write")
 	return c
 }

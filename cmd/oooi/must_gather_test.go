@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
@@ -102,7 +103,7 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	g := NewWithT(t)
 	scheme, err := newScheme()
 	g.Expect(err).NotTo(HaveOccurred())
-	files, faults, err := readArchive(nil, []string{dir}, scheme)
+	files, faults, err := readArchive(nil, []string{dir}, manifest.Read, scheme)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(faults).To(BeEmpty())
 	ask := statusRequest{name: blue, at: files.index.Time}

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
@@ -265,7 +266,7 @@ func TestClustersOnOneNetwork(t *testing.T) {
 		for i := range clusters {
 			text.WriteString("\n---\n" + strings.NewReplacer("blue", fmt.Sprintf("blue%d", i), "vlan100", fmt.Sprintf("vlan100-%d", i), "br1", bridge(i)).Replace(served))
 		}
-		in, err := readInput(strings.NewReader(text.String()), []string{"-"})
+		in, err := readInput(strings.NewReader(text.String()), []string{"-"}, manifest.Read)
 		g.Expect(err).NotTo(HaveOccurred())
 		all := in.dump.Clusters()
 		var plans []planned

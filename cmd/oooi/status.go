@@ -32,7 +32,7 @@ type statusRequest struct {
 }
 
 func newStatusCommand() *cobra.Command {
-	var kubeconfig string
+	var cluster clusterFlags
 	var files []string
 	var ask statusRequest
 	c := &cobra.Command{
@@ -79,7 +79,7 @@ Exit codes:
 			if ask.output != "text" && ask.output != "json" {
 				return fmt.Errorf("--output %s: want text or json", ask.output)
 			}
-			api, err := ask.source(c, kubeconfig, files)
+			api, err := ask.source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
@@ -92,8 +92,8 @@ Exit codes:
 			return err
 		},
 	}
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", kubeconfigHelp)
-	c.ValidArgsFunction = completeClusters(&kubeconfig)
+	cluster.add(c)
+	c.ValidArgsFunction = completeClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	c.Flags().StringVarP(&ask.output, "output", "o", "text", "`format` of the output: text, or json with one line for each hosted cluster")
 	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
@@ -103,9 +103,9 @@ Exit codes:
 }
 
 // source returns what to read: the API server, or files.
-func (ask *statusRequest) source(c *cobra.Command, kubeconfig string, files []string) (client.Reader, error) {
+func (ask *statusRequest) source(c *cobra.Command, cluster *clusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
-		return openCluster(kubeconfig)
+		return cluster.open()
 	}
 	if ask.wait {
 		return nil, errors.New("--wait needs a cluster: files do not change")
@@ -114,7 +114,11 @@ func (ask *statusRequest) source(c *cobra.Command, kubeconfig string, files []st
 	if err != nil {
 		return nil, err
 	}
-	a, faults, err := readArchive(c.InOrStdin(), files, scheme)
+	read, err := cluster.rules.reading()
+	if err != nil {
+		return nil, err
+	}
+	a, faults, err := readArchive(c.InOrStdin(), files, read, scheme)
 	for _, f := range faults {
 		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.Error())
 	}

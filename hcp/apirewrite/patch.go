@@ -53,6 +53,21 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	return d.write(nil), nil
 }
 
+// Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such as
+// one in a file. What is not JSON is returned as it is.
+func (r *Rules) Document(text []byte) []byte {
+	if !r.touches(text) {
+		return text
+	}
+	d := doc{r: r, direction: ToClient}
+	if d.read(text) != nil {
+		return text
+	}
+	d.value(0, plainRole)
+	d.special(0, Kind{})
+	return d.write(nil)
+}
+
 // definitionPatch renames in a patch of a CustomResourceDefinition that does not name its group.
 func (d *doc) definitionPatch(target Target) {
 	if !target.definition() || d.nodes[0].kind != '{' || d.inside(0, "spec", "group") != 0 || d.inside(0, "metadata", "name") != 0 {

@@ -79,6 +79,18 @@ func (r *Rules) key(key string) (string, bool) {
 	return other, ok
 }
 
+// Resource returns the server's names of the client's resource. Names without a rule stay.
+func (r *Rules) Resource(groupName, plural string) (serverGroup, serverPlural string) {
+	g := r.groups[groupName]
+	if g == nil {
+		return groupName, plural
+	}
+	if other, ok := g.resources[plural]; ok {
+		plural = other
+	}
+	return g.other(groupName), plural
+}
+
 // Hides reports whether the rules hide an object.
 func (r *Rules) Hides(o Object) bool { return o.Name != "" && r.hidden[o] }
 

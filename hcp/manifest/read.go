@@ -19,7 +19,13 @@ import (
 // another, arrays, and the items of lists, in UTF-8 or UTF-16. A fault in one document does not hide
 // the others. Data that does not look like an object is skipped.
 func Read(file string, content []byte) ([]Object, []Fault) {
-	r := reader{file: file}
+	return ReadRenamed(file, content, func(text []byte) []byte { return text })
+}
+
+// ReadRenamed is Read of files whose objects have other names: rename returns an object or a list of objects, in JSON,
+// with the names to read it by.
+func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Object, []Fault) {
+	r := reader{file: file, rename: rename}
 	text, err := utf8(content)
 	if err != nil {
 		r.unread(err)
@@ -34,7 +40,8 @@ func Read(file string, content []byte) ([]Object, []Fault) {
 
 // A reader collects the objects of one file.
 type reader struct {
-	file string
+	file   string
+	rename func([]byte) []byte
 	// where is what is read now, such as "document 2".
 	where string
 	// depth is how many lists are around it.
@@ -101,7 +108,7 @@ func (r *reader) document(text []byte) {
 		values, err := jsonValues(start)
 		if len(values) > 0 || err == nil {
 			for _, v := range values {
-				r.value(v, head{})
+				r.value(r.rename(v), head{})
 			}
 			if err != nil {
 				r.unread(readable(fmt.Errorf("after JSON value %d: %w", len(values), err)))
@@ -118,7 +125,7 @@ func (r *reader) document(text []byte) {
 		}
 		r.fault(fmt.Errorf("%w (the last one counts)", readable(repeated)), false)
 	}
-	r.value(object, head{})
+	r.value(r.rename(object), head{})
 	if err := alone(text); err != nil {
 		r.unread(err)
 	}
