@@ -15,7 +15,7 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: ## the two programs: bin/oooi (operator, plan, lint) and bin/oooi-edge (what edges run)
+build: ## the programs: bin/oooi (operator, plan, lint), bin/oooi-edge (what edges run), bin/oooi-apiproxy
 	go -C config/release run . build
 
 # Go modules beside the operator's own, whose go.mod lists only what the operator needs.
@@ -236,10 +236,10 @@ dependencies: ## write docs/dependencies.md: what is linked into the programs, a
 	go -C config/release run . dependencies
 
 .PHONY: sbom
-sbom: build ## the SBOMs of the programs in SPDX 2.3: bin/oooi.spdx.json, bin/oooi-edge.spdx.json
-	@set -e; for p in oooi oooi-edge; do go -C config/release run . sbom $(CURDIR)/bin/$$p > bin/$$p.spdx.json; done
+sbom: build ## the SBOMs of the programs in SPDX 2.3: bin/oooi.spdx.json and so on
+	@set -e; for p in oooi oooi-edge oooi-apiproxy; do go -C config/release run . sbom $(CURDIR)/bin/$$p > bin/$$p.spdx.json; done
 
 .PHONY: vulncheck
 vulncheck: ## known vulnerabilities in what the programs link; VULNDB=URL asks another database (a copy: file:///path)
 	go -C config/release run . symbols # without symbols, every part of a module would count
-	@set -e; for p in oooi oooi-edge; do go -C config/release tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/symbols/$$p; done
+	@set -e; for p in oooi oooi-edge oooi-apiproxy; do go -C config/release tool govulncheck $(if $(VULNDB),-db $(VULNDB)) -mode binary $(CURDIR)/bin/symbols/$$p; done

@@ -76,8 +76,9 @@ const (
 // programImages are the images of our own programs: what each is.
 func programImages() map[string]string {
 	return map[string]string{
-		"oooi":      "The operator, and its command line: networks for hosted clusters on isolated VLANs",
-		"oooi-edge": "An edge: DHCP, DNS and the agent of the proxy, on the network of a hosted cluster",
+		"oooi":          "The operator, and its command line: networks for hosted clusters on isolated VLANs",
+		"oooi-edge":     "An edge: DHCP, DNS and the agent of the proxy, on the network of a hosted cluster",
+		"oooi-apiproxy": "A proxy for Kubernetes clients that use other names for groups, kinds and resources than the API server",
 	}
 }
 

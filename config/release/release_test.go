@@ -45,7 +45,7 @@ func fixture(t *testing.T) input {
 	g.Expect(err).NotTo(HaveOccurred())
 	in.std, err = supply.StandardLibrary()
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, name := range []string{"oooi", "oooi-edge"} {
+	for name := range programImages() {
 		in.programs[name] = printers(t, name, in.version)
 	}
 	in.opm, err = compileOpm(t.Context())

@@ -19,7 +19,7 @@ import (
 const covered = 75
 
 // Commands are the programs that a release ships, as packages below the root of the project.
-func Commands() []string { return []string{"./cmd/oooi", "./cmd/oooi-edge"} }
+func Commands() []string { return []string{"./cmd/oooi", "./cmd/oooi-edge", "./cmd/oooi-apiproxy"} }
 
 // A Module is one dependency of a program.
 type Module struct {
@@ -112,7 +112,7 @@ const Page = "docs/dependencies.md"
 // Table returns the page of the dependencies.
 func Table(all []Module) string {
 	var b strings.Builder
-	b.WriteString("# Dependencies\n\nThe Go modules that are linked into the programs `oooi` and `oooi-edge`, with their SPDX license identifiers.\n" +
+	b.WriteString("# Dependencies\n\nThe Go modules that are linked into the programs `oooi`, `oooi-edge` and `oooi-apiproxy`, with their SPDX license identifiers.\n" +
 		"`make dependencies` writes this page. `make sbom` writes the SBOMs in SPDX 2.3. `make vulncheck` looks for known vulnerabilities.\n\n" +
 		"| module | version | license |\n| --- | --- | --- |\n")
 	for _, m := range all {
