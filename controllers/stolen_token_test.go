@@ -131,7 +131,15 @@ func testThiefWidens(t *testing.T, s thief, h hosted) {
 		g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, change)).To(
 			Or(refusedByPolicy(), MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held"))), what)
 	}
-	g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, func(r *rbacv1.Role) { r.Rules[3].Verbs = []string{"delete"} })).To(refusedByPolicy())
+	for what, change := range map[string]func(*rbacv1.Role){
+		"another verb on Leases":         func(r *rbacv1.Role) { r.Rules[3].Verbs = []string{"delete"} },
+		"another verb on VMs":            func(r *rbacv1.Role) { r.Rules[2].Verbs = append(r.Rules[2].Verbs, "get") },
+		"another resource than VMs":      func(r *rbacv1.Role) { r.Rules[2].APIGroups, r.Rules[2].Resources = []string{""}, []string{"services"} },
+		"another resource next to VMs":   func(r *rbacv1.Role) { r.Rules[2].Resources = append(r.Rules[2].Resources, "virtualmachineinstances") },
+		"VMs of all groups by one right": func(r *rbacv1.Role) { r.Rules[2].APIGroups = append(r.Rules[2].APIGroups, "kubevirt.io") },
+	} {
+		g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, change)).To(refusedByPolicy(), what)
+	}
 	another := &rbacv1.Role{ObjectMeta: ours(h.ns, wire.ServiceAccount+"-2")}
 	g.Expect(apierrors.IsForbidden(s.c.Create(t.Context(), another, client.DryRunAll))).To(BeTrue(), "of another name")
 	elsewhere := edgeRole("kube-system").WithLabels(ownedLabels())

@@ -137,6 +137,7 @@ func TestAgainstAnAPIServer(t *testing.T) {
 	t.Run("leases", func(t *testing.T) { testLeases(t, c) })
 	t.Run("names", func(t *testing.T) { testNames(t, c) })
 	t.Run("vms", func(t *testing.T) { testVMs(t, c) })
+	t.Run("named vms", func(t *testing.T) { testNamedVMs(t, c) })
 	t.Run("endpoints", func(t *testing.T) { testEndpoints(t, c) })
 	t.Run("backends", func(t *testing.T) { testBackends(t, c) })
 	t.Run("plan", func(t *testing.T) { testPlan(t, c) })

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// apiRules are the rules of the kustomize component.
+const apiRules = "../../config/api-rules/rules.yaml"
+
+// TestRulesAreCheckedFirst: a file that cannot be used ends each command at once, with the file and the line.
+func TestRulesAreCheckedFirst(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	NewWithT(t).Expect(os.WriteFile(file, []byte("version: 1\ngroups:\n- client: kubevirt.io\n  sever: x\n"), 0o600)).To(Succeed())
+	none := filepath.Join(t.TempDir(), "none")
+	t.Setenv("KUBECONFIG", none)
+	for _, args := range [][]string{{"manager"}, {"status"}, {"check"}, {"must-gather"}, {"map"}, {"access", "clusters/blue"}, {"plan", "-f", apiRules}, {"lint", "-f", apiRules}, {"status", "-f", "."}} {
+		g := NewWithT(t)
+		_, errs, code := oooi(t, "", append(args, "--api-rules", file)...)
+		g.Expect(code).To(Equal(1), args[0])
+		g.Expect(errs).To(And(HavePrefix("oooi: --api-rules: "+file+":4: "), ContainSubstring("sever")), args[0])
+		_, errs, code = oooi(t, "", append(args, "--api-rules", none)...)
+		g.Expect(code).To(Equal(1), args[0])
+		g.Expect(errs).To(And(HavePrefix("oooi: --api-rules: open "+none), HaveSuffix("no such file or directory\n")), args[0])
+	}
+	t.Setenv(envAPIRules, file)
+	_, errs, code := oooi(t, "", "manager")
+	NewWithT(t).Expect(code).To(Equal(1))
+	NewWithT(t).Expect(errs).To(HavePrefix("oooi: --api-rules: "+file+":4: "), "an OLM Subscription sets the environment")
+}
+
+// TestPlanOfRenamedFiles: files of a cluster with other names lead to the plan of the same files with KubeVirt's own.
+func TestPlanOfRenamedFiles(t *testing.T) {
+	g := NewWithT(t)
+	const vm = `---
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {namespace: clusters-blue, name: blue-1, resourceVersion: "7", labels: {kubevirt.io/domain: blue-1}}
+spec:
+  networks: [{name: iface1, multus: {networkName: clusters/vlan100}}]
+status:
+  interfaces: [{name: iface1, mac: "02:00:00:00:01:01", ipAddress: 192.168.100.4, ipAddresses: [192.168.100.4]}]
+`
+	story, err := os.ReadFile(objects(t, "lb-ip"))
+	g.Expect(err).NotTo(HaveOccurred())
+	own := string(story) + vm
+	theirs := strings.NewReplacer("kubevirt.io/v1", "internal.virtualization.example/v1", "kind: VirtualMachineInstance", "kind: InternalVirtualizationVirtualMachineInstance").Replace(own)
+	want, errs, code := oooiPlan(t, own, "-f", "-")
+	g.Expect(want).To(ContainSubstring("blue-1"), errs)
+	without, _, _ := oooiPlan(t, theirs, "-f", "-")
+	g.Expect(without).NotTo(Equal(want), "nothing is renamed without the flag")
+	got, errs, gotCode := oooiPlan(t, theirs, "-f", "-", "--api-rules", apiRules)
+	g.Expect(errs).To(BeEmpty())
+	g.Expect(got).To(Equal(want))
+	g.Expect(gotCode).To(Equal(code))
+}
+
+// TestEdgesGetTheName of VirtualMachineInstances, only if it is another one.
+func TestEdgesGetTheName(t *testing.T) {
+	g := NewWithT(t)
+	rules, err := (&rulesFlag{apiRules}).read()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(vmResource(rules)).To(Equal("internalvirtualizationvirtualmachineinstances.internal.virtualization.example"))
+	g.Expect(vmResource(nil)).To(BeEmpty())
+	other, err := apirewrite.Parse("rules", []byte("version: 1\ngroups:\n- {client: cdi.kubevirt.io, server: cdi.example, kindPrefix: A, resourcePrefix: a, resources: {datavolumes: DataVolume}}\n"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(vmResource(other)).To(BeEmpty())
+}
