@@ -21,7 +21,7 @@ func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: wanted(o), Unselected: unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
 	f := network.Facts{InUse: NetworksInUse(o), BootedFrom: networkNames(bootedFrom(o)), VMAddresses: vmAddresses(o)}
 	problems = slices.Concat(o.Unreadable, problems)
-	if ps := unsupported(o.HostedCluster); ps.Blocking() {
+	if ps := unsupported(o.HostedCluster, set); ps.Blocking() {
 		f.Problems = slices.Concat(o.Unreadable, ps)
 		return r, f
 	}
@@ -131,13 +131,21 @@ func appsDomain(hc *hyperv1.HostedCluster) string {
 }
 
 // unsupported returns a problem if oooi does not support the platform of hc.
-func unsupported(hc *hyperv1.HostedCluster) network.Problems {
+func unsupported(hc *hyperv1.HostedCluster, set settings.Values) network.Problems {
 	p := hc.Spec.Platform
 	if p.Type != hyperv1.KubevirtPlatform {
 		return network.Problems{network.NewProblem(network.NotKubeVirt, network.Subject{}, network.Args{"platform": string(p.Type)}, "spec.platform.type", settings.KeyNetwork)}
 	}
-	if p.Kubevirt != nil && p.Kubevirt.Credentials != nil {
-		return network.Problems{network.NewProblem(network.VMsOnOtherCluster, network.Subject{}, nil, "spec.platform.kubevirt.credentials", settings.KeyNetwork)}
+	if p.Kubevirt == nil || p.Kubevirt.Credentials == nil {
+		return nil
+	}
+	const field = "spec.platform.kubevirt.credentials"
+	of, own := p.Kubevirt.Credentials.InfraNamespace, ControlPlaneNamespace(hc)
+	switch {
+	case !set.VMsHere:
+		return network.Problems{network.NewProblem(network.VMsOnOtherCluster, network.Subject{}, nil, field, settings.KeyNetwork, settings.KeyInfra)}
+	case of != own:
+		return network.Problems{network.NewProblem(network.VMsInOtherNamespace, network.Subject{}, network.Args{"namespace": of, "controlPlane": own}, field+".infraNamespace", settings.KeyInfra)}
 	}
 	return nil
 }

@@ -234,6 +234,7 @@ func nadsCauses() []CauseInfo {
 	return []CauseInfo{
 		{NotKubeVirt, PlatformUnsupported, SeverityError, "platform"},
 		{VMsOnOtherCluster, ExternalInfrastructure, SeverityError, ""},
+		{VMsInOtherNamespace, ExternalInfrastructure, SeverityError, "namespace controlPlane"},
 		{NodePoolMissing, WaitingForNetwork, SeverityWaiting, ""},
 		{NetworkNotNamed, NetworkMissing, SeverityError, "network"},
 		{NetworkNotSelected, NetworkMissing, SeverityError, "network selected nodePools"},

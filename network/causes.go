@@ -176,6 +176,7 @@ const (
 const (
 	NotKubeVirt            Cause = "NotKubeVirt"
 	VMsOnOtherCluster      Cause = "VMsOnOtherCluster"
+	VMsInOtherNamespace    Cause = "VMsInOtherNamespace"
 	NodePoolMissing        Cause = "NodePoolMissing"
 	NetworkNotNamed        Cause = "NetworkNotNamed"
 	NetworkNotSelected     Cause = "NetworkNotSelected"

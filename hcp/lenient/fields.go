@@ -71,7 +71,7 @@ func hostedClusterKind() kind {
 		"spec.platform.type",
 		"spec.platform.kubevirt.baseDomainPassthrough",
 		"spec.platform.kubevirt.generateID",
-		"spec.platform.kubevirt.credentials{}",
+		"spec.platform.kubevirt.credentials.infraNamespace",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet",
 		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalTransitSwitchSubnet",
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.type",

@@ -34,6 +34,7 @@ const (
 	KeyAccessBy     = "management-access-accounts"
 	KeyPaused       = "paused"
 	KeyNamespaces   = "allowed-namespaces"
+	KeyInfra        = "infrastructure"
 
 	KeyEdgeNodeSelector = "edge-node-selector"
 )
@@ -148,17 +149,17 @@ func Keys() []Key {
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
 		{Name: KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
 			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. Such a name resolves to the ClusterIP of its Service. `serve` creates Service `oooi-dns`, and allows pods of the namespaces `kube-system` and `openshift-dns` to ask it. That cluster's DNS must forward the names to it."},
-		{Name: KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6",
-			Meaning: "The address of `*.apps` of the hosted cluster. New VMs do not get this address.",
-			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress })},
+		{Name: KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6", value: into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress }),
+			Meaning: "The address of `*.apps` of the hosted cluster. New VMs do not get this address."},
 		{Name: KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
 			Meaning: "External hosts that VMs can reach without a gateway. Edges select them by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow; the default port is 443. `none`: no external host. The operator's flags `--permit-hosts` and `--permit-ports` limit them.",
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},
-		{Name: "unknown-clients", On: cluster, Default: "serve", Example: "ignore",
-			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`.",
-			value:   into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients })},
+		{Name: "unknown-clients", On: cluster, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
+			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`."},
 		{Name: KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
 			Meaning: "Which connections through the proxy edges log when they end: `none`, `failures` or `all`. `failures`: connections that fail, such as those with a refused server name. A change disrupts no connection. Floods are logged in part only ([metrics.md](metrics.md#the-access-log))."},
+		{Name: KeyInfra, On: cluster, Default: "external", Example: "here", value: into(oneOf("external", "here"), func(s *Values) *bool { return &s.VMsHere }),
+			Meaning: "Where the VMs of a HostedCluster with spec.platform.kubevirt.credentials run: `external` (another cluster) or `here`. `here`: the kubeconfig leads to this management cluster, such as through [oooi-apiproxy](api-rewriting.md), and `infraNamespace` is the control plane namespace."},
 		{Name: KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: nothing is changed but the condition. `true`, or an RFC 3339 time at which the pause ends.",
 			value:   into(pauses(), func(s *Values) *string { return &s.Paused })},

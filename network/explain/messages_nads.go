@@ -14,7 +14,7 @@ func nadsMessages() map[network.Cause]Message {
 		network.VMsOnOtherCluster: {
 			What:   "spec.platform.kubevirt.credentials places the VMs on another cluster.",
 			Effect: "Edges cannot attach to their networks.",
-			Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network.",
+			Fix:    "Provide DHCP, DNS and a proxy on that cluster, and remove annotation network. If the kubeconfig leads to this cluster, set annotation infrastructure to here.",
 		},
 		network.NodePoolMissing: {
 			What:   "The cluster has no NodePool yet.",
@@ -86,6 +86,11 @@ func nadsMessages() map[network.Cause]Message {
 
 func nadsMessagesMore() map[network.Cause]Message {
 	return map[network.Cause]Message{
+		network.VMsInOtherNamespace: {
+			What:   "spec.platform.kubevirt.credentials.infraNamespace is {namespace}, not the control plane namespace {controlPlane}.",
+			Effect: "Edges cannot find the VMs there.",
+			Fix:    "Create the HostedCluster again with infraNamespace {controlPlane}: the field cannot change.",
+		},
 		network.NADPortsIsolated: {
 			What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 			Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",

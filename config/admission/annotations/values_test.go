@@ -64,7 +64,7 @@ func cases() map[string]values {
 			operatorOnly: []string{"9999999999h"},
 		},
 		"mtu":         {good: []string{"576", "1500", "65535", "+9000", "0001500"}, bad: []string{"", "575", "65536", "-1500", "1500 bytes", "1_500", "0x600", "1e3", strings.Repeat("9", 30)}},
-		"ntp-servers": addressLists, "dhcp-relays": addressLists,
+		"ntp-servers": addressLists, "dhcp-relays": addressLists, "infrastructure": {good: []string{"here", " external "}, bad: []string{"", "Here", "there", "here,external"}},
 		"search-domains": {good: []string{"blue.example.com", "Blue.Example.COM., local", strings.Repeat("a.", 126) + "a"}, bad: []string{"", "*.example.com", "a..b", "-a.b", "a-.b", "a_b.c", long + ".b", strings.Repeat("a.", 127) + "a", "\u212aube.example.com", "example.com,"}},
 		"dns-upstreams": {
 			good: []string{"none", "management", "192.168.100.1", "192.168.100.1:53, 10.0.0.1:00853"},

@@ -1,0 +1,47 @@
+package hcp_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// TestInfrastructure: credentials for VMs lead to another cluster, unless the user says that they lead to this one. Then the
+// VMs are where edges look for them, and the cluster is served as without credentials.
+func TestInfrastructure(t *testing.T) {
+	plain, _ := hcp.Translate(served(t), network.Plan{})
+	for name, c := range map[string]struct {
+		annotation, namespace string
+		cause                 network.Cause // empty: served
+	}{
+		"nothing said":      {"", "clusters-blue", network.VMsOnOtherCluster},
+		"external":          {"external", "clusters-blue", network.VMsOnOtherCluster},
+		"no such word":      {"there", "clusters-blue", network.VMsOnOtherCluster},
+		"here":              {"here", "clusters-blue", ""},
+		"another namespace": {"here", "vms-blue", network.VMsInOtherNamespace},
+		"no namespace":      {"here", "", network.VMsInOtherNamespace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Spec.Platform.Kubevirt.Credentials = &hyperv1.KubevirtPlatformCredentials{InfraNamespace: c.namespace}
+			if c.annotation != "" {
+				o.HostedCluster.Annotations[settings.Prefix+"infrastructure"] = c.annotation
+			}
+			r, f := hcp.Translate(o, network.Plan{})
+			if c.cause == "" {
+				g.Expect(f.Problems.Blocking()).To(BeFalse())
+				g.Expect(r).To(Equal(plain))
+				return
+			}
+			g.Expect(f.Problems).To(ConsistOf(And(HaveField("Cause", c.cause), HaveField("Reason", network.ExternalInfrastructure))))
+			g.Expect(f.Problems[0].Keys).To(ContainElement("infrastructure"))
+			g.Expect(r.Networks).To(BeEmpty())
+		})
+	}
+}
