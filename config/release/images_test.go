@@ -26,7 +26,7 @@ func TestImageRuns(t *testing.T) {
 	in := fixture(t)
 	out, err := programsOf(in)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out.images).To(HaveLen(2))
+	g.Expect(out.images).To(HaveLen(len(supply.Commands())))
 	for _, p := range out.images {
 		index, err := p.Index.IndexManifest()
 		g.Expect(err).NotTo(HaveOccurred())
