@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -35,7 +36,8 @@ type leading struct {
 	// lead leads Services to the edges with these labels.
 	lead     []ledService
 	selector map[string]string
-	// back gives Services back to HyperShift.
+	// back gives Services back to HyperShift, that of the ingress first. HyperShift writes the addresses of VMs to all when a copy changes,
+	// and does not watch the ingress.
 	back []ledService
 	// slices are EndpointSlices with addresses to which their Service does not lead.
 	slices []hcp.ServiceSlice
@@ -44,8 +46,8 @@ type leading struct {
 	problems  network.Problems
 }
 
-// leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges once each edge that
-// runs has opened its ports.
+// leads returns what is done about the load balancers of w while plan is in force. A Service leads to edges of the plan's network once each
+// edge that runs has opened its ports. It stays with these edges when it gets new ports.
 func (w world) leads(plan network.Plan) leading {
 	var x leading
 	edges := map[string]bool{} // By Service in the plan: whether it leads to edges.
@@ -61,9 +63,9 @@ func (w world) leads(plan network.Plan) leading {
 				continue // HyperShift makes it again.
 			}
 			live := &w.Services[i]
-			edges[s.Name] = false
+			edges[s.Name] = hcp.LeadsToEdges(live) // Those of another network stay until these listen.
 			leadsThere := maps.Equal(live.Spec.Selector, x.selector)
-			if !leadsThere && !hcp.LeadsToEdges(live) && !w.edgesListen(n, s.Ports) {
+			if !leadsThere && !w.edgesListen(n, s.Ports) {
 				pending = append(pending, s)
 				continue
 			}
@@ -89,7 +91,11 @@ func (x leading) with(services []corev1.Service, all []hcp.ServiceSlice, edges m
 		leads, wanted := edges[s.Name]
 		back, none := hcp.LeadsToEdges(s) && !leads, len(s.Spec.Selector) == 0 && !wanted
 		if back {
-			x.back, x.endpoints = append(x.back, ledService{s.Name, s.UID}), append(x.endpoints, s.Name)
+			at := len(x.back)
+			if s.Labels[settings.LabelGuestService] == "" {
+				at = 0
+			}
+			x.back, x.endpoints = slices.Insert(x.back, at, ledService{s.Name, s.UID}), append(x.endpoints, s.Name)
 		}
 		for _, slice := range all {
 			if slice.Service != s.Name {
@@ -115,8 +121,7 @@ func (x leading) kept() leading {
 	return x
 }
 
-// edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection, and opens
-// them before it does.
+// edgesListen reports whether edges of n run, and all of these have opened ports. One that does not run gets no connection.
 func (w world) edgesListen(n network.Network, ports []uint16) bool {
 	label := wire.NetworkLabel(n.Name)
 	running := available(w.edges, label)

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -106,18 +108,21 @@ func TestLeads(t *testing.T) {
 		g.Expect(x.problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)), what)
 	}
 	g.Expect(with(nil, nil, nil, left).slices).To(BeEmpty(), "it leads to edges again in a moment")
-	x = with(nil, []Edge{edge(1, true), edge(2, false)}, said[:1])
-	g.Expect(x.lead).To(Equal(one), "an edge that does not run is not waited for")
+	g.Expect(with(nil, []Edge{edge(1, true), edge(2, false)}, said[:1]).lead).To(Equal(one), "an edge that does not run is not waited for")
 
 	x = with(ours, nil, nil, vms, left)
-	g.Expect(x.lead).To(BeEmpty(), "it leads there")
-	g.Expect(x.back).To(BeEmpty())
+	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "it leads there")
 	g.Expect(x.problems).To(BeEmpty())
 	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
 	former := maps.Clone(ours)
 	former[wire.LabelNetwork] = "former"
-	x = with(former, nil, nil)
-	g.Expect(x.lead).To(Equal(one), "the network is another one")
+	x = with(former, both, said[:1], vms)
+	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "the network is another one, and an edge of it has not opened the port")
+	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{vms}))
+	g.Expect(x.problems).To(ConsistOf(HaveField("Cause", network.LoadBalancersNotLed)))
+	g.Expect(with(former, both, said).lead).To(Equal(one), "the network is another one")
+	x = with(ours, both, said[:1])
+	g.Expect(append(x.lead, x.back...)).To(BeEmpty(), "a port that edges open later")
 
 	plan.Networks[0].Access.LoadBalancers = nil
 	x = with(ours, both, said, left, vms)
@@ -126,8 +131,7 @@ func TestLeads(t *testing.T) {
 	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}))
 	g.Expect(x.kept().back).To(BeEmpty(), "an Error gives nothing back")
 	g.Expect(x.kept().slices).To(BeEmpty())
-	mirrored := left
-	mirrored.ManagedBy = mirrorSlices
+	mirrored := hcp.ServiceSlice{Name: "left", Service: web, ManagedBy: mirrorSlices, OfEdges: true}
 	x = with(nil, both, said, left, mirrored)
 	g.Expect(x.slices).To(Equal([]hcp.ServiceSlice{left}), "left from before")
 	g.Expect(x.endpoints).To(Equal([]string{web}))
@@ -135,6 +139,20 @@ func TestLeads(t *testing.T) {
 	x = with(nil, both, said, left, vms)
 	g.Expect(x.slices).To(BeEmpty(), "of others")
 	g.Expect(x.endpoints).To(BeEmpty())
+}
+
+// TestIngressIsGivenBackFirst: HyperShift watches copies, and writes the addresses of VMs to the Service of the ingress, too, when one changes.
+func TestIngressIsGivenBackFirst(t *testing.T) {
+	g := NewWithT(t)
+	service := func(name string, labels map[string]string) corev1.Service {
+		s := corev1.Service{Spec: corev1.ServiceSpec{Selector: wire.NamedLabels(wire.NameEdge)}}
+		s.Name, s.Labels = name, labels
+		return s
+	}
+	copied := map[string]string{settings.LabelGuestService: "web"}
+	const ingress = "default-ingress-passthrough-service-x"
+	x := leading{}.with([]corev1.Service{service("a1", copied), service(ingress, nil), service("z1", copied)}, nil, nil)
+	g.Expect(x.back).To(Equal([]ledService{{name: ingress}, {name: "a1"}, {name: "z1"}}))
 }
 
 // TestEndpointsOfEdges: Endpoints with edges only are those that Kubernetes left.
