@@ -51,20 +51,14 @@ func accessService(name string, n network.Network, ns string) *corev1ac.ServiceA
 
 // accessPorts are the ports at which n lets callers in, that of HTTP CONNECT first.
 func accessPorts(n network.Network) []uint16 {
-	listens := map[uint16]bool{}
-	for _, d := range n.Access.Destinations {
-		if d.Listen != 0 {
-			listens[d.Listen] = true
-		}
-	}
-	return append([]uint16{n.Access.Port}, slices.Sorted(maps.Keys(listens))...)
+	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// accessPolicy lets pods of the namespaces that the user names reach these ports of edges, and anyone those of load balancers. Nil:
-// nothing is open to others than HyperShift's own policies admit.
+// accessPolicy lets pods of the namespaces that the user names reach these ports of edges, and the clients of load balancers theirs.
+// Nil: nothing is open to others than HyperShift's own policies admit.
 func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
-	ports, balanced := map[uint16]bool{}, map[uint16]bool{}
+	ports := map[uint16]bool{}
 	for _, n := range plan.Networks {
 		if n.Access.Opens() {
 			namespaces = append(namespaces, n.Access.Namespaces...)

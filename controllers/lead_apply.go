@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -110,31 +109,32 @@ func (r *Reconciler) removeEndpoints(ctx context.Context, ns, name string) error
 	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, u); err != nil {
 		return present(client.IgnoreNotFound(err))
 	}
-	if !hcp.IsLoadBalancer(u) || !hasEdgesOnly(u) {
+	if !hcp.IsLoadBalancer(u) || !hcp.OfEdges(references(u)) {
 		return nil
 	}
 	return r.removeLeft(ctx, metadataOf(endpointsKind, u))
 }
 
-// hasEdgesOnly reports whether Endpoints have addresses, and each is of a pod of an edge.
-func hasEdgesOnly(u *unstructured.Unstructured) bool {
+// references returns what the addresses of Endpoints refer to. Nil: an address refers to nothing.
+func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
-	count := 0
+	var out []*corev1.ObjectReference
 	for _, subset := range subsets {
 		fields, _ := subset.(map[string]any)
 		for _, list := range []string{"addresses", "notReadyAddresses"} {
 			all, _, _ := unstructured.NestedSlice(fields, list)
 			for _, a := range all {
 				address, _ := a.(map[string]any)
-				name, _, _ := unstructured.NestedString(address, "targetRef", "name")
-				if !strings.HasPrefix(name, hcp.EdgePods) {
-					return false
+				ref, found, _ := unstructured.NestedStringMap(address, "targetRef")
+				if !found {
+					out = append(out, nil)
+					continue
 				}
-				count++
+				out = append(out, &corev1.ObjectReference{Kind: ref["kind"], Name: ref["name"]})
 			}
 		}
 	}
-	return count > 0
+	return out
 }
 
 // removeLeft deletes an object that no cache of oooi's own objects has.

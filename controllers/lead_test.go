@@ -173,8 +173,8 @@ func TestEndpointsOfEdges(t *testing.T) {
 		}
 		return &unstructured.Unstructured{Object: map[string]any{"subsets": []any{subset}}}
 	}
-	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}}))).To(BeTrue())
-	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}}))).To(BeFalse())
-	g.Expect(hasEdgesOnly(of(map[string][]string{"addresses": {""}}))).To(BeFalse(), "by hand")
-	g.Expect(hasEdgesOnly(of(nil))).To(BeFalse())
+	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"oooi-edge-a-2-x"}})))).To(BeTrue())
+	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {"oooi-edge-a-1-x"}, "notReadyAddresses": {"etcd-0"}})))).To(BeFalse())
+	g.Expect(hcp.OfEdges(references(of(map[string][]string{"addresses": {""}})))).To(BeFalse(), "by hand")
+	g.Expect(hcp.OfEdges(references(of(nil)))).To(BeFalse())
 }

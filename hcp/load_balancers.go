@@ -33,8 +33,8 @@ type ServiceSlice struct {
 	OfEdges bool
 }
 
-// EdgePods is the prefix of the names of edges' pods.
-const EdgePods = wire.NameEdge + "-"
+// edgePods is the prefix of the names of edges' pods.
+const edgePods = wire.NameEdge + "-"
 
 // ofEdgesAnnotation of a cached EndpointSlice says that OfEdges holds.
 const ofEdgesAnnotation = wire.Prefix + "of-edges"
@@ -67,8 +67,17 @@ func ofEdges(s *discoveryv1.EndpointSlice) bool {
 	if _, known := s.Annotations[ofEdgesAnnotation]; known {
 		return true
 	}
-	return len(s.Endpoints) > 0 && !slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
-		return !OfPod(e) || !strings.HasPrefix(e.TargetRef.Name, EdgePods)
+	var refs []*corev1.ObjectReference
+	for _, e := range s.Endpoints {
+		refs = append(refs, e.TargetRef)
+	}
+	return OfEdges(refs)
+}
+
+// OfEdges reports whether there are endpoints with these references, and each is a pod of an edge.
+func OfEdges(refs []*corev1.ObjectReference) bool {
+	return len(refs) > 0 && !slices.ContainsFunc(refs, func(r *corev1.ObjectReference) bool {
+		return !isPod(r) || !strings.HasPrefix(r.Name, edgePods)
 	})
 }
 

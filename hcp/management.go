@@ -136,7 +136,9 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 }
 
 // OfPod reports whether e is a pod's.
-func OfPod(e discoveryv1.Endpoint) bool { return e.TargetRef != nil && e.TargetRef.Kind == "Pod" }
+func OfPod(e discoveryv1.Endpoint) bool { return isPod(e.TargetRef) }
+
+func isPod(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" }
 
 // ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external
 // IPs, and those of load balancers, which the cluster's nodes answer themselves. Users choose external

@@ -2,7 +2,10 @@
 
 package network
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Access of a Network: the way in from the management cluster. Zero: none.
 type Access struct {
@@ -17,6 +20,22 @@ type Access struct {
 	Audience string `json:"audience,omitempty"`
 	// LoadBalancers: edges may stand behind the hosted cluster's load balancers. Nil: they do not.
 	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
+}
+
+// PlainPorts returns the plain TCP ports of Destinations, sorted, each once. They can carry no token, so there are none if callers must be
+// ServiceAccounts.
+func (a Access) PlainPorts() []uint16 {
+	if a.Port == 0 || len(a.Accounts) > 0 {
+		return nil
+	}
+	var out []uint16
+	for _, d := range a.Destinations {
+		if d.Listen != 0 && d.Listen != a.Port {
+			out = append(out, d.Listen)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // BalancedAccess is the Services that stand for Services of the hosted cluster. Anyone who reaches one
