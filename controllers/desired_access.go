@@ -66,9 +66,6 @@ func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 				ports[port] = true
 			}
 		}
-		for _, port := range n.Access.Balanced() {
-			balanced[port] = true
-		}
 	}
 	var rules []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 	if slices.Sort(namespaces); len(namespaces) > 0 {
@@ -76,9 +73,7 @@ func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 			WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 				WithKey(corev1.LabelMetadataName).WithOperator(metav1.LabelSelectorOpIn).WithValues(slices.Compact(namespaces)...)))))
 	}
-	if len(balanced) > 0 {
-		rules = append(rules, ingressAt(balanced))
-	}
+	rules = append(rules, balancedRules(plan)...)
 	if len(rules) == 0 {
 		return nil
 	}
@@ -90,7 +85,39 @@ func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 			WithIngress(rules...))
 }
 
-// ingressAt is a rule that admits everyone at these TCP ports.
+// balancedRules admit the clients of load balancers to their ports: a rule for each set of ranges, that for anyone first.
+func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	ports := map[string]map[uint16]bool{} // By the ranges of clients.
+	for _, n := range plan.Networks {
+		if n.Access.LoadBalancers == nil {
+			continue
+		}
+		for _, s := range n.Access.LoadBalancers.Services {
+			var ranges []string
+			for _, p := range s.Sources {
+				ranges = append(ranges, p.String())
+			}
+			key := strings.Join(ranges, " ")
+			for _, port := range s.Ports {
+				if ports[key] == nil {
+					ports[key] = map[uint16]bool{}
+				}
+				ports[key][port] = true
+			}
+		}
+	}
+	var rules []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
+	for _, key := range slices.Sorted(maps.Keys(ports)) {
+		rule := ingressAt(ports[key])
+		for _, cidr := range strings.Fields(key) {
+			rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithIPBlock(networkingv1ac.IPBlock().WithCIDR(cidr)))
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// ingressAt is a rule for these TCP ports. It admits everyone as it is.
 func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule()
 	for _, port := range slices.Sorted(maps.Keys(ports)) {

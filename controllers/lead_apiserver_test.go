@@ -8,6 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -208,6 +209,36 @@ func testBadLoadBalancers(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(good.selector(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Eventually(func() map[string]string { return h.snapshot(t) }).WithTimeout(patience).Should(BeEmpty())
 	g.Expect(foreign.selector(t)()).To(Equal(labels))
+}
+
+// testLoadBalancerSources: the NetworkPolicy admits the ranges of a copy only. One whose clients edges do not see is given back.
+func testLoadBalancerSources(t *testing.T, s *apiServer, _ *Reconciler) {
+	g := NewWithT(t)
+	h := s.served(t, "lbranges")
+	web := h.balance(t, "a1web", "web", 31080)
+	restrict := func(patch string) {
+		g.Expect(s.admin.Patch(t.Context(), web.live(t), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+	}
+	restrict(`{"spec":{"loadBalancerSourceRanges":["192.0.2.0/24"]}}`)
+	h.opensLoadBalancers(t, "loadbalancers")
+	h.listens(t, 1, 31080)
+	h.listens(t, 2, 31080)
+	g.Eventually(web.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	policy := &networkingv1.NetworkPolicy{}
+	admitted := func(g Gomega) []networkingv1.NetworkPolicyPeer {
+		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.AccessObject}, policy)).To(Succeed())
+		g.Expect(policy.Spec.Ingress).To(HaveLen(1))
+		return policy.Spec.Ingress[0].From
+	}
+	g.Eventually(admitted).WithTimeout(patience).Should(ConsistOf(HaveField("IPBlock.CIDR", "192.0.2.0/24")))
+	restrict(`{"spec":{"loadBalancerSourceRanges":["198.51.100.0/24"]}}`)
+	g.Eventually(admitted).WithTimeout(patience).Should(ConsistOf(HaveField("IPBlock.CIDR", "198.51.100.0/24")))
+
+	restrict(`{"spec":{"externalTrafficPolicy":"Cluster"}}`)
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("loadBalancerSourceRanges"))
+	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
+	restrict(`{"spec":{"loadBalancerSourceRanges":null}}`)
+	g.Eventually(admitted).WithTimeout(patience).Should(BeEmpty())
 }
 
 // testLoadBalancersOfDeleted: all are given back while the hosted cluster is being deleted.

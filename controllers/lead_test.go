@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"maps"
+	"net/netip"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -40,7 +41,8 @@ func TestServicesRollNoEdge(t *testing.T) {
 	g.Expect(names).NotTo(ContainElement(wire.Access))
 }
 
-// TestAnyoneReachesLoadBalancers: the NetworkPolicy admits everyone to the ports of load balancers, and to no others.
+// TestAnyoneReachesLoadBalancers: the NetworkPolicy admits everyone to the ports of load balancers, and to no others. If one has ranges of
+// clients, these get in.
 func TestAnyoneReachesLoadBalancers(t *testing.T) {
 	g := NewWithT(t)
 	_, plan := storyThere(t, "load-balancers", func(*world) {})
@@ -55,6 +57,25 @@ func TestAnyoneReachesLoadBalancers(t *testing.T) {
 	}
 	g.Expect(open).To(Equal(all))
 	g.Expect(rules[0].From).To(HaveLen(1))
+
+	some := netip.MustParsePrefix("192.0.2.0/24")
+	plan.Networks[0].Access.LoadBalancers.Services = []network.BalancedService{
+		{Name: "a", Ports: []uint16{31001}, Sources: []netip.Prefix{some}},
+		{Name: "b", Ports: []uint16{31002}},
+		{Name: "c", Ports: []uint16{31003}, Sources: []netip.Prefix{some}},
+		{Name: "d", Ports: []uint16{31004}, Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), some}},
+	}
+	found := map[string][]int32{}
+	for _, rule := range accessPolicy(plan).Spec.Ingress[1:] {
+		from := ""
+		for _, p := range rule.From {
+			from += *p.IPBlock.CIDR + " "
+		}
+		for _, p := range rule.Ports {
+			found[from] = append(found[from], p.Port.IntVal)
+		}
+	}
+	g.Expect(found).To(Equal(map[string][]int32{"": {31002}, "192.0.2.0/24 ": {31001, 31003}, "10.0.0.0/8 192.0.2.0/24 ": {31004}}))
 	plan.Networks[0].Access = network.Access{LoadBalancers: &network.BalancedAccess{Here: true}}
 	g.Expect(accessPolicy(plan)).To(BeNil())
 }

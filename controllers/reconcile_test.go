@@ -106,7 +106,7 @@ func TestReconcile(t *testing.T) {
 		"ReportsAreWatched": testReportsAreWatched, "OneEdgeAtATime": testOneEdgeAtATime, "OneEdgeOrTwo": testOneEdgeOrTwo,
 		"UnreadablePlan": testUnreadablePlan, "EgressPolicy": testEgressPolicy, "ManagementIsNotDialed": testManagementIsNotDialed,
 		"NADEdited": testNADEdited, "PodDNS": testPodDNS, "Access": testAccess, "DefaultedObject": testDefaultedObject,
-		"LoadBalancers": testLoadBalancers, "BadLoadBalancers": testBadLoadBalancers, "LoadBalancersOfDeleted": testLoadBalancersOfDeleted,
+		"LoadBalancers": testLoadBalancers, "BadLoadBalancers": testBadLoadBalancers, "LoadBalancerSources": testLoadBalancerSources, "LoadBalancersOfDeleted": testLoadBalancersOfDeleted,
 		"StoredStatus": testStoredStatus, "ForeignStatus": testForeignStatus,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s, r) })

@@ -31,6 +31,7 @@ func CachedService(s *corev1.Service) *corev1.Service {
 	}
 	if IsLoadBalancer(s) {
 		out.UID = s.UID // Writes about it have it as a precondition.
+		out.Spec.LoadBalancerSourceRanges, out.Spec.ExternalTrafficPolicy = s.Spec.LoadBalancerSourceRanges, interned(s.Spec.ExternalTrafficPolicy)
 	}
 	if !slices.Equal(s.Spec.ClusterIPs, []string{s.Spec.ClusterIP}) {
 		out.Spec.ClusterIPs = s.Spec.ClusterIPs

@@ -113,6 +113,7 @@ func loadBalancer(s *corev1.Service, all []ServiceSlice) network.LoadBalancer {
 	case len(s.Spec.Selector) > 0:
 		out.Leads = network.LeadsElsewhere
 	}
+	out.Sources, out.SourcesHidden = sources(s)
 	has4 := false
 	for _, ip := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
 		a := parsed(ip)
@@ -133,4 +134,24 @@ func loadBalancer(s *corev1.Service, all []ServiceSlice) network.LoadBalancer {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Port, b.Port))
 	})
 	return out
+}
+
+// sources returns network.LoadBalancer.Sources and SourcesHidden of s.
+func sources(s *corev1.Service) (ranges []netip.Prefix, hidden bool) {
+	for _, text := range s.Spec.LoadBalancerSourceRanges {
+		p, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err == nil && p.Addr().Is4() && p.Bits() == 0 {
+			return nil, false
+		}
+		if err == nil {
+			ranges = append(ranges, p.Masked())
+		}
+	}
+	slices.SortFunc(ranges, netip.Prefix.Compare)
+	ranges = slices.Compact(ranges)
+	local := s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	if len(s.Spec.LoadBalancerSourceRanges) > 0 && (!local || len(ranges) == 0 || len(ranges) > network.MaxLoadBalancerSources) {
+		return nil, true
+	}
+	return ranges, false
 }

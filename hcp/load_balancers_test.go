@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -58,13 +59,34 @@ func TestLoadBalancerFacts(t *testing.T) {
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "10.240.0.9"}, {Hostname: "lb.example.com"}}
 		},
 			HaveField("Addresses", []netip.Addr{netip.MustParseAddr("10.240.0.9")})},
-		"the ingress": {func(s *corev1.Service) { s.Labels, s.Name = nil, "default-ingress-passthrough-service-x" }, HaveField("Guest", "")},
+		"ranges": {restrict(corev1.ServiceExternalTrafficPolicyLocal, "192.0.2.9/24", "10.0.0.0/8", "192.0.2.0/24"), And(HaveField("SourcesHidden", false),
+			HaveField("Sources", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")}))},
+		"ranges of nodes' clients": {restrict(corev1.ServiceExternalTrafficPolicyCluster, "192.0.2.0/24"), And(HaveField("SourcesHidden", true), HaveField("Sources", BeEmpty()))},
+		"no known range":           {restrict(corev1.ServiceExternalTrafficPolicyLocal, "x"), HaveField("SourcesHidden", true)},
+		"too many ranges":          {restrict(corev1.ServiceExternalTrafficPolicyLocal, manyRanges()...), HaveField("SourcesHidden", true)},
+		"the range of all":         {restrict(corev1.ServiceExternalTrafficPolicyCluster, "192.0.2.0/24", "0.0.0.0/0"), And(HaveField("SourcesHidden", false), HaveField("Sources", BeEmpty()))},
+		"the ingress":              {func(s *corev1.Service) { s.Labels, s.Name = nil, "default-ingress-passthrough-service-x" }, HaveField("Guest", "")},
 	} {
 		g.Expect(facts(c.change)).To(ConsistOf(c.want), what)
 	}
 	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", true)))
 	g.Expect(facts(func(*corev1.Service) {}, hcp.ServiceSlice{Service: "a1", ManagedBy: "x"}, hcp.ServiceSlice{Service: "a2", ManagedBy: hcp.VMSlices})).To(ConsistOf(HaveField("Endpoints", false)))
 	g.Expect(facts(func(s *corev1.Service) { s.Labels = nil })).To(BeEmpty(), "any other Service")
+}
+
+// restrict gives a Service these ranges of clients.
+func restrict(policy corev1.ServiceExternalTrafficPolicy, ranges ...string) func(*corev1.Service) {
+	return func(s *corev1.Service) {
+		s.Spec.ExternalTrafficPolicy, s.Spec.LoadBalancerSourceRanges = policy, ranges
+	}
+}
+
+func manyRanges() []string {
+	var out []string
+	for i := range network.MaxLoadBalancerSources + 1 {
+		out = append(out, fmt.Sprintf("10.%d.0.0/16", i))
+	}
+	return out
 }
 
 // TestLoadBalancerSlices: a slice of a load balancer is known by who wrote it, and whether it has edges, cached or not. Others keep no labels.

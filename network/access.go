@@ -54,6 +54,8 @@ type BalancedService struct {
 	Guest string `json:"guest,omitempty"`
 	// Ports, sorted: edges listen there on the pod network, and dial the same ports of VMs.
 	Ports []uint16 `json:"ports"`
+	// Sources that the NetworkPolicy admits to Ports, sorted. Empty: anyone.
+	Sources []netip.Prefix `json:"sources,omitempty"`
 }
 
 // An AccessDestination is what callers may reach at one port.

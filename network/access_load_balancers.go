@@ -136,7 +136,7 @@ func (x balancer) services() ([]BalancedService, Problems) {
 		if len(taken) == 0 {
 			continue
 		}
-		led := BalancedService{Name: s.Service, Guest: s.Guest, Ports: taken}
+		led := BalancedService{Name: s.Service, Guest: s.Guest, Ports: taken, Sources: s.Sources}
 		if limit := balancedLimit(len(out)+1, len(ports)+len(taken)); limit != "" {
 			left[limit] = append(left[limit], led)
 			continue
@@ -202,6 +202,8 @@ func (x balancer) portsOf(s LoadBalancer, taken map[uint16]LoadBalancer) ([]uint
 		return nil, Problems{s.problem(LoadBalancerOfOthers, nil)}
 	case s.NoIPv4:
 		return nil, Problems{s.problem(LoadBalancerOnlyIPv6, nil)}
+	case s.SourcesHidden:
+		return nil, Problems{s.problem(LoadBalancerSourcesHidden, Args{"most": strconv.Itoa(MaxLoadBalancerSources)})}
 	}
 	var out []uint16
 	var problems Problems
@@ -304,7 +306,7 @@ func (in input) led(b Backend, last Plan) bool {
 		return was
 	}
 	s := in.LoadBalancers[i]
-	leads := in.Access.balances() && s.Leads != LeadsElsewhere && !s.NoIPv4 && (s.Guest != "" || in.Access.names(AccessApps)) &&
+	leads := in.Access.balances() && s.Leads != LeadsElsewhere && !s.NoIPv4 && !s.SourcesHidden && (s.Guest != "" || in.Access.names(AccessApps)) &&
 		slices.ContainsFunc(in.Networks, func(n NetworkRequest) bool { return n.Primary && n.Settings.Selects(ServiceDHCP) })
 	return leads || s.Leads == LeadsToEdges || was && !s.Endpoints
 }

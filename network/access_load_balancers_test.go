@@ -50,6 +50,8 @@ func TestEachLoadBalancer(t *testing.T) {
 	both.Ports = append(both.Ports, network.LoadBalancerPort{Protocol: "UDP", Port: 443, Target: 31443})
 	six, dual, foreign := web("six", 31080), web("dual", 31080), web("foreign", 31080)
 	six.NoIPv4, six.IPv6, dual.IPv6, foreign.Leads = true, true, true, network.LeadsElsewhere
+	hidden := web("hidden", 31080)
+	hidden.SourcesHidden = true
 	passthrough := network.LoadBalancer{Service: "default-ingress-passthrough-service-x", Ports: []network.LoadBalancerPort{{Protocol: "TCP", Port: 443, Target: 31443}}}
 	for what, c := range map[string]struct {
 		all     []network.LoadBalancer
@@ -68,6 +70,7 @@ func TestEachLoadBalancer(t *testing.T) {
 		"a port of another one":              {all: []network.LoadBalancer{web("b", 31080), web("a", 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortShared, says: "b (shop/b"},
 		"two of one guest Service":           {all: []network.LoadBalancer{{Service: "a", Guest: "x/y", Ports: web("", 31080).Ports}, {Service: "b", Guest: "x/y", Ports: web("", 31080).Ports}}, want: map[string][]uint16{"a": {31080}, "b": {31080}}},
 		"IPv6 only":                          {all: []network.LoadBalancer{six}, cause: network.LoadBalancerOnlyIPv6, says: "IPv6 addresses only"},
+		"ranges of clients that are hidden":  {all: []network.LoadBalancer{hidden}, cause: network.LoadBalancerSourcesHidden, says: "externalTrafficPolicy: Local"},
 		"IPv4 and IPv6":                      {all: []network.LoadBalancer{dual}, want: map[string][]uint16{"dual": {31080}}, cause: network.LoadBalancerIPv6},
 		"a selector of others":               {all: []network.LoadBalancer{foreign}, cause: network.LoadBalancerOfOthers},
 		"the ingress":                        {all: []network.LoadBalancer{passthrough}, entries: []network.AccessEntry{to("apps", 443, 0)}, want: map[string][]uint16{passthrough.Service: {31443}}},
@@ -131,6 +134,15 @@ func TestLoadBalancersTooMany(t *testing.T) {
 	g.Expect(limits).To(ConsistOf("shop/b001: 512 node ports", MatchRegexp(`^shop/c256, .*, 33 more: 256 Services$`)))
 	_, problems := derived(balancing(several("a", 257, 1, 30000)))
 	g.Expect(said(problems)).To(And(ContainSubstring("(shop/a257) do not lead to edges, because the limit for all together is 256 Services"), Not(ContainSubstring("0 more"))))
+}
+
+// TestLoadBalancerSources: the plan has the ranges of clients of each load balancer.
+func TestLoadBalancerSources(t *testing.T) {
+	g := NewWithT(t)
+	restricted, ranges := web("b", 31443), []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	restricted.Sources = ranges
+	plan, _ := derived(balancing([]network.LoadBalancer{web("a", 31080), restricted}))
+	g.Expect(plan.Networks[0].Access.LoadBalancers.Services).To(HaveExactElements(HaveField("Sources", BeEmpty()), HaveField("Sources", ranges)))
 }
 
 // TestLoadBalancersOpenNothingElse: the word opens no port of HTTP CONNECT and no Service, with accounts or without, and edges run the

@@ -25,6 +25,7 @@ func accessCauses() []CauseInfo {
 		{LoadBalancerOnlyIPv6, AccessRefused, SeverityWarning, "service"},
 		{LoadBalancerIPv6, AccessRefused, SeverityInfo, "service"},
 		{LoadBalancerOfOthers, AccessRefused, SeverityWarning, "service"},
+		{LoadBalancerSourcesHidden, AccessRefused, SeverityWarning, "service most"},
 		{LoadBalancersTooMany, AccessRefused, SeverityWarning, "services most"},
 		{LoadBalancersNotLed, LoadBalancersUnreachable, SeverityInfo, "services network"},
 		{LoadBalancersToNoRoute, LoadBalancersUnreachable, SeverityInfo, "services"},

@@ -87,7 +87,14 @@ type LoadBalancer struct {
 	Leads Lead `json:"leads,omitempty"`
 	// Endpoints: HyperShift has written the addresses of VMs behind it.
 	Endpoints bool `json:"endpoints,omitempty"`
+	// Sources are the ranges of clients that it admits, sorted, at most MaxLoadBalancerSources. Empty: all.
+	Sources []netip.Prefix `json:"sources,omitempty"`
+	// SourcesHidden: it has ranges that edges cannot enforce, because they see the addresses of nodes, or because there are too many.
+	SourcesHidden bool `json:"sourcesHidden,omitempty"`
 }
+
+// MaxLoadBalancerSources is the most ranges of clients that one LoadBalancer can have.
+const MaxLoadBalancerSources = 32
 
 // A Lead is where a LoadBalancer leads.
 type Lead string

@@ -48,6 +48,11 @@ func loadBalancersMessages() map[network.Cause]Message {
 			Effect: notLed,
 			Fix:    "Remove the selector. HyperShift's cloud controller sets none if its configuration has selectorless: true.",
 		},
+		network.LoadBalancerSourcesHidden: {
+			What:   "Service {service} has loadBalancerSourceRanges that edges cannot enforce.",
+			Effect: notLed,
+			Fix:    "Create the Service again with externalTrafficPolicy: Local and at most {most} ranges, or remove its loadBalancerSourceRanges.",
+		},
 		network.LoadBalancersTooMany: {
 			What:   "Load balancers of the hosted cluster ({services}) do not lead to edges, because the limit for all together is {most}.",
 			Effect: "Clients reach nothing through these. Other load balancers are not affected.",
