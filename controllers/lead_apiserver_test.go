@@ -195,13 +195,17 @@ func testBadLoadBalancers(t *testing.T, s *apiServer, _ *Reconciler) {
 	good := h.balance(t, "a1web", "web", 31080)
 	bad := h.balance(t, "a2metrics", "metrics", int32(network.MetricsPort))
 	foreign := h.balance(t, "a3db", "db", 31432)
+	unallocated := h.balance(t, "a4web", "unallocated", 0, 31500)
+	g.Expect(unallocated.live(t).Spec.Ports[0].TargetPort).To(Equal(intstr.FromInt32(80)), "the API server's default")
 	labels := map[string]string{"cluster.x-k8s.io/role": "worker"}
 	g.Expect(s.admin.Patch(t.Context(), foreign.live(t), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"selector":{"cluster.x-k8s.io/role":"worker"}}}`)))).To(Succeed())
 	h.opensLoadBalancers(t, "loadbalancers")
-	h.listens(t, 1, 31080, 31432)
-	h.listens(t, 2, 31080, 31432)
-	g.Eventually(good.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
-	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("AccessRefused"), ContainSubstring("a2metrics")))
+	h.listens(t, 1, 31080, 31432, 31500)
+	h.listens(t, 2, 31080, 31432, 31500)
+	for _, c := range []copied{good, unallocated} {
+		g.Eventually(c.selector(t)).WithTimeout(patience).Should(Equal(h.edgesOfVLAN()))
+	}
+	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring("AccessRefused"), ContainSubstring("a2metrics"), ContainSubstring("Port 80 of Service a4web")))
 	g.Expect(bad.selector(t)()).To(BeEmpty())
 	g.Expect(foreign.selector(t)()).To(Equal(labels))
 

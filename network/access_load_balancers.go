@@ -19,6 +19,10 @@ const (
 	maxBalancedPorts    = 512
 )
 
+// The node ports of Kubernetes. Other ports of VMs are of the kubelet, of ssh and the like. A Service without node ports leads there:
+// its copy has target port 0, for which the API server writes the port of the Service.
+const firstNodePort, lastNodePort = 30000, 32767
+
 // Runs reports whether edges run the access proxy. It depends on annotations and networks only, not on the Services that
 // exist: a Service that appears in the hosted cluster must not recreate an edge.
 func (a Access) Runs() bool { return a.Opens() || a.LoadBalancers != nil }
@@ -214,7 +218,7 @@ func (x balancer) portsOf(s LoadBalancer, taken map[uint16]LoadBalancer) ([]uint
 		switch use := x.use(p.Target); {
 		case p.Protocol != "TCP":
 			others[p.Protocol] = append(others[p.Protocol], strconv.Itoa(int(p.Port)))
-		case p.Target == 0:
+		case p.Target < firstNodePort || p.Target > lastNodePort:
 			problems = append(problems, s.problem(LoadBalancerPortInvalid, Args{"port": strconv.Itoa(int(p.Port))}))
 		case use != "":
 			problems = append(problems, s.problem(LoadBalancerPortInUse, Args{"port": port, "use": use}))
@@ -236,13 +240,10 @@ func (x balancer) portsOf(s LoadBalancer, taken map[uint16]LoadBalancer) ([]uint
 	return slices.Compact(out), problems
 }
 
-// use says what edges use a port for on the pod network. Empty: nothing.
+// use returns the entry for which edges use a node port on the pod network. Empty: none.
 func (x balancer) use(port uint16) string {
-	if use := portsOfEdges()[port]; use != "" {
-		return use
-	}
 	for _, e := range x.accessEntries() {
-		if e.Listen == port && port != 0 {
+		if e.Listen == port {
 			return e.String()
 		}
 	}

@@ -52,6 +52,8 @@ func TestEachLoadBalancer(t *testing.T) {
 	six.NoIPv4, six.IPv6, dual.IPv6, foreign.Leads = true, true, true, network.LeadsElsewhere
 	hidden := web("hidden", 31080)
 	hidden.SourcesHidden = true
+	unallocated, reserved := web("a", 10250, 31080), web("a", 22) // The API server defaults targetPort 0 to the port.
+	unallocated.Ports[0].Port, reserved.Ports[0].Port = 10250, 22
 	passthrough := network.LoadBalancer{Service: "default-ingress-passthrough-service-x", Ports: []network.LoadBalancerPort{{Protocol: "TCP", Port: 443, Target: 31443}}}
 	for what, c := range map[string]struct {
 		all     []network.LoadBalancer
@@ -64,8 +66,12 @@ func TestEachLoadBalancer(t *testing.T) {
 		"TCP":                                {all: []network.LoadBalancer{web("a", 31080, 31443)}, want: map[string][]uint16{"a": {31080, 31443}}},
 		"UDP":                                {all: []network.LoadBalancer{udp}, cause: network.LoadBalancerNotTCP, says: "udp (shop/udp in the hosted cluster)"},
 		"TCP and UDP":                        {all: []network.LoadBalancer{both}, want: map[string][]uint16{"both": {31080}}, cause: network.LoadBalancerNotTCP, says: "UDP ports 443"},
-		"no node port":                       {all: []network.LoadBalancer{web("a", 0)}, cause: network.LoadBalancerPortInvalid, says: "port 80"},
-		"a port of edges":                    {all: []network.LoadBalancer{web("a", 9753, 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortInUse, says: "metrics"},
+		"no node port":                       {all: []network.LoadBalancer{web("a", 0)}, cause: network.LoadBalancerPortInvalid, says: "Port 80 of Service a (shop/a in the hosted cluster) has no node port from 30000 to 32767"},
+		"the kubelet's port":                 {all: []network.LoadBalancer{unallocated}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortInvalid, says: "Port 10250 of Service a"},
+		"the port of ssh":                    {all: []network.LoadBalancer{reserved}, cause: network.LoadBalancerPortInvalid, says: "Port 22 of Service a"},
+		"the first node port, and the last":  {all: []network.LoadBalancer{web("a", 30000, 32767)}, want: map[string][]uint16{"a": {30000, 32767}}},
+		"before the first, behind the last":  {all: []network.LoadBalancer{web("a", 29999, 32768, 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortInvalid, says: "Port 81"},
+		"a port of edges":                    {all: []network.LoadBalancer{web("a", 9753, 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortInvalid, says: "Port 80"},
 		"a port of an entry":                 {all: []network.LoadBalancer{web("a", 31080)}, entries: []network.AccessEntry{to("nodes", 22, 31080)}, cause: network.LoadBalancerPortInUse, says: "31080=nodes:22"},
 		"a port of another one":              {all: []network.LoadBalancer{web("b", 31080), web("a", 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortShared, says: "b (shop/b"},
 		"two of one guest Service":           {all: []network.LoadBalancer{{Service: "a", Guest: "x/y", Ports: web("", 31080).Ports}, {Service: "b", Guest: "x/y", Ports: web("", 31080).Ports}}, want: map[string][]uint16{"a": {31080}, "b": {31080}}},

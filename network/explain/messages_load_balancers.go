@@ -25,9 +25,9 @@ func loadBalancersMessages() map[network.Cause]Message {
 			Fix:    "Set another nodePort for the Service in the hosted cluster.",
 		},
 		network.LoadBalancerPortInvalid: {
-			What:   "Service {service} has no node port for its port {port}.",
-			Effect: "Clients reach nothing at this port. Other ports and Services are not affected.",
-			Fix:    "Set a nodePort from 1 to 65535 for the Service in the hosted cluster, or set allocateLoadBalancerNodePorts to true.",
+			What:   "Port {port} of Service {service} has no node port from 30000 to 32767.",
+			Effect: "Edges do not open it, so clients reach nothing there. Other ports and Services are not affected.",
+			Fix:    "Set allocateLoadBalancerNodePorts of the Service in the hosted cluster to true, or its nodePort to a port from 30000 to 32767.",
 		},
 		network.LoadBalancerPortShared: {
 			What:   "Service {service} leads to node port {port}, as Service {other} does.",
