@@ -49,7 +49,10 @@ func (s *Server) reserve(t *tunnel) (refused *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.Target.Name == loadBalancers {
-		refused = s.balanced.share(t.Caller.Addr(), s.limits.balanced)
+		var evicted *tunnel
+		if evicted, refused = s.balanced.add(t, s.limits.balanced); evicted != nil {
+			s.evict(evicted)
+		}
 	} else {
 		refused = s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
 	}
@@ -62,9 +65,20 @@ func (s *Server) release(t *tunnel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.Target.Name == loadBalancers {
-		s.balanced.release(t.Caller.Addr())
+		s.balanced.remove(t)
 	} else {
 		s.carried.release(t.Caller.Addr())
 	}
 	s.o.Metrics.tunnels.Set(float64(s.carried.count + s.balanced.count))
+}
+
+// evict ends t so that another source has room, also while its destination is being dialed. The caller has s.mu.
+func (s *Server) evict(t *tunnel) {
+	if _, open := s.tunnels[t]; open {
+		t.abort(OverShare)
+		return
+	}
+	end := OverShare
+	t.cut.Store(&end)
+	t.giveUp()
 }

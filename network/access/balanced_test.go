@@ -1,10 +1,10 @@
 package access
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -68,8 +68,8 @@ func TestBalanced(t *testing.T) {
 		HaveField("Target.Name", "loadbalancers"), HaveField("Listen", uint16(31080)), HaveField("End", NotOpenAnyMore))))
 }
 
-// TestBalancedShares: one source cannot take all tunnels of load balancers, and takes none of those of pods. Another source gets
-// its share, and one that closes has room again.
+// TestBalancedShares: one source cannot take all tunnels of load balancers, and takes none of those of pods. When all are taken, a
+// further source gets the place of the longest-silent tunnel of the source that has most.
 func TestBalancedShares(t *testing.T) {
 	g := NewWithT(t)
 	s := newSite(t, func(s *site) {
@@ -77,8 +77,14 @@ func TestBalancedShares(t *testing.T) {
 		s.limits.balanced, s.limits.tunnels, s.limits.caller = 8, 1, 1
 	})
 	for _, vm := range vms().Leased() {
-		s.vm(netip.AddrPortFrom(vm, 31080).String(), stays)
+		s.vm(netip.AddrPortFrom(vm, 31080).String(), func(c *net.TCPConn) { _, _ = io.WriteString(c, "hello"); echo(c) })
 	}
+	s.vm("192.168.100.50:10250", echo)
+	p := balancing()
+	p.Network.Access.Accounts = nil
+	s.Set(p)
+	_, status, _ := s.connect("worker-1:10250")
+	g.Expect(status).To(Equal(200))
 	at := s.serve(t.Context(), 31080)
 	open := func(from string, tries int) (all []*net.TCPConn) {
 		for range tries {
@@ -88,37 +94,106 @@ func TestBalancedShares(t *testing.T) {
 		}
 		return all
 	}
+	answers := func(c *net.TCPConn) error {
+		_, _ = io.WriteString(c, "x")
+		_, err := io.ReadFull(c, make([]byte, 1))
+		return err
+	}
 	greedy := open("127.0.0.2", 8)
 	g.Expect(greedy).To(HaveLen(4))
 	g.Expect(open("127.0.0.3", 8)).To(HaveLen(2))
-	g.Expect(open("127.0.0.4", 8)).To(HaveLen(1))
+	g.Expect(open("127.0.0.4", 8)).To(HaveLen(2))
 	g.Expect(s.metric("oooi_access_requests_total")).To(ContainSubstring("share-limit"))
+	for _, i := range []int{0, 1, 3} {
+		g.Expect(answers(greedy[i])).To(Succeed())
+	}
+	g.Expect(s.metric("oooi_access_tunnels")).To(Equal("9"))
+	g.Expect(open("127.0.0.5", 8)).To(HaveLen(1), "no place is left")
+	g.Expect(answers(greedy[2])).NotTo(Succeed(), "it was silent for longest")
+	for _, i := range []int{0, 1, 3} {
+		g.Expect(answers(greedy[i])).To(Succeed())
+	}
+	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(And(HaveField("End", OverShare), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
+	g.Expect(open("127.0.0.2", 1)).To(BeEmpty(), "it has its part")
 	for _, c := range greedy {
 		_ = c.Close()
 	}
-	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(Equal("3"))
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(Equal("6"))
 	g.Expect(open("127.0.0.4", 1)).To(HaveLen(1))
 }
 
-// TestShare: however many sources there are, a further one finds room, until each has one.
+// TestDialedGiveRoom: connections whose VMs do not answer give room as tunnels do.
+func TestDialedGiveRoom(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, func(s *site) {
+		p := balancing()
+		p.Network.Access.LoadBalancers.Services[0].Ports = []uint16{31080, 31081}
+		s.Set(p)
+		s.limits.balanced = 8
+	})
+	for _, vm := range vms().Leased() {
+		s.vm(netip.AddrPortFrom(vm, 31080).String(), stays)
+	}
+	at, silent := s.serve(t.Context(), 31080), s.serve(t.Context(), 31081)
+	for i, from := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.4", "127.0.0.4"} {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp4", silent)
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "2s").Should(Equal(strconv.Itoa(i + 1)))
+	}
+	_, got := balanced(t, at, "127.0.0.5")
+	g.Expect(got).To(Equal("hello"))
+	g.Eventually(s.callersRefused, "1s").Should(ConsistOf(And(HaveField("Refusal.Why", ShareLimit), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
+	g.Expect(s.metric("oooi_access_tunnels")).To(Equal("8"))
+	_, got = balanced(t, at, "127.0.0.5")
+	g.Expect(got).NotTo(Equal("hello"), "it has its part")
+}
+
+// TestShare: however many sources there are and whatever they have, a further one gets room until each has its part. What it gets is
+// taken from those that have most, and no source loses more than it has above its part.
 func TestShare(t *testing.T) {
 	g := NewWithT(t)
-	var c carried
-	const most = 100
-	for i := range 50 {
-		source := netip.MustParseAddr(fmt.Sprintf("10.0.0.%d", i))
-		got := 0
-		for c.share(source, most) == nil {
+	var all shares
+	now := time.Now()
+	opened := map[netip.Addr][]*tunnel{}
+	open := func(source netip.Addr, most int) bool {
+		now = now.Add(time.Second)
+		x := &tunnel{Tunnel: Tunnel{Caller: netip.AddrPortFrom(source, 1)}, began: now}
+		evicted, refused := all.add(x, most)
+		g.Expect(evicted == nil || refused == nil).To(BeTrue())
+		if evicted != nil {
+			from := evicted.Caller.Addr()
+			g.Expect(from).NotTo(Equal(source))
+			g.Expect(evicted).To(BeIdenticalTo(opened[from][0]), "the longest-silent one")
+			for _, others := range opened {
+				g.Expect(len(others)).To(BeNumerically("<=", len(opened[from])))
+			}
+			opened[from] = opened[from][1:]
+		}
+		if refused == nil {
+			opened[source] = append(opened[source], x)
+		}
+		g.Expect(all.count).To(BeNumerically("<=", most))
+		return refused == nil
+	}
+	for i := range 60 {
+		source, got := netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 0
+		for open(source, 100) {
 			got++
 		}
-		if i < 5 {
-			g.Expect(got).To(BeNumerically(">", 0), "source %d", i)
-		}
+		g.Expect(got).To(BeNumerically(">=", 100/(i+2)), "source %d", i)
 		if i == 0 {
-			g.Expect(got).To(Equal(most / 2))
+			g.Expect(got).To(Equal(50))
 		}
 	}
-	g.Expect(c.count).To(BeNumerically("<=", most))
+	g.Expect(all.count).To(Equal(100))
+	for _, x := range opened {
+		for _, t := range x {
+			all.remove(t)
+			all.remove(t)
+		}
+	}
+	g.Expect(all).To(Equal(shares{of: map[netip.Addr]map[*tunnel]struct{}{}}))
 }
 
 // TestBalancedIdle: a tunnel of a load balancer ends when both sides are silent for an hour, and others only after a day.

@@ -83,19 +83,74 @@ func (t *carried) reserve(caller netip.Addr, most, mostCaller int) *Refusal {
 	return nil
 }
 
-// share counts one more tunnel of a source, or refuses it: a source may have as many as there is room left, of most. So one source
-// alone gets half of all, two get a third each, and a further one always finds room. Sources may be nodes that hide many clients, so a
-// fixed number would be too small for these.
-func (t *carried) share(source netip.Addr, most int) *Refusal {
-	if t.of[source] >= most-t.count {
-		return &Refusal{0, ShareLimit, ""}
-	}
-	return t.reserve(source, most, most)
-}
-
 func (t *carried) release(caller netip.Addr) {
 	t.count--
 	if t.of[caller]--; t.of[caller] == 0 {
 		delete(t.of, caller)
+	}
+}
+
+// shares counts tunnels of load balancers by source, also those whose destination is being dialed. Sources may be nodes that hide many
+// clients, so a fixed number for each would be too small for these.
+type shares struct {
+	count int
+	of    map[netip.Addr]map[*tunnel]struct{}
+}
+
+// add counts t, or refuses it: a source may have as many as there is room left, of most. So one source alone gets half of all, and two get
+// a third each. A source with less than an equal part gets room in any case. If there is none, that is the place of the longest-silent tunnel
+// of the source that has most, which has more than its part.
+func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
+	source := t.Caller.Addr()
+	mine, sources := len(s.of[source]), len(s.of)
+	if mine == 0 {
+		sources++
+	}
+	room := most - s.count
+	switch poor := mine < most/(sources+1); {
+	case !poor && mine >= room:
+		return nil, &Refusal{0, ShareLimit, ""}
+	case room <= 0:
+		evicted = s.silent()
+		s.remove(evicted)
+	}
+	if s.of == nil {
+		s.of = map[netip.Addr]map[*tunnel]struct{}{}
+	}
+	if mine == 0 {
+		s.of[source] = map[*tunnel]struct{}{}
+	}
+	s.of[source][t] = struct{}{}
+	s.count++
+	return evicted, nil
+}
+
+// silent returns the longest-silent tunnel of the source that has most.
+func (s *shares) silent() *tunnel {
+	var all map[*tunnel]struct{}
+	for _, of := range s.of {
+		if len(of) > len(all) {
+			all = of
+		}
+	}
+	var out *tunnel
+	var since time.Time
+	for t := range all {
+		if at := t.silentSince(); out == nil || at.Before(since) {
+			out, since = t, at
+		}
+	}
+	return out
+}
+
+// remove removes t, if it is counted.
+func (s *shares) remove(t *tunnel) {
+	source := t.Caller.Addr()
+	if _, ok := s.of[source][t]; !ok {
+		return
+	}
+	s.count--
+	if delete(s.of[source], t); len(s.of[source]) == 0 {
+		delete(s.of, source)
 	}
 }

@@ -73,7 +73,8 @@ type Server struct {
 	stopped bool
 	waiting waiting
 	// carried are tunnels of pods that the plan admits, and balanced those of load balancers.
-	carried, balanced carried
+	carried  carried
+	balanced shares
 
 	tunnels map[*tunnel]struct{}
 	running sync.WaitGroup
@@ -272,11 +273,14 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	}
 	addresses := t.Target.Addresses
 	t.Target.Addresses = nil
+	dialing, giveUp := context.WithCancel(s.dialing)
+	defer giveUp()
+	t.giveUp = giveUp
 	if refused = s.reserve(t); refused != nil {
 		return nil, c.refusal(refused.Status, refused.Why, "")
 	}
 	s.leave(c) // A caller that is refused counts as waiting until it has its answer.
-	if refused = s.connect(p, c, t, addresses); refused != nil {
+	if refused = s.connect(dialing, p, c, t, addresses); refused != nil {
 		s.release(t)
 		return nil, refused
 	}
@@ -345,24 +349,31 @@ func (s *Server) admit(p Policy, token string, now time.Time) (account string, r
 }
 
 // connect dials the destination of t, and tells the caller.
-func (s *Server) connect(p Policy, c *call, t *tunnel, addresses []netip.AddrPort) *Refusal {
+func (s *Server) connect(ctx context.Context, p Policy, c *call, t *tunnel, addresses []netip.AddrPort) *Refusal {
 	check := func(netip.Addr) error { return nil }
 	if t.Target.VMs {
 		check = s.o.IsVM
 	}
-	conn, to, err := s.dialer.any(s.dialing, p.Edge, addresses, check)
+	conn, to, err := s.dialer.any(ctx, p.Edge, addresses, check)
 	if err == nil {
 		if err = tune(conn); err != nil {
 			abort(conn)
 		}
 	}
-	if err != nil {
-		return c.refusal(http.StatusBadGateway, Unreachable, err.Error())
+	if err == nil {
+		if t.destination, t.Dialed = conn, to; !s.keep(t) {
+			abort(conn)
+			err = errNotKept
+		}
 	}
-	t.destination, t.Dialed = conn, to
-	if !s.keep(t) {
-		abort(conn)
+	switch {
+	case err == nil:
+	case t.cut.Load() != nil:
+		return c.refusal(http.StatusServiceUnavailable, ShareLimit, "")
+	case errors.Is(err, errNotKept):
 		return c.refusal(http.StatusForbidden, NotOpen, "")
+	default:
+		return c.refusal(http.StatusBadGateway, Unreachable, err.Error())
 	}
 	if c.listen == 0 {
 		_ = c.conn.SetWriteDeadline(time.Now().Add(answerLimit))
@@ -372,12 +383,14 @@ func (s *Server) connect(p Policy, c *call, t *tunnel, addresses []netip.AddrPor
 	return nil
 }
 
-// keep counts t among the tunnels, unless it is not open any more.
+var errNotKept = errors.New("not open any more")
+
+// keep counts t among the tunnels, unless it is not open any more, or gave room to another one.
 func (s *Server) keep(t *tunnel) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := *s.policy.Load()
-	if s.stopped || !p.keeps(&t.Tunnel) {
+	if s.stopped || !p.keeps(&t.Tunnel) || t.cut.Load() != nil {
 		return false
 	}
 	s.tunnels[t] = struct{}{}

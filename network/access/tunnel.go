@@ -4,6 +4,7 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // An End is how a tunnel ended.
@@ -32,11 +35,13 @@ const (
 	NotOpenAnyMore End = "plan"
 	// Stopped: the edge stops, or may not serve.
 	Stopped End = "stopped"
+	// OverShare: all tunnels of load balancers were taken, and another source had less than its part of them.
+	OverShare End = "share-limit"
 )
 
 // ends returns all ends.
 func ends() []End {
-	return []End{Closed, CallerReset, DestinationReset, CallerLost, DestinationLost, Idle, NotOpenAnyMore, Stopped}
+	return []End{Closed, CallerReset, DestinationReset, CallerLost, DestinationLost, Idle, NotOpenAnyMore, Stopped, OverShare}
 }
 
 // A Tunnel is what is known of a tunnel that has ended.
@@ -63,9 +68,16 @@ type tunnel struct {
 	caller, destination *net.TCPConn
 	began               time.Time
 	sent, received      atomic.Int64
+	// active is when the latest byte was carried, as a time.Duration since began.
+	active atomic.Int64
 	// cut is why this program ends it. Nil: it does not.
 	cut atomic.Pointer[End]
+	// giveUp ends the dialing of the destination.
+	giveUp context.CancelFunc
 }
+
+// silentSince returns when the latest byte was carried, or if there is none, when the caller came.
+func (t *tunnel) silentSince() time.Time { return t.began.Add(time.Duration(t.active.Load())) }
 
 // abort ends both sides at once, because of end. The first end counts.
 func (t *tunnel) abort(end End) {
@@ -78,8 +90,13 @@ func (t *tunnel) abort(end End) {
 // The goroutines of an idle tunnel have small stacks: they have done nothing else. If this program is killed, the kernel resets
 // both sides: an end would look as if all had arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
-	send := func(n int64) { t.sent.Add(n); m.toDestinations.Add(float64(n)) }
-	receive := func(n int64) { t.received.Add(n); m.toCallers.Add(float64(n)) }
+	count := func(n int64, of *atomic.Int64, metric prometheus.Counter) {
+		of.Add(n)
+		metric.Add(float64(n))
+		t.active.Store(int64(time.Since(t.began)))
+	}
+	send := func(n int64) { count(n, &t.sent, m.toDestinations) }
+	receive := func(n int64) { count(n, &t.received, m.toCallers) }
 	var ended atomic.Int32
 	end := func() {
 		if ended.Add(1) < 2 {
