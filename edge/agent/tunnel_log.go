@@ -1,5 +1,6 @@
 // This file writes one log line for each tunnel that has ended, and for each refused caller. Callers decide how many there are, so
-// lines are limited: a caller can neither fill the log nor keep all lines for itself. No line has a header.
+// lines are limited: a caller can neither fill the log nor keep all lines for itself. Anyone may be a caller of a load balancer, so their lines
+// have limits of their own. No line has a header.
 
 package agent
 
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/access"
 )
 
@@ -17,16 +19,36 @@ import (
 type TunnelLog struct {
 	log *slog.Logger
 
-	mu             sync.Mutex
-	ended, refused lineLimit
+	mu                             sync.Mutex
+	ended, refused                 namedLimit
+	balancedEnded, balancedRefused namedLimit
+}
+
+// A namedLimit is a limit of lines about what.
+type namedLimit struct {
+	lineLimit
+	what string
 }
 
 // NewTunnelLog returns a TunnelLog that writes to log.
-func NewTunnelLog(log *slog.Logger) *TunnelLog { return &TunnelLog{log: log} }
+func NewTunnelLog(log *slog.Logger) *TunnelLog {
+	return &TunnelLog{
+		log: log, ended: namedLimit{what: "tunnels"}, refused: namedLimit{what: "refused callers"},
+		balancedEnded: namedLimit{what: "tunnels of load balancers"}, balancedRefused: namedLimit{what: "refused callers of load balancers"},
+	}
+}
+
+func (l *TunnelLog) limits() []*namedLimit {
+	return []*namedLimit{&l.ended, &l.refused, &l.balancedEnded, &l.balancedRefused}
+}
 
 // Ended logs a tunnel, if the limit permits it.
 func (l *TunnelLog) Ended(t access.Tunnel) {
-	if !l.take(&l.ended, "tunnels", allLines, t.Caller.Addr(), time.Now()) {
+	limit := &l.ended
+	if t.Target.Name == network.AccessLoadBalancers {
+		limit = &l.balancedEnded
+	}
+	if !l.take(limit, allLines, t.Caller.Addr(), time.Now()) {
 		return
 	}
 	l.log.Info("tunnel ended", append(callerOf(t.Caller, t.Account, t.Asked, t.Listen),
@@ -36,7 +58,11 @@ func (l *TunnelLog) Ended(t access.Tunnel) {
 
 // Refused logs a caller that got no tunnel, if the limit permits it. One that has sent no request is a probe, and is not logged.
 func (l *TunnelLog) Refused(r access.Refused) {
-	if r.Refusal.Why == access.Abandoned || !l.take(&l.refused, "refused callers", failureLines, r.Caller.Addr(), time.Now()) {
+	limit := &l.refused
+	if r.LoadBalancer {
+		limit = &l.balancedRefused
+	}
+	if r.Refusal.Why == access.Abandoned || !l.take(limit, failureLines, r.Caller.Addr(), time.Now()) {
 		return
 	}
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
@@ -58,23 +84,24 @@ func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any
 }
 
 // take reports whether a line of source may be logged. It logs how many lines the former period missed.
-func (l *TunnelLog) take(limit *lineLimit, what string, most int, source netip.Addr, now time.Time) bool {
+func (l *TunnelLog) take(limit *namedLimit, most int, source netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	missed := limit.turn(now)
 	take := limit.take(source, most)
 	l.mu.Unlock()
-	l.tell(what, missed)
+	l.tell(limit.what, missed)
 	return take
 }
 
 // Run logs how many lines a period missed, until ctx ends.
 func (l *TunnelLog) Run(ctx context.Context) error {
 	return eachWindow(ctx, func(now time.Time) {
-		l.mu.Lock()
-		ended, refused := l.ended.turn(now), l.refused.turn(now)
-		l.mu.Unlock()
-		l.tell("tunnels", ended)
-		l.tell("refused callers", refused)
+		for _, limit := range l.limits() {
+			l.mu.Lock()
+			missed := limit.turn(now)
+			l.mu.Unlock()
+			l.tell(limit.what, missed)
+		}
 	})
 }
 

@@ -143,7 +143,7 @@ func TestDialedGiveRoom(t *testing.T) {
 	}
 	_, got := balanced(t, at, "127.0.0.5")
 	g.Expect(got).To(Equal("hello"))
-	g.Eventually(s.callersRefused, "1s").Should(ConsistOf(And(HaveField("Refusal.Why", ShareLimit), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
+	g.Eventually(s.callersRefused, "1s").Should(ConsistOf(And(HaveField("Refusal.Why", ShareLimit), HaveField("LoadBalancer", true), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
 	g.Expect(s.metric("oooi_access_tunnels")).To(Equal("8"))
 	_, got = balanced(t, at, "127.0.0.5")
 	g.Expect(got).NotTo(Equal("hello"), "it has its part")
@@ -201,7 +201,7 @@ func TestBalancedIdle(t *testing.T) {
 	g := NewWithT(t)
 	s := newSite(t, func(s *site) {
 		s.Set(balancing())
-		s.limits.balancedIdle, s.limits.idleEvery = 300*time.Millisecond, 50*time.Millisecond
+		s.limits.balancedIdle, s.limits.every = 300*time.Millisecond, 50*time.Millisecond
 	})
 	for _, vm := range vms().Leased() {
 		s.vm(netip.AddrPortFrom(vm, 31080).String(), stays)

@@ -5,6 +5,7 @@ package access
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -24,6 +25,17 @@ func (r *Refusal) Error() string {
 		return string(r.Why)
 	}
 	return string(r.Why) + ": " + r.Detail
+}
+
+// A Refused is a connection of a caller that led to no tunnel.
+type Refused struct {
+	Caller netip.AddrPort
+	// Account is known once the token is verified, and Asked once the request is read. Asked is in the form of Authority.String.
+	Account, Asked string
+	Listen         uint16
+	// LoadBalancer: it came through one. Anyone may do that.
+	LoadBalancer bool
+	Refusal      *Refusal
 }
 
 // A Reason is why a request is refused, from a fixed list.

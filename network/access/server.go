@@ -20,8 +20,8 @@ const (
 	// answerLimit is how long a refused caller may take to read the answer, and answerRest how many bytes it may send meanwhile.
 	answerLimit = time.Second
 	answerRest  = 64 << 10
-	// idleLimit is how long both sides of a tunnel may be silent, and idleEvery how often that is checked.
-	idleLimit, idleEvery = 24 * time.Hour, time.Minute
+	// idleLimit is how long both sides of a tunnel may be silent.
+	idleLimit = 24 * time.Hour
 	// acceptAgain is the pause after the kernel refused to accept a connection.
 	acceptAgain = 50 * time.Millisecond
 	// requestGrace is how long a caller has for its request whatever others do. Meanwhile the kernel keeps further callers, and
@@ -31,15 +31,6 @@ const (
 
 // established is the answer to a request that led to a tunnel (RFC 9110, section 9.3.6).
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
-
-// A Refused is a connection of a caller that led to no tunnel.
-type Refused struct {
-	Caller netip.AddrPort
-	// Account is known once the token is verified, and Asked once the request is read. Asked is in the form of Authority.String.
-	Account, Asked string
-	Listen         uint16
-	Refusal        *Refusal
-}
 
 // Options of a Server. Each is required.
 type Options struct {
@@ -65,8 +56,9 @@ type Server struct {
 	stop    context.CancelFunc
 	// limits may be smaller in tests.
 	limits struct {
-		tunnels, caller, waiting, balanced     int
-		request, idle, idleEvery, balancedIdle time.Duration
+		tunnels, caller, waiting, balanced int
+		// every is how often tunnels are checked.
+		request, idle, balancedIdle, unanswered, every time.Duration
 	}
 
 	mu      sync.Mutex
@@ -94,7 +86,7 @@ type call struct {
 func NewServer(o Options) *Server {
 	s := &Server{o: o, dialer: dialer{dial: o.Dial}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
 	s.limits.tunnels, s.limits.caller, s.limits.waiting = maxTunnels, maxTunnelsCaller, maxWaiting
-	s.limits.request, s.limits.idle, s.limits.idleEvery = requestLimit, idleLimit, idleEvery
+	s.limits.request, s.limits.idle, s.limits.unanswered, s.limits.every = requestLimit, idleLimit, unansweredLimit, keepaliveInterval
 	s.limits.balanced, s.limits.balancedIdle = maxBalanced, balancedIdleLimit
 	s.policy.Store(&Policy{})
 	s.dialing, s.stop = context.WithCancel(context.Background())
@@ -104,32 +96,37 @@ func NewServer(o Options) *Server {
 // Set replaces what is open, and cuts the tunnels that are not any more.
 func (s *Server) Set(p Policy) {
 	s.policy.Store(&p)
-	s.cut(NotOpenAnyMore, func(t *tunnel) bool { return !p.keeps(&t.Tunnel) })
+	s.cut(func(t *tunnel) End {
+		if p.keeps(&t.Tunnel) {
+			return ""
+		}
+		return NotOpenAnyMore
+	})
 }
 
-// cut ends the tunnels that match.
-func (s *Server) cut(end End, match func(*tunnel) bool) {
+// cut ends the tunnels for which why returns an End.
+func (s *Server) cut(why func(*tunnel) End) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t := range s.tunnels {
-		if match(t) {
+		if end := why(t); end != "" {
 			t.abort(end)
 		}
 	}
 }
 
 // CutAll ends all tunnels.
-func (s *Server) CutAll() { s.cut(Stopped, func(*tunnel) bool { return true }) }
+func (s *Server) CutAll() { s.cut(func(*tunnel) End { return Stopped }) }
 
-// Run ends tunnels that are idle, until ctx ends. Then it closes all connections, and returns when they are.
+// Run ends tunnels that are idle or have lost a peer, until ctx ends. Then it closes all connections, and returns when they are.
 func (s *Server) Run(ctx context.Context) {
-	tick := time.NewTicker(s.limits.idleEvery)
+	tick := time.NewTicker(s.limits.every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
-			s.cut(Idle, func(t *tunnel) bool { return t.idle(s.idleLimit(t.Target)) })
+			s.cut(func(t *tunnel) End { return t.over(s.limits.unanswered, s.idleLimit(t.Target)) })
 		}
 	}
 	s.mu.Lock()
@@ -221,7 +218,7 @@ func (s *Server) handle(c *call) {
 	first, refusal := s.open(c, t)
 	if refusal != nil {
 		s.o.Metrics.refused(refusal.Why)
-		s.o.Refused(Refused{Caller: c.from, Account: t.Account, Asked: t.Asked, Listen: c.listen, Refusal: refusal})
+		s.o.Refused(Refused{c.from, t.Account, t.Asked, c.listen, t.Target.Name == loadBalancers, refusal})
 		answer(c, refusal)
 		_ = c.conn.Close()
 		return

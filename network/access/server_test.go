@@ -220,7 +220,7 @@ func TestPlainPort(t *testing.T) {
 
 // TestEnds: how a tunnel ended is told.
 func TestEnds(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.idleEvery = 300*time.Millisecond, 10*time.Millisecond })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 300*time.Millisecond, 10*time.Millisecond })
 	s.vm("192.168.100.50:22", func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)); _ = c.SetLinger(0) })
 	s.vm("192.168.100.50:10250", echo)
 	last := func() End {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keepalive finds peers that are gone, and keeps idle tunnels in the tables of middleboxes. A peer that acknowledges nothing for
-// unansweredLimit loses its tunnel, idle or with data in flight. These are the values of connections through Envoy.
+// Keepalive finds peers that are gone while a tunnel is idle, and keeps it in the tables of middleboxes. A peer that acknowledges nothing
+// for unansweredLimit loses its tunnel, idle or with data in flight. TCP_USER_TIMEOUT is not set: it would also end the tunnel of a peer that
+// acknowledges all and reads nothing, as a program does that is busy or paused.
 const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
@@ -20,12 +21,7 @@ const (
 
 // tune sets the options of a socket. The kernel refuses none of them.
 func tune(c *net.TCPConn) error {
-	if err := c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepaliveIdle, Interval: keepaliveInterval, Count: keepaliveProbes}); err != nil {
-		return err
-	}
-	return control(c, func(fd int) error {
-		return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(unansweredLimit/time.Millisecond))
-	})
+	return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepaliveIdle, Interval: keepaliveInterval, Count: keepaliveProbes})
 }
 
 // control calls f with the descriptor of c.
@@ -53,13 +49,17 @@ func information(c *net.TCPConn) (i *unix.TCPInfo, ok bool) {
 	return i, err == nil
 }
 
-// quietFor returns for how long c has received no data. Not ok: it is closed.
-func quietFor(c *net.TCPConn) (time.Duration, bool) {
-	i, ok := information(c)
-	if !ok {
-		return 0, false
-	}
-	return time.Duration(i.Last_data_recv) * time.Millisecond, true
+// quiet reports whether i's peer has sent no data for limit.
+func quiet(i *unix.TCPInfo, limit time.Duration) bool {
+	return time.Duration(i.Last_data_recv)*time.Millisecond >= limit
+}
+
+// lost reports whether i's peer has acknowledged nothing for limit: neither data that was sent since, nor two questions about its full
+// window. The kernel asks such a peer again after as long as two minutes, so its latest acknowledgment alone tells nothing.
+func lost(i *unix.TCPInfo, limit time.Duration) bool {
+	acknowledged, sent := time.Duration(i.Last_ack_recv)*time.Millisecond, time.Duration(i.Last_data_sent)*time.Millisecond
+	unanswered := i.Unacked > 0 && acknowledged > sent && sent >= limit/8
+	return acknowledged >= limit && (unanswered || i.Probes > 1)
 }
 
 // resetWhenKilled has the kernel reset c if the program ends without closing it, and endInOrder closes c after all.

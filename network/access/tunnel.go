@@ -149,11 +149,19 @@ func (t *tunnel) failed(err error) End {
 	return reset
 }
 
-// idle reports whether neither side has sent anything for as long.
-func (t *tunnel) idle(limit time.Duration) bool {
-	a, first := quietFor(t.caller)
-	b, second := quietFor(t.destination)
-	return first && second && a >= limit && b >= limit
+// over returns how t ends because a peer is lost, or because both are silent. Empty: it does not.
+func (t *tunnel) over(unanswered, idle time.Duration) End {
+	caller, first := information(t.caller)
+	destination, second := information(t.destination)
+	switch {
+	case first && lost(caller, unanswered):
+		return CallerLost
+	case second && lost(destination, unanswered):
+		return DestinationLost
+	case first && second && quiet(caller, idle) && quiet(destination, idle):
+		return Idle
+	}
+	return ""
 }
 
 // result returns what is known once the tunnel has ended.
