@@ -1,5 +1,5 @@
-// This file dials a destination that may have several addresses. Attempts overlap, so that an address without a host costs
-// a quarter of a second, and addresses that failed a moment ago come last.
+// This file dials a destination that may have several addresses. Addresses that accepted come first, and those that failed come last.
+// Where none is known to accept, several are dialed at once, so that one of many is found in time.
 
 package access
 
@@ -22,9 +22,14 @@ const (
 	dialLimit = 3 * time.Second
 	// dialNext is how long one attempt may take until the next address is dialed, too.
 	dialNext = 250 * time.Millisecond
-	// failedFor is how long an address comes last after a failure, and maxFailed the number of such addresses.
-	failedFor = 10 * time.Second
-	maxFailed = 4096
+	// dialWaves is in how many parts the addresses are dialed. The last part then has half of dialLimit to accept.
+	dialWaves = 6
+	// failedFor is how long an address comes last after a failure. One that accepted comes first until it fails.
+	failedFor = time.Minute
+	// maxKnown is for how many addresses that is remembered.
+	maxKnown = 1 << 14
+	// maxSpare is how many dials there are in addition to one of each caller in dialNext, for all callers together.
+	maxSpare = 512
 )
 
 // errNoAddress is why a destination is not dialed.
@@ -37,12 +42,28 @@ type DialFunc func(ctx context.Context, from netip.Addr, to netip.AddrPort) (*ne
 type dialer struct {
 	dial DialFunc
 
-	mu     sync.Mutex
-	failed map[netip.AddrPort]time.Time
+	mu    sync.Mutex
+	known map[netip.AddrPort]outcome
+	spare int
 }
 
-// any returns a connection to the first of all that accepts within dialLimit, and of which check returns nil.
-func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check func(netip.Addr) error) (*net.TCPConn, netip.AddrPort, error) {
+// An outcome is how the latest dial of an address ended.
+type outcome struct {
+	accepted bool
+	at       time.Time
+}
+
+// The ranks of addresses, in the order in which these are dialed.
+const (
+	accepting = iota
+	unknown
+	failing
+)
+
+type checkFunc func(netip.Addr) error
+
+// any returns a connection to one of all that accepts within dialLimit, and of which check returns nil.
+func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check checkFunc) (*net.TCPConn, netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	type result struct {
@@ -50,51 +71,56 @@ func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort,
 		to   netip.AddrPort
 		err  error
 	}
-	results := make(chan result)
-	attempt := func(to netip.AddrPort) {
-		conn, err := d.dial(ctx, from, to)
-		if err == nil {
-			if err = check(to.Addr()); err != nil {
-				abort(conn)
+	results, pending := make(chan result), map[netip.AddrPort]time.Time{}
+	left := slices.Clone(all)
+	rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	d.order(left)
+	start := func(count int) {
+		for i := range min(count, len(left)) {
+			spare := i > 0
+			if spare && !d.reserve() {
+				return
 			}
-		}
-		if err == nil || ctx.Err() == nil { // An attempt that was given up for another one says nothing.
-			d.note(to, err == nil)
-		}
-		select {
-		case results <- result{conn, to, err}:
-		case <-ctx.Done():
-			if err == nil {
-				abort(conn)
-			}
+			to := left[0]
+			left, pending[to] = left[1:], time.Now()
+			go func() {
+				conn, err := d.attempt(ctx, from, to, check)
+				if spare {
+					d.release()
+				}
+				select {
+				case results <- result{conn, to, err}:
+				case <-ctx.Done():
+					if err == nil {
+						abort(conn)
+					}
+				}
+			}()
 		}
 	}
-	last, pending := errNoAddress, 0
-	var dialed netip.AddrPort // the latest, at began
-	var began time.Time
-	next := time.NewTimer(0)
+	width := (len(all) + dialWaves - 1) / dialWaves
+	if len(left) > 0 && d.rank(left[0]) == accepting {
+		start(1)
+	} else {
+		start(width)
+	}
+	next := time.NewTicker(dialNext)
 	defer next.Stop()
-	for left := d.ordered(all); len(left) > 0 || pending > 0; {
-		timer := next.C
-		if len(left) == 0 {
-			timer = nil
-		}
+	last := errNoAddress
+	for len(left) > 0 || len(pending) > 0 {
 		select {
-		case <-timer:
-			if pending > 0 && time.Since(began) >= dialNext {
-				d.note(dialed, false)
-			}
-			dialed, began = left[0], time.Now()
-			go attempt(dialed)
-			left = left[1:]
-			pending++
-			next.Reset(dialNext)
+		case now := <-next.C:
+			d.silent(pending, now)
+			d.order(left) // Other callers have found out more meanwhile.
+			start(width)
 		case r := <-results:
 			if r.err == nil {
+				d.explore(ctx, from, left, check)
 				return r.conn, r.to, nil
 			}
-			pending, last = pending-1, r.err
-			next.Reset(0)
+			delete(pending, r.to)
+			last = r.err
+			start(1)
 		case <-ctx.Done():
 			return nil, netip.AddrPort{}, why(ctx.Err())
 		}
@@ -102,38 +128,99 @@ func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort,
 	return nil, netip.AddrPort{}, why(last)
 }
 
-// note remembers whether an address accepts. One that has not within dialNext does not for now.
-func (d *dialer) note(to netip.AddrPort, accepts bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case accepts:
-		delete(d.failed, to)
-	case len(d.failed) < maxFailed:
-		if d.failed == nil {
-			d.failed = map[netip.AddrPort]time.Time{}
+// attempt dials an address, and remembers whether it accepts.
+func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort, check checkFunc) (*net.TCPConn, error) {
+	conn, err := d.dial(ctx, from, to)
+	if err == nil {
+		if err = check(to.Addr()); err != nil {
+			abort(conn)
 		}
-		d.failed[to] = time.Now()
-	default:
-		clear(d.failed)
+	}
+	if err == nil || ctx.Err() == nil { // An attempt that was given up for another one says nothing.
+		d.note(to, err == nil)
+	}
+	return conn, err
+}
+
+// explore finds out about one of left that nothing is known of. Otherwise the first address that accepted would get all connections.
+func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.AddrPort, check checkFunc) {
+	i := slices.IndexFunc(left, func(a netip.AddrPort) bool { return d.rank(a) == unknown })
+	if i < 0 || !d.reserve() {
+		return
+	}
+	to := left[i]
+	go func() {
+		defer d.release()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialNext)
+		defer cancel()
+		conn, err := d.attempt(ctx, from, to, check)
+		if err == nil {
+			abort(conn)
+			return
+		}
+		d.note(to, false)
+	}()
+}
+
+// silent remembers those of pending that have not accepted within dialNext.
+func (d *dialer) silent(pending map[netip.AddrPort]time.Time, now time.Time) {
+	for to, began := range pending {
+		if now.Sub(began) >= dialNext {
+			d.note(to, false)
+		}
 	}
 }
 
-// ordered returns all in random order, those that failed of late last.
-func (d *dialer) ordered(all []netip.AddrPort) []netip.AddrPort {
-	out := slices.Clone(all)
-	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+// note remembers whether an address accepts.
+func (d *dialer) note(to netip.AddrPort, accepts bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil || len(d.known) >= maxKnown {
+		d.known = map[netip.AddrPort]outcome{}
+	}
+	d.known[to] = outcome{accepts, time.Now()}
+}
+
+// reserve counts one more spare dial, if there may be one.
+func (d *dialer) reserve() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.spare >= maxSpare {
+		return false
+	}
+	d.spare++
+	return true
+}
+
+func (d *dialer) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spare--
+}
+
+// order sorts all by rank. Those of one rank stay in their order.
+func (d *dialer) order(all []netip.AddrPort) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	failed := func(a netip.AddrPort) int {
-		if at, ok := d.failed[a]; ok && now.Sub(at) < failedFor {
-			return 1
-		}
-		return 0
+	slices.SortStableFunc(all, func(a, b netip.AddrPort) int { return d.rankAt(a, now) - d.rankAt(b, now) })
+}
+
+func (d *dialer) rank(a netip.AddrPort) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rankAt(a, time.Now())
+}
+
+// rankAt needs d.mu.
+func (d *dialer) rankAt(a netip.AddrPort, now time.Time) int {
+	switch o, ok := d.known[a]; {
+	case ok && o.accepted:
+		return accepting
+	case ok && now.Sub(o.at) < failedFor:
+		return failing
 	}
-	slices.SortStableFunc(out, func(a, b netip.AddrPort) int { return failed(a) - failed(b) })
-	return out
+	return unknown
 }
 
 // why returns an error of a dial without addresses.
