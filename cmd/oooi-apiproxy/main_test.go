@@ -118,6 +118,7 @@ func TestFlags(t *testing.T) {
 		"--rules " + rules + side + " --server http://127.0.0.1:1":            "finding the API server",
 		"--rules " + rules + side + " --server http://192.0.2.1:1 --insecure": "plain HTTP needs --insecure, and a server on this host",
 		"--rules " + rules + side + " --max-item 5":                           "--max-item 5",
+		"--rules " + rules + side + " --max-item 2000000000":                  "at most 536870912",
 		"--rules " + rules + side + " --webhook-listen :0":                    "belong together",
 		"--rules " + rules + side + " --webhook-listen :0 --webhook-target http://x --webhook-tls-cert a --webhook-tls-key b": "want https",
 	} {

@@ -64,8 +64,8 @@ func (o *options) check() error {
 		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key belong together")
 	case o.webhookTarget != "" && !strings.HasPrefix(o.webhookTarget, "https://"):
 		return fmt.Errorf("--webhook-target %s: want https", o.webhookTarget)
-	case o.maxItem < 1<<20:
-		return fmt.Errorf("--max-item %d: want at least %d", o.maxItem, 1<<20)
+	case o.maxItem < 1<<20 || o.maxItem > apirewrite.LargestPossible:
+		return fmt.Errorf("--max-item %d: want at least %d and at most %d", o.maxItem, 1<<20, apirewrite.LargestPossible)
 	case o.writeKubeconfig != "" && !isLoopback(o.listen):
 		return fmt.Errorf("--listen %s: a sidecar listens on the loopback interface only", o.listen)
 	}

@@ -57,7 +57,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	if err := o.serveHealth(ctx, g, m, transport, server, logger); err != nil {
 		return err
 	}
-	if err := o.serveWebhooks(ctx, g, rules, logger); err != nil {
+	if err := o.serveWebhooks(ctx, g, transport, logger); err != nil {
 		return err
 	}
 	g.Go(func() error { return followRules(ctx, o.rules, text, logger) })
@@ -90,7 +90,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 		return nil, nil, err
 	}
 	return &proxy.Transport{
-		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON,
+		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(),
 	}, server, nil
 }
 

@@ -15,12 +15,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
 // serveWebhooks adds the server to g, if there is one.
-func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, rules *apirewrite.Rules, logger *slog.Logger) error {
+func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *proxy.Transport, logger *slog.Logger) error {
 	if o.webhookListen == "" {
 		return nil
 	}
@@ -54,7 +53,7 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, rules *a
 		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
 	}}
 	logger.Info("webhook proxy started", "address", l.Addr().String(), "target", target.String())
-	o.serve(ctx, g, l, proxy.Webhook{Rules: rules, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger)
+	o.serve(ctx, g, l, proxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger)
 	return nil
 }
 

@@ -19,9 +19,9 @@ var errSyntax = errors.New("the document is not valid JSON")
 
 // A node is one value. Nodes of a document stand in its order, so the values in an object follow the object.
 type node struct {
-	start, end       int // of the value in the text; of a string with its quotes
-	keyStart, keyEnd int // of the name within its quotes; equal for values that are no members, or have the name ""
-	next             int // the first node after this value and all within it
+	start, end       int32 // of the value in the text; of a string with its quotes
+	keyStart, keyEnd int32 // of the name within its quotes; equal for values that are no members, or have the name ""
+	next             int32 // the first node after this value and all within it
 	kind             byte
 }
 
@@ -73,7 +73,7 @@ func (d *doc) parse(i, keyStart, keyEnd, depth int) (int, error) {
 		return i, errSyntax
 	}
 	at := len(d.nodes)
-	d.nodes = append(d.nodes, node{start: i, keyStart: keyStart, keyEnd: keyEnd, kind: d.src[i]})
+	d.nodes = append(d.nodes, node{start: int32(i), keyStart: int32(keyStart), keyEnd: int32(keyEnd), kind: d.src[i]})
 	var err error
 	end := i
 	switch c := d.src[i]; {
@@ -84,7 +84,7 @@ func (d *doc) parse(i, keyStart, keyEnd, depth int) (int, error) {
 	default:
 		end, err = scalarEnd(d.src, i)
 	}
-	d.nodes[at].end, d.nodes[at].next = end, len(d.nodes)
+	d.nodes[at].end, d.nodes[at].next = int32(end), int32(len(d.nodes))
 	return end, err
 }
 
@@ -213,12 +213,20 @@ func (d *doc) text(i int) []byte {
 	return plain(d.src[d.nodes[i].start+1 : d.nodes[i].end-1])
 }
 
+// within returns where a string value is, within its quotes.
+func (d *doc) within(i int) (start, end int) {
+	return int(d.nodes[i].start) + 1, int(d.nodes[i].end) - 1
+}
+
+// after returns the first node after a value and all within it.
+func (d *doc) after(i int) int { return int(d.nodes[i].next) }
+
 // members calls f with each value in an object or an array.
 func (d *doc) members(i int, f func(m int)) {
 	if d.nodes[i].kind != '{' && d.nodes[i].kind != '[' {
 		return
 	}
-	for m := i + 1; m < d.nodes[i].next; m = d.nodes[m].next {
+	for m := i + 1; m < d.after(i); m = d.after(m) {
 		f(m)
 	}
 }
@@ -229,7 +237,7 @@ func (d *doc) member(i int, name string) int {
 	if i >= len(d.nodes) || d.nodes[i].kind != '{' {
 		return 0
 	}
-	for m := i + 1; m < d.nodes[i].next; m = d.nodes[m].next {
+	for m := i + 1; m < d.after(i); m = d.after(m) {
 		if string(d.name(m)) == name {
 			found = m
 		}
@@ -249,7 +257,8 @@ func (d *doc) inside(i int, names ...string) int {
 
 // replace sets the text of a string value.
 func (d *doc) replace(i int, with string) {
-	d.edits = append(d.edits, edit{d.nodes[i].start + 1, d.nodes[i].end - 1, quoted(with)})
+	start, end := d.within(i)
+	d.edits = append(d.edits, edit{start, end, quoted(with)})
 }
 
 // exchange replaces a string value that s has.
@@ -293,9 +302,10 @@ func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return
 	}
-	head, end, _ := d.head(d.nodes[i].start+1, d.nodes[i].end-1)
+	start, end := d.within(i)
+	head, end, _ := d.head(start, end)
 	if other, ok := s[string(head)]; ok {
-		d.edits = append(d.edits, edit{d.nodes[i].start + 1, end, quoted(other)})
+		d.edits = append(d.edits, edit{start, end, quoted(other)})
 	}
 }
 
@@ -316,6 +326,6 @@ func (d *doc) key(start, end int) {
 // keyValue exchanges a key that is a string value.
 func (d *doc) keyValue(i int) {
 	if i != 0 && d.nodes[i].kind == '"' {
-		d.key(d.nodes[i].start+1, d.nodes[i].end-1)
+		d.key(d.within(i))
 	}
 }

@@ -75,17 +75,17 @@ type shape struct {
 // object renames in an object, and in all within it.
 func (d *doc) object(i int, r role) {
 	s := shape{expression: r == keyedList}
-	for m := i + 1; m < d.nodes[i].next; m = d.nodes[m].next {
+	for m := i + 1; m < d.after(i); m = d.after(m) {
 		n := d.nodes[m]
 		name := d.name(m)
 		switch r {
 		case keyNames:
-			d.key(n.keyStart, n.keyEnd)
+			d.key(int(n.keyStart), int(n.keyEnd))
 			if n.kind == '"' && string(name) == lastApplied {
 				d.embedded(m)
 			}
 		case fieldNames:
-			d.field(n.keyStart, n.keyEnd)
+			d.field(int(n.keyStart), int(n.keyEnd))
 		}
 		if n.kind == '{' || n.kind == '[' {
 			d.value(m, roleOf(name, r))
@@ -170,9 +170,10 @@ func (d *doc) groupName(m int) {
 
 // groupVersion exchanges the group of a string such as "group/version".
 func (d *doc) groupVersion(m int) {
-	head, end, slash := d.head(d.nodes[m].start+1, d.nodes[m].end-1)
+	start, end := d.within(m)
+	head, end, slash := d.head(start, end)
 	if g := d.r.groups[string(head)]; g != nil && slash {
-		d.edits = append(d.edits, edit{d.nodes[m].start + 1, end, g.other(string(head))})
+		d.edits = append(d.edits, edit{start, end, g.other(string(head))})
 	}
 }
 
@@ -181,7 +182,7 @@ func (d *doc) groupOf(apiVersion int) *group {
 	if apiVersion == 0 || d.nodes[apiVersion].kind != '"' {
 		return nil
 	}
-	head, _, slash := d.head(d.nodes[apiVersion].start+1, d.nodes[apiVersion].end-1)
+	head, _, slash := d.head(d.within(apiVersion))
 	if !slash {
 		return nil
 	}
@@ -238,7 +239,7 @@ func (d *doc) policy(s shape) {
 		if d.nodes[m].kind != '"' {
 			return
 		}
-		head, _, _ := d.head(d.nodes[m].start+1, d.nodes[m].end-1)
+		head, _, _ := d.head(d.within(m))
 		for _, g := range groups {
 			if _, ok := g.resources[string(head)]; ok {
 				d.exchangeHead(m, g.resources)
@@ -277,7 +278,7 @@ func (d *doc) field(start, end int) {
 			return
 		}
 		if d.src[start] == 'v' && inner.nodes[0].kind == '"' {
-			inner.key(inner.nodes[0].start+1, inner.nodes[0].end-1)
+			inner.key(inner.within(0))
 		} else {
 			inner.value(0, plainRole)
 		}

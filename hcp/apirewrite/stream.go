@@ -12,8 +12,12 @@ import (
 	"strings"
 )
 
-// Largest is the default of the largest item or document, in bytes.
-const Largest = 64 << 20
+const (
+	// Largest is the default of the largest item or document, in bytes.
+	Largest = 64 << 20
+	// LargestPossible is the largest limit that can be set. It keeps what is known of each value small.
+	LargestPossible = 512 << 20
+)
 
 // ErrTooLarge is the error of an item or a document beyond the limit.
 var ErrTooLarge = errors.New("too large")
@@ -50,7 +54,7 @@ type Reader struct {
 // Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one item in
 // bytes. An answer that is cut off ends with an error and never with io.EOF. What is not JSON is read as it is.
 func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
-	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: largest, buffer: make([]byte, piece)}
+	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, piece)}
 	for o := range r.hidden {
 		if o.Group == target.Group && o.Resource == target.Resource {
 			out.hidden = append(out.hidden, []byte(o.Name))

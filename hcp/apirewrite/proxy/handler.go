@@ -52,7 +52,7 @@ func (h Handler) Serve() http.Handler {
 			writeStatus(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 			return
 		}
-		forward.ServeHTTP(w, r)
+		forward.ServeHTTP(w, withController(w, r))
 	})
 }
 

@@ -32,6 +32,8 @@ type Transport struct {
 	Prefix string
 	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
 	Largest int
+	// Bodies limits what all requests need together. Nil: there is no limit.
+	Bodies *Bodies
 	// JSON converts an object from protobuf. Nil: there is none, and such an object with a name to rename is refused.
 	JSON func([]byte) ([]byte, error)
 }
@@ -60,7 +62,9 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
 	out.Header.Set("Accept", accept(in.Header.Values("Accept")))
 	out.Header.Del("Accept-Encoding")
-	if refused := t.body(out, target); refused != nil {
+	l := t.Bodies.lease(in.Context())
+	defer l.release()
+	if refused := t.body(out, target, l); refused != nil {
 		return refused, nil
 	}
 	answer, err := base.RoundTrip(out)
@@ -108,15 +112,13 @@ func accept(values []string) string {
 	return strings.Join(kept, ",")
 }
 
-// isObject reports whether a body may have names. Others pass as they are and at once. An API server takes a body without a
-// type as JSON, but for a few uploads.
-func isObject(r *http.Request, contentType string) bool {
-	if r.Body == nil || r.Body == http.NoBody {
-		return false
-	}
-	if contentType != "" {
-		return slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
-	}
+// mayHaveNames reports whether a body of this type may have names. Others pass as they are and at once.
+func mayHaveNames(contentType string) bool {
+	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
+}
+
+// beginsAsObject reports whether a body without a type may be an object. An API server takes it as JSON, but for a few uploads.
+func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}
 	first, err := buffered.Peek(1)
@@ -124,46 +126,74 @@ func isObject(r *http.Request, contentType string) bool {
 }
 
 // body renames the body of a request. It returns an answer if it cannot.
-func (t *Transport) body(r *http.Request, target apirewrite.Target) *http.Response {
+func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *http.Response {
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if !isObject(r, contentType) {
+	if r.Body == nil || r.Body == http.NoBody || !mayHaveNames(contentType) {
+		return nil
+	}
+	done := l.deadline(controllerOf(r))
+	if contentType == "" && !beginsAsObject(r) {
+		done()
 		return nil
 	}
 	limit := min(t.Largest, LargestRequest)
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
+	body, err := io.ReadAll(io.LimitReader(l.reader(r.Body), int64(limit)+1))
 	closeBody(r)
 	if err != nil {
-		return refuse(r, http.StatusBadRequest, "BadRequest", "reading the body: "+err.Error())
+		return unread(r, err)
 	}
+	done()
 	if len(body) > limit {
 		return refuse(r, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", fmt.Sprintf("the body has more than %d bytes", limit))
 	}
-	if (strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor")) && t.Rules.Touches(body) {
-		if t.JSON == nil || strings.Contains(contentType, "cbor") {
-			return refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")
-		}
-		if body, err = t.JSON(body); err != nil {
-			return refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", err.Error()+": send JSON")
-		}
-		contentType = "application/json"
+	renamed, contentType, refused := t.renamed(r, contentType, body, target, l)
+	if refused != nil {
+		return refused
+	}
+	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	if strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml") || contentType == "" {
-		renamed, err := t.Rules.Body(contentType, body, target, apirewrite.ToServer)
-		if err != nil {
-			return refuse(r, http.StatusBadRequest, "BadRequest", err.Error())
-		}
-		if contentType == apirewrite.YAML && !bytes.Equal(renamed, body) {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		body = renamed
-	}
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(renamed)), int64(len(renamed)), nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(renamed)), nil }
 	if r.Header.Get("Content-Length") != "" {
-		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		r.Header.Set("Content-Length", strconv.Itoa(len(renamed)))
 	}
 	return nil
+}
+
+// renamed returns a body in the server's words with its type. An empty type: it is the former one.
+func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
+	isYAML := strings.Contains(contentType, "yaml")
+	cost := len(body)
+	if isYAML {
+		cost *= yamlCost
+	}
+	done, err := l.parsing(cost)
+	if err != nil {
+		return nil, "", unread(r, err)
+	}
+	defer done()
+	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
+	if binary {
+		if !t.Rules.Touches(body) {
+			return body, "", nil
+		}
+		if t.JSON == nil || strings.Contains(contentType, "cbor") {
+			return nil, "", refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")
+		}
+		if body, err = t.JSON(body); err != nil {
+			return nil, "", refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", err.Error()+": send JSON")
+		}
+		contentType, newType = "application/json", "application/json"
+	}
+	renamed, err := t.Rules.Body(contentType, body, target, apirewrite.ToServer)
+	if err != nil {
+		return nil, "", refuse(r, http.StatusBadRequest, "BadRequest", err.Error())
+	}
+	if contentType == apirewrite.YAML && !bytes.Equal(renamed, body) {
+		newType = "application/json"
+	}
+	return renamed, newType, nil
 }
 
 // answer renames an answer while it is read. What is not JSON stays as it is.

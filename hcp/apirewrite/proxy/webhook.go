@@ -5,9 +5,10 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
 
@@ -26,25 +27,22 @@ type Webhook struct {
 	Transport http.RoundTripper
 	// Largest is the limit of a body in bytes, if it is less than LargestReview.
 	Largest int
-	Log     *slog.Logger
+	// Bodies limits what all requests need together. Nil: there is no limit.
+	Bodies *Bodies
+	Log    *slog.Logger
 }
 
 // ServeHTTP is that of http.Handler.
 func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limit := int64(min(h.Largest, LargestReview))
-	review, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	l := h.Bodies.lease(r.Context())
+	defer l.release()
+	body, code, err := h.review(w, r, l, limit)
 	if err != nil {
-		http.Error(w, "reading the AdmissionReview: "+err.Error(), http.StatusRequestEntityTooLarge)
-		return
-	}
-	var head struct{ Kind, APIVersion string }
-	if err := json.Unmarshal(review, &head); err != nil || head.Kind != "AdmissionReview" || head.APIVersion != "admission.k8s.io/v1" {
-		http.Error(w, "want an AdmissionReview of admission.k8s.io/v1 as JSON: set admissionReviewVersions to [v1]", http.StatusBadRequest)
-		return
-	}
-	body, err := h.Rules.Body("application/json", review, apirewrite.Target{}, apirewrite.ToClient)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		if code == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", retryAfter)
+		}
+		http.Error(w, err.Error(), code)
 		return
 	}
 	target := *h.Target
@@ -67,8 +65,7 @@ func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the webhook's answer broke off or is too large", http.StatusBadGateway)
 		return
 	}
-	contentType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if answer.StatusCode == http.StatusOK && contentType != "text/html" {
+	if answer.StatusCode == http.StatusOK {
 		if text, err = h.Rules.Body("application/json", text, apirewrite.Target{}, apirewrite.ToServer); err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -77,4 +74,29 @@ func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 	w.WriteHeader(answer.StatusCode)
 	_, _ = w.Write(text) // The API server is gone if it fails.
+}
+
+// review reads an AdmissionReview, and returns it in the client's words.
+func (h Webhook) review(w http.ResponseWriter, r *http.Request, l *lease, limit int64) (body []byte, code int, err error) {
+	done := l.deadline(http.NewResponseController(w))
+	review, err := io.ReadAll(l.reader(http.MaxBytesReader(w, r.Body, limit)))
+	if err != nil {
+		code, _ := unreadCode(err)
+		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+			code = http.StatusRequestEntityTooLarge
+		}
+		return nil, code, fmt.Errorf("reading the AdmissionReview: %w", err)
+	}
+	done()
+	parsed, err := l.parsing(len(review))
+	if err != nil {
+		return nil, http.StatusServiceUnavailable, fmt.Errorf("reading the AdmissionReview: %w", err)
+	}
+	defer parsed()
+	var head struct{ Kind, APIVersion string }
+	if err := json.Unmarshal(review, &head); err != nil || head.Kind != "AdmissionReview" || head.APIVersion != "admission.k8s.io/v1" {
+		return nil, http.StatusBadRequest, errors.New("want an AdmissionReview of admission.k8s.io/v1 as JSON: set admissionReviewVersions to [v1]")
+	}
+	body, err = h.Rules.Body("application/json", review, apirewrite.Target{}, apirewrite.ToClient)
+	return body, http.StatusBadRequest, err
 }
