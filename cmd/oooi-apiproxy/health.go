@@ -73,8 +73,9 @@ func (s *seenStatus) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is.
-func (o *options) serveHealth(ctx context.Context, g *errgroup.Group, m *metrics, t *proxy.Transport, server *url.URL, logger *slog.Logger) error {
+// serveHealth adds the server of probes and metrics to g, if there is one. It is ready if the API server is, and
+// until ctx ends. It serves until drained ends.
+func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *proxy.Transport, server *url.URL, logger *slog.Logger) error {
 	if o.health == "" {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (o *options) serveHealth(ctx context.Context, g *errgroup.Group, m *metrics
 			http.Error(w, "the API server cannot be reached: "+err.Error(), http.StatusServiceUnavailable)
 		}
 	})
-	o.serve(ctx, g, l, mux, nil, logger)
+	o.serve(drained, g, l, mux, nil, logger, func() {})
 	logger.Info("health started", "address", l.Addr().String())
 	return nil
 }

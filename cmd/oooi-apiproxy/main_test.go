@@ -120,7 +120,8 @@ func TestFlags(t *testing.T) {
 		"--rules " + rules + side + " --max-item 5":                           "--max-item 5",
 		"--rules " + rules + side + " --max-item 2000000000":                  "at most 536870912",
 		"--rules " + rules + side + " --webhook-listen :0":                    "belong together",
-		"--rules " + rules + side + " --webhook-listen :0 --webhook-target http://x --webhook-tls-cert a --webhook-tls-key b": "want https",
+		"--rules " + rules + side + " --webhook-listen :0 --webhook-target http://x --webhook-tls-cert a --webhook-tls-key b":    "want https",
+		"--rules " + rules + side + " --webhook-listen :0 --webhook-target https://x/y --webhook-tls-cert a --webhook-tls-key b": "the rules have the paths",
 	} {
 		g := NewWithT(t)
 		_, stderr, code := programs.RunSelf(t.Context(), t, "", strings.Fields(args)...)

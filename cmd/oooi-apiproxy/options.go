@@ -41,7 +41,7 @@ func (o *options) add(c *cobra.Command) {
 	f.BoolVar(&o.insecure, "insecure", false, "reach the API server over plain HTTP; only on this host")
 	f.StringVar(&o.cert, "tls-cert", "", "gateway: `file` with the certificate to show to clients; changes are followed")
 	f.StringVar(&o.key, "tls-key", "", "gateway: `file` with the key of --tls-cert")
-	f.StringVar(&o.writeKubeconfig, "write-kubeconfig", "", "sidecar: `file` to write a kubeconfig to, with a new certificate and token")
+	f.StringVar(&o.writeKubeconfig, "write-kubeconfig", "", "sidecar: `file` to write a kubeconfig to; its certificate and token last over a restart")
 	f.StringVar(&o.webhookListen, "webhook-listen", "", "`address` to listen on for the API server's calls of webhooks")
 	f.StringVar(&o.webhookCert, "webhook-tls-cert", "", "`file` with the certificate to show to the API server; changes are followed")
 	f.StringVar(&o.webhookKey, "webhook-tls-key", "", "`file` with the key of --webhook-tls-cert")
@@ -64,12 +64,20 @@ func (o *options) check() error {
 		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key belong together")
 	case o.webhookTarget != "" && !strings.HasPrefix(o.webhookTarget, "https://"):
 		return fmt.Errorf("--webhook-target %s: want https", o.webhookTarget)
+	case o.webhookTarget != "" && !isServer(o.webhookTarget):
+		return fmt.Errorf("--webhook-target %s: want a scheme, a host and a port only; the rules have the paths of webhooks", o.webhookTarget)
 	case o.maxItem < 1<<20 || o.maxItem > apirewrite.LargestPossible:
 		return fmt.Errorf("--max-item %d: want at least %d and at most %d", o.maxItem, 1<<20, apirewrite.LargestPossible)
 	case o.writeKubeconfig != "" && !isLoopback(o.listen):
 		return fmt.Errorf("--listen %s: a sidecar listens on the loopback interface only", o.listen)
 	}
 	return nil
+}
+
+// isServer reports whether a URL has no path, no query and no user.
+func isServer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && strings.TrimSuffix(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
 
 func isLoopback(address string) bool {

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,8 +54,10 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	}
 	m := &metrics{}
 	g, ctx := errgroup.WithContext(ctx)
-	o.serve(ctx, g, listener, m.count(handler.Serve()), config, logger)
-	if err := o.serveHealth(ctx, g, m, transport, server, logger); err != nil {
+	drained, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	o.serve(ctx, g, listener, m.count(handler.Serve()), config, logger, end)
+	if err := o.serveHealth(ctx, drained, g, m, transport, server, logger); err != nil {
 		return err
 	}
 	if err := o.serveWebhooks(ctx, g, transport, logger); err != nil {
@@ -103,17 +106,24 @@ func (o *options) clientSide(h *proxy.Handler, address string, logger *slog.Logg
 		}
 		return followed.config(), nil
 	}
-	own, err := newIdentity(address, time.Now())
+	own, kept, err := identityOf(o.writeKubeconfig, address, time.Now())
 	if err != nil {
 		return nil, err
 	}
+	logger.Info("identity of the kubeconfig", "kept", kept)
 	h.Token = own.token
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own.certificate}, NextProtos: []string{"h2", "http/1.1"}}, own.write(o.writeKubeconfig)
 }
 
-// serve adds a server to g. After ctx, requests have the time of --drain to end.
-func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler, config *tls.Config, logger *slog.Logger) {
-	s := &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: proxy.Lines(logger, "connection failed")}
+// serve adds a server to g, and calls ended after its last request. After ctx, requests have the time of --drain to end.
+func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler, config *tls.Config, logger *slog.Logger, ended func()) {
+	var open sync.WaitGroup
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		open.Add(1)
+		defer open.Done()
+		h.ServeHTTP(w, r)
+	})
+	s := &http.Server{Handler: counted, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: proxy.Lines(logger, "connection failed")}
 	g.Go(func() error {
 		var err error
 		if config == nil {
@@ -127,11 +137,21 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, l net.Listener, 
 		return err
 	})
 	g.Go(func() error {
+		defer ended()
 		<-ctx.Done()
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.drain)
 		defer cancel()
 		if s.Shutdown(limit) != nil {
 			return s.Close() // Watches do not end by themselves.
+		}
+		streams := make(chan struct{}) // The server does not know of connections that became streams of another protocol.
+		go func() {
+			open.Wait()
+			close(streams)
+		}()
+		select {
+		case <-streams:
+		case <-limit.Done():
 		}
 		return nil
 	})

@@ -148,3 +148,10 @@ func TestWebhook(t *testing.T) {
 func pemOf(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
+
+func poolOf(t *testing.T, ca []byte) *x509.CertPool {
+	t.Helper()
+	pool := x509.NewCertPool()
+	NewWithT(t).Expect(pool.AppendCertsFromPEM(ca)).To(BeTrue())
+	return pool
+}

@@ -53,7 +53,7 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, t *proxy
 		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
 	}}
 	logger.Info("webhook proxy started", "address", l.Addr().String(), "target", target.String())
-	o.serve(ctx, g, l, proxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger)
+	o.serve(ctx, g, l, proxy.Webhook{Rules: t.Rules, Bodies: t.Bodies, Target: target, Transport: transport, Largest: o.maxItem, Log: logger}, config, logger, func() {})
 	return nil
 }
 
