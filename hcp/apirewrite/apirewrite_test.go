@@ -55,6 +55,9 @@ func TestShapes(t *testing.T) {
 		{"expressions", `{"matchExpressions":[{"key":"kubevirt.io/a","operator":"Exists"}],"tolerations":[{"key":"kubevirt.io/b","effect":"NoSchedule"}],"topologyKey":"kubevirt.io/c","env":[{"key":"kubevirt.io/d","name":"x"}]}`,
 			`{"matchExpressions":[{"key":"internal.virt.example/a","operator":"Exists"}],"tolerations":[{"key":"internal.virt.example/b","effect":"NoSchedule"}],"topologyKey":"internal.virt.example/c","env":[{"key":"kubevirt.io/d","name":"x"}]}`},
 		{"toleration without an operator", `{"tolerations":[{"key":"kubevirt.io/b","value":"x"}]}`, `{"tolerations":[{"key":"internal.virt.example/b","value":"x"}]}`},
+		{"downward API", `{"valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['kubevirt.io/x']"}},"fieldPath":"spec.nodeName"}`,
+			`{"valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['internal.virt.example/x']"}},"fieldPath":"spec.nodeName"}`},
+		{"quota", `{"spec":{"hard":{"pods":"1","count/virtualmachines.kubevirt.io":"2"}}}`, `{"spec":{"hard":{"pods":"1","count/internalvirtualmachines.internal.virt.example":"2"}}}`},
 		{"role", `{"rules":[{"apiGroups":["","kubevirt.io"],"resources":["pods","virtualmachines/status","virtualmachines"],"verbs":["get"]},{"apiGroups":["x"],"resources":["virtualmachines"]},{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],"resourceNames":["virtualmachines.kubevirt.io"]}]}`,
 			`{"rules":[{"apiGroups":["","internal.virt.example"],"resources":["pods","internalvirtualmachines/status","internalvirtualmachines"],"verbs":["get"]},{"apiGroups":["x"],"resources":["virtualmachines"]},{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],"resourceNames":["internalvirtualmachines.internal.virt.example"]}]}`},
 		{"access review", `{"spec":{"resourceAttributes":{"group":"kubevirt.io","resource":"virtualmachines","verb":"get"}}}`,
@@ -131,6 +134,9 @@ func TestPatches(t *testing.T) {
 		{ApplyPatch, vm, "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata:\n  labels: {kubevirt.io/os: x}\n",
 			`{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","metadata":{"labels":{"internal.virt.example/os":"x"}}}`},
 		{ApplyPatch, vm, "apiVersion: v1\n", "apiVersion: v1\n"},
+		{ApplyPatch, vm, `{"apiVersion":"kubevirt\u002eio/v1"}`, `{"apiVersion":"internal.virt.example/v1"}`},
+		{ApplyPatch, vm, `apiVersion: "kubevirt\x2eio/v1"`, `{"apiVersion":"internal.virt.example/v1"}`},
+		{ApplyPatch, vm, `a: "\n"`, `a: "\n"`},
 		{"application/merge-patch+json", crd, `{"spec":{"names":{"kind":"VirtualMachine"}}}`, `{"spec":{"names":{"kind":"InternalVirtualMachine"}}}`},
 		{"application/merge-patch+json", vm, `{"kind" kubevirt.io`, `{"kind" kubevirt.io`},
 	} {
@@ -215,6 +221,8 @@ func TestStatusAndTables(t *testing.T) {
 		{Target{API: true, Resource: "configmaps"}, `{"kind":"ConfigMapList","apiVersion":"v1","items":[{"metadata":{"name":"kubevirt-leader"}},{"metadata":{"name":"a"}},{"metadata":{"name":"kubevirt-leader"}}, {"metadata":{"name":"b"}}]}`,
 			`{"kind":"ConfigMapList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}, {"metadata":{"name":"b"}}]}`},
 		{Target{API: true, Resource: "configmaps"}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["kubevirt-leader"],"object":{"metadata":{"name":"kubevirt-leader"}}}]}`, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}`},
+		{Target{API: true, Resource: "configmaps"}, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["kubevirt-leader"],"object":null},{"cells":["a"]}]}`, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["a"]}]}`},
+		{crds, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["internalvirtualmachines.internal.virt.example"],"object":null}]}`, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["virtualmachines.kubevirt.io"],"object":null}]}`},
 		{Target{API: true}, "<html>internal.virt.example</html>", "<html>internal.virt.example</html>"},
 		{Target{API: true}, "", ""},
 	} {

@@ -22,41 +22,47 @@ const (
 // Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned as it is, also if it
 // is not valid: the API server says what is wrong with it. YAML with such a word becomes JSON.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
-	if contentType == ApplyPatch || contentType == YAML {
-		if !r.Touches(body) && !target.definition() {
+	sent := body
+	d := doc{r: r, direction: direction}
+	if (contentType == ApplyPatch || contentType == YAML) && d.read(body) != nil {
+		word := r.HasWord(body)
+		if !word && bytes.IndexByte(body, '\\') < 0 && !target.definition() { // An escape may spell a word.
 			return body, nil
 		}
 		converted, err := yaml.YAMLToJSON(body)
-		if err != nil {
+		if err != nil && word {
 			return nil, fmt.Errorf("body of type %s: %w", contentType, err)
 		}
-		if d := (doc{r: r}); d.read(body) != nil {
-			body = converted
+		if err != nil {
+			return body, nil
 		}
+		body = converted
 	}
 	// The patch in an AdmissionReview is in base64, and a JSON patch of the kind of an object does not name its group.
 	ownKind := contentType == JSONPatch && r.groups[target.Group] != nil
-	if !r.touches(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
-		return body, nil
+	if !r.mayRename(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
+		return sent, nil
 	}
-	d := doc{r: r, direction: direction}
 	if d.read(body) != nil {
-		return body, nil
+		return sent, nil
 	}
 	if contentType == JSONPatch {
 		d.jsonPatch(target.kind())
-		return d.write(nil), nil
+	} else {
+		d.value(0, plainRole)
+		d.special(0, target.kind())
+		d.definitionPatch(target)
 	}
-	d.value(0, plainRole)
-	d.special(0, target.kind())
-	d.definitionPatch(target)
+	if len(d.edits) == 0 {
+		return sent, nil
+	}
 	return d.write(nil), nil
 }
 
 // Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such as
 // one in a file. What is not JSON is returned as it is.
 func (r *Rules) Document(text []byte) []byte {
-	if !r.touches(text) {
+	if !r.mayRename(text) {
 		return text
 	}
 	d := doc{r: r, direction: ToClient}
@@ -151,6 +157,8 @@ func (d *doc) placed(v int, segments []string, of Kind) {
 		d.groupName(v)
 	case last == "apiVersion":
 		d.groupVersion(v)
+	case last == "fieldPath":
+		d.fieldPath(v)
 	case last == "topologyKey", last == "key" && (slices.Contains(segments, "tolerations") || slices.Contains(segments, "taints") || strings.Contains(strings.Join(segments, "/"), "/match")):
 		d.keyValue(v)
 	case len(segments) == 2 && last == "kind":

@@ -123,7 +123,7 @@ func (r *Rules) Query(query string, t Target) (string, bool) {
 }
 
 func (r *Rules) labelSelector(text string, _ Target) string {
-	if !r.Touches([]byte(text)) {
+	if !r.HasWord([]byte(text)) {
 		return text
 	}
 	all, err := labels.ParseToRequirements(text)

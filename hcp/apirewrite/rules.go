@@ -102,9 +102,9 @@ func (r *Rules) Webhook(path string) string {
 	return path
 }
 
-// touches reports whether text may have a name to exchange. An escape may spell one.
-func (r *Rules) touches(text []byte) bool {
-	if r.Touches(text) {
+// mayRename reports whether JSON may have a name to exchange. An escape may spell one.
+func (r *Rules) mayRename(text []byte) bool {
+	if r.HasWord(text) {
 		return true
 	}
 	for rest := text; ; {
@@ -119,9 +119,9 @@ func (r *Rules) touches(text []byte) bool {
 	}
 }
 
-// Touches reports whether text, in any format, has a word of the rules. Only names of groups and keys count: a kind or
+// HasWord reports whether text, in any format, has a word of the rules. Only names of groups and keys count: a kind or
 // a resource always stands with its group.
-func (r *Rules) Touches(text []byte) bool {
+func (r *Rules) HasWord(text []byte) bool {
 	return slices.ContainsFunc(r.triggers, func(t []byte) bool { return bytes.Contains(text, t) })
 }
 

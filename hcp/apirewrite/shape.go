@@ -14,6 +14,7 @@ const (
 	dataNames       // of data: names are the user's, and a whole object may stand here
 	keyList         // of finalizers: strings are keys
 	keyedList       // of tolerations: each has a key, also without an operator
+	quotaNames      // of a ResourceQuota: names may be "count/resource.group"
 	groupList       // of apiGroups: strings are groups
 )
 
@@ -33,6 +34,8 @@ func roleOf(name []byte, within role) role {
 		return keyList
 	case "apiGroups":
 		return groupList
+	case "hard", "used":
+		return quotaNames
 	case "tolerations":
 		return keyedList
 	}
@@ -86,6 +89,12 @@ func (d *doc) object(i int, r role) {
 			}
 		case fieldNames:
 			d.field(int(n.keyStart), int(n.keyEnd))
+		case quotaNames:
+			if counted, ok := strings.CutPrefix(string(name), "count/"); ok {
+				if other := d.r.qualified(byResource, counted); other != counted {
+					d.edits = append(d.edits, edit{int(n.keyStart), int(n.keyEnd), quoted("count/" + other)})
+				}
+			}
 		}
 		if n.kind == '{' || n.kind == '[' {
 			d.value(m, roleOf(name, r))
@@ -157,6 +166,20 @@ func (d *doc) alone(name []byte, m int, kind byte) {
 		d.groupName(m)
 	case "topologyKey":
 		d.keyValue(m)
+	case "fieldPath":
+		d.fieldPath(m)
+	}
+}
+
+// fieldPath exchanges the key in a path of the downward API, such as metadata.labels['key'].
+func (d *doc) fieldPath(m int) {
+	text := string(d.text(m))
+	for _, field := range []string{"metadata.labels['", "metadata.annotations['"} {
+		if key, ok := strings.CutPrefix(text, field); ok && strings.HasSuffix(key, "']") {
+			if other, ok := d.r.key(strings.TrimSuffix(key, "']")); ok {
+				d.replace(m, field+other+"']")
+			}
+		}
 	}
 }
 

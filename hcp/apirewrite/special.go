@@ -163,11 +163,12 @@ func (d *doc) row(i int, of Kind) {
 	if object != 0 && by == byNothing {
 		d.special(object, of)
 	}
-	other := d.r.qualified(by, string(d.text(name)))
+	old := d.rowName(i)
+	other := d.r.qualified(by, old)
 	d.each(i, "cells", func(m int) {
 		switch text := string(d.text(m)); {
 		case text == "":
-		case by != byNothing && text == string(d.text(name)) && text != other:
+		case by != byNothing && text == old && text != other:
 			d.replace(m, other)
 		case of.namesOthers() && d.direction == ToClient:
 			if head, tail, ok := strings.Cut(text, "/"); ok && d.r.word(head) != head {
@@ -178,6 +179,17 @@ func (d *doc) row(i int, of Kind) {
 	if name != 0 && by != byNothing {
 		d.objectName(name, by)
 	}
+}
+
+// rowName returns the name of the object of a row. Without the object, it is the first cell.
+func (d *doc) rowName(i int) string {
+	if name := d.inside(i, "object", "metadata", "name"); name != 0 {
+		return string(d.text(name))
+	}
+	if cells := d.member(i, "cells"); cells != 0 && d.after(cells) > cells+1 {
+		return string(d.text(cells + 1))
+	}
+	return ""
 }
 
 // review renames what shapes do not reach in an AdmissionReview: the objects' own rules, and the patch.
@@ -205,6 +217,9 @@ func (d *doc) review(i int) {
 // hidden reports whether the object at i is hidden among objects of a resource. In a row of a Table and in an event, it is a
 // member. An event may have a Table, which has one row.
 func (d *doc) hidden(i int, groupName, resource string) bool {
+	if d.member(i, "cells") != 0 && d.r.Hides(Object{groupName, resource, d.rowName(i)}) {
+		return true
+	}
 	if o := d.member(i, "object"); d.member(i, "metadata") == 0 && o != 0 {
 		i = o
 	}

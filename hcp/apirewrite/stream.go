@@ -181,7 +181,7 @@ func (r *Reader) whole(n int) {
 
 // rename appends a document to what is read. special renames in it what no shape covers.
 func (r *Reader) rename(text []byte, special func()) error {
-	if !r.d.r.touches(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
+	if !r.d.r.mayRename(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
 		r.out = append(r.out, text...)
 		return nil
 	}

@@ -62,6 +62,7 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
 	out.Header.Set("Accept", accept(in.Header.Values("Accept")))
 	out.Header.Del("Accept-Encoding")
+	out.Header.Del("If-None-Match") // The tag is of the answer with the server's names, which other rules rename otherwise.
 	l := t.Bodies.lease(in.Context())
 	defer l.release()
 	if refused := t.body(out, target, l); refused != nil {
@@ -175,7 +176,7 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	defer done()
 	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
 	if binary {
-		if !t.Rules.Touches(body) {
+		if !t.Rules.HasWord(body) {
 			return body, "", nil
 		}
 		if t.JSON == nil || strings.Contains(contentType, "cbor") {
@@ -232,6 +233,7 @@ func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite
 	}
 	a.Body = body{renamed, a.Body}
 	a.Header.Del("Content-Encoding")
+	a.Header.Del("Etag")
 	a.Header.Del("Content-Length")
 	a.ContentLength, a.Uncompressed = -1, true
 	return a
