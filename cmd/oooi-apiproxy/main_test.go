@@ -90,15 +90,17 @@ func TestSidecar(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(get(t, client, "https://"+r.address()+"/apis/kubevirt.io/v1/virtualmachines/a")).To(Equal(`200 {"kind":"VirtualMachine","apiVersion":"kubevirt.io/v1"}`))
 	g.Expect((<-seen).Get("Authorization")).To(BeEmpty())
-	config.BearerToken = "other"
-	stranger, err := rest.HTTPClientFor(config)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(get(t, stranger, "https://"+r.address()+"/api")).To(HavePrefix("401 "))
+	for _, token := range []string{"other", ""} {
+		config.BearerToken = token
+		stranger, err := rest.HTTPClientFor(config)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(get(t, stranger, "https://"+r.address()+"/api")).To(And(HavePrefix("401 "), ContainSubstring(`"kind":"Status"`)), token)
+	}
 
 	health := regexp.MustCompile(`"msg":"health started","address":"([^"]+)"`).FindStringSubmatch(r.out.String())[1]
 	g.Expect(get(t, http.DefaultClient, "http://"+health+"/readyz")).To(HavePrefix("200"))
 	g.Expect(get(t, http.DefaultClient, "http://"+health+"/livez")).To(HavePrefix("200"))
-	g.Eventually(func() string { return get(t, http.DefaultClient, "http://"+health+"/metrics") }, time.Minute).Should(And(ContainSubstring(`oooi_apiproxy_requests_total{code="2xx"} 1`), ContainSubstring(`oooi_apiproxy_requests_total{code="4xx"} 1`)))
+	g.Eventually(func() string { return get(t, http.DefaultClient, "http://"+health+"/metrics") }, time.Minute).Should(And(ContainSubstring(`oooi_apiproxy_requests_total{code="2xx"} 1`), ContainSubstring(`oooi_apiproxy_requests_total{code="4xx"} 2`)))
 	g.Expect(r.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Eventually(func() error { _, err := client.Get("https://" + r.address() + "/api"); return err }, time.Minute).Should(HaveOccurred())
 }
