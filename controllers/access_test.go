@@ -23,7 +23,7 @@ func TestPodsThatGetIn(t *testing.T) {
 	g := NewWithT(t)
 	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
 	w, plan := storyThere(t, "management-access", func(*world) {})
-	plan.Networks[0].Access.Destinations[0].Listen = 2222
+	plan.Networks[0].Access.Destinations[0].Listen, plan.Networks[0].Access.Accounts = 2222, nil
 	edge, all, spaces := theEdge(plan), policies(t, w, plan), namespaces()
 	spaces["backup"] = map[string]string{corev1.LabelMetadataName: "backup"}
 	spaces["openshift-monitoring"][corev1.LabelMetadataName] = "openshift-monitoring"

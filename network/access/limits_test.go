@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	status, _ := s.response(quiet)
 	g.Expect(status).To(Equal(200), "a caller with one connection keeps it")
-	g.Expect(s.metric("oooi_access_waiting")).To(Equal("3"))
+	g.Eventually(func() string { return s.metric("oooi_access_waiting") }, "5s").Should(Equal("3"))
 }
 
 // TestBurst: callers that come all at once, and send their request, are all served, with more of them than may wait.
