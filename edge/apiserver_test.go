@@ -17,26 +17,21 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/golden"
-	"github.com/cldmnky/oooi/test/programs"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 const namespace = "clusters-blue"
 
 // A cluster is a real API server and its etcd.
 type cluster struct {
-	env   *envtest.Environment
 	admin client.Client
 	// pod is the service account of an edge, with the rights that the operator gives it.
 	pod *rest.Config
@@ -44,30 +39,8 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	g := NewWithT(t)
-	assets := programs.RequireAPIServer(t)
-	definition := filepath.Join(t.TempDir(), "vmi.yaml")
-	g.Expect(os.WriteFile(definition, []byte(programs.VMIDefinition), 0o600)).To(Succeed())
-	c := cluster{env: &envtest.Environment{BinaryAssetsDirectory: assets, CRDDirectoryPaths: []string{definition}}}
-	conf, err := c.env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = c.env.Stop() })
-	g.Expect(kubevirtv1.AddToScheme(scheme.Scheme)).To(Succeed())
-	c.admin, err = client.New(conf, client.Options{Scheme: scheme.Scheme})
-	g.Expect(err).NotTo(HaveOccurred())
-
-	c.apply(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	var role rbacv1.Role
-	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
-	c.apply(t, &role)
-	c.apply(t, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-edge"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
-	})
-	c.pod = rest.CopyConfig(conf)
-	c.pod.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":oooi-edge"}
-	return c
+	admin, pod := apiserver.ForEdges(t, namespace)
+	return cluster{admin, pod}
 }
 
 func (c cluster) apply(t *testing.T, o client.Object) {

@@ -29,19 +29,15 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
-	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -63,38 +59,17 @@ type cluster struct {
 // newCluster starts an API server with the plan, the lease and the VM.
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	g := NewWithT(t)
-	definition := filepath.Join(t.TempDir(), "vmi.yaml")
-	g.Expect(os.WriteFile(definition, []byte(programs.VMIDefinition), 0o600)).To(Succeed())
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = env.Stop() })
-	config.QPS = -1
-	c := cluster{account: apiserver.Impersonating(config, namespace, wire.ServiceAccount)}
-	c.admin, err = client.New(config, client.Options{Scheme: scheme.Scheme})
-	g.Expect(err).NotTo(HaveOccurred())
-	var role rbacv1.Role
-	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
-	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	lease := leaseobject.Of(networkName, network.Lease{Address: netip.MustParseAddr(vmAddress), MAC: vmMAC, VM: vmName, Expires: time.Now().Add(time.Hour)}, time.Hour, time.Now())
 	lease.Namespace = namespace
-	for _, o := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, &role,
-		&rbacv1.RoleBinding{
-			ObjectMeta: meta(role.Name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: wire.ServiceAccount}},
-		},
-		&corev1.ConfigMap{ObjectMeta: meta(wire.PlanConfigMap), Data: map[string]string{wire.PlanKey: string(planWith(everything()).JSON())}},
+	admin, account := apiserver.ForEdges(t, namespace,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: string(planWith(everything()).JSON())}},
 		lease,
 		&unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": map[string]any{"namespace": namespace, "name": vmName},
 			"spec": map[string]any{"domain": map[string]any{"devices": map[string]any{"interfaces": []any{map[string]any{"name": "vlan", "macAddress": vmMAC}}}}},
 		}},
-	} {
-		g.Expect(c.admin.Create(t.Context(), o)).To(Succeed())
-	}
-	return c
+	)
+	return cluster{admin, account}
 }
 
 // open replaces what the plan opens.

@@ -9,26 +9,19 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/containers"
-	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
-	"github.com/cldmnky/oooi/test/programs"
 )
 
 const (
@@ -41,30 +34,11 @@ const (
 func startAPI(t *testing.T, clients int) func(t *testing.T, dir string, edge *netns.Namespace) ([]string, []string) {
 	t.Helper()
 	g := NewWithT(t)
-	definition := programs.WriteFile(t, t.TempDir(), "vmi.yaml", programs.VMIDefinition)
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}, ControlPlaneStartTimeout: 2 * time.Minute}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = env.Stop() })
-	config.QPS = -1
-	admin, err := client.New(config, client.Options{Scheme: scheme.Scheme})
-	g.Expect(err).NotTo(HaveOccurred())
+	t.Setenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT", "2m")
 	text, err := os.ReadFile(planFile(t, t.TempDir()))
 	g.Expect(err).NotTo(HaveOccurred())
-	var role rbacv1.Role
-	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
-	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
-	objects := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, &role,
-		&rbacv1.RoleBinding{
-			ObjectMeta: meta(wire.Program), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: wire.Program}},
-		},
-		&corev1.ConfigMap{ObjectMeta: meta(wire.PlanConfigMap), Data: map[string]string{wire.PlanKey: string(text)}},
-	}
-	for _, o := range objects {
-		g.Expect(admin.Create(t.Context(), o)).To(Succeed())
-	}
+	plan := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: string(text)}}
+	admin, edges := apiserver.ForEdges(t, namespace, plan)
 	var creating errgroup.Group
 	creating.SetLimit(16)
 	for i := range clients {
@@ -75,8 +49,6 @@ func startAPI(t *testing.T, clients int) func(t *testing.T, dir string, edge *ne
 	}
 	g.Expect(creating.Wait()).To(Succeed())
 
-	edges := rest.CopyConfig(config)
-	edges.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":" + wire.Program}
 	pods, api := netns.NewSegment(t), netns.New(t)
 	pods.Attach(t, api, "eth0", "", apiHost+"/16")
 	secrets := apiserver.ServePods(t, api, edges, namespace, apiHost, apiPort)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -51,7 +52,7 @@ func TestFull(t *testing.T) {
 	g := NewWithT(t)
 	pods := resourcesOfEdge(t)
 	plan := fullPlan(t)
-	config := newAPIServer(t, full(t, plan))
+	_, config := apiserver.ForEdges(t, namespace, full(t, plan)...)
 	b := &build{title: "now", program: os.Getenv("OOOI_EDGE_BINARY")}
 	vlan := b.edges(t, config, programs.RequireEnvoy(t), plan)
 	e, peer := b.both[0], b.both[1]

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,17 +13,13 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
-	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -53,7 +48,8 @@ func TestIdle(t *testing.T) {
 	}
 	netns.Require(t, "mount")
 	g := NewWithT(t)
-	envoy, config := programs.RequireEnvoy(t), newAPIServer(t, there(t, planFile))
+	envoy := programs.RequireEnvoy(t)
+	_, config := apiserver.ForEdges(t, namespace, there(t, planFile)...)
 	var measured []*build
 	for _, b := range []*build{{title: "before", program: os.Getenv("OOOI_EDGE_BINARY_BEFORE")}, {title: "now", program: os.Getenv("OOOI_EDGE_BINARY")}} {
 		if b.program == "" {
@@ -189,43 +185,14 @@ func table(builds []*build) string {
 	return out.String()
 }
 
-// newAPIServer is a real one that holds what a control plane namespace does, as an
-// edge's service account sees it.
-func newAPIServer(t *testing.T, objects []client.Object) *rest.Config {
-	t.Helper()
-	g := NewWithT(t)
-	definition := filepath.Join(t.TempDir(), "vmi.yaml")
-	g.Expect(os.WriteFile(definition, []byte(programs.VMIDefinition), 0o600)).To(Succeed())
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	t.Cleanup(func() { _ = env.Stop() })
-	admin, err := client.New(config, client.Options{Scheme: scheme.Scheme})
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, o := range objects {
-		g.Expect(admin.Create(t.Context(), o)).To(Succeed())
-	}
-	out := rest.CopyConfig(config)
-	out.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":oooi-edge"}
-	return out
-}
-
-// there is what the namespace holds.
+// there is what the namespace holds in addition to the rights of edges.
 func there(t *testing.T, planFile string) []client.Object {
 	t.Helper()
 	g := NewWithT(t)
-	var role rbacv1.Role
-	golden.Find(t, "lb-ip").Applied(t, "Role oooi-edge", namespace, &role)
 	plan, err := os.ReadFile(planFile)
 	g.Expect(err).NotTo(HaveOccurred())
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	out := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, &role,
-		&rbacv1.RoleBinding{
-			ObjectMeta: meta("oooi-edge"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "oooi-edge"}},
-		},
 		&corev1.ConfigMap{ObjectMeta: meta("oooi-plan"), Data: map[string]string{"plan.json": string(plan)}},
 	}
 	for i := range slicesThere {

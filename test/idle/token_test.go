@@ -14,12 +14,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -30,8 +29,7 @@ func TestServersWithoutAToken(t *testing.T) {
 	netns.Require(t, "mount")
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
-	config := newAPIServer(t, there(t, planFile))
-	config = rest.CopyConfig(config)
+	admin, config := apiserver.ForEdges(t, namespace, there(t, planFile)...)
 	b := &build{program: filepath.Join(t.TempDir(), wire.Program)}
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", b.program, "github.com/cldmnky/oooi/cmd/oooi-edge").CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(out))
@@ -44,9 +42,6 @@ func TestServersWithoutAToken(t *testing.T) {
 		}
 		g.Expect(fmt.Sprintf("/proc/%d/root%s/token", e.processes["dhcp"], tokenDir)).To(BeAnExistingFile())
 	}
-	config.Impersonate = rest.ImpersonationConfig{}
-	admin, err := client.New(config, client.Options{Scheme: scheme.Scheme})
-	g.Expect(err).NotTo(HaveOccurred())
 
 	t.Run("reports", func(t *testing.T) {
 		g := NewWithT(t)
