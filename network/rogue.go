@@ -21,19 +21,13 @@ func (n Network) RogueDHCPServers(all []UsedAddress, nameOf func(mac string) str
 	}
 	var ps Problems
 	for _, s := range sortedInUse(all) {
-		vm := nameOf(s.MAC)
-		args := Args{"address": s.Address.String()}
 		switch {
 		case s.Address == n.DHCP.ServerID || s.MAC == "" && known[s.Address]:
 			// The plan has changed since, or the other edge knows more.
 		case s.MAC == "":
-			ps = append(ps, n.problem(DHCPServerUnlocated, args))
-		case vm == "":
-			args["mac"] = s.MAC
-			ps = append(ps, n.problem(DHCPServerOfHost, args))
+			ps = append(ps, n.problem(DHCPServerUnlocated, Args{"address": s.Address.String()}))
 		default:
-			args["mac"], args["vm"] = s.MAC, vm
-			ps = append(ps, n.problem(DHCPServerOfVM, args))
+			ps = append(ps, n.ofVMOrHost(DHCPServerOfVM, DHCPServerOfHost, s, nameOf, Args{}))
 		}
 	}
 	return ps
@@ -48,11 +42,7 @@ func (n Network) SharedVIPs(all []UsedAddress, nameOf func(mac string) string) P
 		if !slices.Contains(n.PublishedAddresses, u.Address) {
 			role = n.roleOf(u.Address)
 		}
-		cause, args := VIPOfHost, Args{"role": role, "address": u.Address.String(), "mac": u.MAC}
-		if vm := nameOf(u.MAC); vm != "" {
-			cause, args["vm"] = VIPOfVM, vm
-		}
-		ps = append(ps, n.problem(cause, args))
+		ps = append(ps, n.ofVMOrHost(VIPOfVM, VIPOfHost, u, nameOf, Args{"role": role}))
 	}
 	return ps
 }
@@ -65,11 +55,18 @@ func (n Network) ForgedPeers(all []UsedAddress, nameOf func(mac string) string) 
 		if !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Address == u.Address }) {
 			continue
 		}
-		cause, args := PeerAddressOfHost, Args{"address": u.Address.String(), "mac": u.MAC}
-		if vm := nameOf(u.MAC); vm != "" {
-			cause, args["vm"] = PeerAddressOfVM, vm
-		}
-		ps = append(ps, n.problem(cause, args))
+		ps = append(ps, n.ofVMOrHost(PeerAddressOfVM, PeerAddressOfHost, u, nameOf, Args{}))
 	}
 	return ps
+}
+
+// ofVMOrHost returns the problem that u is used: vm names the VM that has its MAC, and host is for a MAC that no VM has. It
+// adds to args.
+func (n Network) ofVMOrHost(vm, host Cause, u UsedAddress, nameOf func(mac string) string, args Args) Problem {
+	cause := host
+	args["address"], args["mac"] = u.Address.String(), u.MAC
+	if name := nameOf(u.MAC); name != "" {
+		cause, args["vm"] = vm, name
+	}
+	return n.problem(cause, args)
 }

@@ -97,9 +97,11 @@ func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from neti
 			addresses = append(addresses, a)
 		}
 	}
+	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
+		return nil, from
+	}
 	// Above 0, the kernel asks from the edge address, which the peer answers.
-	level, err := device.IPv4Setting("/", i.Name, "arp_announce")
-	if from = s.AddressOutside(n.CIDR); err != nil || level > 0 || !from.IsValid() || len(addresses) == 0 {
+	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
 		return nil, from
 	}
 	return append(addresses, n.Controls()...), from

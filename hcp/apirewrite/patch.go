@@ -24,7 +24,9 @@ const (
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
-	if (contentType == ApplyPatch || contentType == YAML) && d.read(body) != nil {
+	isYAML := contentType == ApplyPatch || contentType == YAML
+	isJSON := isYAML && d.read(body) == nil
+	if isYAML && !isJSON {
 		word := r.HasWord(body)
 		if !word && bytes.IndexByte(body, '\\') < 0 && !target.definition() { // An escape may spell a word.
 			return body, nil
@@ -43,7 +45,7 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	if !r.mayRename(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
 		return sent, nil
 	}
-	if d.read(body) != nil {
+	if !isJSON && d.read(body) != nil {
 		return sent, nil
 	}
 	if contentType == JSONPatch {

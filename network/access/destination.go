@@ -88,12 +88,7 @@ func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 // Ports returns the plain TCP ports of a, in order, each once. They can carry no token, so if callers must be ServiceAccounts,
 // there are only those of load balancers.
 func Ports(a network.Access) []uint16 {
-	out := a.Balanced()
-	for _, d := range a.Destinations {
-		if d.Listen != 0 && d.Listen != a.Port && opensPorts(a) {
-			out = append(out, d.Listen)
-		}
-	}
+	out := append(a.Balanced(), a.PlainPorts()...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -27,18 +25,7 @@ import (
 // limited starts a proxy with limits in front of an API server that h plays.
 func limited(t *testing.T, limits *Bodies, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	g := NewWithT(t)
-	upstream := httptest.NewServer(h)
-	t.Cleanup(upstream.Close)
-	rules, err := apirewrite.Parse("rules", []byte(rulesText))
-	g.Expect(err).NotTo(HaveOccurred())
-	server, err := url.Parse(upstream.URL)
-	g.Expect(err).NotTo(HaveOccurred())
-	base := &http.Transport{DisableCompression: true}
-	t.Cleanup(base.CloseIdleConnections)
-	proxy := httptest.NewUnstartedServer(Handler{
-		Transport: &Transport{Rules: rules, Base: base, Upgrade: base, Largest: apirewrite.Largest, Bodies: limits}, Server: server, Log: slog.New(slog.DiscardHandler),
-	}.Serve())
+	proxy := httptest.NewUnstartedServer(before(t, Transport{Largest: apirewrite.Largest, Bodies: limits}, h))
 	proxy.EnableHTTP2 = true
 	proxy.StartTLS()
 	t.Cleanup(proxy.Close)

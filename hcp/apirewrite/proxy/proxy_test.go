@@ -33,6 +33,14 @@ hide:
 // between starts a proxy in front of an API server that h plays, and returns its URL.
 func between(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
+	proxy := httptest.NewServer(before(t, Transport{Largest: 1 << 20}, h))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// before is a proxy in front of an API server that h plays, with the limits of limits.
+func before(t *testing.T, limits Transport, h http.HandlerFunc) http.Handler {
+	t.Helper()
 	g := NewWithT(t)
 	upstream := httptest.NewServer(h)
 	t.Cleanup(upstream.Close)
@@ -42,11 +50,9 @@ func between(t *testing.T, h http.HandlerFunc) string {
 	g.Expect(err).NotTo(HaveOccurred())
 	base := &http.Transport{DisableCompression: true}
 	t.Cleanup(base.CloseIdleConnections)
-	proxy := httptest.NewServer(Handler{
-		Transport: &Transport{Rules: rules, Base: base, Upgrade: base, Largest: 1 << 20}, Server: server, Log: slog.New(slog.DiscardHandler),
-	}.Serve())
-	t.Cleanup(proxy.Close)
-	return proxy.URL
+	return Handler{
+		Transport: &Transport{Rules: rules, Base: base, Upgrade: base, Largest: limits.Largest, Bodies: limits.Bodies}, Server: server, Log: slog.New(slog.DiscardHandler),
+	}.Serve()
 }
 
 func jsonAnswer(w http.ResponseWriter, text string) {
