@@ -5,18 +5,13 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
-	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
@@ -59,24 +54,6 @@ func (f *rulesFlag) reading() (reading, error) {
 	return func(file string, content []byte) ([]manifest.Object, []manifest.Fault) {
 		return manifest.ReadRenamed(file, content, rules.Document)
 	}, nil
-}
-
-// renamed returns config for an API server with other names. Nil rules: config itself.
-func renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
-	if rules == nil {
-		return config, nil
-	}
-	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("URL of the API server %q: %w", config.Host, err)
-	}
-	config = rest.CopyConfig(config)
-	// Clients that are not told send protobuf, which cannot be renamed.
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return &proxy.Transport{Rules: rules, Base: base, Upgrade: base, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: apirewrite.Largest}
-	})
-	return config, nil
 }
 
 // vmResource is the API server's name of VirtualMachineInstances, for edges. Empty: it is KubeVirt's own.

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
 // clusterFlags are the flags that tell how a command reaches the management cluster.
@@ -58,7 +60,7 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS = -1 // The API server limits clients fairly. What is read at once is limited where it is read.
-	return renamed(config, rules)
+	return proxy.Renamed(config, rules)
 }
 
 // open returns a client that reads from the API server.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 	"github.com/cldmnky/oooi/version"
 )
 
@@ -79,7 +80,7 @@ Environment variables:
 			if err != nil {
 				return err
 			}
-			if config, err = renamed(config, rules); err != nil {
+			if config, err = proxy.Renamed(config, rules); err != nil {
 				return err
 			}
 			o.controllers.VMResource = vmResource(rules)

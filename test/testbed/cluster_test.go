@@ -46,7 +46,7 @@ func testCluster(t *testing.T) *Cluster {
 
 func TestCluster(t *testing.T) {
 	c := testCluster(t)
-	NewWithT(t).Expect(c.LoadImage(t.Context(), busyboxImage(t))).To(Succeed())
+	NewWithT(t).Expect(c.LoadImages(t.Context(), "busybox")).To(Succeed())
 
 	t.Run("Up again gives the running one", func(t *testing.T) {
 		g := NewWithT(t)
@@ -73,7 +73,7 @@ func TestCluster(t *testing.T) {
 		again, err := Attach(c.Name)
 		g.Expect(err).NotTo(HaveOccurred())
 		again.LogTo(&said)
-		g.Expect(again.LoadImage(t.Context(), busyboxImage(t))).To(Succeed())
+		g.Expect(again.LoadImages(t.Context(), "busybox")).To(Succeed())
 		g.Expect(said.String()).To(BeEmpty())
 	})
 	t.Run("pods", func(t *testing.T) { testPods(t, c) })
@@ -86,18 +86,6 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("VLANs", func(t *testing.T) { testVLANs(t, c) })
 	t.Run("restricted", func(t *testing.T) { testRestricted(t, c) })
-}
-
-// busyboxImage is localhost/busybox:1, from Debian's static busybox.
-func busyboxImage(t *testing.T) Image {
-	t.Helper()
-	NewWithT(t).Expect(EnsurePackages(t.Context(), os.Stderr, "busybox-static")).To(Succeed())
-	path, err := exec.LookPath("busybox")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return Image{
-		Names: []string{"localhost/busybox:1"}, Entrypoint: []string{"/bin/busybox"}, User: "65532",
-		Files: []File{{Path: "/bin/busybox", Source: path}, {Path: "/bin/sh", Link: "busybox"}},
-	}
 }
 
 // pod is one that OpenShift would take, running a line of shell.

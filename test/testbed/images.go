@@ -5,6 +5,8 @@ package testbed
 import (
 	"context"
 	"fmt"
+	"io"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,15 +17,18 @@ import (
 
 // The images that [Cluster.LoadImages] makes of this project, and the base's.
 const (
-	OooiImage    = "localhost/oooi:dev"
-	EdgeImage    = "localhost/oooi-edge:dev"
-	EnvoyImage   = "localhost/envoy:dev"
-	pauseImage   = "localhost/pause:1"
-	corednsImage = "localhost/coredns:1"
+	OooiImage     = "localhost/oooi:dev"
+	EdgeImage     = "localhost/oooi-edge:dev"
+	APIProxyImage = "localhost/oooi-apiproxy:dev"
+	EnvoyImage    = "localhost/envoy:dev"
+	pauseImage    = "localhost/pause:1"
+	BusyboxImage  = "localhost/busybox:1" // Debian's static one
+	corednsImage  = "localhost/coredns:1"
 )
 
 // LoadImages builds the images of those names ("oooi" is [OooiImage], "oooi-edge"
-// [EdgeImage], "envoy" [EnvoyImage]) and imports those that a node does not have as they are.
+// [EdgeImage], "oooi-apiproxy" [APIProxyImage], "envoy" [EnvoyImage],
+// "busybox" [BusyboxImage]) and imports those that a node does not have as they are.
 func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		image, err := c.image(ctx, name)
@@ -120,7 +125,16 @@ func (c *Cluster) image(ctx context.Context, name string) (Image, error) {
 			Names: []string{corednsImage}, Entrypoint: []string{"/usr/bin/coredns"}, User: "65532",
 			Files: []File{{Path: "/usr/bin/coredns", Source: c.Bin("coredns")}},
 		}, nil
-	case "oooi", "oooi-edge":
+	case "busybox":
+		if err := EnsurePackages(ctx, io.Discard, "busybox-static"); err != nil {
+			return Image{}, err
+		}
+		path, err := exec.LookPath("busybox")
+		return Image{
+			Names: []string{BusyboxImage}, Entrypoint: []string{"/bin/busybox"}, User: "65532",
+			Files: []File{{Path: "/bin/busybox", Source: path}, {Path: "/bin/sh", Link: "busybox"}, {Path: "/bin/tar", Link: "busybox"}},
+		}, err
+	case "oooi", "oooi-edge", "oooi-apiproxy":
 		if name == "oooi-edge" && PlaysClock() {
 			c.say("the clock of this machine is not synchronized: edges play one that is (build tag %s)", playedClock)
 		}
@@ -128,23 +142,23 @@ func (c *Cluster) image(ctx context.Context, name string) (Image, error) {
 	case "envoy":
 		return c.EnvoyImage(ctx)
 	}
-	return Image{}, fmt.Errorf("no such image: want oooi, oooi-edge or envoy, not %q", name)
+	return Image{}, fmt.Errorf("no such image: want oooi, oooi-edge, oooi-apiproxy, envoy or busybox, not %q", name)
 }
 
 // EnvoyImage is an image of the Envoy that the tests run, named [EnvoyImage].
 func (c *Cluster) EnvoyImage(ctx context.Context) (Image, error) { return envoyImage(ctx, c.say) }
 
-// programImage is one of this project's two programs.
+// programImage is one of this project's programs.
 func programImage(ctx context.Context, program string) (Image, error) {
 	binary, err := ProjectProgram(ctx, program, "")
 	return Image{
-		Names:      []string{map[string]string{"oooi": OooiImage, "oooi-edge": EdgeImage}[program]},
+		Names:      []string{map[string]string{"oooi": OooiImage, "oooi-edge": EdgeImage, "oooi-apiproxy": APIProxyImage}[program]},
 		Entrypoint: []string{"/usr/bin/" + program}, User: "65532",
 		Files: []File{{Path: "/usr/bin/" + program, Source: binary}},
 	}, err
 }
 
-// ProjectProgram compiles "oooi" or "oooi-edge" as `make build` does, by Go's own cache each time, and returns its path.
+// ProjectProgram compiles one of this project's programs as `make build` does, by Go's own cache each time, and returns its path.
 // The program says that it is of that version; "" means that it is of none. Where the clock of this machine is not
 // synchronized, edges are compiled with one that plays it: they tell no time otherwise.
 func ProjectProgram(ctx context.Context, program, version string) (string, error) {

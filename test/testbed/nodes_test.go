@@ -18,7 +18,7 @@ import (
 func TestTwoNodes(t *testing.T) {
 	c := testCluster(t)
 	g := NewWithT(t)
-	g.Expect(c.LoadImage(t.Context(), busyboxImage(t))).To(Succeed())
+	g.Expect(c.LoadImages(t.Context(), "busybox")).To(Succeed())
 	_, err := Up(t.Context(), Options{Name: c.Name, Nodes: 2, Log: os.Stderr}) // a running cluster gets the second
 	g.Expect(err).NotTo(HaveOccurred())
 	text, err := Status(t.Context(), c.Name)

@@ -125,13 +125,17 @@ func TestWatchSpellings(t *testing.T) {
 	}
 }
 
-// TestUpgrade: a connection becomes a stream of another protocol, as exec, attach and port-forward need.
+// TestUpgrade: a connection becomes a stream of another protocol, as exec, attach and port-forward need. A kubelet answers 406 if it is asked for a type.
 func TestUpgrade(t *testing.T) {
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		g := NewWithT(t)
 		url := between(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Upgrade") != protocol || r.URL.Path != "/apis/internal.virt.example/v1/namespaces/x/internalvirtualmachines/y/console" {
 				http.Error(w, "no upgrade", http.StatusBadRequest)
+				return
+			}
+			if r.Header.Get("Accept") != "" {
+				http.Error(w, "406: Not Acceptable", http.StatusNotAcceptable)
 				return
 			}
 			c, rw, err := http.NewResponseController(w).Hijack()

@@ -60,7 +60,9 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	}
 	query, watch := t.Rules.Query(in.URL.RawQuery, target)
 	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
-	out.Header.Set("Accept", accept(in.Header.Values("Accept")))
+	if values := in.Header.Values("Accept"); len(values) > 0 { // A kubelet refuses exec with a type that it does not know.
+		out.Header.Set("Accept", accept(values))
+	}
 	out.Header.Del("Accept-Encoding")
 	out.Header.Del("If-None-Match") // The tag is of the answer with the server's names, which other rules rename otherwise.
 	l := t.Bodies.lease(in.Context())

@@ -24,7 +24,7 @@ import (
 // as `go test -parallel` allows, and no more than two: the API servers of three that start do not answer in time on two
 // cores. What takes longest begins first.
 func TestHostedClusters(t *testing.T) {
-	b := newBed(t, 1)
+	b := newBed(t, bedOptions{nodes: 1})
 	room := semaphore.NewWeighted(2)
 	t.Run("clusters", func(t *testing.T) {
 		sideBySide(t, "networks", room, 2, func(t *testing.T) { testNetworks(t, b) })

@@ -24,14 +24,19 @@ const Namespace = "oooi-system"
 // InstallOperator builds the images of this checkout, applies config/default with
 // them and waits until the operator is ready.
 func InstallOperator(ctx context.Context, c *testbed.Cluster) error {
-	if err := c.LoadImages(ctx, "oooi", "oooi-edge", "envoy"); err != nil {
-		return err
-	}
 	root, err := testbed.ProjectDir()
 	if err != nil {
 		return err
 	}
-	manifest, err := Manifests(filepath.Join(root, "config", "default"))
+	return InstallFrom(ctx, c, filepath.Join(root, "config", "default"))
+}
+
+// InstallFrom is InstallOperator with the kustomization of a user, which has config/default.
+func InstallFrom(ctx context.Context, c *testbed.Cluster, dir string) error {
+	if err := c.LoadImages(ctx, "oooi", "oooi-edge", "envoy"); err != nil {
+		return err
+	}
+	manifest, err := Manifests(dir)
 	if err != nil {
 		return err
 	}

@@ -79,12 +79,12 @@ func testWhoCarries(t *testing.T, s *stage) {
 }
 
 // testTried: a pod of the management cluster plays a VM, and leaves nothing behind. The OAuth server of a test
-// cluster does not run.
-func testTried(t *testing.T, b bed, h Hosted) {
+// cluster does not run. flags are further ones of the command.
+func testTried(t *testing.T, b bed, h Hosted, flags ...string) {
 	g := NewWithT(t)
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	tried := b.oooi(t)(3, "check", "clusters/"+h.Name, "--from-network") // It is unknown whether nodes of OpenShift would boot.
+	tried := b.oooi(t)(3, append([]string{"check", "clusters/" + h.Name, "--from-network"}, flags...)...) // It is unknown whether nodes of OpenShift would boot.
 	t.Log(tried)
 	_, tried, found := strings.Cut(tried, "\nFrom network "+plan.Networks[0].Attachment.String()+", as a VM with address ")
 	g.Expect(found).To(BeTrue())

@@ -33,7 +33,7 @@ const overBusy = 2 * time.Second
 // TestTakeOver has a testbed of its own: it needs a second node to lose, an operator to change, an API server to stop,
 // and nothing else on the machine while gaps are measured. All its faults share one hosted cluster.
 func TestTakeOver(t *testing.T) {
-	b := newBed(t, 2)
+	b := newBed(t, bedOptions{nodes: 2})
 	all := os.Getenv(allVariable) == "all"
 	two := newStage(t, b, 2, 230, map[string]string{"lease-time": "1m"})
 	t.Run("two edges", func(t *testing.T) { testFaults(t, two, all) })

@@ -46,9 +46,16 @@ type deletion struct {
 	done chan error
 }
 
-// newBed brings everything up on so many nodes, for all subtests of t. HyperShift and
-// the operator start on the first.
-func newBed(t *testing.T, nodes int) bed {
+// bedOptions say what differs from one testbed to another.
+type bedOptions struct {
+	nodes         int
+	apiRules      string // file with the names that KubeVirt has; empty means its own
+	kustomization string // directory that the operator is installed from; empty means config/default
+}
+
+// newBed brings everything up, for all subtests of t. HyperShift and the operator start on
+// the first node.
+func newBed(t *testing.T, o bedOptions) bed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
@@ -68,10 +75,14 @@ func newBed(t *testing.T, nodes int) bed {
 	g.Expect(testbed.EnsurePackages(t.Context(), os.Stderr, append(testbed.HostPackages(), worker.Packages()...)...)).To(Succeed())
 	c, err := testbed.Up(t.Context(), testbed.Options{Name: name, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	h, err := hypershift.Install(t.Context(), c, hypershift.Options{Log: os.Stderr})
+	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: o.apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(InstallOperator(t.Context(), c)).To(Succeed())
-	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: nodes, Log: os.Stderr})
+	install := func() error { return InstallOperator(t.Context(), c) }
+	if o.kustomization != "" {
+		install = func() error { return InstallFrom(t.Context(), c, o.kustomization) }
+	}
+	g.Expect(install()).To(Succeed())
+	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: o.nodes, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
 }

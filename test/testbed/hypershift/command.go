@@ -35,6 +35,7 @@ func upCommand(name *string) *cobra.Command {
 	cmd := &cobra.Command{Use: "up", Short: "bring the testbed up and install HyperShift on it", Args: cobra.NoArgs}
 	cmd.Flags().StringSliceVar(&o.Keep, "keep", nil, "components of hosted control planes that really run (default: all that can)")
 	cmd.Flags().BoolVar(&o.Mini, "mini", false, "run only what makes Services, Routes and status")
+	cmd.Flags().StringVar(&o.APIRules, "api-rules", "", "file with the names that KubeVirt has on it (default: its own)")
 	addresses := cmd.Flags().String("vm-addresses", "", "VMs without a guest claim addresses of this CIDR (default: none)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if *addresses != "" {
@@ -175,7 +176,11 @@ func worldCommand(name *string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		config, err := c.RESTConfig()
+		h, err := open(c, nil)
+		if err != nil {
+			return err
+		}
+		config, err := h.RESTConfig()
 		if err != nil {
 			return err
 		}

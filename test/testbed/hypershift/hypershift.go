@@ -24,6 +24,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
@@ -35,6 +36,7 @@ const Namespace = "clusters"
 type Options struct {
 	Keep        []string     // components that really run, each other one becomes a placeholder; empty means DefaultKeep
 	Mini        bool         // only MiniKeep, for all hosted clusters (one alone: [HostedClusterOptions])
+	APIRules    string       // file with the names that KubeVirt has here (docs/api-rewriting.md); empty means its own
 	VMAddresses netip.Prefix // addresses that VMs claim without a guest; the zero value leaves them to the worker of the VM
 	Log         io.Writer    // a line for each step; nil means nowhere
 }
@@ -54,7 +56,8 @@ type HyperShift struct {
 	cluster *testbed.Cluster
 	client  client.Client
 	pki     pki
-	dir     string // of what belongs to it in the cluster's state directory
+	rules   *apirewrite.Rules // the names that KubeVirt has here; nil means its own
+	dir     string            // of what belongs to it in the cluster's state directory
 	say     func(format string, args ...any)
 }
 
@@ -62,6 +65,9 @@ type HyperShift struct {
 func Install(ctx context.Context, c *testbed.Cluster, o Options) (*HyperShift, error) {
 	h, err := open(c, o.Log)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.keepRules(o.APIRules); err != nil {
 		return nil, err
 	}
 	if err := testbed.EnsurePackages(ctx, o.Log, packages()...); err != nil {
@@ -123,6 +129,9 @@ func open(c *testbed.Cluster, log io.Writer) (*HyperShift, error) {
 		return nil, err
 	}
 	h := &HyperShift{cluster: c, client: cl, dir: filepath.Join(c.Dir, "hypershift"), say: progress.New(log).Say}
+	if h.rules, err = readRules(h.path(rulesFile)); err != nil {
+		return nil, err
+	}
 	h.pki, err = loadPKI(h.path("pki"))
 	return h, err
 }
@@ -148,7 +157,11 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 	if err != nil {
 		return err
 	}
-	for _, m := range [][]byte{kubevirtManifest, webhook, crds} {
+	kubevirt, err := h.named(kubevirtManifest)
+	if err != nil {
+		return err
+	}
+	for _, m := range [][]byte{kubevirt, webhook, crds} {
 		if err := h.cluster.Apply(ctx, m); err != nil {
 			return err
 		}

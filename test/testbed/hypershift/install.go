@@ -182,6 +182,9 @@ func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
+	if foreign, err = h.named(foreign); err != nil {
+		return nil, err
+	}
 	return bytes.Join([][]byte{crds, openshift, foreign}, []byte("\n---\n")), nil
 }
 

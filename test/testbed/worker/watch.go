@@ -19,7 +19,7 @@ import (
 
 // New gathers what workers of the hosted cluster called name need.
 func New(ctx context.Context, c *testbed.Cluster, h *hypershift.HyperShift, name string, report func(Event)) (Options, error) {
-	config, err := c.RESTConfig()
+	config, err := h.RESTConfig()
 	if err != nil {
 		return Options{}, err
 	}

@@ -27,22 +27,25 @@ func virtAPI(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	const group = "subresources.kubevirt.io"
 	mux := http.NewServeMux()
-	serve := func(path string, v any) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+	serve := func(path string, answer func(group string) any) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
+			_ = json.NewEncoder(w).Encode(answer(r.PathValue("group")))
 		})
 	}
-	serve("/apis", map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{}})
-	serve("/apis/"+group+"/v1", map[string]any{
-		"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group + "/v1",
-		"resources": []any{map[string]any{"name": "version", "singularName": "", "kind": "", "namespaced": false, "verbs": []string{"get"}}},
+	serve("/apis", func(string) any { return map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{}} })
+	serve("/apis/{group}/v1", func(group string) any { // some platforms have another one than subresources.kubevirt.io
+		return map[string]any{
+			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group + "/v1",
+			"resources": []any{map[string]any{"name": "version", "singularName": "", "kind": "", "namespaced": false, "verbs": []string{"get"}}},
+		}
 	})
-	serve("/apis/"+group+"/v1/version", map[string]string{
-		"gitVersion": *version, "gitTreeState": "clean", "gitCommit": "none", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "none",
-		"compiler": "gc", "platform": "linux/amd64",
+	serve("/apis/{group}/v1/version", func(string) any {
+		return map[string]string{
+			"gitVersion": *version, "gitTreeState": "clean", "gitCommit": "none", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "none",
+			"compiler": "gc", "platform": "linux/amd64",
+		}
 	})
 	cert, err := ownCertificate()
 	if err != nil {
