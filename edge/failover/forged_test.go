@@ -119,3 +119,23 @@ func TestSecondPathThatCarriesNothing(t *testing.T) {
 	g.Expect(d.state.Deaf).To(BeTrue())
 	g.Expect(d.state.Self.Level).To(Equal(failover.LevelNothing))
 }
+
+// TestAnswerBeforeTheSilence: an edge receives broadcasts only, since just after a VM answered its probe. That answer proves nothing
+// about the silence that follows, so the edge does not take its peer for mute.
+func TestAnswerBeforeTheSilence(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	d.seen.Probed = true
+	for range 60 {
+		d.seen.Answers++
+		d.pass(1, failover.VLAN, failover.ClusterNetwork)
+	}
+	before := d.announced
+	d.seen.Answers++
+	for range 20 {
+		d.pass(1, failover.ClusterNetwork)
+		g.Expect(d.announced).To(Equal(before), "after %d messages", d.number)
+	}
+	g.Expect(d.state.Deaf).To(BeTrue())
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelNothing))
+}

@@ -47,6 +47,7 @@ type Observation struct {
 type reception struct {
 	last                      Observation
 	frame, answer, peerAnswer time.Time // when the counts grew
+	proof                     time.Time // when answers grew that were asked for during the silence
 	probed                    time.Time // when VMs were probed
 	unanswered                int       // ticks with probes since frame
 	busy                      int       // ticks in a row with more frames than heartbeats, in peace
@@ -106,10 +107,14 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	if o.Frames != was.Frames {
 		r.frame, r.unanswered = now, 0
 	}
+	asked := silent > 2 // What is answered was sent during the silence, at the tick before.
 	if o.Answers != was.Answers {
 		r.answer = now
+		if asked {
+			r.proof = now
+		}
 	}
-	if o.PeerAnswers != was.PeerAnswers && silent > 2 { // The probe was sent during the silence, at the tick before.
+	if o.PeerAnswers != was.PeerAnswers && asked {
 		r.peerAnswer = now
 	}
 	switch {
@@ -147,6 +152,11 @@ func (r reception) ignored(now time.Time) bool {
 // answered reports whether unicast frames arrived recently.
 func (r reception) answered(now time.Time) bool {
 	return !r.answer.IsZero() && now.Sub(r.answer) <= answering
+}
+
+// proven reports whether unicast frames arrived recently, and since the peer fell silent.
+func (r reception) proven(now time.Time) bool {
+	return !r.proof.IsZero() && now.Sub(r.proof) <= answering
 }
 
 // peerAnswered reports whether the peer's kernel answered over the VLAN recently.

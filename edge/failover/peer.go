@@ -128,7 +128,7 @@ func (s State) peerLost() bool {
 // and VMs reach it as they reach this edge. It is heard over the cluster network, and only
 // heartbeats are lost, or nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
-	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.answered(now)
+	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)
 }
 
