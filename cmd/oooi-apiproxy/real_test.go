@@ -101,7 +101,7 @@ func TestRealAPIServer(t *testing.T) {
 		test func(*testing.T)
 	}{
 		{"typed client", w.typed}, {"list and watch", w.listAndWatch}, {"patches", w.patches}, {"rights", w.rights}, {"definitions", w.definitions},
-		{"discovery", w.discovery}, {"kubectl", w.kubectl}, {"manager", w.manager}, {"kubectl get -w", w.kubectlWatch},
+		{"discovery", w.discovery}, {"kubectl", w.kubectl}, {"manager", w.manager}, {"kubectl get -w", w.kubectlWatch}, {"webhook", w.webhook},
 	} {
 		t.Run(row.name, row.test)
 	}
