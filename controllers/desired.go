@@ -41,7 +41,7 @@ func desired(w world, plan network.Plan, rollouts []rolled) []*unstructured.Unst
 		out = append(out, object(w, podService(ns)))
 	}
 	for i, n := range plan.Networks {
-		if n.Access.Opens() {
+		if n.Access.Port != 0 {
 			out = append(out, object(w, accessService(plan.AccessService(i), n, ns)))
 		}
 		for _, definition := range attachments.NADs(n) {

@@ -10,7 +10,8 @@ import (
 // Access of a Network: the way in from the management cluster. Zero: none.
 type Access struct {
 	// Port at which edges answer HTTP CONNECT on the pod network. 0: nowhere.
-	Port         uint16              `json:"port"`
+	Port uint16 `json:"port"`
+	// Destinations are what callers reach. Empty with a Port: no entry of the user can be opened now.
 	Destinations []AccessDestination `json:"destinations"`
 	// Namespaces that the NetworkPolicy admits, sorted. Empty: those of other policies only.
 	Namespaces []string `json:"namespaces,omitempty"`

@@ -52,7 +52,14 @@ func (p Plan) opened(r Request) (Plan, Problems) {
 	for _, e := range r.accessEntries() {
 		problems = append(problems, step.open(e)...)
 	}
-	out := p.withEach(func(n *Network) { n.Access = r.accessOf(step.opens[n.Name]) })
+	// A mistake in each entry is corrected later. It must not recreate edges, neither now nor then.
+	empty := len(step.opens) == 0 && r.Access.opens()
+	out := p.withEach(func(n *Network) {
+		n.Access = r.accessOf(step.opens[n.Name])
+		if empty && n.Primary {
+			n.Access = Access{Port: AccessPort, Destinations: []AccessDestination{}}
+		}
+	})
 	for i, n := range out.Networks {
 		if n.Access.Opens() {
 			problems = append(problems, n.accessOpen(p.Cluster.ControlPlaneNamespace, out.AccessService(i)))

@@ -197,3 +197,20 @@ func TestAccessClosesWithTheAnnotation(t *testing.T) {
 	g.Expect(closed.Networks).To(HaveLen(1))
 	g.Expect(closed.OpensAccess()).To(BeFalse())
 }
+
+// TestAccessWithoutAnEntry: if no entry can be opened, edges keep the access proxy, which opens nothing. So neither the mistake nor its
+// correction recreates them.
+func TestAccessWithoutAnEntry(t *testing.T) {
+	g := NewWithT(t)
+	right, _ := derived(opening(to(network.AccessNodes, 10250, 0)))
+	g.Expect(right.Networks[0].Access).To(And(HaveField("Runs()", true), HaveField("Opens()", true)))
+	wrong, problems := derived(opening(to("noeds", 10250, 0)))
+	g.Expect(wrong.Networks[0].Access).To(Equal(network.Access{Port: network.AccessPort, Destinations: []network.AccessDestination{}}))
+	g.Expect(wrong.Networks[0].Access.Runs()).To(BeTrue())
+	g.Expect(accessCauses(problems)).To(HaveLen(1))
+	g.Expect(wrong.Validate()).To(Succeed())
+	none, _ := derived(opening())
+	g.Expect(none.Networks[0].Access).To(BeZero())
+	balancers, _ := derived(opening(to(network.AccessLoadBalancers, 0, 0)))
+	g.Expect(balancers.Networks[0].Access.Port).To(BeZero())
+}

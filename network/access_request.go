@@ -49,6 +49,11 @@ type AccessEntry struct {
 // balances reports whether r opens the hosted cluster's load balancers.
 func (r AccessRequest) balances() bool { return r.names(AccessLoadBalancers) }
 
+// opens reports whether r has an entry for callers of HTTP CONNECT, be it one that can be opened or not.
+func (r AccessRequest) opens() bool {
+	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination != AccessLoadBalancers })
+}
+
 // names reports whether an entry of r has this destination.
 func (r AccessRequest) names(destination string) bool {
 	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination == destination })

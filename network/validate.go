@@ -128,7 +128,7 @@ func (n Network) validateListeners() []error {
 // validateAccess returns an error for each way in that leads to no host of n, or that has no port.
 func (n Network) validateAccess() []error {
 	var errs []error
-	if n.Access.Opens() != (n.Access.Port != 0) || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {
+	if n.Access.Opens() && n.Access.Port == 0 || len(n.Access.Accounts) > 0 != (n.Access.Audience != "") {
 		errs = append(errs, errors.New("access without a port, destinations or an audience"))
 	}
 	listens := map[uint16]bool{}

@@ -111,8 +111,10 @@ func TestFlags(t *testing.T) {
 	rules, broken := programs.WriteFile(t, dir, "rules.yaml", rulesText), programs.WriteFile(t, dir, "broken.yaml", "version: 1\nmore: 2\n")
 	side := " --write-kubeconfig " + filepath.Join(dir, "k")
 	for args, want := range map[string]string{
-		"": `"rules" not set`,
-		"--rules " + filepath.Join(dir, "none") + side:                        "no such file",
+		"":                                      `"rules" not set`,
+		"--rules " + filepath.Join(dir, "none"): "no such file",
+		"rules check " + broken:                 broken + ":2: unknown field more",
+		"--rules " + rules + side + " --tls-cert a --tls-key b":               "set one of them",
 		"--rules " + broken + side:                                            broken + ":2: unknown field more",
 		"--rules " + rules:                                                    "set --tls-cert and --tls-key for a gateway, or --write-kubeconfig",
 		"--rules " + rules + " --tls-cert x":                                  "belong together",
@@ -153,10 +155,24 @@ keys:
 		stdout, stderr, code := programs.RunSelf(t.Context(), t, in, "rules", "--group", "kubevirt.io=internal.virt.example", "--kind-prefix", "Internal", "-f", "-")
 		g.Expect(code).To(BeZero(), stderr)
 		g.Expect(stdout).To(Equal(want))
+		file := programs.WriteFile(t, t.TempDir(), "rules.yaml", stdout)
+		stdout, stderr, code = programs.RunSelf(t.Context(), t, "", "rules", "check", file)
+		g.Expect(code).To(BeZero(), stderr)
+		g.Expect(stdout).To(Equal(file + ": valid\n"))
 	}
-	_, stderr, code := programs.RunSelf(t.Context(), t, "{}", "rules", "--group", "a.b=c.d", "-f", "-")
+	_, stderr, code := programs.RunSelf(t.Context(), t, "{}", "rules", "--group", "a.b=c.d", "--kind-prefix", "", "-f", "-")
 	NewWithT(t).Expect(code).To(Equal(1))
-	NewWithT(t).Expect(stderr).To(ContainSubstring("discovery has no group c.d"))
+	NewWithT(t).Expect(stderr).To(ContainSubstring("the input has no resources of group c.d: want the answer of /apis/c.d/VERSION"))
+}
+
+// TestFlagsOnThePage: docs/api-rewriting.md lists all flags as the program does.
+func TestFlagsOnThePage(t *testing.T) {
+	g := NewWithT(t)
+	root, err := programs.Root()
+	g.Expect(err).NotTo(HaveOccurred())
+	page, err := os.ReadFile(filepath.Join(root, "docs", "api-rewriting.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(page)).To(ContainSubstring("\n## Flags\n\n" + newRootCommand().Flags().FlagUsagesWrapped(120)))
 }
 
 // TestChangedRulesEndTheProgram: with a word, and only if they are valid.
@@ -171,6 +187,6 @@ func TestChangedRulesEndTheProgram(t *testing.T) {
 	g.Eventually(out.String, time.Minute).Should(ContainSubstring("proxy started"))
 	programs.WriteFile(t, dir, "rules.yaml", "version: 1\nmore: 1\n")
 	g.Eventually(out.String, time.Minute).Should(ContainSubstring("rules refused"))
-	programs.WriteFile(t, dir, "rules.yaml", "version: 1\n")
+	programs.WriteFile(t, dir, "rules.yaml", "version: 1\nkeys: [{client: a/, server: b/}]\n")
 	g.Eventually(out.String, time.Minute).Should(ContainSubstring("has changed: restart to use the new rules"))
 }

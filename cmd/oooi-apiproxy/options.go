@@ -58,7 +58,9 @@ func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
-	case (o.cert == "") == (o.writeKubeconfig == ""):
+	case o.cert != "" && o.writeKubeconfig != "":
+		return errors.New("--tls-cert makes a gateway, and --write-kubeconfig a sidecar: set one of them")
+	case o.cert == "" && o.writeKubeconfig == "":
 		return errors.New("set --tls-cert and --tls-key for a gateway, or --write-kubeconfig for a sidecar")
 	case (o.webhookListen == "") != (o.webhookTarget == ""), o.webhookListen != "" && (o.webhookCert == "" || o.webhookKey == ""):
 		return errors.New("--webhook-listen, --webhook-target, --webhook-tls-cert and --webhook-tls-key belong together")

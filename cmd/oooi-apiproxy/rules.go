@@ -64,6 +64,9 @@ func newRulesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules --group CLIENT=SERVER --kind-prefix PREFIX -f FILE",
 		Short: "Write rules from a dump of the API server's discovery",
+		Long: "Writes rules from a dump of the API server's discovery to the standard output. The dump has the answers of\n" +
+			"/apis/GROUP/VERSION for all groups, one after the other, or aggregated discovery. If the server's kinds have no prefix,\n" +
+			"set --kind-prefix to the empty text.",
 		Example: "  kubectl get --raw /apis/internal.virtualization.example/v1 |\n" +
 			"    oooi-apiproxy rules --group kubevirt.io=internal.virtualization.example --kind-prefix InternalVirtualization -f -",
 		Args: cobra.NoArgs,
@@ -90,7 +93,33 @@ func newRulesCommand() *cobra.Command {
 	c.Flags().StringVarP(&file, "filename", "f", "", "`file` with the answers of /apis/GROUP/VERSION, or with aggregated discovery; - is the standard input")
 	_ = c.MarkFlagRequired("group")
 	_ = c.MarkFlagRequired("filename")
+	_ = c.MarkFlagRequired("kind-prefix")
+	c.AddCommand(newCheckCommand())
 	return c
+}
+
+// newCheckCommand is a way to try rules without a server.
+func newCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE", Short: "Check a file of rules", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			_, _, err := readRules(args[0])
+			if err == nil {
+				_, err = fmt.Fprintf(c.OutOrStdout(), "%s: valid\n", args[0])
+			}
+			return err
+		},
+	}
+}
+
+// readRules returns the rules in a file, and its text.
+func readRules(file string) (*apirewrite.Rules, []byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading rules: %w", err)
+	}
+	rules, err := apirewrite.Parse(file, text)
+	return rules, text, err
 }
 
 // writeRules returns the rules for groups, each CLIENT=SERVER.
@@ -122,7 +151,7 @@ func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error
 			return "", fmt.Errorf("--group %s: want CLIENT=SERVER", one)
 		}
 		if len(found[server]) == 0 {
-			return "", fmt.Errorf("--group %s: discovery has no group %s", one, server)
+			return "", fmt.Errorf("--group %s: the input has no resources of group %s: want the answer of /apis/%s/VERSION", one, server, server)
 		}
 		fmt.Fprintf(&b, "- client: %s\n  server: %s\n  kindPrefix: %q\n  resourcePrefix: %q\n  resources:\n", client, server, kindPrefix, resourcePrefix)
 		named := 0

@@ -27,18 +27,14 @@ import (
 
 // run serves until ctx ends.
 func (o *options) run(ctx context.Context, stderr io.Writer) error {
+	rules, text, err := readRules(o.rules)
+	if err != nil {
+		return err
+	}
 	if err := o.check(); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewJSONHandler(stderr, nil))
-	text, err := os.ReadFile(o.rules)
-	if err != nil {
-		return fmt.Errorf("reading rules: %w", err)
-	}
-	rules, err := apirewrite.Parse(o.rules, text)
-	if err != nil {
-		return err
-	}
 	transport, server, err := o.transport(rules)
 	if err != nil {
 		return err

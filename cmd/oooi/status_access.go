@@ -54,7 +54,7 @@ type statusBalanced struct {
 // access is what n opens. Nil: nothing.
 func (f statusFacts) access(i int, n network.Network) *statusAccess {
 	a := n.Access
-	if !a.Runs() {
+	if !a.Opens() && a.LoadBalancers == nil {
 		return nil
 	}
 	out := &statusAccess{Destinations: []statusDestination{}, Namespaces: []string{}, Accounts: append([]string{}, a.Accounts...), Audience: a.Audience}

@@ -40,6 +40,9 @@ func Parse(file string, text []byte) (*Rules, error) {
 	if p.err == nil && version == "" {
 		p.fail(document.Content[0], "version is missing: want version: 1")
 	}
+	if r := p.rules; len(r.groups)+len(r.prefixes)+len(r.keys)+len(r.hidden)+len(r.webhooks) == 0 {
+		p.fail(document.Content[0], "the rules rename nothing")
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -129,14 +132,20 @@ func (p *parser) group(n *yaml.Node) {
 		p.fail(n, "resourcePrefix %q: want lower case", resourcePrefix)
 	}
 	p.rules.groups[g.client], p.rules.groups[g.server] = g, g
-	if resources == nil {
+	if resources == nil || len(resources.Content) == 0 {
+		p.fail(n, "group %s: want resources, the client's plurals with their kinds", g.client)
 		return
 	}
+	named := map[string]bool{}
 	p.pairs(resources, func(plural, kind *yaml.Node) {
 		if plural.Value == "" || !isLower(plural.Value) || kind.Kind != yaml.ScalarNode || kind.Value == "" {
 			p.fail(plural, "resource %q: want its plural in lower case, and its kind", plural.Value)
 			return
 		}
+		if named[kind.Value] {
+			p.fail(kind, "kind %s of group %s has a resource already", kind.Value, g.client)
+		}
+		named[kind.Value] = true
 		singular := strings.ToLower(kind.Value)
 		if !g.resources.exchange(plural.Value, resourcePrefix+plural.Value) ||
 			singular != plural.Value && !g.resources.exchange(singular, resourcePrefix+singular) {
@@ -189,8 +198,8 @@ func (r *Rules) keyBelow(prefix string) bool {
 func (p *parser) hide(n *yaml.Node) {
 	var o Object
 	p.fields(n, map[string]func(*yaml.Node){"group": p.into(&o.Group), "resource": p.into(&o.Resource), "name": p.into(&o.Name)})
-	if o.Resource == "" || o.Name == "" {
-		p.fail(n, "hide: want a resource and a name")
+	if o.Resource == "" || o.Name == "" || !isLower(o.Resource) {
+		p.fail(n, "hide: want a resource in lower case, such as configmaps, and a name")
 	}
 	if p.rules.hidden[o] {
 		p.fail(n, "hide: %s %s is hidden already", o.Resource, o.Name)

@@ -22,7 +22,7 @@ func accessMessages() map[network.Cause]Message {
 		network.AccessNameUnknown: {
 			What:   "{entry} is not open, because {name} is not nodes, apps, an address or a name in annotation dns-records.",
 			Effect: notOpen,
-			Fix:    "Add the name to annotation dns-records, or name its address.",
+			Fix:    "Write the word nodes or apps, add the name to annotation dns-records, or name its address.",
 		},
 		network.AccessToEdge: {
 			What:   "{entry} is not open, because edges answer at address {address}.",
