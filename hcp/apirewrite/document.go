@@ -53,13 +53,6 @@ func (d *doc) read(src []byte) error {
 	return nil
 }
 
-// inner returns the document in a string of d. False: it is none.
-func (d *doc) inner(text []byte) (doc, bool) {
-	out := doc{r: d.r, direction: d.direction}
-	err := out.read(text)
-	return out, err == nil
-}
-
 func space(src []byte, i int) int {
 	for i < len(src) && (src[i] == ' ' || src[i] == '\n' || src[i] == '\r' || src[i] == '\t') {
 		i++
@@ -133,16 +126,19 @@ func (d *doc) parseMembers(i, depth int) (int, error) {
 	}
 }
 
-// stringEnd returns the place after the string that begins at i.
+// stringEnd returns the place after the string that begins at i. It looks at each byte once or twice, whatever the number of escapes.
 func stringEnd(src []byte, i int) (int, error) {
-	for i++; ; {
-		j := bytes.IndexByte(src[i:], '"')
-		if j < 0 {
-			return i, errSyntax
+	for i, quote := i+1, 0; ; {
+		if quote < i { // It was escaped.
+			j := bytes.IndexByte(src[i:], '"')
+			if j < 0 {
+				return i, errSyntax
+			}
+			quote = i + j
 		}
-		k := bytes.IndexByte(src[i:i+j], '\\')
+		k := bytes.IndexByte(src[i:quote], '\\')
 		if k < 0 {
-			return i + j + 1, nil
+			return quote + 1, nil
 		}
 		if i += k + 2; i > len(src) {
 			return i, errSyntax

@@ -150,12 +150,18 @@ const (
 	byVersion
 )
 
+// The groups of kinds whose objects are named after a group.
+const (
+	definitionGroup = "apiextensions.k8s.io"
+	serviceGroup    = "apiregistration.k8s.io"
+)
+
 // namingOf returns the naming of a kind or a resource.
 func namingOf(groupName, kindOrResource string) naming {
 	switch {
-	case groupName == "apiextensions.k8s.io" && (kindOrResource == "CustomResourceDefinition" || kindOrResource == "customresourcedefinitions"):
+	case groupName == definitionGroup && (kindOrResource == "CustomResourceDefinition" || kindOrResource == "customresourcedefinitions"):
 		return byResource
-	case groupName == "apiregistration.k8s.io" && (kindOrResource == "APIService" || kindOrResource == "apiservices"):
+	case groupName == serviceGroup && (kindOrResource == "APIService" || kindOrResource == "apiservices"):
 		return byVersion
 	}
 	return byNothing
@@ -190,8 +196,11 @@ func (r *Rules) word(w string) string {
 	if client, ok := r.words[core]; ok {
 		return client + end
 	}
-	if head, tail, ok := strings.Cut(core, "/"); ok {
-		return r.word(head) + "/" + r.word(tail) + end
+	if parts := strings.Split(core, "/"); len(parts) > 1 {
+		for i, p := range parts {
+			parts[i] = r.word(p)
+		}
+		return strings.Join(parts, "/") + end
 	}
 	if head, tail, ok := strings.Cut(core, "."); ok {
 		// plural.group or Kind.group, with or without a version between them.

@@ -53,11 +53,13 @@ func (s *scanner) skipString(text []byte) int {
 	if s.escaped && len(text) > 0 {
 		s.escaped, i = false, 1
 	}
-	for i < len(text) {
-		j := bytes.IndexByte(text[i:], '"')
-		end := len(text)
-		if j >= 0 {
-			end = i + j
+	for end := -1; i < len(text); {
+		if end < i { // Otherwise the quote at end is not escaped so far.
+			if end = bytes.IndexByte(text[i:], '"'); end < 0 {
+				end = len(text)
+			} else {
+				end += i
+			}
 		}
 		k := bytes.IndexByte(text[i:end], '\\')
 		switch {
@@ -66,7 +68,7 @@ func (s *scanner) skipString(text []byte) int {
 			return len(text)
 		case k >= 0:
 			i += k + 2
-		case j >= 0:
+		case end < len(text):
 			s.inString = false
 			return end + 1
 		default:

@@ -2,7 +2,10 @@
 
 package apirewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A role is what the names of an object's members, or the strings of an array, are.
 type role int
@@ -13,7 +16,7 @@ const (
 	fieldNames      // of managedFields: names are paths to fields
 	dataNames       // of data: names are the user's, and a whole object may stand here
 	keyList         // of finalizers: strings are keys
-	keyedList       // of tolerations: each has a key, also without an operator
+	keyedList       // of tolerations and of a StorageClass's topologies: each has a key, also without an operator
 	quotaNames      // of a ResourceQuota: names may be "count/resource.group"
 	groupList       // of apiGroups: strings are groups
 )
@@ -30,13 +33,13 @@ func roleOf(name []byte, within role) role {
 		return fieldNames
 	case "data", "stringData", "binaryData":
 		return dataNames
-	case "finalizers", "matchLabelKeys", "mismatchLabelKeys":
+	case "finalizers", "matchLabelKeys", "mismatchLabelKeys", "topologyKeys":
 		return keyList
 	case "apiGroups":
 		return groupList
 	case "hard", "used":
 		return quotaNames
-	case "tolerations":
+	case "tolerations", "matchLabelExpressions":
 		return keyedList
 	}
 	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
@@ -119,9 +122,8 @@ func (d *doc) embedded(i int) {
 	}
 	inner.value(0, plainRole)
 	inner.special(0, Kind{})
-	if len(inner.edits) > 0 {
-		d.replace(i, string(inner.write(nil)))
-	}
+	start, end := d.within(i)
+	d.nest(start, end, &inner)
 }
 
 // see notes a member.
@@ -243,26 +245,31 @@ func (d *doc) shape(s shape) {
 	}
 }
 
-// policy renames the resources of a rule with apiGroups, such as one of a Role or a webhook.
+// policy renames the resources of a rule with apiGroups, such as one of a Role or a webhook. It looks at each group and at
+// each resource once: a body may have a million of each.
 func (d *doc) policy(s shape) {
 	var groups []*group
-	var names []naming
+	definitions, services := false, false
 	d.members(s.apiGroups, func(m int) {
 		text := string(d.text(m))
-		if g := d.r.groups[text]; g != nil {
+		if g := d.r.groups[text]; g != nil && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
-		d.members(s.resources, func(resource int) {
-			if n := namingOf(text, string(d.text(resource))); n != byNothing {
-				names = append(names, n)
-			}
-		})
+		definitions = definitions || text == definitionGroup
+		services = services || text == serviceGroup
 	})
+	by := byNothing
 	d.members(s.resources, func(m int) {
 		if d.nodes[m].kind != '"' {
 			return
 		}
 		head, _, _ := d.head(d.within(m))
+		if n := namingOf(definitionGroup, string(head)); definitions && n != byNothing {
+			by = n
+		}
+		if n := namingOf(serviceGroup, string(head)); services && n != byNothing {
+			by = n
+		}
 		for _, g := range groups {
 			if _, ok := g.resources[string(head)]; ok {
 				d.exchangeHead(m, g.resources)
@@ -270,8 +277,8 @@ func (d *doc) policy(s shape) {
 			}
 		}
 	})
-	if s.resourceNames != 0 && len(names) > 0 {
-		d.members(s.resourceNames, func(m int) { d.objectName(m, names[0]) })
+	if s.resourceNames != 0 {
+		d.members(s.resourceNames, func(m int) { d.objectName(m, by) })
 	}
 }
 
@@ -305,8 +312,6 @@ func (d *doc) field(start, end int) {
 		} else {
 			inner.value(0, plainRole)
 		}
-		if len(inner.edits) > 0 {
-			d.edits = append(d.edits, edit{start + 2, end, quoted(string(inner.write(nil)))})
-		}
+		d.nest(start+2, end, &inner)
 	}
 }

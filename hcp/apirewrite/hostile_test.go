@@ -1,0 +1,181 @@
+// This file shows what hostile and broken documents cost and become.
+
+package apirewrite_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+func answered(t *testing.T, source io.Reader, target apirewrite.Target) (string, error) {
+	t.Helper()
+	l, err := newLaw()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	text, err := io.ReadAll(l.rules.Answer(source, target, apirewrite.Largest))
+	return string(text), err
+}
+
+// TestCostOfHostileDocuments: a document of a megabyte costs milliseconds, whatever is in it.
+func TestCostOfHostileDocuments(t *testing.T) {
+	g := NewWithT(t)
+	l, err := newLaw()
+	g.Expect(err).NotTo(HaveOccurred())
+	many := func(s string) string { return strings.TrimSuffix(strings.Repeat(s, 1<<20/len(s)), ",") }
+	for name, text := range map[string]string{
+		"escapes":           `{"apiVersion":"kubevirt.io/v1","a":"` + many(`\n`) + `"}`,
+		"quotes":            `{"apiVersion":"kubevirt.io/v1","a":"` + many(`\"`) + `"}`,
+		"groups":            `{"apiVersion":"kubevirt.io/v1","apiGroups":[` + many(`"",`) + `],"resources":[` + many(`"",`) + `]}`,
+		"the same group":    `{"apiGroups":[` + many(`"kubevirt.io",`) + `],"resources":[` + many(`"pods",`) + `],"resourceNames":[` + many(`"a",`) + `]}`,
+		"words":             `{"kind":"Status","apiVersion":"v1","message":"kubevirt.io ` + many(`a/`) + `"}`,
+		"levels of words":   `{"kind":"Status","apiVersion":"v1","message":"kubevirt.io ` + many(`a.`) + `"}`,
+		"duplicate names":   `{"apiVersion":"kubevirt.io/v1",` + many(`"kind":"VirtualMachine",`) + `}`,
+		"escaped names":     `{"apiVersion":"kubevirt.io/v1","labels":{` + many(`"\u006bubevirt.io\u002fa":"",`) + `}}`,
+		"fields":            `{"apiVersion":"kubevirt.io/v1","fieldsV1":{` + many(`"k:{\"apiVersion\":\"kubevirt.io/v1\"}":{},`) + `}}`,
+		"arrays":            `{"apiVersion":"kubevirt.io/v1","a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`,
+		"lists of lists":    `{"apiVersion":"kubevirt.io/v1","kind":"` + many("List") + `","items":` + strings.Repeat(`[{"items":`, 4000) + `[]` + strings.Repeat(`}]`, 4000) + `}`,
+		"what was applied":  `{"apiVersion":"kubevirt.io/v1","annotations":{` + many(`"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"kubevirt.io/v1\"}",`) + `}}`,
+		"operations":        `[{"op":"add","path":"/metadata/labels/kubevirt.io~1a` + many(`/labels`) + `","value":"kubevirt.io/x"}]`,
+		"a rule in a patch": `[` + many(`{"op":"add","path":"/kind","value":"VirtualMachine"},`) + `]`,
+	} {
+		contentType, target := "application/json", apirewrite.Target{API: true, Group: "kubevirt.io", Resource: "virtualmachines"}
+		if text[0] == '[' {
+			contentType = apirewrite.JSONPatch
+		}
+		began := time.Now()
+		_, err := l.rules.Body(contentType, []byte(text), target, apirewrite.ToServer)
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		_, err = io.Copy(io.Discard, l.rules.Answer(strings.NewReader(text), target, apirewrite.Largest))
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(time.Since(began)).To(BeNumerically("<", 5*time.Second), name)
+	}
+}
+
+// TestStrangeAnswers: what an API server may say in another way than it does today, and what is no answer of one.
+func TestStrangeAnswers(t *testing.T) {
+	const (
+		vm, itsName = `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine"}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"}`
+		definition  = `{"metadata":{"name":"internalvirtualmachines.internal.virt.example"},"spec":{"group":"internal.virt.example","names":{"kind":"InternalVirtualMachine"}}}`
+		its         = `{"metadata":{"name":"virtualmachines.kubevirt.io"},"spec":{"group":"kubevirt.io","names":{"kind":"VirtualMachine"}}}`
+	)
+	vms := apirewrite.Target{API: true, Group: "kubevirt.io", Resource: "virtualmachines"}
+	definitions := apirewrite.Target{API: true, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	watch := vms
+	watch.Watch = true
+	for name, row := range map[string]struct {
+		target       apirewrite.Target
+		server, want string
+	}{
+		"items first":             {vms, `{"items":[` + vm + `],"kind":"InternalVirtualMachineList","apiVersion":"internal.virt.example/v1"}`, `{"items":[` + itsName + `],"kind":"VirtualMachineList","apiVersion":"kubevirt.io/v1"}`},
+		"items before the kind":   {vms, `{"apiVersion":"internal.virt.example/v1","items":[` + vm + `],"kind":"InternalVirtualMachineList"}`, `{"apiVersion":"kubevirt.io/v1","items":[` + itsName + `],"kind":"VirtualMachineList"}`},
+		"items without a kind":    {definitions, `{"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1","items":[` + definition + `]}`, `{"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1","items":[` + its + `]}`},
+		"nothing but the items":   {definitions, `{"items":[` + definition + `],"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1"}`, `{"items":[` + its + `],"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1"}`},
+		"a kind after such items": {definitions, `{"apiVersion":"apiextensions.k8s.io/v1","items":[` + definition + `],"kind":"CustomResourceDefinitionList"}`, `{"apiVersion":"apiextensions.k8s.io/v1","items":[` + its + `],"kind":"CustomResourceDefinitionList"}`},
+		"no items":                {vms, `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachineList","items":null}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineList","items":null}`},
+		"a page":                  {vms, `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachineList","metadata":{"continue":"eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ","remainingItemCount":1},"items":[` + vm + `]}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachineList","metadata":{"continue":"eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ","remainingItemCount":1},"items":[` + itsName + `]}`},
+		"an object with items":    {vms, `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","items":[{"labels":{"internal.virt.example/a":""}}]}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine","items":[{"labels":{"kubevirt.io/a":""}}]}`},
+		"escaped items":           {vms, `{"\u0061piVersion":"internal.virt.example/v1","k\u0069nd":"InternalVirtualMachineList","\u0069tems":[` + vm + `]}`, `{"\u0061piVersion":"kubevirt.io/v1","k\u0069nd":"VirtualMachineList","\u0069tems":[` + itsName + `]}`},
+		"a zero":                  {vms, `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","a\u0000":"\u0000"}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine","a\u0000":"\u0000"}`},
+		"huge numbers":            {vms, `{"apiVersion":"internal.virt.example/v1","n":[1e999,-0,123456789012345678901234567890.10,1E+2]}`, `{"apiVersion":"kubevirt.io/v1","n":[1e999,-0,123456789012345678901234567890.10,1E+2]}`},
+		"lone surrogates":         {vms, `{"apiVersion":"internal.virt.example/v1","\ud800":"\udc00","labels":{"internal.virt.example/\udfff":"\ud800\ud800"}}`, `{"apiVersion":"kubevirt.io/v1","\ud800":"\udc00","labels":{"kubevirt.io/\udfff":"\ud800\ud800"}}`},
+		"no UTF-8":                {vms, "{\"apiVersion\":\"internal.virt.example/v1\",\"a\":\"\xff\xfe\"}", "{\"apiVersion\":\"kubevirt.io/v1\",\"a\":\"\xff\xfe\"}"},
+		"what was applied": {vms, `{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"\u003c\ud83d\ude00\u2028\ud800\n\u00e9\":1,\"apiVersion\":\"internal.virt.example/v1\",\"\ud83d\ude00\t\":\"\u003e\\\\\",\u0022kind\u0022:\"InternalVirtualMachine\"}\n"}}`,
+			`{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"\u003c\ud83d\ude00\u2028\ud800\n\u00e9\":1,\"apiVersion\":\"kubevirt.io/v1\",\"\ud83d\ude00\t\":\"\u003e\\\\\",\u0022kind\u0022:\"VirtualMachine\"}\n"}}`},
+		"a mark of its order": {vms, "\ufeff" + vm, "\ufeff" + vm},
+		"HTML":                {vms, "<html>internal.virt.example", "<html>internal.virt.example"},
+		"no JSON":             {vms, `{internal.virt.example}`, `{internal.virt.example}`},
+		"text after it":       {vms, vm + ` internal.virt.example {`, itsName + ` internal.virt.example {`},
+		"space":               {vms, " \n\t" + vm + "\r\n ", " \n\t" + itsName + "\r\n "},
+		"an array":            {vms, `["internal.virt.example/v1"]`, `["internal.virt.example/v1"]`},
+		"a bookmark": {watch, `{"type":"BOOKMARK","object":{"kind":"InternalVirtualMachine","apiVersion":"internal.virt.example/v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n",
+			`{"type":"BOOKMARK","object":{"kind":"VirtualMachine","apiVersion":"kubevirt.io/v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"},
+		"an error": {watch, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","message":"internalvirtualmachines.internal.virt.example: too old","code":410}}` + "\n",
+			`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","message":"virtualmachines.kubevirt.io: too old","code":410}}` + "\n"},
+		"a table": {watch, `{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[{"name":"Name"}],"rows":[{"cells":["a"],"object":` + vm + `}]}}` + "\n",
+			`{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[{"name":"Name"}],"rows":[{"cells":["a"],"object":` + itsName + `}]}}` + "\n"},
+		"events in a line": {watch, `{"type":"ADDED","object":` + vm + `}{"type":"DELETED","object":` + vm + `}`, `{"type":"ADDED","object":` + itsName + `}{"type":"DELETED","object":` + itsName + `}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			for _, source := range []io.Reader{strings.NewReader(row.server), iotest.OneByteReader(strings.NewReader(row.server))} {
+				got, err := answered(t, source, row.target)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(got).To(Equal(row.want))
+			}
+		})
+	}
+}
+
+// TestCutAnswers: no part of an answer ends well, but events that are complete.
+func TestCutAnswers(t *testing.T) {
+	g := NewWithT(t)
+	const event = `{"type":"ADDED","object":{"apiVersion":"internal.virt.example/v1","é\"":"\\"}}`
+	for _, row := range []struct {
+		watch bool
+		text  string
+	}{
+		{false, `{"items":[{"a":"\"]}"},[1,{}]],"kind":"PodList","apiVersion":"v1"}`},
+		{false, `{"apiVersion":"v1","items":[{"a":"\"]}"} , {} ],"kind":"PodList","metadata":{}}`},
+		{false, `{"kind":"PodList","apiVersion":"v1","items":[]}`},
+		{false, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["internal.virt.example","\\"]}]}`},
+		{true, event + "\n" + event + "\n"},
+	} {
+		for cut := 1; cut < len(row.text); cut++ {
+			_, err := answered(t, strings.NewReader(row.text[:cut]), apirewrite.Target{API: true, Watch: row.watch})
+			if between := row.watch && (cut%(len(event)+1) == 0 || cut%(len(event)+1) == len(event)); between {
+				g.Expect(err).NotTo(HaveOccurred(), row.text[:cut])
+			} else if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s ends with %v", row.text[:cut], err)
+			}
+		}
+	}
+}
+
+// TestDeepAnswers: as deep as an API server takes it, and no deeper.
+func TestDeepAnswers(t *testing.T) {
+	g := NewWithT(t)
+	deep := func(levels int, group string) string {
+		return `{"apiVersion":"` + group + `/v1","a":` + strings.Repeat(`{"a":[`, levels/2) + strings.Repeat(`]}`, levels/2) + "}"
+	}
+	target := apirewrite.Target{API: true}
+	for _, levels := range []int{1_000, 9_000} {
+		got, err := answered(t, strings.NewReader(deep(levels, "internal.virt.example")), target)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(got).To(Equal(deep(levels, "kubevirt.io")))
+	}
+	deepest := strings.Repeat("[", 5_000_000)
+	_, err := answered(t, strings.NewReader(`{"apiVersion":"internal.virt.example/v1","a":`+deepest), target)
+	g.Expect(err).To(MatchError(io.ErrUnexpectedEOF))
+	whole := `{"apiVersion":"internal.virt.example/v1","a":` + deepest + strings.Repeat("]", len(deepest)) + "}"
+	got, err := answered(t, strings.NewReader(whole), target)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got == whole).To(BeTrue(), "it is passed on as it is")
+	_, err = answered(t, strings.NewReader(`{"kind":"List","apiVersion":"v1","items":[`+whole+"]}"), target)
+	g.Expect(err).To(MatchError(ContainSubstring("item 1 of the list: the document is not valid JSON")))
+}
+
+// TestLargeAnswers: a list of 30 MB is renamed while it is read, also if its kind is at the end. One that tells nothing before
+// its items is one document.
+func TestLargeAnswers(t *testing.T) {
+	item := func(group, prefix string) string {
+		return fmt.Sprintf(`{"apiVersion":"%s/v1","kind":"%sVirtualMachine","a":"%s"}`, group, prefix, strings.Repeat("x", 10_000))
+	}
+	list := func(format, group, prefix string) string {
+		one := item(group, prefix)
+		return fmt.Sprintf(format, group, strings.Repeat(one+",", 2_999)+one, prefix)
+	}
+	for _, format := range []string{`{"apiVersion":"%[1]s/v1","items":[%[2]s],"kind":"%[3]sVirtualMachineList"}`, `{"items":[%[2]s],"kind":"%[3]sVirtualMachineList","apiVersion":"%[1]s/v1"}`} {
+		g := NewWithT(t)
+		got, err := answered(t, strings.NewReader(list(format, "internal.virt.example", "Internal")), apirewrite.Target{API: true})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(got == list(format, "kubevirt.io", "")).To(BeTrue(), format)
+	}
+}
