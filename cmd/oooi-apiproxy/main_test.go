@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +106,55 @@ func TestSidecar(t *testing.T) {
 	g.Eventually(func() string { return get(t, http.DefaultClient, "http://"+health+"/metrics") }, time.Minute).Should(And(ContainSubstring(`oooi_apiproxy_requests_total{code="2xx"} 1`), ContainSubstring(`oooi_apiproxy_requests_total{code="4xx"} 2`)))
 	g.Expect(r.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Eventually(func() error { _, err := client.Get("https://" + r.address() + "/api"); return err }, time.Minute).Should(HaveOccurred())
+}
+
+// TestLargestItem: an item beyond --max-item, of a list or alone, is an error that says so. The default is 64 MiB.
+func TestLargestItem(t *testing.T) {
+	upstream := listen(t, func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.Atoi(r.URL.Query().Get("size"))
+		before, after := `{"kind":"PodList","apiVersion":"v1","items":[`, "]}"
+		if r.URL.Query().Has("alone") {
+			before, after = "", ""
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, before+`{"apiVersion":"internal.virt.example/v1","a":"`)
+		_, _ = io.CopyN(w, zeros{}, int64(size))
+		_, _ = io.WriteString(w, `"}`+after)
+	})
+	for name, row := range map[string]struct {
+		args                 []string
+		fits, exceeds, limit int
+	}{
+		"default": {nil, 63 << 20, 64 << 20, 64 << 20},
+		"set":     {[]string{"--max-item", "1048576"}, 1_000_000, 1 << 20, 1 << 20},
+	} {
+		g := NewWithT(t)
+		r, file := sidecar(t, append(row.args, "--server", upstream, "--insecure")...)
+		client, err := rest.HTTPClientFor(configOf(t, file))
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, form := range []string{"", "&alone"} {
+			ask := func(size int) string {
+				return get(t, client, fmt.Sprintf("https://%s/api/v1/pods?size=%d%s", r.address(), size, form))
+			}
+			answer := ask(row.fits)
+			g.Expect(answer[:4]).To(Equal("200 "), name)
+			g.Expect(strings.Contains(answer[:200], `"kubevirt.io/v1"`)).To(BeTrue(), name)
+			g.Expect(len(answer)).To(BeNumerically(">", row.fits), name)
+			refused := ask(row.exceeds)
+			g.Expect(refused[:min(len(refused), 500)]).To(And(HavePrefix(`500 {"kind":"Status"`), ContainSubstring("more than %d bytes: too large", row.limit)), name)
+		}
+	}
+}
+
+// zeros has no end.
+type zeros struct{}
+
+// Read is that of io.Reader.
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
 }
 
 // TestFlags: what does not belong together is refused in words.

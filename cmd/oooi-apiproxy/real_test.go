@@ -102,6 +102,7 @@ func TestRealAPIServer(t *testing.T) {
 	}{
 		{"typed client", w.typed}, {"list and watch", w.listAndWatch}, {"patches", w.patches}, {"rights", w.rights}, {"definitions", w.definitions},
 		{"discovery", w.discovery}, {"kubectl", w.kubectl}, {"manager", w.manager}, {"kubectl get -w", w.kubectlWatch}, {"webhook", w.webhook},
+		{"kubectl patch", w.kubectlPatches}, {"Python", w.python},
 	} {
 		t.Run(row.name, row.test)
 	}
@@ -335,20 +336,24 @@ func (w world) discovery(t *testing.T) {
 	}
 }
 
+// runKubectl returns what kubectl says, with the error if it fails.
+func (w world) runKubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, w.kubectlBin, append([]string{"--kubeconfig", w.proxied, "--cache-dir", t.TempDir()}, args...)...)
+	c.Stdin, c.Env = bytes.NewBufferString(stdin), append(os.Environ(), "HOME="+t.TempDir())
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return string(out) + err.Error()
+	}
+	return string(out)
+}
+
 // kubectl: tables, watches, and what it looks up itself.
 func (w world) kubectl(t *testing.T) {
 	g := NewWithT(t)
-	run := func(stdin string, args ...string) string {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		c := exec.CommandContext(ctx, w.kubectlBin, append([]string{"--kubeconfig", w.proxied, "--cache-dir", t.TempDir()}, args...)...)
-		c.Stdin, c.Env = bytes.NewBufferString(stdin), append(os.Environ(), "HOME="+t.TempDir())
-		out, err := c.CombinedOutput()
-		if err != nil {
-			return string(out) + err.Error()
-		}
-		return string(out)
-	}
+	run := func(stdin string, args ...string) string { return w.runKubectl(t, stdin, args...) }
 	const manifest = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata:\n  name: k\n  namespace: default\n  labels: {kubevirt.io/os: linux}\n"
 	g.Expect(run(manifest, "apply", "--validate=false", "-f", "-")).To(Equal("virtualmachine.kubevirt.io/k created\n"))
 	g.Expect(run(manifest+"spec: {running: true}\n", "apply", "--validate=false", "-f", "-")).To(Equal("virtualmachine.kubevirt.io/k configured\n"))

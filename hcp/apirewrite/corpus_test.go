@@ -46,7 +46,7 @@ func newCorpus() (corpus, error) {
 	c.codecs = serializer.NewCodecFactory(c.scheme)
 	for kind := range c.scheme.AllKnownTypes() {
 		// Neither is what an API server answers as an object. A Status has a message for people, which does not come back.
-		if kind.Version != runtime.APIVersionInternal && !strings.HasSuffix(kind.Kind, "Options") && kind.Kind != "WatchEvent" && kind.Kind != "Status" {
+		if kind.Version != runtime.APIVersionInternal && kind.Kind != "WatchEvent" && kind.Kind != "Status" {
 			c.kinds = append(c.kinds, kind)
 		}
 	}

@@ -179,3 +179,26 @@ func TestLargeAnswers(t *testing.T) {
 		g.Expect(got == list(format, "kubevirt.io", "")).To(BeTrue(), format)
 	}
 }
+
+// TestLargestItem: the limit holds to the byte, whatever the answer is and in whichever pieces it comes.
+func TestLargestItem(t *testing.T) {
+	l, err := newLaw()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	const limit = 1000
+	sized := func(n int) string {
+		const around = `{"labels":{"internal.virt.example/a":""},"x":""}`
+		return strings.Replace(around, `"x":"`, `"x":"`+strings.Repeat("x", n-len(around)), 1)
+	}
+	for format, watch := range map[string]bool{
+		"%s": false, "%s\n": true, `{"kind":"PodList","apiVersion":"v1","items":[{},%s]}`: false, `{"kind":"Table","apiVersion":"v1","rows":[%s,{}]}`: false,
+	} {
+		g := NewWithT(t)
+		for _, n := range []int{limit, limit + 1} {
+			text := fmt.Sprintf(format, sized(n))
+			for _, source := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+				_, err := io.Copy(io.Discard, l.rules.Answer(source, apirewrite.Target{API: true, Watch: watch}, limit))
+				g.Expect(errors.Is(err, apirewrite.ErrTooLarge)).To(Equal(n > limit), "%s with %d bytes: %v", format, n, err)
+			}
+		}
+	}
+}

@@ -153,6 +153,8 @@ func (r *Reader) begin() error {
 	for {
 		array, done := r.find.find(r.in)
 		switch {
+		case r.find.at > r.largest:
+			return fmt.Errorf("document of more than %d bytes: %w", r.largest, ErrTooLarge)
 		case done:
 			r.whole(r.find.at)
 			return nil
@@ -161,8 +163,6 @@ func (r *Reader) begin() error {
 			return nil
 		case array:
 			continue
-		case len(r.in) > r.largest:
-			return fmt.Errorf("document of more than %d bytes: %w", r.largest, ErrTooLarge)
 		}
 		if err := r.more(); err != nil {
 			return cut(err)
@@ -244,6 +244,8 @@ func (r *Reader) list() error {
 		n, done := r.item.scan(r.in[r.scanned:])
 		r.scanned += n
 		switch {
+		case r.scanned > r.largest:
+			return fmt.Errorf("item %d of the list has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
 		case done && r.scanned == 0:
 			return fmt.Errorf("item %d of the list: %w", r.written, errSyntax)
 		case done:
@@ -253,8 +255,6 @@ func (r *Reader) list() error {
 			r.take(r.scanned)
 			r.item, r.scanned, r.gap = scanner{}, 0, r.gap[:0]
 			continue
-		case r.scanned > r.largest:
-			return fmt.Errorf("item %d of the list has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
 		case len(r.out) > 0:
 			return nil
 		}
@@ -300,11 +300,11 @@ func (r *Reader) hides(text []byte) bool {
 func (r *Reader) tail() error {
 	for {
 		n, done := r.item.scan(r.in[r.scanned:])
-		if r.scanned += n; done {
-			break
-		}
-		if len(r.in) > r.largest {
+		if r.scanned += n; r.scanned > r.largest {
 			return fmt.Errorf("what follows the items has more than %d bytes: %w", r.largest, ErrTooLarge)
+		}
+		if done {
+			break
 		}
 		if err := r.more(); err != nil {
 			return cut(err)
@@ -341,11 +341,11 @@ func (r *Reader) event() error {
 			}
 		}
 		n, done := r.item.scan(r.in[r.scanned:])
-		if r.scanned += n; done {
-			break
-		}
-		if r.scanned > r.largest {
+		if r.scanned += n; r.scanned > r.largest {
 			return fmt.Errorf("event %d has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
+		}
+		if done {
+			break
 		}
 		if err := r.more(); err != nil {
 			if r.scanned > 0 {

@@ -34,13 +34,37 @@ func RequireUnpackedWith(t testing.TB, libraries []string, name string, paths ..
 	return program, environment
 }
 
-func unpacked(ctx context.Context, libraries []string, name string, paths []string) (program, environment string, err error) {
+// RequirePythonModules returns the path of Python, and the variable with which it finds the modules of Debian packages.
+// They are unpacked as RequireUnpacked does it. So each package that these need is one of them.
+func RequirePythonModules(t testing.TB, packages ...string) (python, environment string) {
+	t.Helper()
+	if os.Getenv("OOOI_UNIT") != "" {
+		t.Skip("needs package " + packages[0] + "; OOOI_UNIT is set")
+	}
+	python = RequireInstalled(t, "python3")
+	cache, err := packagesDir()
+	skipWithout(t, err)
+	dirs := make([]string, len(packages))
+	for i, name := range packages {
+		dirs[i], err = fileOf(t.Context(), cache, name, []string{"usr/lib/python3/dist-packages"})
+		skipWithout(t, err)
+	}
+	return python, "PYTHONPATH=" + strings.Join(dirs, ":")
+}
+
+// packagesDir is where packages are unpacked.
+func packagesDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	all := filepath.Join(cache, "oooi-packages")
-	if err := os.MkdirAll(all, 0o755); err != nil {
+	return all, os.MkdirAll(all, 0o755)
+}
+
+func unpacked(ctx context.Context, libraries []string, name string, paths []string) (program, environment string, err error) {
+	all, err := packagesDir()
+	if err != nil {
 		return "", "", err
 	}
 	if program, err = fileOf(ctx, all, name, paths); err != nil {
