@@ -127,6 +127,10 @@ func testThiefWidens(t *testing.T, s thief, h hosted) {
 		},
 		"a rule less": func(r *rbacv1.Role) { r.Rules = r.Rules[1:] },
 		"none":        func(r *rbacv1.Role) { r.Rules = nil },
+		// The policy knows no rules of names, and leaves this one to RBAC.
+		"VMs of another group": func(r *rbacv1.Role) {
+			r.Rules[2].APIGroups, r.Rules[2].Resources = []string{"internal.virt.example"}, []string{"internalvirtualmachineinstances"}
+		},
 	} {
 		g.Expect(patch(t, s, h.ns, wire.ServiceAccount, &rbacv1.Role{}, change)).To(
 			Or(refusedByPolicy(), MatchError(ContainSubstring("attempting to grant RBAC permissions not currently held"))), what)

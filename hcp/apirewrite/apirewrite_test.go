@@ -83,6 +83,8 @@ func TestShapes(t *testing.T) {
 		{"duplicate names", `{"kind":"VirtualMachine","apiVersion":"v1","apiVersion":"kubevirt.io/v1"}`, `{"kind":"InternalVirtualMachine","apiVersion":"v1","apiVersion":"internal.virt.example/v1"}`},
 		{"what a client applied", `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"kubevirt.io/v1\",\"kind\":\"VirtualMachine\",\"x\":\"\\u003c\"}\n"}}}`,
 			`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"internal.virt.example/v1\",\"kind\":\"InternalVirtualMachine\",\"x\":\"\\u003c\"}\n"}}}`},
+		{"selector as text", `{"status":{"selector":"kubevirt.io/a=kubevirt.io, !kubevirt.io/b,kubevirt.io in (kubevirt.io,x) ,a!=b"},"labelSelector":"kubevirt.io/a in (","selector":{"kubevirt.io/c":"kubevirt.io/d=e"}}`,
+			`{"status":{"selector":"internal.virt.example/a=kubevirt.io, !internal.virt.example/b,internal.virt.example in (kubevirt.io,x) ,a!=b"},"labelSelector":"kubevirt.io/a in (","selector":{"internal.virt.example/c":"kubevirt.io/d=e"}}`},
 		{"surrogate in a key", `{"labels":{"kubevirt.io/\ud800":1}}`, `{"labels":{"internal.virt.example/\ud800":1}}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -127,6 +129,7 @@ func TestPatches(t *testing.T) {
 			`[{"op":"add","path":"/metadata/labels","value":{"internal.virt.example/os":"x"}},{"op":"add","path":"/metadata/finalizers/-","value":"internal.virt.example/f"},{"op":"add","path":"/metadata/finalizers","value":["internal.virt.example/f"]}]`},
 		{JSONPatch, vm, `[{"op":"test","path":"/apiVersion","value":"kubevirt.io/v1"},{"op":"test","path":"/kind","value":"VirtualMachine"},{"op":"add","path":"/metadata/ownerReferences/-","value":{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"}}]`,
 			`[{"op":"test","path":"/apiVersion","value":"internal.virt.example/v1"},{"op":"test","path":"/kind","value":"InternalVirtualMachine"},{"op":"add","path":"/metadata/ownerReferences/-","value":{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine"}}]`},
+		{JSONPatch, vm, `[{"op":"add","path":"/status/labelSelector","value":"kubevirt.io/a=b"}]`, `[{"op":"add","path":"/status/labelSelector","value":"internal.virt.example/a=b"}]`},
 		{JSONPatch, vm, `[{"op":"test","path":"/kind","value":"VirtualMachine"}]`, `[{"op":"test","path":"/kind","value":"InternalVirtualMachine"}]`},
 		{JSONPatch, vm, `[{"op":"replace","path":"/spec/tolerations/0/key","value":"kubevirt.io/a"}]`, `[{"op":"replace","path":"/spec/tolerations/0/key","value":"internal.virt.example/a"}]`},
 		{JSONPatch, vm, `[{"op":"add","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration","value":"{\"apiVersion\":\"kubevirt.io/v1\",\"kind\":\"VirtualMachine\"}"}]`,
@@ -162,7 +165,7 @@ func TestPathsAndQueries(t *testing.T) {
 	r := testRules(t)
 	for _, row := range []struct{ path, want, query, wantQuery string }{
 		{"/apis/kubevirt.io/v1/namespaces/a/virtualmachines/b/status", "/apis/internal.virt.example/v1/namespaces/a/internalvirtualmachines/b/status", "watch=1", "watch=1"},
-		{"/apis/kubevirt.io/v1/virtualmachines", "/apis/internal.virt.example/v1/internalvirtualmachines", "labelSelector=kubevirt.io%2Fos%3Dlinux%2Ca", "labelSelector=a%2Cinternal.virt.example%2Fos%3Dlinux"},
+		{"/apis/kubevirt.io/v1/virtualmachines", "/apis/internal.virt.example/v1/internalvirtualmachines", "labelSelector=kubevirt.io%2Fos%3Dlinux%2Ca", "labelSelector=internal.virt.example%2Fos%3Dlinux%2Ca"},
 		{"/apis/kubevirt.io", "/apis/internal.virt.example", "", ""},
 		{"/apis/subresources.kubevirt.io/v1/version", "/apis/subresources.internal.virt.example/v1/version", "", ""},
 		{"/apis/kubevirt.io/v1/watch/namespaces/a/virtualmachines", "/apis/internal.virt.example/v1/watch/namespaces/a/internalvirtualmachines", "", ""},

@@ -141,6 +141,9 @@ func (s strewer) strew(v any, name string) any {
 		s.object(v, name)
 		return v
 	case string:
+		if name == "selector" || name == "labelSelector" || name == "rawSelector" {
+			return s.key() + "=linux,!" + s.key() + ", " + s.key() + " notin (a,b)," + s.key() + ">1"
+		}
 		if s.free && s.Intn(5) == 0 {
 			return []string{s.group, s.kind(), s.resource(), s.resource() + "/status", s.groupVersion(), s.key(), s.named(), "vm." + s.key(), s.group + "/"}[s.Intn(9)]
 		}

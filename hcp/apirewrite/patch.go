@@ -159,6 +159,8 @@ func (d *doc) placed(v int, segments []string, of Kind) {
 		d.groupName(v)
 	case last == "apiVersion":
 		d.groupVersion(v)
+	case last == "selector", last == "labelSelector":
+		d.selector(v)
 	case last == "fieldPath":
 		d.fieldPath(v)
 	case last == "topologyKey", last == "key" && (slices.Contains(segments, "tolerations") || slices.Contains(segments, "taints") || strings.Contains(strings.Join(segments, "/"), "/match")):

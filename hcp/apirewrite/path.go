@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 )
 
 // A Target is what a request is about.
@@ -122,34 +121,41 @@ func (r *Rules) Query(query string, t Target) (string, bool) {
 	return values.Encode(), watch
 }
 
+// labelSelector renames the keys in a label selector. What is not renamed keeps its spelling.
 func (r *Rules) labelSelector(text string, _ Target) string {
+	d := doc{src: []byte(text), edits: r.keysOf(text)}
+	return string(d.write(nil))
+}
+
+// keysOf returns the edits of the keys in a label selector. There are none in a text that is none.
+func (r *Rules) keysOf(text string) (edits []edit) {
 	if !r.HasWord([]byte(text)) {
-		return text
+		return nil
 	}
-	all, err := labels.ParseToRequirements(text)
-	if err != nil {
-		return text
+	if _, err := labels.ParseToRequirements(text); err != nil {
+		return nil
 	}
-	changed := false
-	for i, one := range all {
-		key, ok := r.key(one.Key())
-		if !ok {
-			continue
+	inValues, begins := false, true // of a requirement
+	for i := 0; i < len(text); i++ {
+		j := i
+		for j < len(text) && !strings.ContainsRune(" \t\r\n,!=<>()", rune(text[j])) {
+			j++
 		}
-		renamed, err := labels.NewRequirement(key, selection.Operator(one.Operator()), one.Values().List())
-		if err != nil {
-			return text
+		switch {
+		case j > i:
+			if other, ok := r.key(text[i:j]); ok && begins {
+				edits = append(edits, edit{i, j, other})
+			}
+			begins, i = false, j-1
+		case text[i] == '(':
+			inValues = true
+		case text[i] == ')':
+			inValues = false
+		case text[i] == ',':
+			begins = !inValues
 		}
-		all[i], changed = *renamed, true
 	}
-	if !changed {
-		return text
-	}
-	out := make([]string, len(all))
-	for i := range all {
-		out[i] = all[i].String()
-	}
-	return strings.Join(out, ",")
+	return edits
 }
 
 func (r *Rules) fieldSelector(text string, t Target) string {

@@ -5,9 +5,11 @@ package apirewrite_test
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -212,6 +214,11 @@ func (r reference) shape(in, out map[string]any, at string) {
 			set("fieldPath", of+r.key(strings.TrimSuffix(key, "']"))+"']")
 		}
 	}
+	for _, name := range []string{"selector", "labelSelector", "rawSelector"} {
+		if selector := text(in, name); isSelector(selector) { // A value has no slash.
+			set(name, regexp.MustCompile(`[\w./-]+`).ReplaceAllStringFunc(selector, r.key))
+		}
+	}
 	group := text(in, "apiGroup")
 	if has("group") && has("kind", "resource", "version", "versions", "names", "responseKind") {
 		group = text(in, "group")
@@ -229,6 +236,11 @@ func (r reference) shape(in, out map[string]any, at string) {
 	}
 	set("kind", r.kinds[group].other(text(in, "kind")))
 	r.rule(in, out)
+}
+
+func isSelector(text string) bool {
+	_, err := labels.Parse(text)
+	return err == nil
 }
 
 // rule exchanges the resources of a rule with apiGroups.

@@ -170,6 +170,17 @@ func (d *doc) alone(name []byte, m int, kind byte) {
 		d.keyValue(m)
 	case "fieldPath":
 		d.fieldPath(m)
+	case "selector", "labelSelector", "rawSelector":
+		d.selector(m)
+	}
+}
+
+// selector renames the keys in a label selector that is text, as in the status of a Scale.
+func (d *doc) selector(m int) {
+	text := d.text(m)
+	if edits := d.r.keysOf(string(text)); len(edits) > 0 {
+		start, end := d.within(m)
+		d.nest(start, end, &doc{src: text, edits: edits})
 	}
 }
 
