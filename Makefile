@@ -97,8 +97,12 @@ bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root
 	go test -run '^$$' -bench BenchmarkNTP -count 3 ./cmd/oooi-edge
 
 .PHONY: bench-apiproxy
-bench-apiproxy: ## what a renamed list and an untouched list of an API server cost oooi-apiproxy
-	go test -run '^$$' -bench . -benchmem -count 3 ./hcp/apirewrite
+bench-apiproxy: build ## lists, watches and objects of an API server through oooi-apiproxy, first byte and memory, against no proxy and one that renames nothing, in ROUNDS (9); fails if a goal is missed
+	mkdir -p bin && rm -f bin/apiproxy.md
+	@failed=0; \
+	OOOI_APIPROXY_BINARY=$(CURDIR)/bin/oooi-apiproxy OOOI_APIPROXY_ROUNDS=$(or $(ROUNDS),9) OOOI_APIPROXY_TABLE=$(CURDIR)/bin/apiproxy.md \
+	  go test -count=1 -v -timeout 30m -run TestAPIProxyBench ./test/apiproxybench || failed=1; \
+	cat bin/apiproxy.md; exit $$failed
 
 .PHONY: bench-takeover
 bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi-edge (root)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
@@ -74,6 +75,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 		config = rest.AnonymousClientConfig(config)
 	}
 	config.DisableCompression = true
+	config.Wrap(small)
 	base, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reaching the API server: %w", err)
@@ -91,6 +93,23 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 	return &proxy.Transport{
 		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(),
 	}, server, nil
+}
+
+// small limits what waits in memory of each answer over HTTP/2: Go's own limit is 4 MiB. Frames are larger than Go's, which
+// costs less.
+func small(t http.RoundTripper) http.RoundTripper {
+	inner := t
+	for {
+		wrapper, ok := inner.(utilnet.RoundTripperWrapper)
+		if !ok {
+			break
+		}
+		inner = wrapper.WrappedRoundTripper()
+	}
+	if own, ok := inner.(*http.Transport); ok {
+		own.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 256 << 10, MaxReadFrameSize: 64 << 10}
+	}
+	return t
 }
 
 // clientSide returns the certificate that clients see. As a sidecar, it writes the kubeconfig.

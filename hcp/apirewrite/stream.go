@@ -22,8 +22,12 @@ const (
 // ErrTooLarge is the error of an item or a document beyond the limit.
 var ErrTooLarge = errors.New("too large")
 
-// piece is how much is read, and written, at once, in bytes.
-const piece = 64 << 10
+const (
+	// piece is how much is read, and written, at once, in bytes.
+	piece = 64 << 10
+	// firstPiece is how much is read first. It grows to piece if there is more.
+	firstPiece = 4 << 10
+)
 
 // A Reader renames what it reads from an answer of the API server. Use Answer.
 type Reader struct {
@@ -35,6 +39,7 @@ type Reader struct {
 
 	buffer []byte
 	in     []byte // read and not consumed: a part of buffer
+	filled bool   // the last read filled buffer
 	ended  error  // what the source ended with
 	out    []byte // to be read
 	given  int    // of out
@@ -54,7 +59,7 @@ type Reader struct {
 // Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one item in
 // bytes. An answer that is cut off ends with an error and never with io.EOF. What is not JSON is read as it is.
 func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
-	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, piece)}
+	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, firstPiece)}
 	for o := range r.hidden {
 		if o.Group == target.Group && o.Resource == target.Resource {
 			out.hidden = append(out.hidden, []byte(o.Name))
@@ -98,11 +103,11 @@ func (r *Reader) more() error {
 		return r.ended
 	}
 	used := copy(r.buffer, r.in)
-	if len(r.buffer)-used < piece/4 {
+	if free := len(r.buffer) - used; free < len(r.buffer)/4 || r.filled && len(r.buffer) < piece {
 		r.buffer = append(r.buffer, make([]byte, len(r.buffer))...)
 	}
 	n, err := r.source.Read(r.buffer[used:])
-	r.in, r.ended = r.buffer[:used+n], err
+	r.in, r.ended, r.filled = r.buffer[:used+n], err, used+n == len(r.buffer)
 	if n == 0 && err != nil {
 		return err
 	}
@@ -324,14 +329,11 @@ func (r *Reader) tail() error {
 	return nil
 }
 
-// event renames one event of a watch, and what is between it and the next.
+// event renames the events that are complete, and what is between them. It waits only if there is nothing to be read.
 func (r *Reader) event() error {
-	for {
+	for len(r.out) < piece {
 		if r.scanned == 0 {
-			if n := space(r.in, 0); n > 0 {
-				r.pass(n)
-				return nil
-			}
+			r.pass(space(r.in, 0))
 			if len(r.in) > 0 && r.in[0] != '{' {
 				if r.written > 0 {
 					return fmt.Errorf("event %d: %w", r.written, errSyntax)
@@ -341,11 +343,17 @@ func (r *Reader) event() error {
 			}
 		}
 		n, done := r.item.scan(r.in[r.scanned:])
-		if r.scanned += n; r.scanned > r.largest {
+		r.scanned += n
+		switch {
+		case r.scanned > r.largest:
 			return fmt.Errorf("event %d has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
-		}
-		if done {
-			break
+		case done:
+			if err := r.oneEvent(r.in[:r.scanned]); err != nil {
+				return fmt.Errorf("event %d: %w", r.written, err)
+			}
+			continue
+		case len(r.out) > 0:
+			return nil
 		}
 		if err := r.more(); err != nil {
 			if r.scanned > 0 {
@@ -354,12 +362,17 @@ func (r *Reader) event() error {
 			return err
 		}
 	}
-	hidden, end := r.hides(r.in[:r.scanned]), space(r.in, r.scanned)
-	if !hidden {
-		if err := r.rename(r.in[:r.scanned], r.specialOfEvent); err != nil {
-			return fmt.Errorf("event %d: %w", r.written, err)
+	return nil
+}
+
+// oneEvent writes an event, unless it is of a hidden object.
+func (r *Reader) oneEvent(text []byte) error {
+	end := space(r.in, len(text))
+	if !r.hides(text) {
+		if err := r.rename(text, r.specialOfEvent); err != nil {
+			return err
 		}
-		r.out = append(r.out, r.in[r.scanned:end]...)
+		r.out = append(r.out, r.in[len(text):end]...)
 		r.written++
 	}
 	r.take(end)

@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // A Handler forwards requests to an API server.
@@ -29,6 +30,7 @@ func (h Handler) Serve() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Transport:     h.Transport,
 		FlushInterval: -1,
+		BufferPool:    &buffers{},
 		ErrorLog:      Lines(h.Log, "answer broke off"),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = h.Server.Scheme, h.Server.Host, ""
@@ -55,6 +57,20 @@ func (h Handler) Serve() http.Handler {
 		forward.ServeHTTP(w, withController(w, r))
 	})
 }
+
+// buffers are those that answers are copied through.
+type buffers struct{ free sync.Pool }
+
+// Get is that of httputil.BufferPool.
+func (b *buffers) Get() []byte {
+	if used, ok := b.free.Get().(*[]byte); ok {
+		return *used
+	}
+	return make([]byte, 32<<10)
+}
+
+// Put is that of httputil.BufferPool.
+func (b *buffers) Put(used []byte) { b.free.Put(&used) }
 
 func (h Handler) permitted(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
