@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -27,32 +29,69 @@ const (
 // errBusy says that there was no memory for a request in time.
 var errBusy = errors.New("too many large requests at once")
 
-// Bodies limits the memory and the time of all requests that share it. Nil: there is no limit.
+// Bodies limits the memory and the time of all requests that share it, and what one caller can take of both. Nil: there is no
+// limit.
 type Bodies struct {
-	held, parsed *semaphore.Weighted
+	parsed *semaphore.Weighted
 	// wait is how long a body waits to be parsed, and send how long a client has to send it.
 	wait, send time.Duration
+
+	mu   sync.Mutex
+	free int64 // of heldBodies
+	// callers are those with a body now, by IP address: a caller has no name yet, and can invent tokens.
+	callers map[string]*caller
+}
+
+// A caller's bodies wait for each other before they wait for those of others. So one caller's bodies are never ahead of
+// another's by more than parsedBodies.
+type caller struct {
+	requests int   // with a body
+	held     int64 // by them
+	parsed   *semaphore.Weighted
 }
 
 // NewBodies returns the limits of a process.
 func NewBodies() *Bodies {
-	return &Bodies{held: semaphore.NewWeighted(heldBodies), parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second}
+	return &Bodies{free: heldBodies, parsed: semaphore.NewWeighted(parsedBodies), callers: map[string]*caller{}, wait: 10 * time.Second, send: 30 * time.Second}
 }
 
 // A lease is the memory of one request.
 type lease struct {
 	*Bodies
-	ctx  context.Context
-	size int64
+	r       *http.Request
+	address string
+	caller  *caller // nil: nothing is read yet
+	size    int64
 }
 
 // lease returns a lease of nothing. Its release is due when the body is sent.
-func (b *Bodies) lease(ctx context.Context) *lease { return &lease{Bodies: b, ctx: ctx} }
+func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
 
 func (l *lease) release() {
-	if l.Bodies != nil {
-		l.held.Release(l.size)
+	if l.caller == nil {
+		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free += l.size
+	l.caller.held -= l.size
+	if l.caller.requests--; l.caller.requests == 0 {
+		delete(l.callers, l.address)
+	}
+}
+
+// take takes n bytes. No caller has more than what is still free: alone it has half at most, and a part is always left for
+// the others.
+func (l *lease) take(n int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.caller.held+n > l.free-n {
+		return false
+	}
+	l.free -= n
+	l.caller.held += n
+	l.size += n
+	return true
 }
 
 // reader returns a reader that takes memory for what it reads. It does not wait for memory: if many did with a part of their
@@ -61,6 +100,17 @@ func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
 	}
+	host, _, err := net.SplitHostPort(l.r.RemoteAddr)
+	if err != nil {
+		host = l.r.RemoteAddr
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.callers[host] == nil {
+		l.callers[host] = &caller{parsed: semaphore.NewWeighted(parsedBodies)}
+	}
+	l.address, l.caller = host, l.callers[host]
+	l.caller.requests++
 	return leased{from, l}
 }
 
@@ -72,25 +122,28 @@ type leased struct {
 // Read is that of io.Reader.
 func (l leased) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
-	if !l.held.TryAcquire(int64(n)) {
+	if !l.take(int64(n)) {
 		return 0, errBusy
 	}
-	l.size += int64(n)
 	return n, err
 }
 
-// parsing waits until a body of this cost in bytes can be parsed. done is due after that.
+// parsing waits until a body that was read can be parsed. cost is in bytes. done is due after that.
 func (l *lease) parsing(cost int) (done func(), err error) {
 	if l.Bodies == nil {
 		return func() {}, nil
 	}
 	n := min(int64(cost), parsedBodies)
-	ctx, cancel := context.WithTimeout(l.ctx, l.wait)
+	ctx, cancel := context.WithTimeout(l.r.Context(), l.wait)
 	defer cancel()
-	if l.parsed.Acquire(ctx, n) != nil {
+	if l.caller.parsed.Acquire(ctx, n) != nil {
 		return nil, errBusy
 	}
-	return func() { l.parsed.Release(n) }, nil
+	if l.parsed.Acquire(ctx, n) != nil {
+		l.caller.parsed.Release(n)
+		return nil, errBusy
+	}
+	return func() { l.parsed.Release(n); l.caller.parsed.Release(n) }, nil
 }
 
 // deadline gives a client its time to send a body. done lifts the limit. If it is not lifted, the connection ends.

@@ -99,7 +99,8 @@ func highestHeap() (stop func() uint64) {
 func TestBusy(t *testing.T) {
 	for name, row := range map[string]struct{ held, parsed int64 }{"read": {5, 100}, "parsed": {100, 5}} {
 		g := NewWithT(t)
-		limits := &Bodies{held: semaphore.NewWeighted(row.held), parsed: semaphore.NewWeighted(row.parsed), wait: time.Millisecond, send: time.Minute}
+		limits := NewBodies()
+		limits.free, limits.parsed, limits.wait = row.held, semaphore.NewWeighted(row.parsed), time.Millisecond
 		s := limited(t, limits, func(_ http.ResponseWriter, _ *http.Request) {})
 		answer, text := send(t, s, "application/json", strings.NewReader(`{"a":"b"}`))
 		g.Expect(answer.StatusCode).To(Equal(http.StatusServiceUnavailable), name)

@@ -65,7 +65,7 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	}
 	out.Header.Del("Accept-Encoding")
 	out.Header.Del("If-None-Match") // The tag is of the answer with the server's names, which other rules rename otherwise.
-	l := t.Bodies.lease(in.Context())
+	l := t.Bodies.lease(in)
 	defer l.release()
 	if refused := t.body(out, target, l); refused != nil {
 		return refused, nil

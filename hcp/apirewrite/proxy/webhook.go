@@ -35,7 +35,7 @@ type Webhook struct {
 // ServeHTTP is that of http.Handler.
 func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limit := int64(min(h.Largest, LargestReview))
-	l := h.Bodies.lease(r.Context())
+	l := h.Bodies.lease(r)
 	defer l.release()
 	body, code, err := h.review(w, r, l, limit)
 	if err != nil {
