@@ -106,7 +106,7 @@ func small(t http.RoundTripper) http.RoundTripper {
 		}
 		inner = wrapper.WrappedRoundTripper()
 	}
-	if own, ok := inner.(*http.Transport); ok {
+	if own, ok := inner.(*http.Transport); ok && inner != http.DefaultTransport {
 		own.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 256 << 10, MaxReadFrameSize: 64 << 10}
 	}
 	return t

@@ -1,0 +1,56 @@
+// This file tests what keeps memory small when answers are read slowly.
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/http2"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+	"github.com/cldmnky/oooi/test/programs"
+)
+
+// TestSmallWindow: the API server is told to send 256 KiB of an answer ahead, and not 4 MiB. client-go's transport has no
+// setting for it.
+func TestSmallWindow(t *testing.T) {
+	g := NewWithT(t)
+	example := httptest.NewTLSServer(nil)
+	example.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: example.TLS.Certificates, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+	g.Expect(err).NotTo(HaveOccurred())
+	dir := t.TempDir()
+	ca := programs.WriteFile(t, dir, "ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: example.Certificate().Raw})))
+	kubeconfig := programs.WriteFile(t, dir, "kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: 'https://"+l.Addr().String()+"', certificate-authority: '"+ca+"'}}]\n")
+	transport, server, err := (&options{kubeconfig: kubeconfig, maxItem: apirewrite.Largest}).transport(&apirewrite.Rules{})
+	g.Expect(err).NotTo(HaveOccurred())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.String(), nil)
+		if err == nil {
+			_, _ = transport.Base.RoundTrip(request) //nolint:bodyclose // There is no answer.
+		}
+	}()
+	defer func() { cancel(); _ = l.Close(); <-ended }()
+	c, err := l.Accept()
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = c.Close() }()
+	_, err = io.ReadFull(c, make([]byte, len(http2.ClientPreface)))
+	g.Expect(err).NotTo(HaveOccurred())
+	frame, err := http2.NewFramer(io.Discard, c).ReadFrame()
+	g.Expect(err).NotTo(HaveOccurred())
+	settings, ok := frame.(*http2.SettingsFrame)
+	g.Expect(ok).To(BeTrue(), "%T", frame)
+	window, _ := settings.Value(http2.SettingInitialWindowSize)
+	g.Expect(window).To(BeEquivalentTo(256 << 10))
+}
