@@ -357,10 +357,10 @@ func FuzzAnswer(f *testing.F) {
 
 func BenchmarkList(b *testing.B) {
 	r := testRules(b)
-	item := `{"apiVersion":"%[1]s/v1","kind":"InternalVirtualMachine","metadata":{"name":"worker-1","namespace":"clusters-blue","resourceVersion":"1","labels":{"%[1]s/os":"linux","app":"worker"},` +
+	item := `{"apiVersion":"%[1]s/v1","kind":"InternalVirtualMachine","metadata":{"name":"worker-1","namespace":"clusters-blue","resourceVersion":"1","labels":{"%[1]s/os":"linux","%[1]s/nodePool":"blue","app":"worker"},"annotations":{"%[1]s/version":"v1"},"finalizers":["%[1]s/foreground"],` +
 		`"ownerReferences":[{"apiVersion":"%[1]s/v1","kind":"InternalVirtualMachine","name":"worker-1","uid":"1c0de5a1-93aa-4c38-8f1e-000000000001","controller":true}]},` +
 		`"spec":{"domain":{"cpu":{"cores":4,"sockets":1,"threads":1},"memory":{"guest":"16Gi"},"devices":{"interfaces":[{"name":"default","bridge":{},"macAddress":"02:00:00:00:00:01"}]}}},` +
-		`"status":{"phase":"Running","nodeName":"node-1","message":"` + strings.Repeat("x", 300) + `"}}`
+		`"status":{"phase":"Running","nodeName":"node-1","message":"` + strings.Repeat("x", 100) + `"}}`
 	for name, group := range map[string]string{"renamed": "internal.virt.example", "untouched": "other.example"} {
 		list := `{"kind":"PodList","apiVersion":"v1","items":[` + strings.Repeat(fmt.Sprintf(item, group)+",", 30_000) + "{}]}"
 		b.Run(name, func(b *testing.B) {

@@ -42,15 +42,24 @@ type doc struct {
 
 // read parses src. It reuses the memory of a former document.
 func (d *doc) read(src []byte) error {
-	d.src, d.nodes, d.edits = src, d.nodes[:0], d.edits[:0]
-	end, err := d.parse(space(src, 0), 0, 0, 0)
+	end, err := d.first(src)
 	if err != nil {
 		return err
 	}
 	if space(src, end) != len(src) {
 		return errSyntax
 	}
+	d.src = src
 	return nil
+}
+
+// first parses the value that src begins with, and returns where it ends.
+func (d *doc) first(src []byte) (end int, err error) {
+	d.src, d.nodes, d.edits = src, d.nodes[:0], d.edits[:0]
+	if end, err = d.parse(space(src, 0), 0, 0, 0); err == nil {
+		d.src = src[:end]
+	}
+	return end, err
 }
 
 func space(src []byte, i int) int {

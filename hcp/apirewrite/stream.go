@@ -49,6 +49,7 @@ type Reader struct {
 	find    finder
 	item    scanner
 	scanned int    // of in, by item
+	parsed  bool   // d has what was scanned
 	kind    Kind   // of items
 	version []byte // the list's apiVersion with quotes
 	before  []byte // renamed, and not to be read before an item is: the first may be too large
@@ -190,7 +191,7 @@ func (r *Reader) rename(text []byte, special func()) error {
 		r.out = append(r.out, text...)
 		return nil
 	}
-	if err := r.d.read(text); err != nil {
+	if err := r.parse(text); err != nil {
 		return err
 	}
 	r.d.value(0, plainRole)
@@ -246,8 +247,7 @@ func (r *Reader) list() error {
 				return nil
 			}
 		}
-		n, done := r.item.scan(r.in[r.scanned:])
-		r.scanned += n
+		done := r.complete()
 		switch {
 		case r.scanned > r.largest:
 			return fmt.Errorf("item %d of the list has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
@@ -258,7 +258,7 @@ func (r *Reader) list() error {
 				return fmt.Errorf("item %d of the list: %w", r.written, err)
 			}
 			r.take(r.scanned)
-			r.item, r.scanned, r.gap = scanner{}, 0, r.gap[:0]
+			r.item, r.scanned, r.parsed, r.gap = scanner{}, 0, false, r.gap[:0]
 			continue
 		case len(r.out) > 0:
 			return nil
@@ -268,6 +268,28 @@ func (r *Reader) list() error {
 		}
 	}
 	return nil
+}
+
+// complete reports whether all of the value that is next has been read. One that came as a whole, as most do, is parsed at
+// once. What cannot be parsed is scanned.
+func (r *Reader) complete() bool {
+	if r.scanned == 0 && len(r.in) > 0 && r.in[0] == '{' {
+		if end, err := r.d.first(r.in); err == nil {
+			r.scanned, r.parsed = end, true
+			return true
+		}
+	}
+	n, done := r.item.scan(r.in[r.scanned:])
+	r.scanned += n
+	return done
+}
+
+// parse parses an item or a document, unless d has it.
+func (r *Reader) parse(text []byte) error {
+	if r.parsed {
+		return nil
+	}
+	return r.d.read(text)
 }
 
 // one writes an item, unless it is hidden.
@@ -284,7 +306,7 @@ func (r *Reader) one(text []byte) error {
 	if r.find.name != "rows" {
 		return r.rename(text, func() { r.d.special(0, r.kind) })
 	}
-	if err := r.d.read(text); err != nil {
+	if err := r.parse(text); err != nil {
 		return err
 	}
 	r.d.value(0, plainRole)
@@ -295,7 +317,7 @@ func (r *Reader) one(text []byte) error {
 
 // hides reports whether an item, a row or an event is of a hidden object.
 func (r *Reader) hides(text []byte) bool {
-	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) || r.d.read(text) != nil {
+	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) || r.parse(text) != nil {
 		return false
 	}
 	return r.d.hidden(0, r.target.Group, r.target.Resource)
@@ -327,61 +349,4 @@ func (r *Reader) tail() error {
 	r.take(r.scanned)
 	r.step = r.passing
 	return nil
-}
-
-// event renames the events that are complete, and what is between them. It waits only if there is nothing to be read.
-func (r *Reader) event() error {
-	for len(r.out) < piece {
-		if r.scanned == 0 {
-			r.pass(space(r.in, 0))
-			if len(r.in) > 0 && r.in[0] != '{' {
-				if r.written > 0 {
-					return fmt.Errorf("event %d: %w", r.written, errSyntax)
-				}
-				r.step = r.passing
-				return nil
-			}
-		}
-		n, done := r.item.scan(r.in[r.scanned:])
-		r.scanned += n
-		switch {
-		case r.scanned > r.largest:
-			return fmt.Errorf("event %d has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
-		case done:
-			if err := r.oneEvent(r.in[:r.scanned]); err != nil {
-				return fmt.Errorf("event %d: %w", r.written, err)
-			}
-			continue
-		case len(r.out) > 0:
-			return nil
-		}
-		if err := r.more(); err != nil {
-			if r.scanned > 0 {
-				return cut(err)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// oneEvent writes an event, unless it is of a hidden object.
-func (r *Reader) oneEvent(text []byte) error {
-	end := space(r.in, len(text))
-	if !r.hides(text) {
-		if err := r.rename(text, r.specialOfEvent); err != nil {
-			return err
-		}
-		r.out = append(r.out, r.in[len(text):end]...)
-		r.written++
-	}
-	r.take(end)
-	r.item, r.scanned = scanner{}, 0
-	return nil
-}
-
-func (r *Reader) specialOfEvent() {
-	if o := r.d.member(0, "object"); o != 0 {
-		r.d.special(o, r.target.kind())
-	}
 }
