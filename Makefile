@@ -144,7 +144,7 @@ bench-proxy: test-deps ## CPU time of a connection and of a GB through Envoy as 
 	cat bin/proxy.md; exit $$failed
 
 .PHONY: bench-access
-bench-access: build test-deps ## the way in to a VM: rate, round trip, dial and memory of the access proxy, against the kernel, Envoy and konnectivity, in ROUNDS (9); fails if a goal is missed (root)
+bench-access: build test-deps ## the way in to a VM: rate, round trip, dial and memory of the access proxy, against the kernel, Envoy and konnectivity, and what a stream takes from VMs, in ROUNDS (9); fails if a goal is missed (root)
 	mkdir -p bin && rm -f bin/access.md
 	@failed=0; \
 	ENVOY=$$($(testbed) envoy) KONNECTIVITY=$$($(testbed) konnectivity) OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_ACCESS_ROUNDS=$(or $(ROUNDS),9) OOOI_ACCESS_TABLE=$(CURDIR)/bin/access.md \

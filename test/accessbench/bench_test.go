@@ -17,6 +17,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -89,20 +90,26 @@ func TestAccessBench(t *testing.T) {
 			}
 		}
 	}
-	text := tableOf(ways, results) + "\n" + goalsOf(t, results)
+	vms := s.measureVMs(t, ways[1], rounds, length)
+	text := tableOf(ways, results) + "\n" + vmsTable(vms) + "\n" + goalsOf(t, results, vms)
 	t.Log("\n" + text)
 	if file := os.Getenv("OOOI_ACCESS_TABLE"); file != "" {
 		NewWithT(t).Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed())
 	}
 }
 
-// client is the process that puts a load on a way.
+// client is the process that puts a load on a way, in the pod.
 func (s site) client(t *testing.T, l load) *exec.Cmd {
+	t.Helper()
+	return s.clientIn(t, s.pod, l)
+}
+
+func (s site) clientIn(t *testing.T, n *netns.Namespace, l load) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(l)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	self, env := programs.Self(t)
-	c := s.pod.Command(t.Context(), self, "load", string(text))
+	c := n.Command(t.Context(), self, "load", string(text))
 	c.Env, c.Stderr = env, t.Output()
 	return c
 }
@@ -215,7 +222,7 @@ func tableOf(ways []way, results map[string]*result) string {
 }
 
 // goalsOf lists which are met.
-func goalsOf(t *testing.T, results map[string]*result) string {
+func goalsOf(t *testing.T, results map[string]*result, vms map[string]*vmsCost) string {
 	t.Helper()
 	ours, direct := results["oooi"], results["direct"]
 	goals := &programs.Goals{T: t}
@@ -229,5 +236,11 @@ func goalsOf(t *testing.T, results map[string]*result) string {
 	goals.Goal(beside < 1.5, "a round trip beside a stream takes %.1f times an idle one, less than 1.5", beside)
 	tunnel := float64(ours.tunnel) / (1 << 10)
 	goals.Goal(tunnel <= 10, "an idle tunnel takes %.1f KiB, at most 10", tunnel)
+	for _, k := range vmsKinds() {
+		if c := vms[k.name]; c != nil && k.goal {
+			lost := 100 * (1 - median(c.rates[1])/median(c.rates[0]))
+			goals.Goal(lost < 10, "%s lose %.0f %% of their TLS connections next to a stream, less than 10", k.name, lost)
+		}
+	}
 	return goals.String()
 }

@@ -42,7 +42,7 @@ const (
 
 // A load is what a client process does, and with what.
 type load struct {
-	// Kind is down, up, echo, dial or idle.
+	// Kind is down, up, echo, dial, idle or tls.
 	Kind string
 	// Address is dialed, through Proxy unless that is empty. One with a slash is a Unix socket.
 	Address, Proxy string
@@ -50,14 +50,18 @@ type load struct {
 	Count int
 	// For is how long the load lasts. Idle connections stay.
 	For time.Duration
+	// Every is how often one of Count opens a connection of kind tls. 0: as soon as the one before it has ended.
+	Every time.Duration
 	// Sources are addresses that idle connections come from, in turn.
 	Sources []string
 }
 
 // A report is what a load did.
 type report struct {
-	Bytes int64
-	Took  time.Duration
+	// Connections are those of kind tls.
+	Connections int
+	Bytes       int64
+	Took        time.Duration
 	// Median and P99 are of round trips, or of connections with their first byte.
 	Median, P99 time.Duration
 	Failed      string
@@ -102,6 +106,10 @@ func answer(c *net.TCPConn) {
 		return
 	}
 	switch first[0] {
+	case programs.HandshakeByte:
+		if _, err := io.ReadFull(c, first[1:]); err == nil && programs.AnswerShake(c, first) == nil {
+			_, _ = c.Read(first)
+		}
 	case echo:
 		_, _ = io.Copy(c, c)
 	case download:
@@ -164,7 +172,7 @@ func (l load) run() {
 			r, c := l.one(i, began.Add(l.For))
 			mu.Lock()
 			defer mu.Unlock()
-			out.Bytes += r.Bytes
+			out.Connections, out.Bytes = out.Connections+r.Connections, out.Bytes+r.Bytes
 			out.Median, out.P99, out.Failed = max(out.Median, r.Median), max(out.P99, r.P99), max(out.Failed, r.Failed)
 			open = append(open, c)
 		})
@@ -192,6 +200,8 @@ func (l load) one(i int, end time.Time) (out report, c net.Conn) {
 		c, err = l.ask(end, &out)
 	case "dial":
 		err = l.open(end, &out)
+	case "tls":
+		err = l.shake(end, &out)
 	case "idle":
 		if c, err = l.dial(l.Sources[i%len(l.Sources)], echo); err == nil {
 			_, err = io.ReadFull(io.MultiReader(writes{c}, c), make([]byte, 1))
@@ -292,4 +302,29 @@ func (r *report) spread(took []time.Duration) {
 		slices.Sort(took)
 		r.Median, r.P99 = took[len(took)/2], took[len(took)*99/100]
 	}
+}
+
+// shake counts TLS connections until end, and how long each takes from the time at which it was due.
+func (l load) shake(end time.Time, out *report) error {
+	hello := programs.ClientHello(apiName)
+	var took []time.Duration
+	for due := time.Now(); due.Before(end) && time.Now().Before(end); {
+		<-time.After(time.Until(due))
+		c, err := net.Dial("tcp4", l.Address)
+		if err != nil {
+			return err
+		}
+		_ = c.SetDeadline(end.Add(10 * time.Second))
+		if err := programs.Shake(c, hello); err != nil {
+			return err
+		}
+		_ = c.Close()
+		took = append(took, time.Since(due))
+		if due = due.Add(l.Every); l.Every == 0 {
+			due = time.Now()
+		}
+	}
+	out.Connections = len(took)
+	out.spread(took)
+	return nil
 }

@@ -24,11 +24,17 @@ const (
 )
 
 // A site is a pod, an edge and a VM.
-type site struct{ pod, edge, vm *netns.Namespace }
+type site struct {
+	pod, edge, vm *netns.Namespace
+	// vmPID is the VM's server.
+	vmPID int
+	// groups are for what the VMs' own way takes, and for what a stream takes. They are removed after their processes.
+	groups [2]group
+}
 
 func newSite(t *testing.T) site {
 	t.Helper()
-	s := site{netns.New(t), netns.New(t), netns.New(t)}
+	s := site{pod: netns.New(t), edge: netns.New(t), vm: netns.New(t), groups: [2]group{newGroup(t, "vms", proxyRequest), newGroup(t, "access", accessRequest)}}
 	vlan, pods := netns.NewSegment(t), netns.NewSegment(t)
 	vlan.Attach(t, s.edge, "net1", "", edgeVLAN+"/24")
 	vlan.Attach(t, s.vm, "eth0", "", vmAddress+"/24")
@@ -40,7 +46,7 @@ func newSite(t *testing.T) site {
 	s.pod.Route(t, "192.168.100.0/24", edgePod)
 	s.vm.Route(t, "10.128.0.0/24", edgeVLAN)
 	s.edge.Sysctl(t, "net/ipv4/conf/all/forwarding", "1")
-	for _, n := range []*netns.Namespace{s.pod, s.edge} {
+	for _, n := range []*netns.Namespace{s.pod, s.edge, s.vm} {
 		n.Sysctl(t, "net/ipv4/tcp_tw_reuse", "1")
 		n.Sysctl(t, "net/ipv4/ip_local_port_range", "10000 65000")
 	}
@@ -48,6 +54,7 @@ func newSite(t *testing.T) site {
 	vm := s.vm.Command(context.WithoutCancel(t.Context()), self, "vm", fmt.Sprintf("%s:%d", vmAddress, vmPort))
 	vm.Env = env
 	programs.Start(t, vm)
+	s.vmPID = vm.Process.Pid
 	return s
 }
 

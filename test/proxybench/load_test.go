@@ -3,9 +3,6 @@
 package proxybench
 
 import (
-	"bytes"
-	"crypto/tls"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +11,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,19 +18,11 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// What one connection carries, in bytes. A TLS connection has the ClientHello of Go's client, a flight of a server with a
-// chain of two certificates, the client's Finished with a small request, and its response. Nothing is encrypted: a proxy
-// that passes it on cannot tell.
-const (
-	flight, request, response = 3000, 274, 1000
-	question                  = 64
-)
+// question is the size of a message of a round trip, in bytes.
+const question = 64
 
 // What a client asks a backend for, with the first byte. A ClientHello is the other kind.
-const (
-	echo, download = 'e', 'd'
-	handshake      = 0x16 // The type of a TLS record.
-)
+const echo, download = 'e', 'd'
 
 // A load is what a client process does, and with what.
 type load struct {
@@ -116,42 +104,19 @@ func answer(c net.Conn) {
 		for chunk := make([]byte, 256<<10); err == nil; {
 			_, err = c.Write(chunk)
 		}
-	case handshake:
-		for _, step := range []struct{ read, write int }{{5 + int(binary.BigEndian.Uint16(first[3:])) - n, flight}, {request, response}} {
-			if _, err := io.ReadFull(c, first[:step.read]); err != nil {
-				return
-			}
-			if _, err := c.Write(make([]byte, step.write)); err != nil {
-				return
-			}
+	case programs.HandshakeByte:
+		if programs.AnswerShake(c, first[:n]) == nil {
+			_, _ = c.Read(first)
 		}
-		_, _ = c.Read(first)
 	}
 }
-
-// hello is the first message of Go's TLS client to a server name.
-func hello(serverName string) []byte {
-	var out recorder
-	_ = tls.Client(&out, &tls.Config{ServerName: serverName}).Handshake()
-	return out.Bytes()
-}
-
-// A recorder is a connection without another side.
-type recorder struct {
-	net.Conn
-	bytes.Buffer
-}
-
-func (r *recorder) Read([]byte) (int, error)    { return 0, io.EOF }
-func (r *recorder) Write(b []byte) (int, error) { return r.Buffer.Write(b) }
-func (r *recorder) Close() error                { return nil }
 
 // run returns the report of a load.
 func (l load) run() (out report) {
 	began := time.Now()
 	first := append([]byte{echo}, make([]byte, question-1)...)
 	if l.ServerName != "" {
-		first = hello(l.ServerName)
+		first = programs.ClientHello(l.ServerName)
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -217,20 +182,14 @@ func (l load) use(c net.Conn, first []byte, end time.Time, out *report) error {
 	case "echo":
 		return l.ask(c, first, end, out)
 	}
-	answers := []int{question}
+	err := error(nil)
 	if l.ServerName != "" {
-		answers = []int{flight, response}
+		err = programs.Shake(c, first)
+	} else if _, err = c.Write(first); err == nil {
+		_, err = io.ReadFull(c, make([]byte, question))
 	}
-	for i, size := range answers {
-		if i > 0 {
-			first = make([]byte, request)
-		}
-		if _, err := c.Write(first); err != nil {
-			return err
-		}
-		if _, err := io.ReadFull(c, make([]byte, size)); err != nil {
-			return fmt.Errorf("connection %s: %w", strconv.Itoa(out.Connections), err)
-		}
+	if err != nil {
+		return fmt.Errorf("connection %d: %w", out.Connections, err)
 	}
 	return nil
 }
