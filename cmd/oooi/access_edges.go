@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ const (
 	edgeReachedWithin = 5 * time.Second
 	// edgeAnswersWithin is how long an edge may take for its answer. It dials a destination for 3 seconds at most.
 	edgeAnswersWithin = 5 * time.Second
+	// silentFor is how long an edge that did not answer is tried after the others, unless it answers before.
+	silentFor = time.Minute
 )
 
 // An accessEdge is the pod of an edge with an access proxy.
@@ -100,6 +103,8 @@ type edgePool struct {
 	mu sync.Mutex
 	// edges of the last find. Those that failed come last.
 	edges []accessEdge
+	// silent is when each edge of edges did not answer, by pod. One that has answered since is not in it.
+	silent map[string]time.Time
 }
 
 // load finds the edges.
@@ -110,19 +115,54 @@ func (p *edgePool) load(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.edges = edges
+	maps.DeleteFunc(p.silent, func(pod string, _ time.Time) bool { return !hasEdge(edges, accessEdge{pod: pod}) })
+	answering, silent := p.partition(edges)
+	p.edges = slices.Concat(answering, silent)
 	return nil
 }
 
-// networks are those of the edges, in order.
+// partition returns the edges of all that may answer, and those that did not a short time ago. The caller has p.mu.
+func (p *edgePool) partition(all []accessEdge) (answering, silent []accessEdge) {
+	for _, e := range all {
+		if at, ok := p.silent[e.pod]; ok && time.Since(at) < silentFor {
+			silent = append(silent, e)
+			continue
+		}
+		answering = append(answering, e)
+	}
+	return answering, silent
+}
+
+// networks are those of the edges, in order. Those of which no edge may answer come last.
 func (p *edgePool) networks() (out []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, e := range p.edges {
-		out = append(out, e.network)
+	answering, silent := p.partition(p.edges)
+	for _, edges := range [][]accessEdge{answering, silent} {
+		var names []string
+		for _, e := range edges {
+			if !slices.Contains(out, e.network) {
+				names = append(names, e.network)
+			}
+		}
+		slices.Sort(names)
+		out = append(out, slices.Compact(names)...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
+}
+
+// answers remembers whether an edge answers.
+func (p *edgePool) answers(e accessEdge, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ok {
+		delete(p.silent, e.pod)
+		return
+	}
+	if p.silent == nil {
+		p.silent = map[string]time.Time{}
+	}
+	p.silent[e.pod] = time.Now()
 }
 
 // next returns the first edge of a network that is not among tried.
@@ -199,6 +239,10 @@ func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, ad
 			continue
 		}
 		t, err := p.through(ctx, e, d, address)
+		var refused *dial.RefusedError
+		if ok := err == nil || errors.As(err, &refused); ok || ctx.Err() == nil && anotherMayDo(err) {
+			p.answers(e, ok)
+		}
 		if err == nil {
 			if len(tried) > 0 && p.left != nil {
 				p.left(tried, why, e)

@@ -292,6 +292,52 @@ func TestEdgeHangs(t *testing.T) {
 	}
 }
 
+// TestNetworkHangs: a network whose edges hang costs seconds once a minute. Then it comes last, until one of its edges answers.
+func TestNetworkHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		hangs, used := true, ""
+		p := &edgePool{
+			find: func(context.Context) ([]accessEdge, error) {
+				return []accessEdge{{pod: "a-1", network: "a"}, {pod: "b-1", network: "b"}}, nil
+			},
+			reach: func(ctx context.Context, e accessEdge) (net.Conn, error) {
+				if e.network == "a" && hangs {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				used = e.pod
+				near, far := net.Pipe()
+				go func() {
+					_, _ = http.ReadRequest(bufio.NewReader(far))
+					_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
+				}()
+				return near, nil
+			},
+		}
+		g.Expect(p.load(t.Context())).To(Succeed())
+		opens := func(through string, costs time.Duration) {
+			t.Helper()
+			began := time.Now()
+			c, err := p.open(t.Context(), dial.Dialer{}, "worker-1:22")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect([]any{used, time.Since(began)}).To(Equal([]any{through, costs}))
+			_ = c.Close()
+		}
+		opens("b-1", edgeReachedWithin)
+		opens("b-1", 0)
+		g.Expect(p.load(t.Context())).To(Succeed())
+		opens("b-1", 0)
+		<-time.After(silentFor)
+		opens("b-1", edgeReachedWithin)
+		hangs = false
+		opens("b-1", 0)
+		<-time.After(silentFor)
+		opens("a-1", 0)
+		opens("a-1", 0)
+	})
+}
+
 // TestAccountTokens: a token is renewed after half of its lifetime, and used until it expires if that fails.
 func TestAccountTokens(t *testing.T) {
 	g := NewWithT(t)
