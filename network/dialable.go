@@ -22,8 +22,9 @@ const keyAllowedHosts = "allowed-hosts"
 // 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba Cloud and Azure, as
 // 169.254.169.254 is on other clouds.
 func NoDestinations() []netip.Prefix {
-	var out []netip.Prefix
-	for _, p := range []string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"} {
+	all := [...]string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"}
+	out := make([]netip.Prefix, 0, len(all))
+	for _, p := range all {
 		out = append(out, netip.MustParsePrefix(p))
 	}
 	return out

@@ -9,8 +9,11 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,69 +27,116 @@ func newBuffers() *buffers {
 	return &buffers{sync.Pool{New: func() any { return new([bufferSize]byte) }}}
 }
 
-// A reader reads from a socket. It takes a buffer only once there is something to read.
-type reader struct {
-	from    *net.TCPConn
-	raw     syscall.RawConn
-	buffers *buffers
+// A direction is one of the two of a tunnel. Its goroutine waits in few and small frames: then its stack has 2 KiB, the least there is.
+type direction struct {
+	t        *tunnel
+	to, from *net.TCPConn
+	raw      syscall.RawConn
+	buffers  *buffers
+	carried  *atomic.Int64
+	metric   prometheus.Counter
+
+	// b and length are what was read last, and failed is why it was not. B is nil while it waits.
+	b      *[bufferSize]byte
+	length int
+	failed error
 }
 
-func newReader(from *net.TCPConn, b *buffers) (reader, error) {
-	raw, err := from.SyscallConn()
-	return reader{from, raw, b}, err
+// run carries bytes until from sends no more. Then to learns it, and may still send. When a socket fails, both are ended. First are
+// bytes that from has sent already.
+func (d *direction) run(first []byte) {
+	err := d.begin(first)
+	for err == nil && d.next() {
+		err = d.send()
+	}
+	d.end(cmp.Or(err, d.failed))
 }
 
-// next waits for data, and returns it in a buffer of the pool. Length 0: the peer sends no more.
-func (r reader) next() (b *[bufferSize]byte, length int, err error) {
-	var failed error
-	err = r.raw.Read(func(fd uintptr) bool {
-		b = r.buffers.Get().(*[bufferSize]byte)
-		for {
-			length, failed = unix.Read(int(fd), b[:])
-			if !errors.Is(failed, unix.EINTR) {
-				break
-			}
-		}
-		if errors.Is(failed, unix.EAGAIN) {
-			r.buffers.Put(b)
-			b = nil
-			return false
-		}
+// begin sends first.
+func (d *direction) begin(first []byte) (err error) {
+	if d.raw, err = d.from.SyscallConn(); err != nil || len(first) == 0 {
+		return err
+	}
+	_, err = d.to.Write(first)
+	d.count(int64(len(first)))
+	return err
+}
+
+// next waits for data. Not ok: there is no more, or from has failed.
+func (d *direction) next() (ok bool) {
+	if err := d.raw.Read(d.read); err != nil {
+		d.failed = err
+	}
+	if d.failed == nil && d.length > 0 {
 		return true
-	})
-	return b, max(0, length), cmp.Or(err, failed)
+	}
+	d.free()
+	return false
+}
+
+// read reads what the kernel has. Not done: it has nothing.
+func (d *direction) read(fd uintptr) (done bool) {
+	d.b = d.buffers.Get().(*[bufferSize]byte)
+	for {
+		d.length, d.failed = unix.Read(int(fd), d.b[:])
+		if !errors.Is(d.failed, unix.EINTR) {
+			break
+		}
+	}
+	if errors.Is(d.failed, unix.EAGAIN) {
+		d.failed = nil
+		d.free()
+		return false
+	}
+	return true
+}
+
+// free gives the buffer back.
+func (d *direction) free() {
+	if d.b != nil {
+		d.buffers.Put(d.b)
+		d.b = nil
+	}
+}
+
+// send sends what was read, and then what the kernel has behind a full buffer.
+func (d *direction) send() error {
+	_, err := d.to.Write(d.b[:d.length])
+	d.free()
+	d.count(int64(d.length))
+	for n := bufferSize; err == nil && d.length == bufferSize && n >= bufferSize; {
+		if n = d.queued(); n == 0 {
+			break
+		}
+		var sent int64
+		sent, err = d.to.ReadFrom(&io.LimitedReader{R: d.from, N: int64(n)})
+		d.count(sent)
+	}
+	return err
 }
 
 // queued returns how many bytes the kernel has to read.
-func (r reader) queued() (n int) {
-	_ = r.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+func (d *direction) queued() (n int) {
+	_ = d.raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	return n
 }
 
-// carry sends to what r reads, until the peer sends no more or a socket fails. It passes the number of bytes to count as they
-// are sent.
-func carry(to *net.TCPConn, r reader, count func(bytes int64)) error {
-	for {
-		b, length, err := r.next()
-		if err == nil && length > 0 {
-			_, err = to.Write(b[:length])
-			count(int64(length))
-		}
-		if b != nil {
-			r.buffers.Put(b)
-		}
-		if err != nil || length == 0 {
-			return err
-		}
-		for n := bufferSize; length == bufferSize && n >= bufferSize; {
-			if n = r.queued(); n == 0 {
-				break
-			}
-			sent, err := to.ReadFrom(&io.LimitedReader{R: r.from, N: int64(n)})
-			count(sent)
-			if err != nil {
-				return err
-			}
+// count counts bytes that were sent.
+func (d *direction) count(n int64) {
+	d.carried.Add(n)
+	d.metric.Add(float64(n))
+	d.t.active.Store(int64(time.Since(d.t.began)))
+}
+
+// end ends the direction. Err is why a socket has failed.
+func (d *direction) end(err error) {
+	if err == nil {
+		if err = d.to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {
+			err = nil // The other side has closed both directions meanwhile.
 		}
 	}
+	if err != nil {
+		d.t.abort(d.t.failed(err))
+	}
+	d.t.ended()
 }

@@ -390,6 +390,6 @@ func (s *Server) keep(t *tunnel) bool {
 	if s.stopped || !p.keeps(&t.Tunnel) || t.cut.Load() != nil {
 		return false
 	}
-	s.tunnels[t] = struct{}{}
+	s.tunnels[t], t.giveUp = struct{}{}, nil
 	return true
 }

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // An End is how a tunnel ended.
@@ -72,8 +70,11 @@ type tunnel struct {
 	active atomic.Int64
 	// cut is why this program ends it. Nil: it does not.
 	cut atomic.Pointer[End]
-	// giveUp ends the dialing of the destination.
+	// giveUp ends the dialing of the destination. Nil: that has ended.
 	giveUp context.CancelFunc
+	// directions are those that have ended. After both, done is called.
+	directions atomic.Int32
+	done       func(End)
 }
 
 // silentSince returns when the latest byte was carried, or if there is none, when the caller came.
@@ -87,53 +88,27 @@ func (t *tunnel) abort(end End) {
 }
 
 // run carries bytes in goroutines until the tunnel has ended, and then calls done. First are bytes that the caller has sent already.
-// The goroutines of an idle tunnel have small stacks: they have done nothing else. If this program is killed, the kernel resets
-// both sides: an end would look as if all had arrived.
+// If this program is killed, the kernel resets both sides: an end would look as if all had arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
-	count := func(n int64, of *atomic.Int64, metric prometheus.Counter) {
-		of.Add(n)
-		metric.Add(float64(n))
-		t.active.Store(int64(time.Since(t.began)))
-	}
-	send := func(n int64) { count(n, &t.sent, m.toDestinations) }
-	receive := func(n int64) { count(n, &t.received, m.toCallers) }
-	var ended atomic.Int32
-	end := func() {
-		if ended.Add(1) < 2 {
-			return
-		}
-		endInOrder(t.caller)
-		endInOrder(t.destination)
-		if end := t.cut.Load(); end != nil {
-			done(*end)
-			return
-		}
-		done(Closed)
-	}
+	t.done = done
 	resetWhenKilled(t.caller)
 	resetWhenKilled(t.destination)
-	go func() { t.carry(t.destination, t.caller, first, b, send); end() }()
-	go func() { t.carry(t.caller, t.destination, nil, b, receive); end() }()
+	go (&direction{t: t, from: t.caller, to: t.destination, buffers: b, carried: &t.sent, metric: m.toDestinations}).run(first)
+	go (&direction{t: t, from: t.destination, to: t.caller, buffers: b, carried: &t.received, metric: m.toCallers}).run(nil)
 }
 
-// carry carries one direction. When from sends no more, to learns it, and may still send. When a socket fails, both are ended.
-func (t *tunnel) carry(to, from *net.TCPConn, first []byte, b *buffers, count func(int64)) {
-	r, err := newReader(from, b)
-	if err == nil && len(first) > 0 {
-		_, err = to.Write(first)
-		count(int64(len(first)))
+// ended is called by each direction once it has ended.
+func (t *tunnel) ended() {
+	if t.directions.Add(1) < 2 {
+		return
 	}
-	if err == nil {
-		err = carry(to, r, count)
+	endInOrder(t.caller)
+	endInOrder(t.destination)
+	if end := t.cut.Load(); end != nil {
+		t.done(*end)
+		return
 	}
-	if err == nil {
-		if err = to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {
-			err = nil // The other side has closed both directions meanwhile.
-		}
-	}
-	if err != nil {
-		t.abort(t.failed(err))
-	}
+	t.done(Closed)
 }
 
 // failed returns which side failed with err, and how.
