@@ -76,7 +76,7 @@ func (w world) reportedByEdges(p network.Plan, all []rolled) network.Problems {
 		if p, ok := w.clocksUnsynchronized(n); ok {
 			ps = append(ps, p)
 		}
-		ps = slices.Concat(ps, n.EdgesRefuseConfiguration(w.running(n)), n.EdgesReachNoEndpoint(w.serving(n), w.running(n)))
+		ps = slices.Concat(ps, n.EdgesRefuseConfiguration(w.running(n)), n.EdgesOpenNoPort(w.running(n)), n.EdgesReachNoEndpoint(w.serving(n), w.running(n)))
 	}
 	return ps
 }

@@ -74,9 +74,9 @@ func (f *ReportFile) SetClockUnsynchronized(why string) {
 	f.add(func(r *network.Report) { r.ClockUnsynchronized = why })
 }
 
-// SetBalanced replaces the ports at which the edge stands behind load balancers.
-func (f *ReportFile) SetBalanced(ports []uint16) {
-	f.add(func(r *network.Report) { r.Balanced = ports })
+// SetAccessPorts replaces the ports at which the edge stands behind load balancers, and those for callers that it cannot open.
+func (f *ReportFile) SetAccessPorts(balanced, closed []uint16) {
+	f.add(func(r *network.Report) { r.Balanced, r.ClosedPorts = balanced, closed })
 }
 
 // add replaces fields that the writer's own report gets.
@@ -99,6 +99,7 @@ func (f *ReportFile) write() {
 	r.EnvoyRefuses = cmp.Or(r.EnvoyRefuses, f.added.EnvoyRefuses)
 	r.Connected = cmp.Or(r.Connected, f.added.Connected)
 	r.Balanced = slices.Concat(r.Balanced, f.added.Balanced)
+	r.ClosedPorts = slices.Concat(r.ClosedPorts, f.added.ClosedPorts)
 	text := string(r.JSON())
 	if text == f.written {
 		return

@@ -185,6 +185,7 @@ func servicesCauses() []CauseInfo {
 		{EdgeReachesLess, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeLacksClientRoutes, EdgeImpaired, SeverityWarning, "network edge"},
 		{EdgeRefusesConfiguration, EdgeImpaired, SeverityWarning, "network edge error"},
+		{EdgeOpensNoPort, EdgeImpaired, SeverityWarning, "network edge ports"},
 		{EdgeReachesNoEndpoint, EdgeImpaired, SeverityWarning, "network edge backends"},
 		{NoEdgeReachesEndpoint, WaitingForEndpoint, SeverityWaiting, "service"},
 		{EdgeAnswersForgedSources, SourcesUnverified, SeverityWarning, "network edge"},

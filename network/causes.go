@@ -127,6 +127,7 @@ const (
 	EdgeHasAdvertisedRoute       Cause = "EdgeHasAdvertisedRoute"
 	EdgeLacksClientRoutes        Cause = "EdgeLacksClientRoutes"
 	EdgeRefusesConfiguration     Cause = "EdgeRefusesConfiguration"
+	EdgeOpensNoPort              Cause = "EdgeOpensNoPort"
 	EdgeReachesNoEndpoint        Cause = "EdgeReachesNoEndpoint"
 	NoEdgeReachesEndpoint        Cause = "NoEdgeReachesEndpoint"
 	EdgeClockUnsynchronized      Cause = "EdgeClockUnsynchronized"

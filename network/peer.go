@@ -66,6 +66,25 @@ func (n Network) EdgesRefuseConfiguration(all []Report) Problems {
 	return ps
 }
 
+// EdgesOpenNoPort returns a problem for each of these reports of edges of n that cannot open ports for callers. They are Warnings: all else is
+// served.
+func (n Network) EdgesOpenNoPort(all []Report) Problems {
+	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
+	var ps Problems
+	for _, r := range all {
+		var closed []string
+		for _, port := range r.ClosedPorts {
+			if slices.Contains(planned, port) {
+				closed = append(closed, strconv.Itoa(int(port)))
+			}
+		}
+		if len(closed) > 0 {
+			ps = append(ps, n.problem(EdgeOpensNoPort, Args{"edge": strconv.Itoa(r.Edge), "ports": strings.Join(closed, ", ")}))
+		}
+	}
+	return ps
+}
+
 // EdgesReachNoEndpoint returns a problem for each backend of n without which no node boots, and of which no edge can
 // use an endpoint: serving edges serve, and all are the reports of those that report. For each other backend
 // there is one for each report that names it. They are Warnings: everything else is served.

@@ -76,6 +76,8 @@ type Report struct {
 	DarkBackends []string `json:"darkBackends,omitempty"`
 	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
 	Balanced []uint16 `json:"balanced,omitempty"`
+	// ClosedPorts are the plain TCP ports of management access, of load balancers too, that this edge cannot open. It tries again.
+	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
 }
 
 // The values of Report.Connected.
@@ -120,6 +122,7 @@ const (
 	maxInUse     = 16
 	maxRefused   = 8
 	maxDark      = 8
+	maxClosed    = 8
 	maxTextRunes = 400
 )
 
@@ -188,6 +191,8 @@ func (r Report) normalized() Report {
 	r.DarkBackends = r.DarkBackends[:min(len(r.DarkBackends), maxDark)]
 	r.Balanced = slices.Compact(slices.Sorted(slices.Values(r.Balanced)))
 	r.Balanced = r.Balanced[:min(len(r.Balanced), maxBalancedPorts)]
+	r.ClosedPorts = slices.Compact(slices.Sorted(slices.Values(r.ClosedPorts)))
+	r.ClosedPorts = r.ClosedPorts[:min(len(r.ClosedPorts), maxClosed)]
 	return r
 }
 

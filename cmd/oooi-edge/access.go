@@ -87,7 +87,7 @@ func runAccess(ctx context.Context, f serverFlags, device string, log *slog.Logg
 	}
 	if f.inPod() {
 		file := edge.NewReportFile(wire.File(f.runDir, f.program, wire.ReportFile), log)
-		a.Report = func(ports []uint16) { file.Set(network.Report{Balanced: ports}) }
+		a.Report = func(balanced, closed []uint16) { file.Set(network.Report{Balanced: balanced, ClosedPorts: closed}) }
 	}
 	g.Go(func() error { return source.Run(ctx) })
 	g.Go(func() error { keys.Run(ctx); return nil })

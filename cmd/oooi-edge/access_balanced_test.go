@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"testing"
 
@@ -24,7 +25,7 @@ func (d door) balance(t *testing.T, ports ...uint16) {
 }
 
 // TestLoadBalancers: an edge answers at the port of a load balancer on the pod network only, and carries connections to a VM that
-// accepts, from the edge's own address. Ports follow the plan, and the report has those that are open. The lease of a VM that is gone, and a VM
+// accepts, from the edge's own address. Ports follow the plan, and the report has those that are open, and those that cannot be opened. The lease of a VM that is gone, and a VM
 // with the address of another one, get no connection.
 func TestLoadBalancers(t *testing.T) {
 	g, d := NewWithT(t), newDoor(t)
@@ -40,15 +41,16 @@ func TestLoadBalancers(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		return line(c)
 	}
-	reported := func() []uint16 {
+	report := func() (r network.Report) {
 		b, err := os.ReadFile(wire.File(d.dir, wire.Access, wire.ReportFile))
 		if err != nil {
-			return nil
+			return r
 		}
-		r, err := network.ReadReport(b)
+		r, err = network.ReadReport(b)
 		g.Expect(err).NotTo(HaveOccurred())
-		return r.Balanced
+		return r
 	}
+	reported := func() []uint16 { return report().Balanced }
 	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }, "20s").Should(Succeed())
 	g.Expect(listening(t, d.edge)).To(BeEmpty(), "the word alone opens nothing")
 
@@ -67,6 +69,14 @@ func TestLoadBalancers(t *testing.T) {
 	d.balance(t, 31443)
 	g.Eventually(reported, "20s").Should(Equal([]uint16{31443}))
 	g.Expect(plain(d.pod, "10.128.0.2:31080")).To(ContainSubstring("refused"))
+	var other net.Listener
+	var err error
+	d.edge.Do(t, func() { other, err = net.Listen("tcp4", "10.128.0.2:31999") })
+	g.Expect(err).NotTo(HaveOccurred())
+	d.balance(t, 31443, 31999)
+	g.Eventually(report, "20s").Should(And(HaveField("Balanced", []uint16{31443}), HaveField("ClosedPorts", []uint16{31999})), "another program has the port")
+	g.Expect(other.Close()).To(Succeed())
+	g.Eventually(report, "20s").Should(And(HaveField("Balanced", []uint16{31443, 31999}), HaveField("ClosedPorts", BeEmpty())))
 	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
 	g.Eventually(reported, "20s").Should(BeEmpty())
 	g.Expect(listening(t, d.edge)).To(BeEmpty())

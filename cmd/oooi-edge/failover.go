@@ -82,7 +82,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 				report.SetConnected(r.Connected)
 			},
 			string(network.ServiceNTP): func(r network.Report) { report.SetClockUnsynchronized(r.ClockUnsynchronized) },
-			wire.Access:                func(r network.Report) { report.SetBalanced(r.Balanced) },
+			wire.Access:                func(r network.Report) { report.SetAccessPorts(r.Balanced, r.ClosedPorts) },
 		} {
 			g.Go(func() error {
 				edge.FollowReport(working, wire.File(f.runDir, program, wire.ReportFile), add, log)

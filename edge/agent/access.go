@@ -6,6 +6,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,8 +29,9 @@ type Access struct {
 	Device string
 	Server *access.Server
 	Log    *slog.Logger
-	// Report gets the ports of load balancers that are open, sorted, after each change. Nil: no one asks.
-	Report func([]uint16)
+	// Report gets the ports of load balancers that are open, and the plain ports that cannot be opened, sorted, after each change. Nil: no
+	// one asks.
+	Report func(balanced, closed []uint16)
 	// Status is kept by Run: whether callers are served.
 	Status Status
 }
@@ -87,7 +89,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 		for _, stop := range open {
 			stop()
 		}
-		a.report(nil, nil)
+		a.report(nil, nil, nil)
 	}()
 	failed := map[accessSocket]string{}
 	for {
@@ -100,6 +102,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 				delete(open, at)
 			}
 		}
+		maps.DeleteFunc(failed, func(at accessSocket, _ string) bool { return !slices.Contains(want, at) })
 		pause := untilChange
 		for _, at := range want {
 			if open[at] != nil {
@@ -119,7 +122,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 				}
 			}
 		}
-		a.report(now.Balanced(), open)
+		a.report(now.Balanced(), open, failed)
 		ready()
 		if wait(ctx, pause); ctx.Err() != nil {
 			return nil
@@ -127,19 +130,25 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 	}
 }
 
-// report reports which of these ports are open.
-func (a *Access) report(ports []uint16, open map[accessSocket]func()) {
+// report reports which of these ports are open, and which plain ports cannot be opened.
+func (a *Access) report(ports []uint16, open map[accessSocket]func(), failed map[accessSocket]string) {
 	if a.Report == nil {
 		return
 	}
-	var out []uint16
+	var balanced, closed []uint16
 	for at := range open {
 		if slices.Contains(ports, at.listen) {
-			out = append(out, at.listen)
+			balanced = append(balanced, at.listen)
 		}
 	}
-	slices.Sort(out)
-	a.Report(out)
+	for at := range failed {
+		if at.listen != 0 {
+			closed = append(closed, at.listen)
+		}
+	}
+	slices.Sort(balanced)
+	slices.Sort(closed)
+	a.Report(balanced, closed)
 }
 
 // open opens one socket until stop, and accepts callers.

@@ -30,14 +30,16 @@ func TestAccessSockets(t *testing.T) {
 	g.Expect(accessSockets(network.Access{LoadBalancers: a.LoadBalancers}, "eth0")).To(HaveLen(2), "no port of HTTP CONNECT")
 }
 
-// TestBalancedPortsAreReported: the ports of load balancers that are open, and no others.
-func TestBalancedPortsAreReported(t *testing.T) {
+// TestPortsAreReported: the ports of load balancers that are open, and those for callers that are not.
+func TestPortsAreReported(t *testing.T) {
 	g := NewWithT(t)
-	var got []uint16
-	a := Access{Report: func(ports []uint16) { got = ports }}
-	a.report([]uint16{31080, 31443, 31999}, map[accessSocket]func(){{"eth0", netip.AddrPort{}, 31443}: nil, {"eth0", netip.AddrPort{}, 31080}: nil, {"eth0", netip.AddrPort{}, 2222}: nil, {"lo", netip.AddrPort{}, 0}: nil})
+	var got, closed []uint16
+	a := Access{Report: func(balanced, failed []uint16) { got, closed = balanced, failed }}
+	a.report([]uint16{31080, 31443, 31999}, map[accessSocket]func(){{"eth0", netip.AddrPort{}, 31443}: nil, {"eth0", netip.AddrPort{}, 31080}: nil, {"eth0", netip.AddrPort{}, 2222}: nil, {"lo", netip.AddrPort{}, 0}: nil},
+		map[accessSocket]string{{"eth0", netip.AddrPort{}, 31999}: "in use", {"eth0", netip.AddrPort{}, 2223}: "in use", {"lo", netip.AddrPort{}, 0}: "in use"})
 	g.Expect(got).To(Equal([]uint16{31080, 31443}))
-	(&Access{}).report(nil, nil)
+	g.Expect(closed).To(Equal([]uint16{2223, 31999}))
+	(&Access{}).report(nil, nil, nil)
 }
 
 // TestPolicyOf: VMs have names in the domain that DHCP gives them, and in that of the cluster.

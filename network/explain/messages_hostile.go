@@ -42,6 +42,11 @@ func hostileMessages() map[network.Cause]Message {
 			Effect: "It keeps the former part, so VMs do not get what changed there. It tries again every 10 s.",
 			Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a defect of oooi.",
 		},
+		network.EdgeOpensNoPort: {
+			What:   "Edge {edge} of network {network} cannot open ports {ports} for callers.",
+			Effect: "It refuses connections to Service oooi-access and to load balancers there. Its other ports and VMs are not affected. It keeps trying.",
+			Fix:    "Find in the log of its container access what prevents that. For a port that is in use, name another one in annotation management-access, or set another nodePort for the Service.",
+		},
 		network.EdgeReachesNoEndpoint: {
 			What:   "Edge {edge} of network {network} finds no endpoint of {backends} that answers and is ready.",
 			Effect: "It still dials them, and connections of VMs to them probably fail. Everything else is served.",
