@@ -56,6 +56,7 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 	g.Expect(curl(t, pod, "", fmt.Sprintf("https://%s:15250/pods", service.Spec.ClusterIP))).To(Equal(visit{proxy: "000", server: "401"}), "at the plain port of a client that knows no proxy")
 	testLaptop(t, b, h, w, shell)
+	testMetrics(t, b, h, pod, service.Spec.ClusterIP, w)
 	n := networkOf(t, plan, w)
 	for _, closed := range []string{
 		fmt.Sprintf("https://%s:22/", w.VM.Name), fmt.Sprintf("https://%s:10250/", n.NextHopVIP), fmt.Sprintf("https://%s:443/", n.ServiceVIP),
@@ -166,6 +167,33 @@ func curl(t *testing.T, netNS, proxy, url string) visit {
 	answers := strings.Fields(string(out))
 	NewWithT(t).Expect(answers).To(HaveLen(2), "curl %v: %s", args, out)
 	return visit{proxy: answers[0], server: answers[1]}
+}
+
+// testMetrics reads the metrics of a kubelet with the CA and the token that the page makes for Prometheus. The page's certificate is that of
+// the node's name and address.
+func testMetrics(t *testing.T, b bed, h Hosted, pod, proxy string, w *worker.Worker) {
+	t.Helper()
+	g, page, dir := NewWithT(t), document(t, "management-access.md"), t.TempDir()
+	guest, err := b.hypershift.GuestKubeconfig(t.Context(), h.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	g.Expect(os.WriteFile(kubeconfig, guest, 0o600)).To(Succeed())
+	for _, c := range []struct{ words, kubeconfig string }{
+		{"kubectl get secret cluster-signer-ca", b.cluster.Kubeconfig()}, {"kubectl create serviceaccount node-metrics", kubeconfig},
+	} {
+		cmd := b.cluster.Command(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(blockOf(t, page, c.words), "clusters-blue", h.Namespace()))
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "KUBECONFIG="+c.kubeconfig)
+		out, err := cmd.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	}
+	token, err := os.ReadFile(filepath.Join(dir, "kubelet-token"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, name := range []string{w.VM.Name, w.Lease.Address.Addr().String()} {
+		out, err := exec.CommandContext(t.Context(), "nsenter", "--net="+pod, "--", "curl", "-sS", "--max-time", "10", "--cacert", filepath.Join(dir, "kubelet-ca.crt"),
+			"--proxy", fmt.Sprintf("http://%s:%d", proxy, network.AccessPort), "-H", "Authorization: Bearer "+strings.TrimSpace(string(token)), "https://"+name+":10250/metrics").CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s: %s", name, out)
+		g.Expect(string(out)).To(ContainSubstring("\nkubelet_running_pods "), name)
+	}
 }
 
 // testLoadBalancers leads the load balancer of the ingress to the edges: a client outside gets a page from the router behind the node port,

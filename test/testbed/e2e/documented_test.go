@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,15 @@ func kubectlLines(t *testing.T, name, line string) [][]string {
 		out = append(out, words[1:])
 	}
 	return out
+}
+
+// blockOf is the block of a text that begins with these words.
+func blockOf(t *testing.T, text, words string) string {
+	t.Helper()
+	all := block.FindAllString(text, -1)
+	i := slices.IndexFunc(all, func(b string) bool { return strings.HasPrefix(unindented(b), words) })
+	NewWithT(t).Expect(i).To(BeNumerically(">=", 0), "a block that begins with %q", words)
+	return unindented(all[i])
 }
 
 // commandsOf are the blocks of a text that create a cluster.

@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,7 +117,7 @@ func (p platform) run(t *testing.T, section, words string) {
 	g := NewWithT(t)
 	root, err := testbed.ProjectDir()
 	g.Expect(err).NotTo(HaveOccurred())
-	script := p.block(t, section, words)
+	script := blockOf(t, p.page[section], words)
 	if _, after, found := strings.Cut(script, "https://github.com/cldmnky/oooi//"); found {
 		dir, _, _ := strings.Cut(after, "?")
 		g.Expect(p.cluster.LoadImages(t.Context(), "oooi-apiproxy")).To(Succeed())
@@ -132,19 +131,10 @@ func (p platform) run(t *testing.T, section, words string) {
 	g.Expect(err).NotTo(HaveOccurred(), "%s\n%s", script, out)
 }
 
-// block is that of a section that begins with these words.
-func (p platform) block(t *testing.T, section, words string) string {
-	t.Helper()
-	all := block.FindAllString(p.page[section], -1)
-	i := slices.IndexFunc(all, func(b string) bool { return strings.HasPrefix(unindented(b), words) })
-	NewWithT(t).Expect(i).To(BeNumerically(">=", 0), "section %q has a block that begins with %q", section, words)
-	return unindented(all[i])
-}
-
 // flags are those of the page's command that creates a cluster, but for its name.
 func (p platform) flags(t *testing.T) []string {
 	t.Helper()
-	text := strings.ReplaceAll(p.block(t, "HyperShift through a gateway", "hypershift create cluster"), "\\\n", "")
+	text := strings.ReplaceAll(blockOf(t, p.page["HyperShift through a gateway"], "hypershift create cluster"), "\\\n", "")
 	words := strings.Fields(strings.ReplaceAll(text, "infra.kubeconfig", filepath.Join(p.dir, "infra.kubeconfig")))
 	NewWithT(t).Expect(words[:6]).To(Equal([]string{"hypershift", "create", "cluster", "kubevirt", "--name", "blue"}))
 	NewWithT(t).Expect(words[len(words)-1]).To(Equal("..."))
