@@ -209,7 +209,7 @@ func (a *accessRequest) run(c *cobra.Command) error {
 	}
 	defer cancel()
 	p := &localProxy{ctx: ctx, open: open, refused: func(address string, err error) { warn(a.reason(address, err)) }}
-	at := "http://" + addrPortOf(l).String()
+	at := localURL(l)
 	if len(a.command) == 0 {
 		fmt.Fprintln(c.OutOrStdout(), at)
 		return p.serve(l)

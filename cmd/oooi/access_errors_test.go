@@ -99,6 +99,7 @@ func TestAccessListenWarns(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(warning != "").To(Equal(warns), address)
 		g.Expect(strings.Count(warning, "\n")).To(BeZero())
+		g.Expect(localURL(l)).To(HavePrefix("http://127.0.0.1:"), "programs of this machine reach it there")
 		_ = l.Close()
 	}
 	g.Expect(proxyAddress("http://[fd00::1]/")).To(Equal("[fd00::1]:3128"))

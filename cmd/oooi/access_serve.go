@@ -159,6 +159,15 @@ func listenAt(ctx context.Context, address string) (l net.Listener, warning stri
 	return l, warning, nil
 }
 
+// localURL is where programs of this machine reach l.
+func localURL(l net.Listener) string {
+	at := addrPortOf(l)
+	if at.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+	}
+	return "http://" + at.String()
+}
+
 // addrPortOf is where l listens.
 func addrPortOf(l net.Listener) netip.AddrPort {
 	at := l.Addr().(*net.TCPAddr).AddrPort()

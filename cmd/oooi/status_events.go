@@ -57,7 +57,7 @@ func (f statusFacts) recentEvents() (out []statusEvent) {
 		if e.Type != corev1.EventTypeWarning || !ofCluster && !ofEdge {
 			continue // An archive has all events.
 		}
-		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(e.Message, mostEventText)})
+		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(strings.Join(strings.Fields(e.Message), " "), mostEventText)})
 	}
 	slices.SortFunc(out, func(a, b statusEvent) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Text, b.Text))

@@ -17,7 +17,7 @@ import (
 func TestStatusEvents(t *testing.T) {
 	f := blueFacts()
 	event := func(kind, namespace, name, reason string, ago time.Duration, set func(*corev1.Event)) {
-		e := corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: "Why.\x1b[2J", InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: namespace, Name: name}}
+		e := corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: "Why.\n\x1b[2J", InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: namespace, Name: name}}
 		e.LastTimestamp = metav1.NewTime(statusAt.Add(-ago))
 		set(&e)
 		f.events = append(f.events, e)
@@ -42,6 +42,6 @@ func TestStatusEvents(t *testing.T) {
 	g.Expect(reasons).To(Equal([]string{"Repeated", "EdgeUnavailable", "Old0", "Old1", "Old2"}))
 	var out bytes.Buffer
 	g.Expect(reportOf(f, statusAt).write(&out, "text", false, true)).To(Succeed())
-	g.Expect(out.String()).To(ContainSubstring("\nRecent warnings\n  2026-03-04T05:05:07Z Pod clusters-blue/oooi-edge-a: Repeated: Why.\ufffd[2J\n  2026-03-04T05:04:07Z HostedCluster clusters/blue: EdgeUnavailable: "))
+	g.Expect(out.String()).To(ContainSubstring("\nRecent warnings\n  2026-03-04T05:05:07Z Pod clusters-blue/oooi-edge-a: Repeated: Why. \ufffd[2J\n  2026-03-04T05:04:07Z HostedCluster clusters/blue: EdgeUnavailable: "))
 	g.Expect(strings.Count(out.String(), "\ufffd")).To(Equal(5))
 }
