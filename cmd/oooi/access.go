@@ -248,6 +248,8 @@ func (a *accessRequest) reason(address string, err error) string {
 	switch {
 	case refused.Status == 401:
 		text += ". Name a token with --token-file or --as-account"
+	case refused.Status == 403 && refused.Reason == dial.NoVM && a.name.Name != "":
+		text += fmt.Sprintf(". oooi status %s lists the leases of VMs", a.name)
 	case refused.Status == 403 && a.name.Name != "":
 		text += fmt.Sprintf(". See what the annotations management-access and management-access-accounts of HostedCluster %s have", a.name)
 	}

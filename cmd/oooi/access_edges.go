@@ -210,7 +210,9 @@ func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tun
 		var refused *dial.RefusedError
 		switch isRefused := errors.As(err, &refused); {
 		case isRefused && refused.Status == 403:
-			closed = cmp.Or(closed, err)
+			if closed == nil || refused.Reason == dial.NoVM { // The port is open there.
+				closed = err
+			}
 		case !isRefused && anotherMayDo(err):
 			lost = cmp.Or(lost, err)
 		default:

@@ -179,9 +179,15 @@ func TestAccessRefused(t *testing.T) {
 	_, err := dial.Dialer{Proxy: at}.DialContext(t.Context(), "tcp", "worker-9:22")
 	var refused *dial.RefusedError
 	g.Expect(errors.As(err, &refused)).To(BeTrue(), "%v", err)
-	g.Expect([]any{refused.Status, refused.Reason}).To(Equal([]any{403, "the destination is not open"}))
-	g.Eventually(r.errors.String, "5s").Should(HavePrefix("oooi: worker-9:22: 403 the destination is not open. "))
+	g.Expect([]any{refused.Status, refused.Reason}).To(Equal([]any{403, dial.NoVM}))
+	g.Eventually(r.errors.String, "5s").Should(HavePrefix("oooi: worker-9:22: 403 no VM with a DHCP lease has this name or address. "))
+	g.Expect(r.errors.String()).NotTo(ContainSubstring("annotation"), "these are right")
 	g.Expect(r.errors.String()).NotTo(ContainSubstring("does not work"), "another edge refuses it, too")
+	w.edge("edge-3", "another")
+	w.edge("edge-4", "z")
+	_, errs, _ = oooi(t, "", "access", "clusters/blue", "--kubeconfig", w.kubeconfig, "--stdio", "worker-9:7")
+	g.Expect(errs).To(Equal("oooi: worker-9:7: 403 no VM with a DHCP lease has this name or address. oooi status clusters/blue lists the leases of VMs\n"),
+		"the network that opens this port of VMs counts, in whatever order")
 	resp, err := http.Get("http://" + at + "/")
 	g.Expect(err).NotTo(HaveOccurred())
 	_ = resp.Body.Close()

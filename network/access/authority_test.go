@@ -80,14 +80,14 @@ func vms() leased {
 }
 
 // TestAuthority: what a caller names, and what is dialed for it. "malformed": ParseAuthority refuses it. "closed": the plan does
-// not open it. "nothing": it is open, and no address may be dialed.
+// not open it. "no VM": it opens the port of nodes, and none of these has a lease. "nothing": it is open, and no address may be dialed.
 func TestAuthority(t *testing.T) {
 	for authority, want := range map[string]string{
 		// VMs.
 		"worker-1:10250": "192.168.100.50:10250", "worker-1.blue.example.com:10250": "192.168.100.50:10250", "192.168.100.50:10250": "192.168.100.50:10250",
 		"WORKER-1:10250": "192.168.100.50:10250", "worker-1.:10250": "192.168.100.50:10250", "Worker-1.Blue.Example.COM.:10250": "192.168.100.50:10250",
-		"worker-1:22": "192.168.100.50:22", "worker-1:23": "closed", "worker-3:10250": "closed", "worker-1.red.example.com:10250": "closed",
-		"worker-1.blue.example.com.example.com:10250": "closed", "blue.example.com:10250": "closed", "192.168.100.52:10250": "closed", "nodes:10250": "closed",
+		"worker-1:22": "192.168.100.50:22", "worker-1:23": "closed", "worker-3:10250": "no VM", "worker-1.red.example.com:10250": "no VM",
+		"worker-1.blue.example.com.example.com:10250": "no VM", "blue.example.com:10250": "no VM", "192.168.100.52:10250": "no VM", "nodes:10250": "no VM",
 		// What the user wrote has precedence over a VM.
 		"worker-2:10250": "192.168.100.63:10250", "worker-2.blue.example.com:10250": "192.168.100.51:10250", "worker-2:22": "192.168.100.51:22",
 		// The ingress: all VMs at its port, or its address.
@@ -95,7 +95,7 @@ func TestAuthority(t *testing.T) {
 		"console.apps.blue.example.com:80": "192.168.100.90:80", "apps.blue.example.com:443": "closed", "*.apps.blue.example.com:443": "malformed",
 		"xapps.blue.example.com:443": "closed", "console.apps.blue.example.com:30443": "closed", "apps:443": "closed", "console.apps.blue.example.com.evil.com:443": "closed",
 		// Addresses and records.
-		"192.168.100.60:5432": "192.168.100.60:5432", "192.168.100.60:22": "closed", "db.example.com:5432": "192.168.100.61:5432 192.168.100.62:5432", "DB.example.com.:5432": "192.168.100.61:5432 192.168.100.62:5432",
+		"192.168.100.60:5432": "192.168.100.60:5432", "192.168.100.60:22": "no VM", "db.example.com:5432": "192.168.100.61:5432 192.168.100.62:5432", "DB.example.com.:5432": "192.168.100.61:5432 192.168.100.62:5432",
 		"192.168.100.61:5432": "closed", "empty.example.com:10250": "nothing",
 		// Never dialed, whatever the plan or leases say.
 		"127.0.0.1:10250": "nothing", "192.168.100.2:10250": "nothing", "loopback:10250": "closed", "edge:10250": "closed", "peer:10250": "closed", "reserved:10250": "closed",
@@ -121,7 +121,7 @@ func TestAuthority(t *testing.T) {
 		"worker%2d1:10250": "malformed", "%77orker-1:10250": "malformed", "worker-1%00:10250": "malformed", "worker-1\x00:10250": "malformed", "worker-1\n:10250": "malformed", "worker\t1:10250": "malformed",
 		"wörker:10250": "malformed", "ＷORKER-1:10250": "malformed", "worker-1。blue.example.com:10250": "malformed", "worker-1..:10250": "malformed", ".worker-1:10250": "malformed", "worker-1..blue:10250": "malformed", ".:10250": "malformed",
 		"*:10250": "malformed", "worker-*:10250": "malformed", "worker-1,worker-2:10250": "malformed", "worker\\-1:10250": "malformed",
-		strings.Repeat("a", 64) + ":10250": "malformed", strings.Repeat("a.", 127) + "a:10250": "malformed", strings.Repeat("a.", 126) + "a:10250": "closed",
+		strings.Repeat("a", 64) + ":10250": "malformed", strings.Repeat("a.", 127) + "a:10250": "malformed", strings.Repeat("a.", 126) + "a:10250": "no VM",
 	} {
 		t.Run(authority, func(t *testing.T) { NewWithT(t).Expect(found(authority)).To(Equal(want)) })
 	}
@@ -135,6 +135,8 @@ func found(authority string) string {
 	}
 	target, ok := Find(blue(), vms(), a)
 	switch {
+	case !ok && whyNot(blue(), vms(), a) == NoVM:
+		return "no VM"
 	case !ok:
 		return "closed"
 	case len(target.Addresses) == 0:

@@ -65,6 +65,26 @@ func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	return Target{}, false
 }
 
+// whyNot returns why Find finds nothing for a.
+func whyNot(p Policy, vms VMs, a Authority) Reason {
+	isNode := func(d network.AccessDestination) bool { return d.Name == nodes && d.Port == a.Port }
+	if !slices.ContainsFunc(p.Network.Access.Destinations, isNode) {
+		return NotOpen
+	}
+	if a.Name == "" {
+		if p.Dials(a.Address) {
+			return NoVM
+		}
+		return NotOpen
+	}
+	for _, name := range p.vmNames(a) {
+		if addresses, _ := vms.VMNamed(name); len(addresses) > 0 {
+			return NotOpen // It is there, and no edge may dial it.
+		}
+	}
+	return NoVM
+}
+
 // FindListen returns where the plain TCP port listen leads, also that of a load balancer.
 func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	if balances(p.Network.Access, listen) {
@@ -118,19 +138,24 @@ func findNode(p Policy, vms VMs, a Authority, d network.AccessDestination) (Targ
 		t := p.leased(d, []netip.Addr{a.Address}, d.Port)
 		return t, len(t.Addresses) > 0
 	}
-	names := []string{a.Name}
-	for _, domain := range p.Domains {
-		if short, ok := strings.CutSuffix(a.Name, "."+domain); ok && domain != "" {
-			names = append(names, short)
-		}
-	}
-	for _, name := range names {
+	for _, name := range p.vmNames(a) {
 		addresses, _ := vms.VMNamed(name)
 		if t := p.leased(d, addresses, d.Port); len(t.Addresses) > 0 {
 			return t, true
 		}
 	}
 	return Target{}, false
+}
+
+// vmNames are the names of VMs that a may stand for.
+func (p Policy) vmNames(a Authority) []string {
+	names := []string{a.Name}
+	for _, domain := range p.Domains {
+		if short, ok := strings.CutSuffix(a.Name, "."+domain); ok && domain != "" {
+			names = append(names, short)
+		}
+	}
+	return names
 }
 
 // findApp finds a name of the hosted cluster's ingress.

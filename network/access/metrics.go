@@ -11,7 +11,7 @@ const opened = "opened"
 func outcomes() map[Reason]string {
 	return map[Reason]string{
 		Malformed: "malformed", NotConnect: "method", HeadTooLarge: "header", TooSlow: "slow", Abandoned: "abandoned", WaitingLimit: "waiting-limit",
-		TokenMissing: "no-token", TokenRefused: "token", AccountRefused: "account", KeysUnknown: "keys", NotOpen: "not-open", Unreachable: "unreachable",
+		TokenMissing: "no-token", TokenRefused: "token", AccountRefused: "account", KeysUnknown: "keys", NotOpen: "not-open", NoVM: "no-vm", Unreachable: "unreachable",
 		CallerLimit: "caller-limit", EdgeLimit: "edge-limit", ShareLimit: "share-limit",
 	}
 }

@@ -54,6 +54,7 @@ const (
 	AccountRefused Reason = "the ServiceAccount is not admitted"
 	KeysUnknown    Reason = "the keys of the API server are not known yet"
 	NotOpen        Reason = "the destination is not open"
+	NoVM           Reason = "no VM with a DHCP lease has this name or address"
 	Unreachable    Reason = "the destination does not answer"
 	CallerLimit    Reason = "the caller has its 64 tunnels"
 	EdgeLimit      Reason = "the edge has its 1000 tunnels"

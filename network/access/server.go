@@ -256,17 +256,19 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 		}
 		t.Asked = r.Authority.String()
 	}
-	p, ok := *s.policy.Load(), false
+	p, ok, why := *s.policy.Load(), false, NotOpen
 	if c.listen != 0 {
 		t.Target, ok = FindListen(p, s.o.VMs, c.listen)
 	} else {
 		if t.Account, refused = s.admit(p, r.Token, time.Now()); refused != nil {
 			return nil, refused
 		}
-		t.Target, ok = Find(p, s.o.VMs, r.Authority)
+		if t.Target, ok = Find(p, s.o.VMs, r.Authority); !ok {
+			why = whyNot(p, s.o.VMs, r.Authority)
+		}
 	}
 	if !ok {
-		return nil, c.refusal(http.StatusForbidden, NotOpen, "")
+		return nil, c.refusal(http.StatusForbidden, why, "")
 	}
 	addresses := t.Target.Addresses
 	t.Target.Addresses = nil

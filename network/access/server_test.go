@@ -82,6 +82,11 @@ func TestRefusals(t *testing.T) {
 		g.Expect(body).To(HaveSuffix("\n"))
 	}
 	g.Expect(s.tunnelsEnded()).To(BeEmpty())
+	for authority, why := range map[string]string{"worker-3:10250": "no VM with a DHCP lease has this name or address\n", "worker-3:23": "the destination is not open\n"} {
+		_, _, body := s.connect(authority)
+		g.Expect(body).To(Equal(why), "if the entry nodes is right, users look for the VM, and not for the annotation")
+	}
+	g.Expect(s.metric("oooi_access_requests_total")).To(ContainSubstring("no-vm 2"))
 	c := s.caller(s.at, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	status, _ := s.response(c)
 	g.Expect(status).To(Equal(405))
@@ -122,7 +127,7 @@ func TestAnswerBehindContent(t *testing.T) {
 	c := s.caller(s.at, "CONNECT worker-3:10250 HTTP/1.1\r\nHost: x\r\n\r\n"+strings.Repeat("x", 32<<10))
 	status, body := s.response(c)
 	g.Expect(status).To(Equal(403))
-	g.Expect(body).To(Equal("the destination is not open\n"))
+	g.Expect(body).To(Equal("no VM with a DHCP lease has this name or address\n"))
 }
 
 // TestIdentity: with accounts, only a token of one of them opens a tunnel, and the log has the account and no token.
@@ -152,7 +157,7 @@ func TestIdentity(t *testing.T) {
 	s.keys.Store(&keys)
 	g.Expect(s.metric("oooi_access_keys")).To(Equal("1"))
 	g.Expect(asked("worker-1:10250", good)).To(Equal("200"))
-	g.Expect(asked("worker-3:10250", good)).To(Equal("403 the destination is not open"))
+	g.Expect(asked("worker-3:10250", good)).To(Equal("403 no VM with a DHCP lease has this name or address"))
 	other := sign(t, jose.RS256, "RS256", claims(func(c map[string]any) { c["sub"] = "system:serviceaccount:backup:other" }))
 	g.Expect(asked("worker-1:10250", other)).To(Equal("403 the ServiceAccount is not admitted"))
 	g.Expect(asked("worker-1:10250", sign(t, jose.ES256, "ES256", claims(nil)))).To(Equal("403 the token is refused: the token is not signed by the API server"))

@@ -40,6 +40,9 @@ const longestAnswer = 8 << 10
 // ErrToken is wrapped by errors about the token of the caller, which no other proxy changes.
 var ErrToken = errors.New("token")
 
+// NoVM is RefusedError.Reason if the proxy opens this port of VMs, and none that has a DHCP lease is the one of the address.
+const NoVM = "no VM with a DHCP lease has this name or address"
+
 // A RefusedError is an answer of the proxy other than 200.
 type RefusedError struct {
 	// Proxy and Address are what was dialed.
