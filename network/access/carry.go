@@ -57,8 +57,8 @@ func (d *direction) begin(first []byte) (err error) {
 	if d.raw, err = d.from.SyscallConn(); err != nil || len(first) == 0 {
 		return err
 	}
-	_, err = d.to.Write(first)
-	d.count(int64(len(first)))
+	n, err := d.to.Write(first)
+	d.count(int64(n))
 	return err
 }
 
@@ -101,9 +101,9 @@ func (d *direction) free() {
 
 // send sends what was read, and then what the kernel has behind a full buffer.
 func (d *direction) send() error {
-	_, err := d.to.Write(d.b[:d.length])
+	written, err := d.to.Write(d.b[:d.length])
 	d.free()
-	d.count(int64(d.length))
+	d.count(int64(written))
 	for n := bufferSize; err == nil && d.length == bufferSize && n >= bufferSize; {
 		if n = d.queued(); n == 0 {
 			break

@@ -63,6 +63,14 @@ const (
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }
 
+// refusal is one that has an answer, if the caller speaks HTTP.
+func (c *call) refusal(status int, why Reason, detail string) *Refusal {
+	if c.listen != 0 {
+		status = 0
+	}
+	return &Refusal{status, why, detail}
+}
+
 // response returns the answer as it is sent. It ends the connection (RFC 9112, section 9.6).
 func (r *Refusal) response() []byte {
 	body := r.Error() + "\n"

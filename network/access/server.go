@@ -80,6 +80,8 @@ type call struct {
 	since  time.Time
 	// evicted: it was closed so that others can be accepted.
 	evicted atomic.Bool
+	// reserved: it is refused, and counts among the tunnels until it has its answer.
+	reserved bool
 }
 
 // NewServer returns a Server that opens nothing before Set.
@@ -221,6 +223,9 @@ func (s *Server) handle(c *call) {
 		s.o.Refused(Refused{c.from, t.Account, t.Asked, c.listen, t.Target.Name == loadBalancers, refusal})
 		answer(c, refusal)
 		_ = c.conn.Close()
+		if c.reserved {
+			s.release(t)
+		}
 		return
 	}
 	s.o.Metrics.requests.WithLabelValues(opened).Inc()
@@ -278,20 +283,12 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	if refused = s.reserve(t); refused != nil {
 		return nil, c.refusal(refused.Status, refused.Why, "")
 	}
-	s.leave(c) // A caller that is refused counts as waiting until it has its answer.
+	s.leave(c) // A caller that is refused before counts as waiting until it has its answer.
 	if refused = s.connect(dialing, p, c, t, addresses); refused != nil {
-		s.release(t)
+		c.reserved = true
 		return nil, refused
 	}
 	return first, nil
-}
-
-// refusal is one that has an answer, if the caller speaks HTTP.
-func (c *call) refusal(status int, why Reason, detail string) *Refusal {
-	if c.listen != 0 {
-		status = 0
-	}
-	return &Refusal{status, why, detail}
 }
 
 // request reads the request of c, and what is behind it.

@@ -121,6 +121,38 @@ func TestAnotherHost(t *testing.T) {
 	g.Expect(status).To(Equal(200))
 }
 
+// TestAnswersAreCounted: callers of a destination that refuses them, and that keep their connections open, count until these are closed.
+func TestAnswersAreCounted(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller = 2 })
+	s.vms["192.168.100.50:10250"] = "127.0.0.1:1" // Nothing listens there.
+	var open []*net.TCPConn
+	for range 2 {
+		c, status, _ := s.connect("worker-1:10250")
+		g.Expect(status).To(Equal(502))
+		open = append(open, c)
+	}
+	_, status, _ := s.connect("worker-1:10250")
+	g.Expect(status).To(Equal(503), "one caller cannot use up the open files")
+	for _, c := range open {
+		g.Expect(c.Close()).To(Succeed())
+	}
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(BeEmpty())
+	_, status, _ = s.connect("worker-1:10250")
+	g.Expect(status).To(Equal(502))
+}
+
+// TestUnsentBytes: bytes that a destination did not take are not counted.
+func TestUnsentBytes(t *testing.T) {
+	g, s := NewWithT(t), newSite(t, nil)
+	s.vm("192.168.100.50:22", echo)
+	c, _, _ := s.connect("worker-1:22")
+	g.Expect(c.Close()).To(Succeed())
+	x := &tunnel{caller: c, destination: c, began: time.Now()}
+	d := &direction{t: x, from: c, to: c, buffers: newBuffers(), carried: &x.sent, metric: s.o.Metrics.toDestinations, b: new([bufferSize]byte), length: 5}
+	g.Expect(d.send()).NotTo(Succeed())
+	g.Expect(x.sent.Load()).To(BeZero())
+}
+
 // TestAnswerBehindContent: a refused caller that sends more gets the answer all the same.
 func TestAnswerBehindContent(t *testing.T) {
 	g, s := NewWithT(t), newSite(t, nil)
