@@ -70,6 +70,7 @@ func (n Network) EdgesRefuseConfiguration(all []Report) Problems {
 // served.
 func (n Network) EdgesOpenNoPort(all []Report) Problems {
 	planned := append(n.Access.Balanced(), n.Access.PlainPorts()...)
+	planned = append(planned, n.Access.Port) // 0 if there is none, which no edge reports
 	var ps Problems
 	for _, r := range all {
 		var closed []string

@@ -113,9 +113,9 @@ func TestEdgesOpenNoPort(t *testing.T) {
 		Port: network.AccessPort, Destinations: []network.AccessDestination{{Name: "nodes", Port: 22, Listen: 2222}},
 		LoadBalancers: &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: "a", Ports: []uint16{31080, 31443}}}},
 	}}
-	ps := n.EdgesOpenNoPort([]network.Report{{Edge: 1, ClosedPorts: []uint16{2222, 31443, 31999}}, {Edge: 2, ClosedPorts: []uint16{31999}}})
+	ps := n.EdgesOpenNoPort([]network.Report{{Edge: 1, ClosedPorts: []uint16{2222, 3128, 31443, 31999}}, {Edge: 2, ClosedPorts: []uint16{31999}}})
 	g.Expect(ps).To(HaveExactElements(HaveField("Cause", network.EdgeOpensNoPort)))
-	g.Expect(ps[0].Args).To(And(HaveKeyWithValue("edge", "1"), HaveKeyWithValue("ports", "2222, 31443")))
+	g.Expect(ps[0].Args).To(And(HaveKeyWithValue("edge", "1"), HaveKeyWithValue("ports", "2222, 3128, 31443")))
 	var read network.Report
 	g.Expect(json.Unmarshal(network.Report{ClosedPorts: []uint16{9, 8, 7, 6, 5, 4, 3, 2, 1, 1}}.JSON(), &read)).To(Succeed())
 	g.Expect(read.ClosedPorts).To(Equal([]uint16{1, 2, 3, 4, 5, 6, 7, 8}))

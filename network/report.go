@@ -76,7 +76,7 @@ type Report struct {
 	DarkBackends []string `json:"darkBackends,omitempty"`
 	// Balanced are the ports of load balancers that this edge has opened on the pod network, sorted.
 	Balanced []uint16 `json:"balanced,omitempty"`
-	// ClosedPorts are the plain TCP ports of management access, of load balancers too, that this edge cannot open. It tries again.
+	// ClosedPorts are the ports of management access, of load balancers too, that this edge cannot open on the pod network. It tries again.
 	ClosedPorts []uint16 `json:"closedPorts,omitempty"`
 }
 

@@ -41,15 +41,7 @@ func TestLoadBalancers(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		return line(c)
 	}
-	report := func() (r network.Report) {
-		b, err := os.ReadFile(wire.File(d.dir, wire.Access, wire.ReportFile))
-		if err != nil {
-			return r
-		}
-		r, err = network.ReadReport(b)
-		g.Expect(err).NotTo(HaveOccurred())
-		return r
-	}
+	report := func() network.Report { return d.report(t) }
 	reported := func() []uint16 { return report().Balanced }
 	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }, "20s").Should(Succeed())
 	g.Expect(listening(t, d.edge)).To(BeEmpty(), "the word alone opens nothing")
@@ -80,4 +72,31 @@ func TestLoadBalancers(t *testing.T) {
 	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
 	g.Eventually(reported, "20s").Should(BeEmpty())
 	g.Expect(listening(t, d.edge)).To(BeEmpty())
+}
+
+// report is what container access reports.
+func (d door) report(t *testing.T) (r network.Report) {
+	t.Helper()
+	b, err := os.ReadFile(wire.File(d.dir, wire.Access, wire.ReportFile))
+	if err != nil {
+		return r
+	}
+	r, err = network.ReadReport(b)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return r
+}
+
+// TestConnectPortInUse: an edge that cannot open the port of HTTP CONNECT reports it, and opens it when it is free.
+func TestConnectPortInUse(t *testing.T) {
+	g, d := NewWithT(t), newDoor(t)
+	var other net.Listener
+	var err error
+	d.edge.Do(t, func() { other, err = net.Listen("tcp4", "10.128.0.2:3128") })
+	g.Expect(err).NotTo(HaveOccurred())
+	start(t, d.edge, d.args()...)
+	report := func() network.Report { return d.report(t) }
+	g.Eventually(report, "20s").Should(HaveField("ClosedPorts", []uint16{3128}))
+	g.Expect(other.Close()).To(Succeed())
+	g.Eventually(report, "20s").Should(HaveField("ClosedPorts", BeEmpty()))
+	g.Expect(listening(t, d.edge)).To(ContainElement("0.0.0.0%eth0:3128"))
 }

@@ -82,6 +82,7 @@ func accessSockets(a network.Access, device string) []accessSocket {
 // plain port that cannot be opened leaves out itself only.
 func (a *Access) serve(ctx context.Context, ready func()) error {
 	open := map[accessSocket]func(){}
+	var refused map[accessSocket]string // why serve ends before ctx
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	defer a.Server.CutAll()
@@ -89,7 +90,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 		for _, stop := range open {
 			stop()
 		}
-		a.report(nil, nil, nil)
+		a.report(nil, nil, refused)
 	}()
 	failed := map[accessSocket]string{}
 	for {
@@ -114,6 +115,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 				open[at] = stop
 				delete(failed, at)
 			case at.listen == 0 && at.device != loopback:
+				refused = map[accessSocket]string{at: err.Error()}
 				return err
 			default:
 				if pause = CheckInterval; failed[at] != err.Error() {
@@ -130,7 +132,7 @@ func (a *Access) serve(ctx context.Context, ready func()) error {
 	}
 }
 
-// report reports which of these ports are open, and which plain ports cannot be opened.
+// report reports which of these ports are open, and which ports on the pod network cannot be opened.
 func (a *Access) report(ports []uint16, open map[accessSocket]func(), failed map[accessSocket]string) {
 	if a.Report == nil {
 		return
@@ -142,8 +144,8 @@ func (a *Access) report(ports []uint16, open map[accessSocket]func(), failed map
 		}
 	}
 	for at := range failed {
-		if at.listen != 0 {
-			closed = append(closed, at.listen)
+		if at.device != loopback {
+			closed = append(closed, at.at.Port())
 		}
 	}
 	slices.Sort(balanced)
