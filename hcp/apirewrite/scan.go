@@ -85,6 +85,7 @@ type finder struct {
 	nameStart  int // of the last string on the first level
 	name       string
 	afterColon bool
+	passed     bool // only the end is looked for: what is before the array makes no list, and each look costs all of it
 }
 
 // find reads on in text, which begins with the object and grows from call to call. It stops after the bracket of an array
@@ -112,7 +113,7 @@ func (f *finder) find(text []byte) (array, done bool) {
 			f.afterColon = f.afterColon && f.s.depth != 1
 		case '{', '[':
 			f.s.depth++
-			if c == '[' && f.s.depth == 2 && f.afterColon && (f.name == "items" || f.name == "rows") {
+			if c == '[' && !f.passed && f.s.depth == 2 && f.afterColon && (f.name == "items" || f.name == "rows") {
 				return true, false
 			}
 		case '}', ']':

@@ -147,6 +147,9 @@ func (r *Reader) passing() error {
 func (r *Reader) begin() error {
 	start := space(r.in, 0)
 	for ; start == len(r.in); start = space(r.in, 0) {
+		if start > r.largest {
+			return fmt.Errorf("space of more than %d bytes: %w", r.largest, ErrTooLarge)
+		}
 		if err := r.more(); err != nil {
 			r.pass(len(r.in))
 			return err
@@ -168,6 +171,7 @@ func (r *Reader) begin() error {
 			r.step = r.list
 			return nil
 		case array:
+			r.find.passed = true
 			continue
 		}
 		if err := r.more(); err != nil {
@@ -240,6 +244,9 @@ func (r *Reader) list() error {
 			}
 			r.gap = append(r.gap, r.in[:n]...)
 			r.take(n)
+			if len(r.gap) > r.largest {
+				return fmt.Errorf("more than %d bytes before item %d of the list: %w", r.largest, r.written, ErrTooLarge)
+			}
 			if len(r.in) > 0 && r.in[0] == ']' {
 				r.out = append(append(r.out, r.before...), bytes.Trim(r.gap, ",")...)
 				r.pass(1)

@@ -29,6 +29,10 @@ func (r *Reader) event() error {
 		case len(r.out) > 0:
 			return nil
 		}
+		if r.scanned == 0 && len(r.buffer) > piece {
+			// A watch may wait for hours after a large event.
+			r.buffer, r.in, r.out, r.given, r.d = make([]byte, firstPiece), nil, nil, 0, doc{r: r.d.r, direction: ToClient}
+		}
 		if err := r.more(); err != nil {
 			if r.scanned > 0 {
 				return cut(err)

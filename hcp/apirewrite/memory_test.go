@@ -1,0 +1,101 @@
+// This file tests that what an answer makes the proxy keep has a limit, whatever the server sends.
+
+package apirewrite_test
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+)
+
+// spaces is a text without an end. It gives up after a while.
+type spaces struct{ left int }
+
+func (s *spaces) Read(p []byte) (int, error) {
+	n := min(len(p), s.left, 16<<10)
+	for i := range p[:n] {
+		p[i] = ' '
+	}
+	if s.left -= n; n == 0 {
+		return 0, errors.New("all of it is kept")
+	}
+	return n, nil
+}
+
+// TestEndlessSpace: what is between values has the limit of a value, too.
+func TestEndlessSpace(t *testing.T) {
+	l, err := newLaw()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	const limit = 100_000
+	for name, before := range map[string]string{
+		"before the answer": "", "before the first item": `{"kind":"PodList","apiVersion":"v1","items":[`, "after an item": `{"kind":"PodList","apiVersion":"v1","items":[{}`,
+	} {
+		source := &spaces{left: 100 * limit}
+		_, err := io.Copy(io.Discard, l.rules.Answer(io.MultiReader(strings.NewReader(before), source), apirewrite.Target{API: true}, limit))
+		NewWithT(t).Expect(err).To(MatchError(apirewrite.ErrTooLarge), name)
+		NewWithT(t).Expect(source.left).To(BeNumerically(">", 90*limit), name)
+	}
+}
+
+// TestManyLists: an object with a member called items many times costs no more than another one.
+func TestManyLists(t *testing.T) {
+	g := NewWithT(t)
+	text := "{" + strings.Repeat(`"items":[],`, 20_000) + `"apiVersion":"internal.virt.example/v1"}`
+	began := time.Now()
+	got, err := answered(t, strings.NewReader(text), apirewrite.Target{API: true})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got == strings.Replace(text, "internal.virt.example", "kubevirt.io", 1)).To(BeTrue())
+	g.Expect(time.Since(began)).To(BeNumerically("<", 3*time.Second))
+}
+
+// TestWatchAfterLargeEvent: a watch that waits keeps no memory of a large event.
+func TestWatchAfterLargeEvent(t *testing.T) {
+	g := NewWithT(t)
+	l, err := newLaw()
+	g.Expect(err).NotTo(HaveOccurred())
+	const size, small = 4 << 20, "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"internal.virt.example/v1\"}}\n"
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	in, source := io.Pipe()
+	watch := l.rules.Answer(in, apirewrite.Target{API: true, Watch: true}, apirewrite.Largest)
+	go func() {
+		_, _ = io.Copy(source, io.MultiReader(strings.NewReader(`{"labels":{"internal.virt.example/a":""},"a":[0`), io.LimitReader(&commas{}, size), strings.NewReader("]}\n"+small)))
+		_ = source.Close()
+	}()
+	buffer, last := make([]byte, 32<<10), ""
+	for !strings.HasSuffix(last, strings.Replace(small, "internal.virt.example", "kubevirt.io", 1)) {
+		n, err := watch.Read(buffer)
+		g.Expect(err).NotTo(HaveOccurred())
+		last = (last + string(buffer[:n]))[max(0, len(last)+n-100):]
+	}
+	_, err = watch.Read(buffer)
+	g.Expect(err).To(MatchError(io.EOF))
+	g.Expect(heap() - before).To(BeNumerically("<", 1<<20))
+	runtime.KeepAlive(watch)
+}
+
+// commas are elements of an array.
+type commas struct{ odd bool }
+
+func (c *commas) Read(p []byte) (int, error) {
+	for i := range p {
+		if c.odd = !c.odd; c.odd {
+			p[i] = ','
+		} else {
+			p[i] = '0'
+		}
+	}
+	return len(p), nil
+}
