@@ -9,10 +9,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strconv"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/http2"
+	apps "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/test/programs"
@@ -53,4 +57,15 @@ func TestSmallWindow(t *testing.T) {
 	g.Expect(ok).To(BeTrue(), "%T", frame)
 	window, _ := settings.Value(http2.SettingInitialWindowSize)
 	g.Expect(window).To(BeEquivalentTo(256 << 10))
+}
+
+// TestMemoryLimit: Go collects garbage before the gateway's container is at its limit.
+func TestMemoryLimit(t *testing.T) {
+	g := NewWithT(t)
+	text, err := os.ReadFile("../../config/apiproxy/deployment.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	var d apps.Deployment
+	g.Expect(yaml.UnmarshalStrict(text, &d)).To(Succeed())
+	c := d.Spec.Template.Spec.Containers[0]
+	g.Expect(c.Env).To(ContainElement(And(HaveField("Name", "GOMEMLIMIT"), HaveField("Value", strconv.FormatInt(c.Resources.Limits.Memory().Value()/10*9, 10)))))
 }
