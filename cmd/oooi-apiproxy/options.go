@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -91,6 +92,21 @@ func isLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
+// inCluster returns how a pod reaches the API server. A gateway needs no token for that.
+func inCluster(gateway bool) (*rest.Config, error) {
+	if !gateway {
+		return rest.InClusterConfig()
+	}
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return nil, rest.ErrNotInCluster
+	}
+	return &rest.Config{Host: "https://" + net.JoinHostPort(host, port), TLSClientConfig: rest.TLSClientConfig{CAFile: serverCA}}, nil
+}
+
+// serverCA is where a pod has the CA of the API server.
+const serverCA = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+
 // apiServer returns how the API server is reached, and its URL.
 func (o *options) apiServer() (*rest.Config, *url.URL, error) {
 	config := &rest.Config{}
@@ -99,7 +115,7 @@ func (o *options) apiServer() (*rest.Config, *url.URL, error) {
 	case o.kubeconfig != "":
 		config, err = clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	case o.server == "" || !o.insecure:
-		config, err = rest.InClusterConfig()
+		config, err = inCluster(o.cert != "")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding the API server: %w", err)

@@ -91,7 +91,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 		return nil, nil, err
 	}
 	return &proxy.Transport{
-		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(),
+		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(o.maxItem),
 	}, server, nil
 }
 

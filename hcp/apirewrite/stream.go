@@ -27,6 +27,8 @@ const (
 	piece = 64 << 10
 	// firstPiece is how much is read first. It grows to piece if there is more.
 	firstPiece = 4 << 10
+	// large is the size of an item from which it needs a turn to be parsed, and from which its memory is not kept for the next one.
+	large = 4 * piece
 )
 
 // A Reader renames what it reads from an answer of the API server. Use Answer.
@@ -36,6 +38,8 @@ type Reader struct {
 	target  Target
 	largest int
 	hidden  [][]byte // names that are hidden in this answer
+	limits  Limits
+	told    int // to limits.Hold
 
 	buffer []byte
 	in     []byte // read and not consumed: a part of buffer
@@ -87,10 +91,16 @@ func (r *Reader) Read(p []byte) (int, error) {
 // writes the status.
 func (r *Reader) Prime() error {
 	if r.given == len(r.out) {
+		if cap(r.out) > large {
+			r.out = nil
+		}
 		r.out, r.given = r.out[:0], 0
 	}
 	for len(r.out) == 0 && r.err == nil {
 		r.err = r.step()
+		if err := r.hold(); err != nil {
+			r.out, r.given, r.err = nil, 0, err
+		}
 	}
 	if r.given < len(r.out) {
 		return nil
@@ -103,9 +113,15 @@ func (r *Reader) more() error {
 	if r.ended != nil {
 		return r.ended
 	}
+	if len(r.buffer) > large && len(r.in) < piece {
+		r.buffer = make([]byte, piece)
+	}
 	used := copy(r.buffer, r.in)
 	if free := len(r.buffer) - used; free < len(r.buffer)/4 || r.filled && len(r.buffer) < piece {
 		r.buffer = append(r.buffer, make([]byte, len(r.buffer))...)
+		if err := r.hold(); err != nil {
+			return err
+		}
 	}
 	n, err := r.source.Read(r.buffer[used:])
 	r.in, r.ended, r.filled = r.buffer[:used+n], err, used+n == len(r.buffer)
@@ -165,14 +181,14 @@ func (r *Reader) begin() error {
 		case r.find.at > r.largest:
 			return fmt.Errorf("document of more than %d bytes: %w", r.largest, ErrTooLarge)
 		case done:
-			r.whole(r.find.at)
-			return nil
-		case array && r.head(r.find.at):
-			r.step = r.list
-			return nil
+			return r.inTurn(r.find.at, func() error { r.whole(r.find.at); return nil })
 		case array:
-			r.find.passed = true
-			continue
+			err := r.inTurn(r.find.at, func() error { r.find.passed = !r.head(r.find.at); return nil })
+			if err == nil && r.find.passed {
+				continue
+			}
+			r.step = r.list
+			return err
 		}
 		if err := r.more(); err != nil {
 			return cut(err)
@@ -261,7 +277,7 @@ func (r *Reader) list() error {
 		case done && r.scanned == 0:
 			return fmt.Errorf("item %d of the list: %w", r.written, errSyntax)
 		case done:
-			if err := r.one(r.in[:r.scanned]); err != nil {
+			if err := r.inTurn(r.scanned, func() error { return r.one(r.in[:r.scanned]) }); err != nil {
 				return fmt.Errorf("item %d of the list: %w", r.written, err)
 			}
 			r.take(r.scanned)
@@ -280,7 +296,7 @@ func (r *Reader) list() error {
 // complete reports whether all of the value that is next has been read. One that came as a whole, as most do, is parsed at
 // once. What cannot be parsed is scanned.
 func (r *Reader) complete() bool {
-	if r.scanned == 0 && len(r.in) > 0 && r.in[0] == '{' {
+	if r.scanned == 0 && len(r.in) > 0 && len(r.in) <= large && r.in[0] == '{' {
 		if end, err := r.d.first(r.in); err == nil {
 			r.scanned, r.parsed = end, true
 			return true
@@ -344,6 +360,11 @@ func (r *Reader) tail() error {
 			return cut(err)
 		}
 	}
+	return r.inTurn(r.scanned, r.end)
+}
+
+// end renames what is after the items, once it is complete.
+func (r *Reader) end() error {
 	before := append([]byte(`{"apiVersion":`), r.version...)
 	d := doc{r: r.d.r, direction: ToClient}
 	if err := d.read(append(before, r.in[:r.scanned]...)); err != nil {

@@ -22,7 +22,7 @@ func (r *Reader) event() error {
 		case r.scanned > r.largest:
 			return fmt.Errorf("event %d has more than %d bytes: %w", r.written, r.largest, ErrTooLarge)
 		case done:
-			if err := r.oneEvent(r.in[:r.scanned]); err != nil {
+			if err := r.inTurn(r.scanned, func() error { return r.oneEvent(r.in[:r.scanned]) }); err != nil {
 				return fmt.Errorf("event %d: %w", r.written, err)
 			}
 			continue

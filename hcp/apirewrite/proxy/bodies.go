@@ -1,4 +1,5 @@
-// This file limits what bodies of requests cost. A body is read and parsed before the API server knows who sends it.
+// This file limits what bodies cost. That of a request is read and parsed before the API server knows who sends it, and that of an
+// answer waits for a client that may not read it.
 
 package proxy
 
@@ -13,11 +14,18 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
 const (
-	// heldBodies is the limit of all bodies that are in memory at once, in bytes.
+	// heldBodies is the limit of all bodies of requests that are in memory at once, in bytes.
 	heldBodies = 64 << 20
+	// heldAnswers is how many of the largest objects the answers that are in memory at once may have. One object needs up to three times
+	// its size, and one caller has at most half.
+	heldAnswers = 8
+	// small is what an answer may hold without being counted: as much as it needs for objects of usual size.
+	small = 1 << 20
 	// parsedBodies is the limit of all bodies that are parsed at once, in bytes. A parsed body needs many times its size.
 	parsedBodies = 4 << 20
 	// yamlCost is what a byte of YAML counts among parsedBodies.
@@ -33,11 +41,15 @@ var errBusy = errors.New("too many large requests at once")
 // limit.
 type Bodies struct {
 	parsed *semaphore.Weighted
-	// wait is how long a body waits to be parsed, and send how long a client has to send it.
-	wait, send time.Duration
+	// wait is how long a body waits to be parsed, send how long a client has to send it, and stall how long it may read nothing.
+	wait, send, stall time.Duration
+	requests, answers *memory
+}
 
+// A memory is shared by all bodies of requests, or of answers.
+type memory struct {
 	mu   sync.Mutex
-	free int64 // of heldBodies
+	free int64
 	// callers are those with a body now, by IP address: a caller has no name yet, and can invent tokens.
 	callers map[string]*caller
 }
@@ -45,53 +57,99 @@ type Bodies struct {
 // A caller's bodies wait for each other before they wait for those of others. So one caller's bodies are never ahead of
 // another's by more than parsedBodies.
 type caller struct {
-	requests int   // with a body
-	held     int64 // by them
-	parsed   *semaphore.Weighted
+	bodies int
+	held   int64 // by them
+	parsed *semaphore.Weighted
 }
 
-// NewBodies returns the limits of a process.
-func NewBodies() *Bodies {
-	return &Bodies{free: heldBodies, parsed: semaphore.NewWeighted(parsedBodies), callers: map[string]*caller{}, wait: 10 * time.Second, send: 30 * time.Second}
+// NewBodies returns the limits of a process. largest is the limit of an answer's object in bytes.
+func NewBodies(largest int) *Bodies {
+	return &Bodies{
+		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
+		requests: newMemory(heldBodies), answers: newMemory(heldAnswers * int64(largest)),
+	}
 }
 
-// A lease is the memory of one request.
+func newMemory(size int64) *memory { return &memory{free: size, callers: map[string]*caller{}} }
+
+// A lease is the memory of one body.
 type lease struct {
 	*Bodies
 	r       *http.Request
+	of      *memory
 	address string
 	caller  *caller // nil: nothing is read yet
 	size    int64
 }
 
-// lease returns a lease of nothing. Its release is due when the body is sent.
-func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
+// lease returns a lease of nothing for the body of a request. Its release is due when the body is sent.
+func (b *Bodies) lease(r *http.Request) *lease {
+	l := &lease{Bodies: b, r: r}
+	if b != nil {
+		l.of = b.requests
+	}
+	return l
+}
+
+// answer returns the limits of an answer to r. release is due when it is closed.
+func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
+	if b == nil {
+		return apirewrite.Limits{}, func() {}
+	}
+	l := &lease{Bodies: b, r: r, of: b.answers}
+	l.begin()
+	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
+}
+
+// begin counts a body among those of its caller.
+func (l *lease) begin() {
+	host, _, err := net.SplitHostPort(l.r.RemoteAddr)
+	if err != nil {
+		host = l.r.RemoteAddr
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if l.of.callers[host] == nil {
+		l.of.callers[host] = &caller{parsed: semaphore.NewWeighted(parsedBodies)}
+	}
+	l.address, l.caller = host, l.of.callers[host]
+	l.caller.bodies++
+}
 
 func (l *lease) release() {
 	if l.caller == nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free += l.size
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.of.free += l.size
 	l.caller.held -= l.size
-	if l.caller.requests--; l.caller.requests == 0 {
-		delete(l.callers, l.address)
+	if l.caller.bodies--; l.caller.bodies == 0 {
+		delete(l.of.callers, l.address)
 	}
+	l.caller = nil
 }
 
 // take takes n bytes. No caller has more than what is still free: alone it has half at most, and a part is always left for
 // the others.
 func (l *lease) take(n int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.caller.held+n > l.free-n {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if n > 0 && l.caller.held+n > l.of.free-n {
 		return false
 	}
-	l.free -= n
+	l.of.free -= n
 	l.caller.held += n
 	l.size += n
 	return true
+}
+
+// hold takes or gives back memory, so that the body has this much.
+func (l *lease) hold(bytes int) error {
+	if !l.take(int64(max(0, bytes-small)) - l.size) {
+		return errBusy
+	}
+	return nil
 }
 
 // reader returns a reader that takes memory for what it reads. It does not wait for memory: if many did with a part of their
@@ -100,17 +158,7 @@ func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
 	}
-	host, _, err := net.SplitHostPort(l.r.RemoteAddr)
-	if err != nil {
-		host = l.r.RemoteAddr
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.callers[host] == nil {
-		l.callers[host] = &caller{parsed: semaphore.NewWeighted(parsedBodies)}
-	}
-	l.address, l.caller = host, l.callers[host]
-	l.caller.requests++
+	l.begin()
 	return leased{from, l}
 }
 

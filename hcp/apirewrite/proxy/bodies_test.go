@@ -54,7 +54,7 @@ func TestMemoryOfBodies(t *testing.T) {
 	for contentType, clients := range map[string]int{"application/json": 30, "application/yaml": 5} {
 		g := NewWithT(t)
 		var served atomic.Int64
-		s := limited(t, NewBodies(), func(_ http.ResponseWriter, r *http.Request) {
+		s := limited(t, NewBodies(apirewrite.Largest), func(_ http.ResponseWriter, r *http.Request) {
 			if n, _ := io.Copy(io.Discard, r.Body); n >= int64(len(worst)) {
 				served.Add(1)
 			}
@@ -99,8 +99,8 @@ func highestHeap() (stop func() uint64) {
 func TestBusy(t *testing.T) {
 	for name, row := range map[string]struct{ held, parsed int64 }{"read": {5, 100}, "parsed": {100, 5}} {
 		g := NewWithT(t)
-		limits := NewBodies()
-		limits.free, limits.parsed, limits.wait = row.held, semaphore.NewWeighted(row.parsed), time.Millisecond
+		limits := NewBodies(apirewrite.Largest)
+		limits.requests.free, limits.parsed, limits.wait = row.held, semaphore.NewWeighted(row.parsed), time.Millisecond
 		s := limited(t, limits, func(_ http.ResponseWriter, _ *http.Request) {})
 		answer, text := send(t, s, "application/json", strings.NewReader(`{"a":"b"}`))
 		g.Expect(answer.StatusCode).To(Equal(http.StatusServiceUnavailable), name)
@@ -117,7 +117,7 @@ func TestBusy(t *testing.T) {
 
 // TestSlowBodies: a client that does not send its body in time gets an answer, and its connection ends. Uploads go on.
 func TestSlowBodies(t *testing.T) {
-	limits := NewBodies()
+	limits := NewBodies(apirewrite.Largest)
 	limits.send = 50 * time.Millisecond
 	s := limited(t, limits, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	t.Run("HTTP/2", func(t *testing.T) {

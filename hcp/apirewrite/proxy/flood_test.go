@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
 // from returns a client of s with this address.
@@ -31,7 +33,7 @@ func TestFlood(t *testing.T) {
 	large := `{"a":"` + strings.Repeat("x", size-8) + `"}`
 	var arrived, refused atomic.Int64
 	end := make(chan struct{})
-	s := limited(t, NewBodies(), func(_ http.ResponseWriter, r *http.Request) {
+	s := limited(t, NewBodies(apirewrite.Largest), func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/floods" {
 			arrived.Add(1)
 			<-end
@@ -70,7 +72,7 @@ func TestFlood(t *testing.T) {
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		limits := NewBodies()
+		limits := NewBodies(apirewrite.Largest)
 		parse := func(address string, cost int) func() {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 			r.RemoteAddr = address + ":1"
@@ -100,7 +102,7 @@ func TestTurns(t *testing.T) {
 		first()
 		all.Wait()
 		g.Expect(before.Load()).To(BeZero(), "turns of the other caller")
-		g.Expect(limits.callers).To(BeEmpty(), "callers that have gone cost nothing")
-		g.Expect(limits.free).To(BeEquivalentTo(heldBodies))
+		g.Expect(limits.requests.callers).To(BeEmpty(), "callers that have gone cost nothing")
+		g.Expect(limits.requests.free).To(BeEquivalentTo(heldBodies))
 	})
 }

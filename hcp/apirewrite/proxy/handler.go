@@ -54,7 +54,9 @@ func (h Handler) Serve() http.Handler {
 			writeStatus(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 			return
 		}
-		forward.ServeHTTP(w, withController(w, r))
+		out, end := h.Transport.Bodies.stalled(w)
+		defer end()
+		forward.ServeHTTP(out, withController(w, r))
 	})
 }
 

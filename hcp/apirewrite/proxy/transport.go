@@ -224,21 +224,39 @@ func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite
 	}
 	target.Watch = target.Watch && a.StatusCode == http.StatusOK
 	renamed := t.Rules.Answer(source, target, t.Largest)
+	limits, release := t.Bodies.answer(in)
+	renamed.Limit(limits)
+	a.Body = &heldBody{Reader: renamed, Closer: a.Body, release: release}
 	if !target.Watch {
 		if err := renamed.Prime(); err != nil && !errors.Is(err, io.EOF) {
 			_ = a.Body.Close()
+			if errors.Is(err, errBusy) {
+				return unread(in, err)
+			}
 			if errors.Is(err, apirewrite.ErrTooLarge) {
 				return refuse(in, http.StatusInternalServerError, "InternalError", "the answer cannot be renamed: "+err.Error())
 			}
 			return refuse(in, http.StatusBadGateway, "InternalError", "reading the API server's answer: "+err.Error())
 		}
 	}
-	a.Body = body{renamed, a.Body}
 	a.Header.Del("Content-Encoding")
 	a.Header.Del("Etag")
 	a.Header.Del("Content-Length")
 	a.ContentLength, a.Uncompressed = -1, true
 	return a
+}
+
+// A heldBody is the body of a renamed answer. Its memory is given back when it is closed, once.
+type heldBody struct {
+	io.Reader
+	io.Closer
+	release func()
+}
+
+// Close is that of io.Closer.
+func (b *heldBody) Close() error {
+	b.release()
+	return b.Closer.Close()
 }
 
 type body struct {
