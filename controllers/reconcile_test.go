@@ -133,9 +133,9 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(names()).To(ConsistOf(append(slices.Clone(always), "PodDisruptionBudget "+wire.BudgetName(h.network("vlan100")),
 		"Deployment "+h.edge(), "Deployment "+wire.EdgeDeploymentName(h.network("vlan100"), network.Edge{Number: 2}))))
 
-	h.annotate(t, "lease-time", "30m")
 	hash := func() string { return h.condition(t).Message[len(c.Message)-len("12345678)"):] }
 	before := hash()
+	h.annotate(t, "lease-time", "30m")
 	g.Eventually(hash).WithTimeout(patience).ShouldNot(Equal(before), "who annotated can wait for it")
 	g.Expect(h.plan(t)).To(ContainSubstring(`"leaseTime": "30m0s"`))
 }
