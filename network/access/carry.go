@@ -36,7 +36,7 @@ type direction struct {
 	carried  *atomic.Int64
 	metric   prometheus.Counter
 
-	// b and length are what was read last, and failed is why it was not. B is nil while it waits.
+	// b and length are what was read last, and failed is why it was not. While it waits, there is no b.
 	b      *[bufferSize]byte
 	length int
 	failed error
