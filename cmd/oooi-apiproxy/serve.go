@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -91,7 +90,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*proxy.Transport, *url.URL
 		return nil, nil, err
 	}
 	return &proxy.Transport{
-		Rules: rules, Base: base, Upgrade: upgrade, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(o.maxItem),
+		Rules: rules, Base: base, Upgrade: upgrade, Prefix: proxy.Prefix(server), Largest: o.maxItem, JSON: converter.JSON, Bodies: proxy.NewBodies(o.maxItem),
 	}, server, nil
 }
 

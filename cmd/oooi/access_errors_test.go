@@ -272,12 +272,7 @@ func TestEdgeHangs(t *testing.T) {
 						if e.pod == "a" {
 							return x.reach(ctx)
 						}
-						near, far := net.Pipe()
-						go func() {
-							_, _ = http.ReadRequest(bufio.NewReader(far))
-							_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
-						}()
-						return near, nil
+						return answering(), nil
 					},
 				}
 				g.Expect(p.load(t.Context())).To(Succeed())
@@ -291,6 +286,16 @@ func TestEdgeHangs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// answering is a connection to an edge that opens each tunnel.
+func answering() net.Conn {
+	near, far := net.Pipe()
+	go func() {
+		_, _ = http.ReadRequest(bufio.NewReader(far))
+		_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
+	}()
+	return near
 }
 
 // TestNetworkHangs: a network whose edges hang costs seconds once a minute. Then it comes last, until one of its edges answers.
@@ -308,12 +313,7 @@ func TestNetworkHangs(t *testing.T) {
 					return nil, ctx.Err()
 				}
 				used = e.pod
-				near, far := net.Pipe()
-				go func() {
-					_, _ = http.ReadRequest(bufio.NewReader(far))
-					_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
-				}()
-				return near, nil
+				return answering(), nil
 			},
 		}
 		g.Expect(p.load(t.Context())).To(Succeed())

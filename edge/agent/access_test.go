@@ -41,7 +41,7 @@ func TestPortsAreReported(t *testing.T) {
 	a.report([]uint16{31080, 31443, 31999}, map[accessSocket]func(){socket("eth0", 31443, 31443): nil, socket("eth0", 31080, 31080): nil, socket("eth0", 2222, 2222): nil, socket("lo", 3128, 0): nil},
 		map[accessSocket]string{socket("eth0", 31999, 31999): "in use", socket("eth0", 3128, 0): "in use", socket("lo", 3128, 0): "in use"})
 	g.Expect(got).To(Equal([]uint16{31080, 31443}))
-	g.Expect(closed).To(Equal([]uint16{3128, 31999}), "nobody but a port-forward needs that on lo")
+	g.Expect(closed).To(Equal([]uint16{3128, 31999}), "the port on lo serves port-forwards only")
 	(&Access{}).report(nil, nil, nil)
 }
 

@@ -5,6 +5,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
+
+// Prefix returns the escaped path of an API server's URL, without a slash at its end.
+func Prefix(server *url.URL) string { return strings.TrimSuffix(server.EscapedPath(), "/") }
 
 // Renamed returns config for an API server with other names. Nil rules: config itself.
 func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
@@ -26,7 +30,7 @@ func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error)
 	// Clients that are not told send protobuf, which cannot be renamed.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return &Transport{Rules: rules, Base: base, Upgrade: base, Prefix: strings.TrimSuffix(server.EscapedPath(), "/"), Largest: apirewrite.Largest}
+		return &Transport{Rules: rules, Base: base, Upgrade: base, Prefix: Prefix(server), Largest: apirewrite.Largest}
 	})
 	return config, nil
 }

@@ -125,7 +125,7 @@ func TestWatchSpellings(t *testing.T) {
 	}
 }
 
-// TestUpgrade: a connection becomes a stream of another protocol, as exec, attach and port-forward need. A kubelet answers 406 if it is asked for a type.
+// TestUpgrade: a connection becomes a stream of another protocol, as exec, attach and port-forward need. A kubelet answers 406 if a request has the header Accept.
 func TestUpgrade(t *testing.T) {
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		g := NewWithT(t)

@@ -28,7 +28,7 @@ type Transport struct {
 	Rules *apirewrite.Rules
 	// Base sends requests. Upgrade sends those that become a stream of another protocol, over HTTP/1.1.
 	Base, Upgrade http.RoundTripper
-	// Prefix is the escaped path of the API server's URL, without a slash at its end. Empty for most.
+	// Prefix is that of the API server's URL. Empty for most.
 	Prefix string
 	// Largest is the limit of an answer's object, an item of a list and an event in bytes.
 	Largest int
