@@ -146,15 +146,16 @@ func (p platform) flags(t *testing.T) []string {
 func (p platform) testNames(t *testing.T, w *worker.Worker) {
 	g := NewWithT(t)
 	g.Expect(p.kubectl(t, "api-resources", "-o", "name")).NotTo(MatchRegexp(`(?m)^virtualmachine`))
-	for _, through := range []struct{ by, name string }{
-		{"the API server", "internalvirtualizationvirtualmachineinstances.internal.virtualization.example"},
-		{"the gateway", "virtualmachineinstances.kubevirt.io"},
+	direct := func(args ...string) ([]byte, error) { return p.cluster.Kubectl(t.Context(), args...) }
+	gateway := func(args ...string) ([]byte, error) { return p.through(t, "", args...) }
+	for _, through := range []struct {
+		kubectl func(...string) ([]byte, error)
+		name    string
+	}{
+		{direct, "internalvirtualizationvirtualmachineinstances.internal.virtualization.example"},
+		{gateway, "virtualmachineinstances.kubevirt.io"},
 	} {
-		args := []string{"-n", w.VM.Namespace, "get", through.name, w.VM.Name, "-o", "json"}
-		out, err := p.cluster.Kubectl(t.Context(), args...)
-		if through.by == "the gateway" {
-			out, err = p.through(t, "", args...)
-		}
+		out, err := through.kubectl("-n", w.VM.Namespace, "get", through.name, w.VM.Name, "-o", "json")
 		g.Expect(err).NotTo(HaveOccurred())
 		var vmi meta.PartialObjectMetadata
 		g.Expect(json.Unmarshal(out, &vmi)).To(Succeed())

@@ -77,11 +77,12 @@ func newBed(t *testing.T, o bedOptions) bed {
 	g.Expect(err).NotTo(HaveOccurred())
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: o.apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	install := func() error { return InstallOperator(t.Context(), c) }
-	if o.kustomization != "" {
-		install = func() error { return InstallFrom(t.Context(), c, o.kustomization) }
+	if o.kustomization == "" {
+		err = InstallOperator(t.Context(), c)
+	} else {
+		err = InstallFrom(t.Context(), c, o.kustomization)
 	}
-	g.Expect(install()).To(Succeed())
+	g.Expect(err).NotTo(HaveOccurred())
 	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: o.nodes, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
