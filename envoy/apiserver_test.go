@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -24,14 +25,12 @@ import (
 func TestAnAPIServerLogsNoCheck(t *testing.T) {
 	g := NewWithT(t)
 	var log programs.Output
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
-	server := env.ControlPlane.GetAPIServer()
-	server.Out, server.Err = &log, &log
-	server.Configure().Set("v", "2")
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = env.Stop() })
-	u, err := url.Parse(config.Host)
+	env, _ := apiserver.Run(t, func(env *envtest.Environment) {
+		server := env.ControlPlane.GetAPIServer()
+		server.Out, server.Err = &log, &log
+		server.Configure().Set("v", "2")
+	})
+	u, err := url.Parse(env.Config.Host)
 	g.Expect(err).NotTo(HaveOccurred())
 
 	w := newWorld(t)
@@ -39,7 +38,7 @@ func TestAnAPIServerLogsNoCheck(t *testing.T) {
 	checks := w.carry(t, w.pods, at, u.Host)
 	behind := pods()
 	behind[api.Name] = []netip.AddrPort{at, pods()[oauth.Name][0]}
-	client, err := rest.HTTPClientFor(config)
+	client, err := rest.HTTPClientFor(env.Config)
 	g.Expect(err).NotTo(HaveOccurred())
 	errors := func() string { return handshakeErrors(g, client, u.JoinPath("metrics").String()) }
 	c, err := net.Dial("tcp4", u.Host)

@@ -14,25 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/config/rbac"
-	"github.com/cldmnky/oooi/test/programs"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // TestAdmissionAppliesThePolicies, as its pod does: on an API server that has nothing of oooi.
 func TestAdmissionAppliesThePolicies(t *testing.T) {
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { g.Expect(env.Stop()).To(Succeed()) }()
+	env, _ := apiserver.Run(t, nil)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, env.KubeConfig, 0o600)).To(Succeed())
 	t.Setenv("KUBECONFIG", file)
 	t.Setenv(envNamespace, "oooi-system")
-	api, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	api, err := client.New(env.Config, client.Options{Scheme: scheme.Scheme})
 	g.Expect(err).NotTo(HaveOccurred())
 
 	ctx, stop := context.WithCancel(t.Context())

@@ -14,11 +14,10 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/test/programs"
+	"github.com/cldmnky/oooi/test/apiserver"
 )
 
 // TestManagerReportsMissingSettings before it connects to a cluster.
@@ -87,13 +86,9 @@ func TestManagerTakesTheProxyFromItsEnvironment(t *testing.T) {
 // but Kubernetes' own.
 func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
 	g := NewWithT(t)
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
-	config, err := env.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { g.Expect(env.Stop()).To(Succeed()) }()
-
+	env, _ := apiserver.Run(t, nil)
 	address := freeAddress(t)
-	mgr, err := newManager(config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
+	mgr, err := newManager(env.Config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
 		Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev", ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
 	}}, logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -265,16 +265,10 @@ func TestReachSeesTheBackend(t *testing.T) {
 // TestAPIServersDoNotLogChecks: a real API server takes each check for a client that went
 // away.
 func TestAPIServersDoNotLogChecks(t *testing.T) {
-	assets := programs.RequireAPIServer(t)
 	g := NewWithT(t)
 	var said bytes.Buffer
-	e := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStopTimeout: 2 * time.Second, DownloadBinaryAssets: false}
-	e.ControlPlane.GetAPIServer().Err = &said
-	config, err := e.Start()
-	g.Expect(err).NotTo(HaveOccurred())
-	stop := sync.OnceValue(e.Stop)
-	t.Cleanup(func() { _ = stop() })
-	at, err := netip.ParseAddrPort(strings.Trim(config.Host, "htps:/"))
+	env, stop := apiserver.Run(t, func(env *envtest.Environment) { env.ControlPlane.GetAPIServer().Err = &said })
+	at, err := netip.ParseAddrPort(strings.Trim(env.Config.Host, "htps:/"))
 	g.Expect(err).NotTo(HaveOccurred())
 	w := newReachWorld(t, at)
 	for range 10 {

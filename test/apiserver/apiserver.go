@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
@@ -53,26 +55,52 @@ func Scheme(t testing.TB) *runtime.Scheme {
 // write where it listens. flags are further ones by name, without leading dashes.
 func Start(t testing.TB, flags map[string]string) *Server {
 	t.Helper()
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t)}
-	args := env.ControlPlane.GetAPIServer().Configure().
-		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
-		Append("endpoint-reconciler-type", "none").
-		// Hosted clusters of a test have hundreds of Services.
-		Set("service-cluster-ip-range", "10.0.0.0/20")
-	for name, value := range flags {
-		args.Set(name, value)
-	}
-	config, err := env.Start()
+	env, _ := Run(t, func(env *envtest.Environment) {
+		args := env.ControlPlane.GetAPIServer().Configure().
+			Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+			Append("endpoint-reconciler-type", "none").
+			// Hosted clusters of a test have hundreds of Services.
+			Set("service-cluster-ip-range", "10.0.0.0/20")
+		for name, value := range flags {
+			args.Set(name, value)
+		}
+	})
+	admin, err := client.New(env.Config, client.Options{Scheme: Scheme(t)})
 	must(t, err)
+	return &Server{Admin: admin, Env: env}
+}
+
+// startWithin is how long etcd and the API server have to start, each: a minute and more on a busy machine.
+const startWithin = 3 * time.Minute
+
+// Run starts an API server with its etcd, whose configuration has no limit of requests, until stop is called or the test
+// ends. configure changes it before; nil changes nothing.
+//
+// A server that does not start is replaced once: envtest waits five seconds, no more, for the namespace default.
+func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Environment, stop func() error) {
+	t.Helper()
+	assets := programs.RequireAPIServer(t)
+	start := func() error {
+		env = &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: startWithin, ControlPlaneStopTimeout: startWithin}
+		if configure != nil {
+			configure(env)
+		}
+		_, err := env.Start()
+		return err
+	}
+	if err := start(); err != nil {
+		t.Logf("an API server did not start, so another one does: %v", err)
+		_ = env.Stop()
+		must(t, start())
+	}
+	env.Config.QPS = -1
+	stop = sync.OnceValue(env.Stop)
 	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	config.QPS = -1
-	admin, err := client.New(config, client.Options{Scheme: Scheme(t)})
-	must(t, err)
-	return &Server{Admin: admin, Env: env}
+	return env, stop
 }
 
 // Install applies config/default, as a user does.

@@ -23,12 +23,8 @@ import (
 func ForEdges(t testing.TB, namespace string, objects ...client.Object) (admin client.Client, edges *rest.Config) {
 	t.Helper()
 	definition := programs.WriteFile(t, t.TempDir(), "vmi.yaml", programs.VMIDefinition)
-	env := &envtest.Environment{BinaryAssetsDirectory: programs.RequireAPIServer(t), CRDDirectoryPaths: []string{definition}}
-	config, err := env.Start()
-	must(t, err)
-	t.Cleanup(func() { _ = env.Stop() })
-	config.QPS = -1
-	admin, err = client.New(config, client.Options{Scheme: Scheme(t)})
+	env, _ := Run(t, func(env *envtest.Environment) { env.CRDDirectoryPaths = []string{definition} })
+	admin, err := client.New(env.Config, client.Options{Scheme: Scheme(t)})
 	must(t, err)
 	var role rbacv1.Role
 	golden.Find(t, "lb-ip").Applied(t, "Role "+wire.ServiceAccount, namespace, &role)
@@ -42,5 +38,5 @@ func ForEdges(t testing.TB, namespace string, objects ...client.Object) (admin c
 	for _, o := range append(all, objects...) {
 		must(t, admin.Create(t.Context(), o))
 	}
-	return admin, Impersonating(config, namespace, wire.ServiceAccount)
+	return admin, Impersonating(env.Config, namespace, wire.ServiceAccount)
 }
