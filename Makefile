@@ -4,7 +4,9 @@
 #   make test    everything that CI runs
 
 SHELL := /bin/bash
-export GOFLAGS ?= -buildvcs=false
+# One set of flags: what a build, vet or a test compiles, the others find in Go's cache, from any checkout.
+export GOFLAGS ?= -buildvcs=false -trimpath
+export CGO_ENABLED ?= 0
 export GOTOOLCHAIN ?= local
 # The programs have a frozen version of Go's cryptographic module, and are in FIPS 140-3 mode unless GODEBUG=fips140=off. So are tests.
 export GOFIPS140 ?= v1.0.0
@@ -30,7 +32,7 @@ vet: ## formatting, and go vet in every module
 
 .PHONY: unit
 unit: vet ## the inner loop: everything that needs neither root nor a cluster
-	OOOI_UNIT=1 go test ./cmd/... ./config/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/... ./test/monitoring/... ./test/formats/...
+	OOOI_UNIT=1 go test -vet=off ./cmd/... ./config/... ./controllers/... ./envoy/... ./edge/... ./hcp/... ./network/... ./test/rules/... ./test/docs/... ./test/golden/... ./test/monitoring/... ./test/formats/...
 	go -C config/bundle test ./...
 	go -C config/release test ./catalog ./image # the rest compiles opm
 	go -C config/release test -run TestDependencies ./supply
@@ -57,39 +59,64 @@ test-deps: ## install missing Debian packages that the tests need (root)
 	  busybox-static bash-static curl haproxy netcat-openbsd ntpsec-ntpdig python3-pip openvswitch-switch ovn-central ovn-host chromium fonts-dejavu-core mkdocs; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 
-# why shows what failed in a log of go test: the names of the tests, and their messages, which begin with a line that $(2) matches, without log lines.
-why = echo "== what failed"; awk '/$(2)/ && !/level=/ { on = 1; n = 0 } /^ *--- FAIL|^panic:/ { print } /^ *(===|---) |^(ok|FAIL)/ { on = 0 } /level=/ { next } on && n++ < 40' $(1)
+# tests runs Go's tests in a directory, as `$(call tests,DIRECTORY,NAME,FORMAT,arguments of go test)`. It ends with what failed, and with which
+# tests took 5 s and more. bin/NAME.json has how long each was.
+tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --hide-summary skipped --jsonfile-timing-events $(CURDIR)/bin/$(2).json \
+  --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --num 40 --jsonfile $(CURDIR)/bin/$(2).json" -- -vet=off -ldflags=-s $(4)
+
+# real names the real programs that tests use: they are compiled before, never in a test. Without one a test fails.
+real = export CI=true ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) KONNECTIVITY=$$($(testbed) konnectivity) CNI_PLUGINS=$$($(testbed) cni-plugins) &&
+
+# step begins a part of a long target, and took prints how long each was.
+step = @mkdir -p bin; echo "== $(1)"; echo "$$(date +%s) $(1)" >> bin/$@.steps
+took = @echo "== where the time went"; awk -v now=$$(date +%s) 'NR > 1 { printf "%6d s  %s\n", $$1 - at, name } { at = $$1; name = substr($$0, 12); if (NR == 1) first = at } END { printf "%6d s  %s\n%6d s  in all\n", now - at, name, now - first }' bin/$@.steps
+
+# What only test-long runs on the test cluster.
+long_cluster := ^(TestHostedClusters|TestTakeOver|TestRenamedKubeVirt|TestCluster|TestTwoNodes|TestDownAfterUpWasKilled)$$
+
+.PHONY: gotestsum
+gotestsum: ## bin/gotestsum, which runs tests, in the version that test/gotestsum pins
+	@go -C test/gotestsum build -o $(CURDIR)/bin/gotestsum gotest.tools/gotestsum
 
 .PHONY: test
-test: build test-deps ## everything that CI runs: unit tests, real clients in namespaces, fuzzing for seconds, and end-to-end tests
-	@echo "== formatting and vet"
-	$(MAKE) vet
-	@echo "== the test cluster's parts (14 minutes of compiling on two cores, once a machine)"
+test: ## everything that CI runs: unit tests, real clients in namespaces, a real API server, and a worker that joins a real HyperShift
+	@rm -f bin/$@.steps
+	$(call step,the programs and vet)
+	$(MAKE) test-deps build vet gotestsum
+	$(call step,the parts of the test cluster: minutes of compiling once a machine)
 	$(MAKE) testbed-build
-	@echo "== units, real protocols, a real API server (CI: no test is skipped for a program that is missing)"
-	@mkdir -p bin; set -o pipefail; \
-	CI=true ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) go test -timeout 15m ./... 2>&1 | tee bin/unit.log || { $(call why,bin/unit.log,_test\.go:[0-9]+:); exit 1; }
-	go -C config/bundle test ./...
-	go -C config/release test ./...
-	go -C test/testbed/modules/shim test ./...
-	go -C test/oldest test ./...
-	go -C test/grafana test ./...
-	@echo "== the worst half-dead edges, with nothing else on the machine"
-	ENVOY=$$($(testbed) envoy) OOOI_HALFDEAD=worst go test -count=1 -v -timeout 15m -run TestHalfDead ./test/halfdead
-	@echo "== the memory of a full edge"
+	$(call step,units and real protocols and a real API server)
+	$(real) $(call tests,.,unit,pkgname,-p 4 -timeout 45m ./...)
+	$(call step,the other modules)
+	$(call tests,config/bundle,bundle,pkgname,./...)
+	$(call tests,config/release,release,pkgname,./...)
+	$(call tests,test/testbed/modules/shim,shim,pkgname,./...)
+	$(call tests,test/oldest,oldest,pkgname,./...)
+	$(call tests,test/grafana,grafana,pkgname,./...)
+	$(call step,a worker joins: the test cluster and HyperShift)
+	$(real) $(call tests,test/testbed,cluster,standard-verbose,-count=1 -timeout 60m -p 1 -skip '$(long_cluster)' ./...)
+	$(took)
+
+.PHONY: test-long
+test-long: ## what takes too long for make test: all strategies and faults on the cluster, half-dead edges, a full edge, a release, fuzzing, whole tables
+	@rm -f bin/$@.steps
+	$(call step,the programs and the test cluster's parts)
+	$(MAKE) test-deps build gotestsum testbed-build
+	$(call step,long rows of units)
+	export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 2 -timeout 90m ./...)
+	$(call step,the worst half-dead edges with nothing else on the machine)
+	export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-count=1 -timeout 30m -run TestHalfDead ./test/halfdead)
+	$(call step,the memory of a full edge)
 	$(full_edge)
-	@echo "== a release, as its page has it"
+	$(call step,a release as its page has it)
 	$(MAKE) release-dry-run
 	cd bin/release/assets && sha256sum --quiet --check SHA256SUMS
-	@echo "== fuzzing, for seconds"
+	$(call step,fuzzing for seconds)
 	$(MAKE) fuzz
-	@echo "== the test cluster, and HyperShift on it"
-	@mkdir -p bin; set -o pipefail; failed=0; \
-	go -C test/testbed test -count=1 -v -timeout 65m -p 1 -parallel 2 ./... 2>&1 | tee bin/e2e.log || failed=1; \
-	echo "== how long each took, from 5 s (bin/e2e.log)"; \
-	sed -nE 's/^( *)--- (PASS|FAIL): (.*) \(([0-9.]+)s\)$$/\4 \2 \1\3/p' bin/e2e.log | awk '$$1 >= 5 { t = $$1; $$1 = ""; printf "%8.1f s %s\n", t, $$0 }'; \
-	[ $$failed = 0 ] || { $(call why,bin/e2e.log,_test\.go:[0-9]+: *$$); }; \
-	exit $$failed
+	$(call step,the test cluster and HyperShift on it)
+	$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-count=1 -timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
+	$(took)
+	@awk -v now=$$(date +%s) 'NR == 1 { printf "make test-long: all passed in %d min, commit %s\n", (now - $$1) / 60, commit }' commit=$$(git describe --always --dirty) bin/$@.steps
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
@@ -180,7 +207,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	$(MAKE) fuzz FUZZTIME=10m
 	OOOI_WORLDS=1000000 go test -count=1 -timeout 10h -run TestLaws ./hcp
 	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
-	go test -race -timeout 60m ./...
+	CGO_ENABLED=1 go test -race -timeout 60m ./...
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns

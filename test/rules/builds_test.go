@@ -43,3 +43,22 @@ func TestTestsRunTheEnvoyOfTheImage(t *testing.T) {
 		t.Errorf("the image has Envoy %q, and tests run %q", image, tested)
 	}
 }
+
+// TestLongTestsExist: a test that is renamed leaves the list of those that `make test` skips, and so comes back to it.
+func TestLongTestsExist(t *testing.T) {
+	list := regexp.MustCompile(`(?m)^long_cluster := \^\(([A-Za-z|]+)\)\$\$$`).FindStringSubmatch(file(t, "Makefile"))
+	if list == nil {
+		t.Fatal("the Makefile has no list long_cluster")
+	}
+	var tests strings.Builder
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.path, "test/testbed/") && strings.HasSuffix(s.path, "_test.go") {
+			tests.WriteString(file(t, s.path))
+		}
+	}
+	for _, name := range strings.Split(list[1], "|") {
+		if !strings.Contains(tests.String(), "func "+name+"(t *testing.T)") {
+			t.Errorf("test/testbed has no test %s, which the Makefile leaves to make test-long", name)
+		}
+	}
+}
