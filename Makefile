@@ -62,7 +62,7 @@ test-deps: ## install missing Debian packages that the tests need (root)
 # tests runs Go's tests in a directory, as `$(call tests,DIRECTORY,NAME,FORMAT,arguments of go test)`. It ends with what failed, and with which
 # tests took 5 s and more. bin/NAME.json has how long each was.
 tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --hide-summary skipped --jsonfile-timing-events $(CURDIR)/bin/$(2).json \
-  --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --num 40 --jsonfile $(CURDIR)/bin/$(2).json" -- -vet=off -ldflags=-s $(4)
+  --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --jsonfile $(CURDIR)/bin/$(2).json" -- -vet=off -ldflags=-s $(4)
 
 # real names the real programs that tests use: they are compiled before, never in a test. Without one a test fails.
 real = export CI=true ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) KONNECTIVITY=$$($(testbed) konnectivity) CNI_PLUGINS=$$($(testbed) cni-plugins) &&
