@@ -150,7 +150,7 @@ func TestAResetIsNoFailureAfterAnAnswer(t *testing.T) {
 		w.logs(t, network.AccessLogFailures, behind)
 		var c net.Conn
 		var err error
-		w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":6443", 10*time.Second) })
+		w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":6443", patient) })
 		g.Expect(err).NotTo(HaveOccurred())
 		t.Cleanup(func() { _ = c.Close() })
 		_, err = io.WriteString(c, "a question\n")
@@ -226,7 +226,7 @@ func (w *world) hello(t *testing.T, name string) {
 	handshake := slices.Concat([]byte{1, 0}, u16(body))
 	var c net.Conn
 	var err error
-	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", 10*time.Second) })
+	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", patient) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -240,9 +240,9 @@ func TestUnansweredVMsAreSkipped(t *testing.T) {
 
 	second := w.pod(t, w.machine, netip.MustParseAddrPort("192.168.100.22:443"), "second")
 	first()
-	g.Eventually(func() (string, error) { return w.openssl(t, w.machine, onVLAN+":443", name) }, "40s").Should(HavePrefix("second"))
+	g.Eventually(func() (string, error) { return w.openssl(t, w.machine, onVLAN+":443", name) }, patient).Should(HavePrefix("second"))
 	second()
-	g.Eventually(func() string { return w.counter(t, "cluster.machines_443.membership_healthy") }, "40s").Should(Equal("0"))
+	g.Eventually(func() string { return w.counter(t, "cluster.machines_443.membership_healthy") }, patient).Should(Equal("0"))
 	_, err := w.openssl(t, w.machine, onVLAN+":443", name)
 	g.Expect(err).To(HaveOccurred(), "nobody is asked where nobody answers")
 }

@@ -158,7 +158,7 @@ func (x *witness) listens(t *testing.T, name string, w *world) {
 	g := NewWithT(t)
 	var c net.Conn
 	var err error
-	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", fmt.Sprintf("%s:%d", onVLAN, logsPort), 10*time.Second) })
+	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", fmt.Sprintf("%s:%d", onVLAN, logsPort), patient) })
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = c.Close() })
 	g.Expect(c.(*net.TCPConn).CloseWrite()).To(Succeed())

@@ -41,7 +41,7 @@ func TestAConnectionWithoutAHelloIsSmall(t *testing.T) {
 	}()
 	w.machine.Do(t, func() {
 		for range count {
-			c, err := net.DialTimeout("tcp4", onVLAN+":443", 10*time.Second)
+			c, err := net.DialTimeout("tcp4", onVLAN+":443", patient)
 			if err != nil {
 				t.Error(err)
 				return
@@ -50,7 +50,7 @@ func TestAConnectionWithoutAHelloIsSmall(t *testing.T) {
 		}
 	})
 	each := func() int { return (w.allocated(t) - before) / count }
-	g.Eventually(each, "2s", "50ms").Should(BeNumerically(">", 8<<10), "Envoy has accepted them")
+	g.Eventually(each, patient, "50ms").Should(BeNumerically(">", 8<<10), "Envoy has accepted them")
 	g.Expect(each()).To(BeNumerically("<", 16<<10))
 }
 
@@ -61,7 +61,7 @@ func TestALongHello(t *testing.T) {
 	w.serves(t, blue(), pods())
 	var c net.Conn
 	var err error
-	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", 10*time.Second) })
+	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", patient) })
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))

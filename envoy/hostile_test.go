@@ -82,7 +82,7 @@ func TestHostileEnvoyFillsNoMemory(t *testing.T) {
 				}
 			}
 			var ended error
-			g.Eventually(e.ended, "10s").Should(Receive(&ended))
+			g.Eventually(e.ended, patient).Should(Receive(&ended))
 			g.Expect(status.Code(ended)).To(Equal(c.ends), "%v", ended)
 		})
 	}
@@ -97,7 +97,7 @@ func TestHostileEnvoyHoldsFewStreams(t *testing.T) {
 	for range 2 {
 		connect(t, socket)
 	}
-	g.Eventually(said, "10s").Should(gbytes.Say("(?s)Envoy connected.*Envoy connected"))
+	g.Eventually(said, patient).Should(gbytes.Say("(?s)Envoy connected.*Envoy connected"))
 	raw, err := net.Dial("unix", socket)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = raw.Close() }()
@@ -134,6 +134,6 @@ func TestHostileEnvoyIsQuotedBriefly(t *testing.T) {
 		refuse("invented")
 	}
 	refuse(sent.GetNonce())
-	g.Eventually(said, "10s").Should(gbytes.Say("Envoy rejected resources.*\n"))
+	g.Eventually(said, patient).Should(gbytes.Say("Envoy rejected resources.*\n"))
 	g.Expect(len(said.Contents())).To(BeNumerically("<", 4<<10), "one line for each response")
 }

@@ -148,23 +148,22 @@ func testSilent(t *testing.T, prepare func(*world)) {
 	share := w.limits.share(true)
 	t.Logf("%d opened, Envoy had at most %d of %d, the share is %d, %v were refused", opened, most, w.limits.Others(), share, denied(w.gate, overShare))
 	g.Expect(most).To(BeNumerically(">=", enough(share)))
-	limit := w.limits.Others() / 2 // At least half of them are left for others.
-	if strict() {
-		limit = share * 4
+	g.Expect(denied(w.gate, overShare)).To(BeNumerically(">", 0), "what is above the share")
+	if strict() { // How many open until they are counted depends on the machine.
+		g.Expect(most).To(BeNumerically("<", share*4))
 	}
-	g.Expect(most).To(BeNumerically("<", limit))
 }
 
-// named returns nil if a connection from another VM is carried by its server name, in time.
+// named returns nil if a connection from another VM is carried by its server name.
 func (w *world) named(t *testing.T, from *netns.Namespace) error {
 	t.Helper()
 	var c net.Conn
 	var err error
-	from.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", aliveWithin) })
+	from.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", servedWithin()) })
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(aliveWithin))
+	_ = c.SetDeadline(time.Now().Add(servedWithin()))
 	return tls.Client(c, &tls.Config{ServerName: "oauth.blue.example.com", InsecureSkipVerify: true}).HandshakeContext(t.Context())
 }

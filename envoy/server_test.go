@@ -81,7 +81,7 @@ func is(typeURL string, names []string, removed ...string) func(*discoveryv3.Del
 func (s *stream) next(want func(*discoveryv3.DeltaDiscoveryResponse) bool) *discoveryv3.DeltaDiscoveryResponse {
 	s.t.Helper()
 	var r *discoveryv3.DeltaDiscoveryResponse
-	NewWithT(s.t).Eventually(s.got, "10s").Should(Receive(&r))
+	NewWithT(s.t).Eventually(s.got, patient).Should(Receive(&r))
 	if !want(r) {
 		s.t.Fatalf("received %s %v, removed %v", plural(r.GetTypeUrl()), r.GetResources(), r.GetRemovedResources())
 	}
@@ -116,7 +116,7 @@ func TestMadeBeforeBroken(t *testing.T) {
 	e.ask(lds)
 	g.Expect(s.Accepted()).NotTo(Succeed())
 	e.ack(e.next(is(lds, listener)))
-	g.Eventually(s.Accepted, "10s").Should(Succeed())
+	g.Eventually(s.Accepted, patient).Should(Succeed())
 
 	s.Serve(NewResources(to(oauth), Options{}, nil))
 	made := e.next(is(cds, []string{oauth.Name}))
@@ -131,7 +131,7 @@ func TestMadeBeforeBroken(t *testing.T) {
 	g.Expect(s.Accepted()).NotTo(Succeed())
 	e.ack(moved)
 	e.ack(e.next(is(cds, nil, api.Name)))
-	g.Eventually(s.Accepted, "10s").Should(Succeed())
+	g.Eventually(s.Accepted, patient).Should(Succeed())
 
 	s.Serve(NewResources(to(oauth), Options{}, nil))
 	g.Consistently(e.got, "100ms").ShouldNot(Receive(), "nothing changed")

@@ -30,6 +30,7 @@ import (
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -54,7 +55,7 @@ type world struct {
 const (
 	onVLAN = "192.168.100.3"
 	// patient is how long a test waits for what takes milliseconds.
-	patient = "20s"
+	patient = patience.Limit
 )
 
 // options are what a pod of an edge has.
@@ -286,7 +287,7 @@ func (w *world) openssl(t *testing.T, n *netns.Namespace, at, serverName string)
 	} else {
 		args = append(args, "-servername", serverName)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	c := n.Command(ctx, "openssl", args...)
 	c.Stdin = strings.NewReader("bye\n")
@@ -314,7 +315,7 @@ func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn)
 	t.Helper()
 	var c net.Conn
 	var err error
-	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", at, 10*time.Second) })
+	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", at, patient) })
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +325,7 @@ func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn)
 	}
 	u := &tunnel{conn: tls.Client(c, &tls.Config{ServerName: serverName, InsecureSkipVerify: true})}
 	u.lines = bufio.NewReader(u.conn)
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patient))
 	u.hello, err = u.lines.ReadString('\n')
 	u.hello = strings.TrimSpace(u.hello)
 	return u, err
@@ -332,7 +333,7 @@ func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn)
 
 // works reports whether bytes still go there and back.
 func (u *tunnel) works() error {
-	_ = u.conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = u.conn.SetDeadline(time.Now().Add(patient))
 	if _, err := io.WriteString(u.conn, "still there?\n"); err != nil {
 		return err
 	}
