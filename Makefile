@@ -64,8 +64,8 @@ test-deps: ## install missing Debian packages that the tests need (root)
 tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --hide-summary skipped --jsonfile-timing-events $(CURDIR)/bin/$(2).json \
   --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --jsonfile $(CURDIR)/bin/$(2).json" -- -vet=off -ldflags=-s $(4)
 
-# real names the real programs that tests use: they are compiled before, never in a test. Without one a test fails.
-real = export CI=true ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) KONNECTIVITY=$$($(testbed) konnectivity) CNI_PLUGINS=$$($(testbed) cni-plugins) &&
+# real names the real programs that tests use, ours too: they are compiled before, never in a test. Without one a test fails.
+real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) KONNECTIVITY=$$($(testbed) konnectivity) CNI_PLUGINS=$$($(testbed) cni-plugins) &&
 
 # step begins a part of a long target, and took prints how long each was.
 step = @mkdir -p bin; echo "== $(1)"; echo "$$(date +%s) $(1)" >> bin/$@.steps

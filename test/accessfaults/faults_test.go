@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // A row is one fault.
@@ -32,7 +33,7 @@ type row struct {
 	happens func(t *testing.T, w *world, c *crowd, lasts time.Duration)
 	// live: the concerned tunnels live on. Else each is reset. The others always live.
 	live bool
-	// soon is how long no new tunnel may open, also on a busy host. 0: none is expected.
+	// soon is how long no new tunnel may open, where nothing else runs on the machine. 0: none is expected.
 	soon time.Duration
 }
 
@@ -61,7 +62,7 @@ func rows() []row {
 func killed(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	w.edges[1].end(t, wire.Access, syscall.SIGKILL)
 	w.start(t, w.edges[1], wire.Access, "--watched-by", "dhcp")
-	NewWithT(t).Eventually(func() error { return w.opens(t, 1) }, "20s", "20ms").Should(Succeed(), "the program that was started again")
+	NewWithT(t).Eventually(func() error { return w.opens(t, 1) }).WithPolling(retry).Should(Succeed(), "the program that was started again")
 	wait(t, lasts)
 }
 
@@ -80,14 +81,14 @@ func lost(t *testing.T, w *world, _ *crowd, lasts time.Duration) {
 	wait(t, lasts)
 	w.vlan.Plug(t, w.edges[1].ns, "net1")
 	w.pods.Plug(t, w.edges[1].ns, "eth0")
-	NewWithT(t).Eventually(func() error { return w.opens(t, 1) }, "30s", "50ms").Should(Succeed())
+	NewWithT(t).Eventually(func() error { return w.opens(t, 1) }).WithPolling(retry).Should(Succeed())
 }
 
 func away(t *testing.T, w *world, _ *crowd, lasts time.Duration) {
 	w.pods.DropTo(t, w.api, "eth0", "")
 	wait(t, lasts)
 	for number := 1; number <= 2; number++ {
-		NewWithT(t).Expect(w.opens(t, number)).To(Succeed(), "edge %d", number)
+		NewWithT(t).Eventually(func() error { return w.opens(t, number) }).WithPolling(retry).Should(Succeed(), "edge %d", number)
 	}
 }
 
@@ -110,15 +111,15 @@ func edited(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	a := everything()
 	a.Destinations = a.Destinations[:1]
 	w.open(t, a)
-	NewWithT(t).Eventually(func() int { return c.fate(toOther).live }, "20s", "5ms").Should(BeZero())
+	NewWithT(t).Eventually(func() int { return c.fate(toOther).live }).WithPolling(5 * time.Millisecond).Should(BeZero())
 	wait(t, lasts)
 }
 
 func removed(t *testing.T, w *world, c *crowd, lasts time.Duration) {
 	w.open(t, network.Access{})
-	NewWithT(t).Eventually(func() int { return c.fate(all).live }, "20s", "5ms").Should(BeZero())
+	NewWithT(t).Eventually(func() int { return c.fate(all).live }).WithPolling(5 * time.Millisecond).Should(BeZero())
 	for number := 1; number <= 2; number++ {
-		NewWithT(t).Eventually(func() error { return w.opens(t, number) }, "10s", "20ms").Should(MatchError(syscall.ECONNREFUSED), "edge %d", number)
+		NewWithT(t).Eventually(func() error { return w.opens(t, number) }).WithPolling(retry).Should(MatchError(syscall.ECONNREFUSED), "edge %d", number)
 	}
 	wait(t, lasts)
 }
@@ -172,20 +173,22 @@ func (r row) measure(t *testing.T, w *world, full bool) string {
 		lasts = r.lasts
 	}
 	c := w.newCrowd(t)
-	g.Eventually(func() time.Duration { return c.fate(all).silence }, "10s").Should(BeNumerically("<", 500*time.Millisecond))
+	c.carry(t)
 	c.begin()
 	r.happens(t, w, c, lasts)
 	ended := func() int { return 2*each - c.fate(all).live }
 	if !r.live {
-		g.Eventually(func() int { return c.fate(r.concerns).live }, "10s", "5ms").Should(BeZero(), "each tunnel learns that it has ended")
+		g.Eventually(func() int { return c.fate(r.concerns).live }).WithPolling(5*time.Millisecond).Should(BeZero(), "each tunnel learns that it has ended")
 	}
-	g.Eventually(func() time.Duration { return c.now() }, "30s", "20ms").Should(BeNumerically("<", 500*time.Millisecond), "all that live carry bytes")
+	c.carry(t)
 	c.end()
 	concerned, others := c.fate(r.concerns), c.fate(func(x *tunnel) bool { return !r.concerns(x) })
 	fresh := "-"
 	if r.soon > 0 {
 		fresh = fmt.Sprintf("%d ms", c.newTunnel().Milliseconds())
-		g.Expect(c.newTunnel()).To(BeNumerically("<", r.soon))
+		if full {
+			g.Expect(c.newTunnel()).To(BeNumerically("<", r.soon))
+		}
 	}
 	t.Logf("concerned: %s, others: %s, no new tunnel for: %s", concerned, others, fresh)
 	if r.live {

@@ -25,9 +25,9 @@ import (
 const (
 	// each is how many tunnels run through each edge. A caller may have 64.
 	each = 50
-	// pause is between two round trips of a tunnel, patience how long a caller waits for an edge before it tries the other one, and
+	// pause is between two round trips of a tunnel, tries how long a caller waits for an edge before it tries the other one, and
 	// retry its pause between two tunnels.
-	pause, patience, retry = 20 * time.Millisecond, time.Second, 20 * time.Millisecond
+	pause, tries, retry = 20 * time.Millisecond, time.Second, 20 * time.Millisecond
 )
 
 // dial opens a tunnel through an edge to a port of the VM.
@@ -41,14 +41,14 @@ func (w *world) dial(ctx context.Context, t *testing.T, edge, port int) (net.Con
 
 // opens opens one tunnel through an edge, with one byte and its answer.
 func (w *world) opens(t *testing.T, edge int) error {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), tries)
 	defer cancel()
 	c, err := w.dial(ctx, t, edge, keptPort)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(tries))
 	return trip(c)
 }
 
@@ -68,7 +68,8 @@ type tunnel struct {
 	conn       net.Conn
 
 	mu sync.Mutex
-	// last is the last answer, longest the longest time between two.
+	// trips counts the answers. last is the last one, longest the longest time between two.
+	trips   int
 	last    time.Time
 	longest time.Duration
 	// ended is when it ended, and how. Zero: it lives.
@@ -88,6 +89,7 @@ func (x *tunnel) run() {
 			x.mu.Unlock()
 			return
 		}
+		x.trips++
 		x.longest, x.last = max(x.longest, now.Sub(x.last)), now
 		x.mu.Unlock()
 		<-time.After(pause)
@@ -228,14 +230,18 @@ func (f fate) String() string {
 	return cmp.Or(strings.Join(all, "; "), "none")
 }
 
-// now is how long the tunnel is silent now that is silent for the longest, of those that live.
-func (c *crowd) now() (longest time.Duration) {
+// carry waits until each tunnel that lives carries bytes again.
+func (c *crowd) carry(t *testing.T) {
+	t.Helper()
 	for _, x := range c.tunnels {
-		x.mu.Lock()
-		if x.ended.IsZero() {
-			longest = max(longest, time.Since(x.last))
-		}
-		x.mu.Unlock()
+		trips, _ := x.carried()
+		NewWithT(t).Eventually(func() bool { now, lives := x.carried(); return now > trips || !lives }).WithPolling(pause).Should(BeTrue(), "a tunnel through edge %d carries bytes", x.edge)
 	}
-	return longest
+}
+
+// carried is how many answers the tunnel had, and whether it lives.
+func (x *tunnel) carried() (trips int, lives bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.trips, x.ended.IsZero()
 }
