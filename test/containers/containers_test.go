@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // TestAContainerThatWasTakenOver tries to replace what the other containers of its edge believe,
@@ -53,7 +54,7 @@ func TestSocketsOfOthers(t *testing.T) {
 	const dial = ` && python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("` + wire.RunDir + `/xds/xds.sock")'`
 	out, err := isolated(t.Context(), pod.Mounts(wire.Envoy)+dial)
 	g.Expect(err).NotTo(HaveOccurred(), out)
-	g.Eventually(accepted, "5s").Should(Receive(BeNil()))
+	g.Eventually(accepted, patience.Limit).Should(Receive(BeNil()))
 }
 
 // newPod is a pod with all services, and a token.

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // An ovn is one network of OVN-Kubernetes.
@@ -94,7 +95,7 @@ func (z *zone) bindRemote(p logicalPort) {
 	idOf := func(table, condition string) string {
 		return z.sbctl("--bare", "--columns=_uuid", "find", table, condition)
 	}
-	NewWithT(z.t).Eventually(func() string { return idOf("port_binding", "logical_port="+p.name) }, patience, "10ms").ShouldNot(BeEmpty())
+	NewWithT(z.t).Eventually(func() string { return idOf("port_binding", "logical_port="+p.name) }, patience.Limit, "10ms").ShouldNot(BeEmpty())
 	z.sbctl("set", "port_binding", p.name, "chassis="+idOf("chassis", "name="+p.node))
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -95,7 +96,7 @@ func (s *site) whole() {
 		s.g.Eventually(p.seesPeer).WithContext(s.Context()).WithTimeout(time.Minute).WithPolling(50*time.Millisecond).Should(Succeed(), "edge %d", p.number)
 	}
 	for _, p := range s.edges[1:] {
-		s.g.Eventually(func() string { return p.ns.Run(s, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16") }, patience, "50ms").
+		s.g.Eventually(func() string { return p.ns.Run(s, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16") }, patience.Limit, "50ms").
 			Should(BeEmpty(), "announcements of edge %d", p.number)
 	}
 }
@@ -139,7 +140,7 @@ func (s *site) newVM(node string) *vm {
 	v.Measurement = measure.Start(ctx, measure.Options{Dial: v.dial, API: net.JoinHostPort(service, apiPort), Long: long, Every: 100 * time.Millisecond})
 	v.stop = func() { cancel(); v.Wait() }
 	s.Cleanup(v.stop)
-	s.g.Eventually(v.served, patience, "20ms").Should(BeTrue(), "%s connects to no edge", v.name)
+	s.g.Eventually(v.served, patience.Limit, "20ms").Should(BeTrue(), "%s connects to no edge", v.name)
 	connects := time.Since(began)
 	s.Logf("%s: lease after %d ms, connects after %d ms, through edge %d", v.name, leased.Milliseconds(), connects.Milliseconds(), s.edgeOf(v))
 	s.promptly(v.name+" connects for the first time", connects, movedOnce.gap, since)
@@ -186,7 +187,7 @@ func (s *site) sendTo(number int) {
 func (s *site) moved(number int) {
 	s.Helper()
 	for _, v := range s.vms {
-		s.g.Eventually(func() int { return s.edgeOf(v) }, patience, "20ms").Should(Equal(number), "%s", v.name)
+		s.g.Eventually(func() int { return s.edgeOf(v) }, patience.Limit, "20ms").Should(Equal(number), "%s", v.name)
 	}
 }
 
@@ -200,7 +201,7 @@ func (s *site) settles() {
 	for _, v := range s.vms {
 		all = append(all, v.Measurement)
 	}
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.Context(), 3*patience.Limit)
 	defer cancel()
 	s.g.Expect(measure.AwaitCalm(ctx, calm, all...)).To(Succeed(), "connections fail all the time")
 }
@@ -242,7 +243,11 @@ func (s *site) step(name string, most effect, do func()) {
 			cuts = max(cuts, len(l.Cuts)-before[i].cuts[j])
 		}
 		s.Logf("%s: %s: longest gap %d ms, %d cuts, now through edge %d", name, v.name, took.Milliseconds(), cuts, s.edgeOf(v))
-		if cuts > most.cuts {
+		switch busy := gap(s.control, since); {
+		case cuts <= most.cuts:
+		case busy > 0:
+			s.Logf("%s: a long connection of %s was cut %d times, more than %d. It does not count: the machine was busy for %s", name, v.name, cuts, most.cuts, busy)
+		default:
 			s.Errorf("%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
 		}
 		s.promptly(name+": "+v.name+" did not connect", took, most.gap, since)

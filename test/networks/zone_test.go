@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -30,9 +30,6 @@ func ovnPrograms() []string {
 		"bin/ovsdb-tool", "sbin/ovsdb-server", "sbin/ovs-vswitchd", "bin/ovs-vsctl", "bin/ovn-northd", "bin/ovn-controller", "bin/ovn-nbctl", "bin/ovn-sbctl",
 	}
 }
-
-// patience is how long daemons may take. The machine may be busy.
-const patience = 30 * time.Second
 
 // A zone is a node: its network namespace, and an OVN of its own there, as OVN-Kubernetes' interconnect has it.
 type zone struct {
@@ -58,7 +55,7 @@ func newZone(t *testing.T, segment *netns.Segment, name, address string) *zone {
 		z.tool("bin/ovsdb-tool", "create", z.file(database+".db"), filepath.Join(ovnRoot(), "usr/share", schema))
 	}
 	z.daemon("sbin/ovsdb-server", append(databases, "--remote=punix:"+z.file("db.sock"))...)
-	NewWithT(t).Eventually(func() error { _, err := os.Stat(z.file("db.sock")); return err }, patience, "5ms").Should(Succeed())
+	NewWithT(t).Eventually(func() error { _, err := os.Stat(z.file("db.sock")); return err }, patience.Limit, "5ms").Should(Succeed())
 	z.vsctl("--no-wait", "init", "--", "set", "open_vswitch", ".", "external_ids:system-id="+name, "external_ids:ovn-remote="+z.database(),
 		"external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+address, "external_ids:ovn-bridge-datapath-type=netdev",
 		"external_ids:ovn-bridge-mappings="+physicalNetwork+":br-ex", "external_ids:ovn-is-interconn=true")
@@ -71,7 +68,7 @@ func newZone(t *testing.T, segment *netns.Segment, name, address string) *zone {
 	z.Run(t, "ip", "link", "set", "br-ex", "up")
 	z.daemon("bin/ovn-northd", "--ovnnb-db="+z.database(), "--ovnsb-db="+z.database())
 	z.supervised("bin/ovn-controller", z.database())
-	NewWithT(t).Eventually(func() string { return z.sbctl("--bare", "--columns=name", "list", "chassis") }, patience, "20ms").Should(ContainSubstring(name))
+	NewWithT(t).Eventually(func() string { return z.sbctl("--bare", "--columns=name", "list", "chassis") }, patience.Limit, "20ms").Should(ContainSubstring(name))
 	return z
 }
 
