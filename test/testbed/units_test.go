@@ -33,12 +33,12 @@ func TestCompileUnits(t *testing.T) {
 	rows := map[string]compile.Units{}
 	for _, p := range programs() {
 		args := p.arguments()
-		new, err := counter.Add(t.Context(), compile.Build{Dir: filepath.Join(root, "test/testbed/modules", p.module), Flags: args[1 : len(args)-1], Env: p.environment(), Package: p.pkg})
+		added, err := counter.Add(t.Context(), compile.Build{Dir: filepath.Join(root, "test/testbed/modules", p.module), Flags: args[1 : len(args)-1], Env: p.environment(), Package: p.pkg})
 		g.Expect(err).NotTo(HaveOccurred(), p.name)
 		if _, ok := rows[p.module]; !ok {
 			modules = append(modules, p.module)
 		}
-		rows[p.module], all = rows[p.module].Plus(new), all.Plus(new)
+		rows[p.module], all = rows[p.module].Plus(added), all.Plus(added)
 	}
 	rows["all"], rows["at most"] = all, atMost
 	var table strings.Builder
