@@ -131,6 +131,13 @@ bench-apiproxy: build ## lists, watches and objects of an API server through ooo
 	  go test -count=1 -v -timeout 30m -run TestAPIProxyBench ./test/apiproxybench || failed=1; \
 	cat bin/apiproxy.md; exit $$failed
 
+.PHONY: bench-compile
+bench-compile: ## what an empty Go cache has to compile for the test cluster, by module; fails if it grew
+	mkdir -p bin && rm -f bin/compile.md
+	@failed=0; \
+	OOOI_COMPILE=1 OOOI_COMPILE_TABLE=$(CURDIR)/bin/compile.md go -C test/testbed test -count=1 -v -timeout 30m -run TestCompileUnits . || failed=1; \
+	cat bin/compile.md; exit $$failed
+
 .PHONY: bench-takeover
 bench-takeover: build test-deps ## what VMs notice when an edge fails, changes or is half dead: all tables; BEFORE=path compares with an older oooi-edge (root)
 	mkdir -p bin && rm -f bin/takeover.md

@@ -81,7 +81,7 @@ func TestGoModListsTheOperatorsDependencies(t *testing.T) {
 }
 
 // TestModulesAgreeOnVersions: what is tested is what is shipped. The programs in test/testbed/modules are others'
-// and choose their own versions.
+// and choose their own versions; `make bench-compile` holds that they have most in common.
 func TestModulesAgreeOnVersions(t *testing.T) {
 	versions := map[string]string{}
 	for _, r := range requirements(t, "go.mod") {
