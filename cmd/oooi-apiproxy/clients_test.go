@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -73,9 +71,7 @@ func (w world) python(t *testing.T) {
 	g := NewWithT(t)
 	python, modules := programs.RequirePythonModules(t, "python3-kubernetes", "python3-cachetools", "python3-certifi", "python3-chardet", "python3-dateutil", "python3-google-auth", "python3-idna", "python3-oauthlib",
 		"python3-pyasn1", "python3-pyasn1-modules", "python3-requests", "python3-requests-oauthlib", "python3-rsa", "python3-six", "python3-urllib3", "python3-websocket", "python3-yaml")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, python, "-c", pythonClient, w.proxied)
+	c := exec.CommandContext(t.Context(), python, "-c", pythonClient, w.proxied)
 	c.Env, c.Stderr = append(os.Environ(), modules, "HOME="+t.TempDir()), t.Output()
 	out, err := c.Output()
 	g.Expect(err).NotTo(HaveOccurred())

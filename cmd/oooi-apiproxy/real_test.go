@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -280,7 +279,7 @@ func (w world) rights(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return r.Status.Allowed
 	}
-	g.Eventually(func() bool { return may("get") }, "30s").Should(BeTrue())
+	g.Eventually(func() bool { return may("get") }, "1m").Should(BeTrue())
 	g.Expect(may("delete")).To(BeFalse())
 	all, err := eve.AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(), &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"}}, metav1.CreateOptions{})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -339,9 +338,7 @@ func (w world) discovery(t *testing.T) {
 // runKubectl returns what kubectl says, with the error if it fails.
 func (w world) runKubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, w.kubectlBin, append([]string{"--kubeconfig", w.proxied, "--cache-dir", t.TempDir()}, args...)...)
+	c := exec.CommandContext(t.Context(), w.kubectlBin, append([]string{"--kubeconfig", w.proxied, "--cache-dir", t.TempDir()}, args...)...)
 	c.Stdin, c.Env = bytes.NewBufferString(stdin), append(os.Environ(), "HOME="+t.TempDir())
 	out, err := c.CombinedOutput()
 	if err != nil {

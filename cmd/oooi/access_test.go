@@ -76,7 +76,7 @@ func startAccess(t *testing.T, args ...string) *running {
 // listens waits until it listens, and returns where.
 func (r *running) listens(t *testing.T) string {
 	t.Helper()
-	NewWithT(t).Eventually(r.out.String, "20s").Should(MatchRegexp(`(?s)^http://127\.0\.0\.1:\d+\n`), "%s", r.errors)
+	NewWithT(t).Eventually(r.out.String, "1m").Should(MatchRegexp(`(?s)^http://127\.0\.0\.1:\d+\n`), "%s", r.errors)
 	at, _, _ := strings.Cut(strings.TrimPrefix(r.out.String(), "http://"), "\n")
 	return at
 }
@@ -104,13 +104,13 @@ func TestAccessMovesToAnotherEdge(t *testing.T) {
 			first := connect(g)
 			g.Expect(r.errors.String()).To(BeEmpty())
 			w.remove("edge-1")
-			g.Expect(first.SetDeadline(time.Now().Add(20 * time.Second))).To(Succeed())
+			g.Expect(first.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
 			_, err := first.Read(make([]byte, 1))
 			g.Expect(err).To(HaveOccurred(), "it ends")
 			g.Expect(os.IsTimeout(err)).To(BeFalse(), "%v", err)
 
 			second := connect(g)
-			g.Eventually(r.errors.String, "5s").Should(MatchRegexp(`oooi: edge edge-1 does not work, edge edge-2 is used: .*not found`))
+			g.Eventually(r.errors.String, "1m").Should(MatchRegexp(`oooi: edge edge-1 does not work, edge edge-2 is used: .*not found`))
 			g.Expect(strings.Count(r.errors.String(), "edge edge-1 does not work")).To(Equal(1))
 			_ = connect(g).Close()
 			g.Expect(strings.Count(r.errors.String(), "edge edge-1 does not work")).To(Equal(1), "the edge that works is used first")
@@ -143,25 +143,25 @@ func TestAccessStdio(t *testing.T) {
 	g.Expect([]any{out, errs, code}).To(Equal([]any{"200000 bytes\n", "", 0}), "the destination answers after the end of standard input")
 
 	r := w.access("--stdio", "worker-1:22")
-	g.Eventually(r.out.String, "20s").Should(Equal("hello\n"))
+	g.Eventually(r.out.String, "1m").Should(Equal("hello\n"))
 	g.Consistently(r.ended, "300ms").ShouldNot(BeClosed(), "it can still be sent to")
 	g.Expect(r.in.Close()).To(Succeed())
-	g.Eventually(r.ended, "10s").Should(BeClosed())
+	g.Eventually(r.ended, "1m").Should(BeClosed())
 	g.Expect(r.ProcessState.ExitCode()).To(Equal(0), "%s", r.errors)
 
 	w.mu.Lock()
 	w.cuts = true
 	w.mu.Unlock()
 	r = w.access("--stdio", "worker-1:22")
-	g.Eventually(r.ended, "20s").Should(BeClosed(), "nothing more is carried, so it ends with standard input still open")
+	g.Eventually(r.ended, "1m").Should(BeClosed(), "nothing more is carried, so it ends with standard input still open")
 	g.Expect(r.out.String()).To(Equal("hello\n"))
 	g.Expect(r.ProcessState.ExitCode()).To(Equal(0), "%s", r.errors)
 
 	w.host("192.168.100.50:22", greets)
 	r = w.access("--stdio", "worker-1:22")
-	g.Eventually(r.out.String, "20s").Should(Equal("hello\n"))
+	g.Eventually(r.out.String, "1m").Should(Equal("hello\n"))
 	w.cut()
-	g.Eventually(r.ended, "10s").Should(BeClosed())
+	g.Eventually(r.ended, "1m").Should(BeClosed())
 	g.Expect(r.ProcessState.ExitCode()).To(Equal(1))
 	g.Expect(r.errors.String()).To(Equal("oooi: worker-1:22: the connection to the edge is lost\n"))
 }
@@ -180,7 +180,7 @@ func TestAccessRefused(t *testing.T) {
 	var refused *dial.RefusedError
 	g.Expect(errors.As(err, &refused)).To(BeTrue(), "%v", err)
 	g.Expect([]any{refused.Status, refused.Reason}).To(Equal([]any{403, dial.NoVM}))
-	g.Eventually(r.errors.String, "5s").Should(HavePrefix("oooi: worker-9:22: 403 no VM with a DHCP lease has this name or address. "))
+	g.Eventually(r.errors.String, "1m").Should(HavePrefix("oooi: worker-9:22: 403 no VM with a DHCP lease has this name or address. "))
 	g.Expect(r.errors.String()).NotTo(ContainSubstring("annotation"), "these are right")
 	g.Expect(r.errors.String()).NotTo(ContainSubstring("does not work"), "another edge refuses it, too")
 	w.edge("edge-3", "another")
@@ -219,7 +219,7 @@ func TestAccessHTTP(t *testing.T) {
 	g.Expect(get("worker-1:9100", token)).To(Equal("200 up worker-1:9100/metrics\n"))
 	g.Expect(get("worker-1:9101", token)).To(Equal("403 the destination is not open\n"))
 	g.Expect(get("worker-1:9100", "")).To(Equal("401 a token is missing\n"))
-	g.Eventually(r.errors.String, "5s").Should(ContainSubstring("worker-1:9100: 401 a token is missing. Name a token with --token-file or --as-account\n"))
+	g.Eventually(r.errors.String, "1m").Should(ContainSubstring("worker-1:9100: 401 a token is missing. Name a token with --token-file or --as-account\n"))
 	g.Expect(r.errors.String()).NotTo(ContainSubstring(token))
 }
 
@@ -312,9 +312,9 @@ func TestAccessCommand(t *testing.T) {
 
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		r := w.access("--", "sh", "-c", `trap 'kill $!; exit 9' INT TERM; sleep 600 & echo ready; wait`)
-		g.Eventually(r.out.String, "20s").Should(Equal("ready\n"), "%s", r.errors)
+		g.Eventually(r.out.String, "1m").Should(Equal("ready\n"), "%s", r.errors)
 		g.Expect(r.Process.Signal(signal)).To(Succeed())
-		g.Eventually(r.ended, "10s").Should(BeClosed())
+		g.Eventually(r.ended, "1m").Should(BeClosed())
 		g.Expect(r.ProcessState.ExitCode()).To(Equal(9), "the command decides what a signal does")
 	}
 }
@@ -330,15 +330,15 @@ func TestAccessEnds(t *testing.T) {
 	in := bufio.NewReader(c)
 	g.Expect(in.ReadString('\n')).To(Equal("hello\n"))
 	g.Expect(r.Process.Signal(os.Interrupt)).To(Succeed())
-	g.Eventually(r.ended, "10s").Should(BeClosed())
+	g.Eventually(r.ended, "1m").Should(BeClosed())
 	g.Expect(r.ProcessState.ExitCode()).To(Equal(0), "%s", r.errors)
 	_, err = in.ReadByte()
 	g.Expect(err).To(HaveOccurred())
 
 	r = w.access("--stdio", "worker-1:22")
-	g.Eventually(r.out.String, "20s").Should(Equal("hello\n"))
+	g.Eventually(r.out.String, "1m").Should(Equal("hello\n"))
 	g.Expect(r.Process.Signal(os.Interrupt)).To(Succeed())
-	g.Eventually(r.ended, "10s").Should(BeClosed())
+	g.Eventually(r.ended, "1m").Should(BeClosed())
 	g.Expect(r.ProcessState.ExitCode()).To(Equal(1))
 }
 
@@ -362,5 +362,5 @@ func TestAccessSSH(t *testing.T) {
 	c.Env = env
 	said, err := c.CombinedOutput()
 	g.Expect(err).To(HaveOccurred(), "the played server has no keys")
-	g.Eventually(banner, "5s").Should(Receive(HavePrefix("SSH-2.0-OpenSSH")), "%s", said)
+	g.Eventually(banner, "1m").Should(Receive(HavePrefix("SSH-2.0-OpenSSH")), "%s", said)
 }

@@ -23,9 +23,6 @@ import (
 	"github.com/cldmnky/oooi/test/apiserver"
 )
 
-// deniesWithin is how long an API server takes to enforce a policy at most.
-const deniesWithin = time.Minute
-
 // TestAdmissionCheck: each answer of an API server, and what is done about it.
 func TestAdmissionCheck(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
@@ -155,12 +152,11 @@ func TestEdgesThatFreeQuota(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfEdges: a real API server takes the pods of edges at Pod Security level restricted, tells what it has against others,
+// admissionOfEdges: a real API server takes the pods of edges at Pod Security level restricted, tells what it has against others,
 // and stores none.
-func TestAdmissionOfEdges(t *testing.T) {
-	server := apiserver.Start(t, nil)
+func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
-	const ns = "clusters-blue"
+	const ns = "restricted"
 	g.Expect(server.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
 	}}})).To(Succeed())
@@ -189,44 +185,51 @@ func TestAdmissionOfEdges(t *testing.T) {
 	_, err = askNothing(t.Context(), controllers.EdgePod(n, n.Edges[0], images, ns))
 	g.Expect(refusalOf(err)).To(Equal(refusedNoRight), "%v", err)
 
-	down := deadWebhook()
+	down := deadWebhook(ns)
 	g.Expect(server.Admin.Create(t.Context(), down)).To(Succeed())
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
 		g.Expect(refusalOf(said[0].err)).To(Equal(refusedByDeadWebhook), "%v", said[0].err)
-	}).WithContext(t.Context()).WithTimeout(deniesWithin).Should(Succeed())
+	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	g.Expect(server.Admin.Delete(t.Context(), down)).To(Succeed())
 
-	denyPods(t, server.Admin)
+	t.Cleanup(func() { removePolicies(t, server.Admin) })
+	denyPods(t, server.Admin, ns)
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
 		g.Expect(said[0].err).To(MatchError(ContainSubstring("none here")))
 		g.Expect(refusalOf(said[0].err)).To(Equal(refusedByOther))
-	}).WithContext(t.Context()).WithTimeout(deniesWithin).Should(Succeed())
+	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	var stored corev1.PodList
 	g.Expect(server.Admin.List(t.Context(), &stored)).To(Succeed())
 	g.Expect(stored.Items).To(BeEmpty(), "each request is a dry run")
 }
 
-// deadWebhook has no server, and must be asked about Deployments.
-func deadWebhook() *admissionv1.ValidatingWebhookConfiguration {
+// deadWebhook has no server, and must be asked about Deployments in namespace ns.
+func deadWebhook(ns string) *admissionv1.ValidatingWebhookConfiguration {
 	none := admissionv1.SideEffectClassNone
 	return &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "down"}, Webhooks: []admissionv1.ValidatingWebhook{{
-		Name: "down.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+		Name: "down.example.com", SideEffects: &none, NamespaceSelector: inNamespace(ns), AdmissionReviewVersions: []string{"v1"},
 		ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "down"}},
 		Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create}, Rule: admissionv1.Rule{
 			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}}}},
 	}}}
 }
 
-// denyPods makes the API server deny each pod of an edge, soon.
-func denyPods(t *testing.T, admin client.Client) {
+// inNamespace selects one namespace.
+func inNamespace(name string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
+}
+
+// denyPods makes the API server deny each pod of an edge in namespace ns, soon.
+func denyPods(t *testing.T, admin client.Client, ns string) {
 	t.Helper()
 	g := NewWithT(t)
 	policy := policyOf("no-pods")
 	policy.Spec.MatchConstraints.ResourceRules[0].Rule = admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"*"}, Resources: []string{"pods"}}
+	policy.Spec.MatchConstraints.NamespaceSelector = inNamespace(ns)
 	policy.Spec.Validations = []admissionv1.Validation{{Expression: "false", Message: "none here"}}
 	g.Expect(admin.Create(t.Context(), policy)).To(Succeed())
-	g.Expect(admin.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "no-pods"},
+	g.Expect(admin.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "no-pods", Labels: policy.Labels},
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-pods", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}})).To(Succeed())
 }

@@ -31,6 +31,9 @@ const (
 	failoverUntil = 15 * time.Second
 )
 
+// An evictionTimes is when an edge is evicted, from the begin of the pod that connects to it.
+type evictionTimes struct{ after, until time.Duration }
+
 // An edgePod is the pod of an edge.
 type edgePod struct {
 	edge  int
@@ -60,9 +63,9 @@ func (t trier) failsOver(ctx context.Context, s statusFacts, n network.Network, 
 		select {
 		case <-ctx.Done():
 			return errInterrupted
-		case <-time.After(failoverAfter):
+		case <-time.After(t.evicts.after):
 		}
-		if taken, err = t.evict(ctx, s, n, start.Uses, began.Add(failoverUntil)); err != nil {
+		if taken, err = t.evict(ctx, s, n, start.Uses, began.Add(t.evicts.until)); err != nil {
 			return err
 		}
 		return t.ended(ctx, pod)
@@ -78,7 +81,7 @@ func (t trier) failsOver(ctx context.Context, s statusFacts, n network.Network, 
 
 // startOf waits until the pod tells which host its connections go to.
 func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.TrialStart, err error) {
-	err = wait.PollUntilContextTimeout(ctx, looksEach, failoverUntil, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, looksEach, t.evicts.until, true, func(ctx context.Context) (bool, error) {
 		text, err := t.logOf(ctx, pod)
 		if err == nil {
 			start = readTrialStart(text)
@@ -108,7 +111,7 @@ func (t trier) evict(ctx context.Context, s statusFacts, n network.Network, mac 
 	case why != "":
 		return edgePod{}, errors.New(why)
 	case time.Now().After(before):
-		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod began, so no edge is evicted", failoverUntil)
+		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod began, so no edge is evicted", t.evicts.until)
 	}
 	o := metav1.ObjectMeta{Namespace: taken.pod.Namespace, Name: taken.pod.Name}
 	err = t.api.SubResource("eviction").Create(ctx, &taken.pod, &policyv1.Eviction{ObjectMeta: o,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -78,17 +79,15 @@ func (k playedFailover) gone(ctx context.Context) bool {
 	return k.admin.List(ctx, &edges, client.MatchingLabels{wire.LabelName: wire.NameEdge}) == nil && len(edges.Items) < k.edges
 }
 
-func (k playedFailover) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		var pods corev1.PodList
-		_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
-		for _, p := range pods.Items {
-			p.Status.Phase = corev1.PodRunning
-			if k.gone(ctx) {
-				p.Status.Phase = corev1.PodSucceeded
-			}
-			_ = k.admin.Status().Update(ctx, &p)
+func (k playedFailover) update(ctx context.Context) {
+	var pods corev1.PodList
+	_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
+	for _, p := range pods.Items {
+		p.Status.Phase = corev1.PodRunning
+		if k.gone(ctx) {
+			p.Status.Phase = corev1.PodSucceeded
 		}
+		_ = k.admin.Status().Update(ctx, &p)
 	}
 }
 
@@ -110,10 +109,8 @@ func edgePodOf(n network.Network, e network.Edge) *corev1.Pod {
 	}
 }
 
-// TestCheckFailover: the state of the edges is read again immediately before one is evicted, and its budget counts.
-func TestCheckFailover(t *testing.T) {
-	server := apiserver.Start(t, nil)
-	server.InstallKinds(t)
+// checkFailover: the state of the edges is read again immediately before one is evicted, and its budget counts.
+func checkFailover(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	createBlue(t, admin)
 	g := NewWithT(t)
@@ -132,9 +129,9 @@ func TestCheckFailover(t *testing.T) {
 	kubelet := playedFailover{admin, len(n.Edges)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go kubelet.run(ctx)
+	eachPodChange(ctx, t, server, func() { kubelet.update(ctx) })
 	check := func() checked {
-		c := trier{api: admin, logs: kubelet.logs}.failsOver(t.Context(), facts, *n, triedAddress)
+		c := trier{api: admin, logs: kubelet.logs, evicts: evictionTimes{until: time.Hour}}.failsOver(t.Context(), facts, *n, triedAddress)
 		expectNoPod(t, admin)
 		return c
 	}
@@ -161,6 +158,9 @@ func TestCheckFailover(t *testing.T) {
 		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: wire.EdgesOf(*n)}},
 	}
 	g.Expect(admin.Create(t.Context(), budget)).To(Succeed())
+	// The API server tells clients to try again, until a controller has seen the budget.
+	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, CurrentHealthy: 2, DesiredHealthy: 2, ExpectedPods: 2}
+	g.Expect(admin.Status().Update(t.Context(), budget)).To(Succeed())
 	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", HavePrefix("the PodDisruptionBudget permits no eviction of edge 2 now: "))))
 	g.Expect(left()).To(Equal(2))
 

@@ -46,6 +46,8 @@ type trier struct {
 	node string
 	// failover: also evict an edge, and measure how long VMs are without it.
 	failover bool
+	// evicts is when it evicts the edge.
+	evicts evictionTimes
 }
 
 // newTrier returns a trier of the named hosted cluster.
@@ -53,7 +55,7 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 	if name.Name == "" {
 		return nil, errors.New("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME")
 	}
-	t := &trier{api: api, node: node, failover: failover}
+	t := &trier{api: api, node: node, failover: failover, evicts: evictionTimes{after: failoverAfter, until: failoverUntil}}
 	if address != "" {
 		var err error
 		if t.address, err = netip.ParseAddr(address); err != nil {

@@ -22,21 +22,34 @@ import (
 // triedAddress is that of the pod.
 var triedAddress = netip.MustParseAddr("192.168.100.200")
 
-// A playedKubelet gives each pod of Try a state. It runs no container.
+// eachPodChange calls do after each change of a pod of blue's control plane, and first for the pods that exist, until ctx ends.
+func eachPodChange(ctx context.Context, t *testing.T, server *apiserver.Server, do func()) {
+	t.Helper()
+	g := NewWithT(t)
+	watcher, err := client.NewWithWatch(server.Env.Config, client.Options{Scheme: server.Admin.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	changes, err := watcher.Watch(ctx, &corev1.PodList{}, client.InNamespace("clusters-blue"))
+	g.Expect(err).NotTo(HaveOccurred())
+	go func() {
+		for range changes.ResultChan() {
+			do()
+		}
+	}()
+}
+
+// A playedKubelet gives each pod of Try a state each time it is called. It runs no container.
 type playedKubelet struct {
 	admin  client.Client
 	status corev1.PodStatus
 	log    string
 }
 
-func (k playedKubelet) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		var pods corev1.PodList
-		_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
-		for _, p := range pods.Items {
-			p.Status = k.status
-			_ = k.admin.Status().Update(ctx, &p)
-		}
+func (k playedKubelet) update(ctx context.Context) {
+	var pods corev1.PodList
+	_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
+	for _, p := range pods.Items {
+		p.Status = k.status
+		_ = k.admin.Status().Update(ctx, &p)
 	}
 }
 
@@ -58,10 +71,8 @@ func edgesServe(t *testing.T, admin client.Client) {
 	}
 }
 
-// TestCheckFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
-func TestCheckFromNetwork(t *testing.T) {
-	server := apiserver.Start(t, nil)
-	server.InstallKinds(t)
+// checkFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
+func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	createBlue(t, admin)
 	g := NewWithT(t)
@@ -85,7 +96,7 @@ func TestCheckFromNetwork(t *testing.T) {
 			c.kubelet.admin = admin
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			go c.kubelet.run(ctx)
+			eachPodChange(ctx, t, server, func() { c.kubelet.update(ctx) })
 			all, err := checksOf(t.Context(), admin, blue, network.Permissions{}, nil, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, want := range c.want {
@@ -97,13 +108,7 @@ func TestCheckFromNetwork(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		g := NewWithT(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			pod := &corev1.PodList{}
-			for len(pod.Items) == 0 && t.Context().Err() == nil {
-				_ = admin.List(t.Context(), pod, client.MatchingLabels{wire.LabelName: wire.NameTry})
-			}
-			cancel()
-		}()
+		eachPodChange(t.Context(), t, server, cancel)
 		_, err := checksOf(ctx, admin, blue, network.Permissions{}, nil, &trier{api: admin, address: triedAddress})
 		g.Expect(errors.Is(err, errInterrupted)).To(BeTrue(), "%v", err)
 		expectNoPod(t, admin)
@@ -116,7 +121,10 @@ func TestCheckFromNetwork(t *testing.T) {
 		_, err = trier{api: c}.network(t.Context(), "clusters-blue", triedNetwork(), triedNetwork().DHCP.Range.Last)
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 	})
-	_, err := newTrier(server.Env.Config, admin, client.ObjectKey{}, "", "", false)
+	made, err := newTrier(server.Env.Config, admin, blue, "", "", true)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(made.evicts).To(Equal(evictionTimes{after: failoverAfter, until: failoverUntil}))
+	_, err = newTrier(server.Env.Config, admin, client.ObjectKey{}, "", "", false)
 	g.Expect(err).To(MatchError("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME"))
 }
 

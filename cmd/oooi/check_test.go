@@ -69,9 +69,9 @@ type checkStep struct {
 	want, unwanted []string
 }
 
-// TestCheck: of an API server without anything to a cluster that runs.
-func TestCheck(t *testing.T) {
-	server := apiserver.Start(t, nil)
+// checkFromNothing: of an API server without anything to a cluster that runs.
+func checkFromNothing(t *testing.T, server *apiserver.Server) {
+	t.Cleanup(func() { removePolicies(t, server.Admin) })
 	ask, err := newAdmitter(server.Env.Config)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, s := range append(stepsBeforeServing(t, server), stepsOfServing(t, server.Admin)...) {

@@ -222,6 +222,6 @@ func TestLinks(t *testing.T) {
 	g.Expect(stderr).To(ContainSubstring("larger than 1 GiB"))
 
 	fifo := "/dev/stdin"
-	stdout, _, _ = oooi(t, object("Service", "git", "cidr: x"), "lint", "-f", fifo)
+	stdout, _, _ = oooiProcess(t, object("Service", "git", "cidr: x"), "lint", "-f", fifo)
 	g.Expect(stdout).To(HavePrefix(fifo + ": Service clusters/git"))
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,17 +23,22 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand().ExecuteContext(ctx)
 	stop()
+	os.Exit(report(err, os.Stderr))
+}
+
+// report writes to complaints why a command ended, and returns its exit code.
+func report(err error, complaints io.Writer) int {
 	if err == nil {
-		return
+		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "oooi: "+text)
+		fmt.Fprintln(complaints, "oooi: "+text)
 	}
 	var e exitError
 	if errors.As(err, &e) {
-		os.Exit(e.code)
+		return e.code
 	}
-	os.Exit(1)
+	return 1
 }
 
 // pluginPrefix begins the name of a program that kubectl runs as one of its commands.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -12,6 +14,57 @@ import (
 )
 
 func TestMain(m *testing.M) { programs.Main(m, main) }
+
+// oooi runs the command in the test's own process, and returns what its process writes and exits with.
+func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	c := newRootCommand()
+	c.SetArgs(args)
+	c.SetIn(strings.NewReader(stdin))
+	c.SetOut(&out)
+	c.SetErr(&complaints)
+	code = report(c.ExecuteContext(t.Context()), &complaints)
+	return out.String(), complaints.String(), code
+}
+
+// oooiProcess runs the command as a script does.
+func oooiProcess(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return programs.RunSelf(t.Context(), t, stdin, args...)
+}
+
+// TestProcess: as a process, the command writes and exits with the same as in the test's own process, where all other tests run it.
+func TestProcess(t *testing.T) {
+	served := objects(t, "lb-ip")
+	for name, c := range map[string]struct {
+		stdin string
+		args  []string
+		code  int
+	}{
+		"a plan":            {args: []string{"plan", "-f", served}},
+		"standard input":    {stdin: read(t, served), args: []string{"plan", "-o", "json", "-f", "-"}},
+		"a plan that waits": {args: []string{"plan", "-f", objects(t, "not-yet-published")}, code: exitWaiting},
+		"a refused plan":    {args: []string{"plan", "-f", objects(t, "two-clusters-conflict")}, code: 2},
+		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: exitUnreadable},
+		"a map":             {args: []string{"map", "-f", served}},
+		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
+		"lint":              {args: []string{"lint", "-f", served}},
+		"a finding":         {stdin: object("Service", "git", "cidr: x"), args: []string{"lint", "-f", "-"}, code: 2},
+		"no such name":      {args: []string{"status", "blue"}, code: 1},
+		"no such flag":      {args: []string{"check", "--none"}, code: 1},
+		"no such command":   {args: []string{"none"}, code: 1},
+		"help":              {args: []string{"--help"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			out, complaints, code := oooi(t, c.stdin, c.args...)
+			gotOut, gotComplaints, gotCode := oooiProcess(t, c.stdin, c.args...)
+			g.Expect([]any{gotOut, gotComplaints, gotCode}).To(Equal([]any{out, complaints, code}))
+			g.Expect(gotCode).To(Equal(c.code), gotComplaints)
+		})
+	}
+}
 
 // TestPlugin: under the name of a plugin, kubectl runs it, and help has the name that users type.
 func TestPlugin(t *testing.T) {

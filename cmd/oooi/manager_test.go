@@ -82,23 +82,22 @@ func TestManagerTakesTheProxyFromItsEnvironment(t *testing.T) {
 	g.Expect(environment().Proxy.NoProxy).To(Equal(".example.com"))
 }
 
-// TestManagerIsReadyWithoutHyperShift, on a real API server that knows no kind
+// managerIsReadyWithoutHyperShift, on a real API server that knows no kind
 // but Kubernetes' own.
-func TestManagerIsReadyWithoutHyperShift(t *testing.T) {
+func managerIsReadyWithoutHyperShift(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
-	env, _ := apiserver.Run(t, nil)
 	address := freeAddress(t)
-	mgr, err := newManager(env.Config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
+	mgr, err := newManager(server.Env.Config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
 		Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev", ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
 	}}, logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	g.Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	g.Eventually(readyz(address)).WithTimeout(30 * time.Second).Should(Equal(http.StatusOK))
-	g.Eventually(mgr.Elected()).WithTimeout(30 * time.Second).Should(BeClosed())
+	g.Eventually(readyz(address)).WithTimeout(time.Minute).Should(Equal(http.StatusOK))
+	g.Eventually(mgr.Elected()).WithTimeout(time.Minute).Should(BeClosed())
 	stop()
-	g.Eventually(ended).WithTimeout(30*time.Second).Should(Receive(BeNil()), "it ends when it is told to")
+	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends when it is told to")
 }
 
 // freeAddress is an address of this machine with a port that nothing uses.

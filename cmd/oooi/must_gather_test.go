@@ -97,8 +97,8 @@ func gatherBlue(t *testing.T, api client.Reader) (dir string, index archiveIndex
 	return g.dir, g.index
 }
 
-// bothStatus is what status makes of blue in the cluster and in the directory, at one time, as JSON.
-func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived string) {
+// archiveOf reads a directory that must-gather wrote.
+func archiveOf(t *testing.T, dir string) archive {
 	t.Helper()
 	g := NewWithT(t)
 	scheme, err := newScheme()
@@ -106,6 +106,14 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	files, faults, err := readArchive(nil, []string{dir}, manifest.Read, scheme)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(faults).To(BeEmpty())
+	return files
+}
+
+// bothStatus is what status makes of blue in the cluster and in the directory, at one time, as JSON.
+func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived string) {
+	t.Helper()
+	g := NewWithT(t)
+	files := archiveOf(t, dir)
 	ask := statusRequest{name: blue, at: files.index.Time}
 	var texts [2]strings.Builder
 	for i, from := range []client.Reader{api, files} {
@@ -116,18 +124,14 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	return texts[0].String(), texts[1].String()
 }
 
-// TestMustGather: status and plan read the directory as they read the cluster, no secret is in it, and what the user has no
+// mustGather: status and plan read the directory as they read the cluster, no secret is in it, and what the user has no
 // right to read is named in both.
-func TestMustGather(t *testing.T) {
-	server := apiserver.Start(t, nil)
-	server.InstallKinds(t)
+func mustGather(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	createBlue(t, admin)
 	plantSecrets(t, admin)
 	tell(t, admin, settingsOf(t, admin))
-	bindReader(t, admin)
-	reader, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "reader"), client.Options{Scheme: admin.Scheme()})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	reader := readerOfBlue(t, server)
 
 	t.Run("of an administrator", func(t *testing.T) {
 		g := NewWithT(t)

@@ -16,19 +16,12 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
-	"github.com/cldmnky/oooi/test/programs"
 )
 
-// oooiPlan runs `oooi plan` as a script does.
+// oooiPlan runs `oooi plan`.
 func oooiPlan(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return oooi(t, stdin, append([]string{"plan"}, args...)...)
-}
-
-// oooi runs the command as a script does.
-func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	return programs.RunSelf(t.Context(), t, stdin, args...)
 }
 
 func objects(t *testing.T, story string) string {

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -76,9 +76,8 @@ func plansDiffer(t *testing.T, admin client.Client) {
 	g.Expect(read().Boot.Answer).To(Equal(explain.Yes))
 }
 
-// waitEnds: a wait that a signal ends says so, one whose reads fail says why and of when its report is, and one
-// with invalid credentials ends at once.
-func waitEnds(t *testing.T, admin client.Client) {
+// waitIsInterrupted: a wait that a signal ends says so, and one with invalid credentials ends at once.
+func waitIsInterrupted(t *testing.T, admin client.Client) {
 	tell(t, admin, "00000000")
 	waiting := statusRequest{name: blue, wait: true, timeout: time.Hour}
 	g := NewWithT(t)
@@ -90,27 +89,46 @@ func waitEnds(t *testing.T, admin client.Client) {
 	}()
 	ticks <- time.Now()
 	interrupt()
-	g.Eventually(done, 10*time.Second).Should(Receive(MatchError("interrupted")))
+	g.Eventually(done, time.Minute).Should(Receive(MatchError("interrupted")))
 
-	var reads atomic.Int32
-	broken := faulty{admin, func(o any, _ string) error {
-		if _, ok := o.(interface{ GetKind() string }); ok && o.(interface{ GetKind() string }).GetKind() == "HostedCluster" && reads.Add(1) > 1 {
-			return errors.New("the server is on fire")
-		}
-		return nil
-	}}
-	waiting.timeout = 2 * time.Second
-	last, err := waiting.follow(t.Context(), broken, time.NewTicker(50*time.Millisecond).C)
-	g.Expect(last).To(HaveLen(1))
-	g.Expect(err).To(MatchError(And(ContainSubstring("after 2s; the report was read at 2"), ContainSubstring("on fire"))))
-	var code exitError
-	g.Expect(errors.As(err, &code)).To(BeTrue())
-	g.Expect(code.code).To(Equal(exitNotReady))
-
-	waiting.timeout = time.Hour
 	unknown := faulty{admin, func(any, string) error { return apierrors.NewUnauthorized("no such token") }}
-	_, err = waiting.follow(t.Context(), unknown, nil)
+	_, err := waiting.follow(t.Context(), unknown, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("no such token")))
+}
+
+// waitGivesUp: after as long as the user permits. A wait whose reads fail says why, and of when its report is. The clock is played, so
+// the cluster is read from files.
+func waitGivesUp(t *testing.T, admin client.Client) {
+	tell(t, admin, "00000000")
+	dir, _ := gatherBlue(t, admin)
+	files := archiveOf(t, dir)
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		waiting := statusRequest{name: blue, wait: true, timeout: time.Minute}
+		begin := time.Now()
+		last, err := waiting.follow(t.Context(), files, time.NewTicker(time.Second).C)
+		g.Expect(err).To(Equal(exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
+		g.Expect(last).To(HaveLen(1))
+		g.Expect(time.Since(begin)).To(Equal(time.Minute))
+
+		reads := 0
+		broken := faulty{files, func(o any, _ string) error {
+			if kind, ok := o.(interface{ GetKind() string }); ok && kind.GetKind() == "HostedCluster" {
+				if reads++; reads > 1 {
+					return errors.New("the server is on fire")
+				}
+			}
+			return nil
+		}}
+		readAt := time.Now().UTC().Format(time.RFC3339)
+		last, err = waiting.follow(t.Context(), broken, time.NewTicker(time.Second).C)
+		g.Expect(last).To(HaveLen(1))
+		g.Expect(err).To(MatchError(And(ContainSubstring("after 1m0s; the report was read at "+readAt), ContainSubstring("on fire"))))
+		var code exitError
+		g.Expect(errors.As(err, &code)).To(BeTrue())
+		g.Expect(code.code).To(Equal(exitNotReady))
+		g.Expect(reads).To(BeNumerically(">=", 60), "it is read at each tick")
+	})
 }
 
 // oneUnread: a hosted cluster that cannot be read does not hide the others.
@@ -167,8 +185,8 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 			return []string{err.Error()}
 		}
 		return all[0].Unread
-	}, 10*time.Second).Should(BeEmpty(), "the authorizer learns of new rights")
+	}, time.Minute).Should(BeEmpty(), "the authorizer learns of new rights")
 	g.Expect(all[0].Boot.Answer).To(Equal(explain.Yes))
-	_, err = statusRequest{name: blue, wait: true, timeout: time.Minute}.follow(t.Context(), waiter, nil)
+	_, err = statusRequest{name: blue, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 }

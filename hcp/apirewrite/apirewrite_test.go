@@ -343,8 +343,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"kind":"Status","apiVersion":"v1","message":"internal.virt.example"}}`+"\n"), true)
 	f.Add([]byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["a"],"object":{}}]}`), false)
 	f.Fuzz(func(t *testing.T, text []byte, watch bool) {
-		// The fuzzer itself has no limit of time for one input.
-		hung := time.AfterFunc(20*time.Second, func() { panic(fmt.Sprintf("hangs, watch %v: %q", watch, text)) })
+		// The fuzzer itself has no limit of time for one input. The slowest one takes milliseconds.
+		hung := time.AfterFunc(5*time.Minute, func() { panic(fmt.Sprintf("hangs, watch %v: %q", watch, text)) })
 		defer hung.Stop()
 		target := Target{API: true, Resource: "configmaps", Watch: watch}
 		whole, err := io.ReadAll(r.Answer(bytes.NewReader(text), target, 1<<20))

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -91,7 +92,12 @@ type Key struct {
 }
 
 // Keys returns the table in the order of the documentation.
-func Keys() []Key {
+func Keys() []Key { return slices.Clone(table()) }
+
+// table is made once: each plan looks up many keys. It is not changed.
+var table = sync.OnceValue(rows)
+
+func rows() []Key {
 	cluster, both := Places{OnHostedCluster}, Places{OnHostedCluster, OnNodePool}
 	all := append(slices.Clip(both), OnNetworkAttachmentDefinition)
 	return append([]Key{

@@ -30,7 +30,7 @@ func unknown(on network.Subject, name string, at Place) network.Problem {
 // less than the key's length. Case has no effect. A key that has no effect at that place only counts if it is equal to name.
 func nearest(name string, at Place) (best Key, ok bool) {
 	least, lower := 4, strings.ToLower(name)
-	for _, k := range Keys() {
+	for _, k := range table() {
 		d := Distance(lower, k.Name)
 		if d < min(least, len(k.Name)) && (name == k.Name || slices.Contains(k.On, at)) {
 			best, least = k, d

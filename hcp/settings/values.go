@@ -116,7 +116,7 @@ func ForNodePool(base Values, hostedCluster map[string]string, name string, own 
 	s := base
 	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
 	s.EdgeAddresses, s.DHCPRange, s.DHCPExclude, s.Reservations, s.ClientNetworks = nil, network.Range{}, nil, nil, nil
-	for _, k := range Keys() {
+	for _, k := range table() {
 		key := k.Name + "." + name
 		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
 			_ = s.apply(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})
@@ -156,7 +156,7 @@ func subject(at Place, object string) network.Subject {
 // find returns the row of the table for an annotation key without prefix. On the
 // HostedCluster, the key may end with ".<nodepool>".
 func find(name string, at Place) (Key, bool) {
-	for _, k := range Keys() {
+	for _, k := range table() {
 		byNodePool := at == OnHostedCluster && k.PerNodePool && strings.HasPrefix(name, k.Name+".")
 		if slices.Contains(k.On, at) && (k.Name == name || byNodePool) {
 			return k, true

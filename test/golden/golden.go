@@ -10,19 +10,29 @@ package golden
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// known has the stories that were read, by root. Tests find stories hundreds of times, and each patch is parsed for its base.
+var known sync.Map
+
 // Stories are all of them, each after its base. It fails where there is none.
 func Stories(t testing.TB) []Story {
 	t.Helper()
-	out, err := All(Root(t))
+	root := Root(t)
+	if out, ok := known.Load(root); ok {
+		return slices.Clone(out.([]Story))
+	}
+	out, err := All(root)
 	if err != nil || len(out) == 0 {
 		t.Fatalf("no stories: %v", err)
 	}
-	return out
+	known.Store(root, out)
+	return slices.Clone(out)
 }
 
 // Find is the story with this name.

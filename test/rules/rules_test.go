@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -71,9 +72,17 @@ type source struct {
 
 func sources(t *testing.T) []source {
 	t.Helper()
+	out, err := parsedSources()
+	if err != nil || len(out) == 0 {
+		t.Fatalf("reading sources: %v", err)
+	}
+	return out
+}
+
+// parsedSources are those of all modules.
+var parsedSources = sync.OnceValues(func() (out []source, err error) {
 	root := filepath.Join("..", "..")
-	var out []source
-	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -96,11 +105,8 @@ func sources(t *testing.T) []source {
 		out = append(out, source{path: filepath.ToSlash(rel), ast: f, fset: fset, lines: strings.Count(string(text), "\n")})
 		return nil
 	})
-	if err != nil || len(out) == 0 {
-		t.Fatalf("reading sources: %v", err)
-	}
-	return out
-}
+	return out, err
+})
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 func (s source) pkg() string  { return filepath.ToSlash(filepath.Dir(s.path)) }

@@ -67,7 +67,7 @@ func TestUnreadAnswers(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	g.Eventually(func() int64 { limits.answers.mu.Lock(); defer limits.answers.mu.Unlock(); return limits.answers.free }, "20s", "20ms").Should(Equal(all))
+	g.Eventually(func() int64 { limits.answers.mu.Lock(); defer limits.answers.mu.Unlock(); return limits.answers.free }, "1m").Should(Equal(all))
 }
 
 // TestStall: an answer that its client does not read ends. Logs wait.
@@ -93,7 +93,7 @@ func TestStall(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	list, err := s.Client().Get(s.URL + "/apis/kubevirt.io/v1/virtualmachines")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(ended, "20s").Should(Receive(ContainSubstring("virtualmachines")), "the API server is done with it")
+	g.Eventually(ended, "1m").Should(Receive(ContainSubstring("virtualmachines")), "the API server is done with it")
 	_, err = io.ReadAll(list.Body)
 	g.Expect(err).To(HaveOccurred(), "the list does not end well")
 	text, err := io.ReadAll(logs.Body)

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -174,9 +172,7 @@ func TestSlowWatch(t *testing.T) {
 		<-come
 		jsonAnswer(w, `{"type":"ADDED","object":`+serverItem+"}\n")
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/apis/kubevirt.io/v1/virtualmachines?watch=true", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/apis/kubevirt.io/v1/virtualmachines?watch=true", nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	answer, err := http.DefaultClient.Do(request)
 	g.Expect(err).NotTo(HaveOccurred(), "the status comes before an event")

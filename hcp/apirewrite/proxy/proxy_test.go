@@ -364,6 +364,6 @@ func TestClientThatGoes(t *testing.T) {
 	_, err = answer.Body.Read(make([]byte, 1))
 	g.Expect(err).NotTo(HaveOccurred())
 	cancel()
-	g.Eventually(gone, "10s").Should(BeClosed())
+	g.Eventually(gone, "1m").Should(BeClosed())
 	_ = answer.Body.Close()
 }
