@@ -55,10 +55,10 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 			var said bytes.Buffer
 			up := exec.Command(os.Args[0])
 			up.Env = append(os.Environ(), upOnly+"="+c.Name)
-			up.Stderr = &said
+			up.Stderr, up.WaitDelay = &said, outputAfter
 			g.Expect(up.Start()).To(Succeed())
 			g.Eventually(func() error { _, err := os.Stat(tc.exists); return err }).
-				WithTimeout(2*time.Minute).WithPolling(time.Millisecond).Should(Succeed(), "Up said: %s", &said)
+				WithTimeout(Patience).WithPolling(time.Millisecond).Should(Succeed(), "Up said: %s", &said)
 			g.Expect(up.Process.Signal(syscall.SIGKILL)).To(Succeed())
 			g.Expect(up.Wait()).NotTo(Succeed(), "Up was done before it could be killed")
 

@@ -18,7 +18,7 @@ import (
 
 // testRouter expects that no edge passes on anything.
 func testRouter(t *testing.T, s *stage) {
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	for _, pod := range s.pods(t) {
 		NewWithT(t).Expect(s.passedOn(t, pod)).To(BeEmpty(), "what a machine sent to the node by %s", pod.Name)
 	}

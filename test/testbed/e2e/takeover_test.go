@@ -162,7 +162,7 @@ func (f fault) bounds() measure.Bounds {
 // testFault measures one fault and asserts what must hold in every row.
 func testFault(t *testing.T, s *stage, f fault) measure.Report {
 	g := NewWithT(t)
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	before, err := s.holds(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	edge := s.victim(t, f)
@@ -171,7 +171,7 @@ func testFault(t *testing.T, s *stage, f fault) measure.Report {
 
 	f.do(t, s, m, edge)
 
-	quiet(t, m, 3*time.Second, 3*time.Minute)
+	quiet(t, m, 3*time.Second)
 	report := stop()
 	t.Logf("%+v", report)
 	g.Expect(report.DHCP.Addresses).To(HaveLen(1), "the renewing machine's address moved")
@@ -226,5 +226,5 @@ func (s *stage) moveToSecond(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", "node1") }()
 	g.Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
-	s.replaced(t, edge, 2*time.Minute)
+	s.replaced(t, edge)
 }

@@ -28,8 +28,7 @@ const keepVariable = "OOOI_E2E_TESTBED"
 type bed struct {
 	cluster    *testbed.Cluster
 	hypershift *hypershift.HyperShift
-	// deletions run while the next tests do: HyperShift's takes two minutes,
-	// most of which the API server's pod spends on ending gracefully.
+	// deletions run while the next tests do: HyperShift's takes a minute.
 	deletions *deletions
 	ctx       context.Context
 }
@@ -46,6 +45,9 @@ type deletion struct {
 	done chan error
 }
 
+// A busy machine needs longer than Gomega's second.
+func init() { SetDefaultEventuallyTimeout(testbed.Patience) }
+
 // bedOptions say what differs from one testbed to another.
 type bedOptions struct {
 	nodes         int
@@ -56,6 +58,19 @@ type bedOptions struct {
 // newBed brings everything up, for all subtests of t. HyperShift and the operator start on
 // the first node.
 func newBed(t *testing.T, o bedOptions) bed {
+	t.Helper()
+	b := newManagement(t, o.apiRules)
+	if o.kustomization == "" {
+		NewWithT(t).Expect(InstallOperator(t.Context(), b.cluster)).To(Succeed())
+	} else {
+		NewWithT(t).Expect(InstallFrom(t.Context(), b.cluster, o.kustomization)).To(Succeed())
+	}
+	b.addNodes(t, o.nodes)
+	return b
+}
+
+// newManagement brings a cluster of one node with HyperShift up. apiRules is as in bedOptions.
+func newManagement(t *testing.T, apiRules string) bed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
@@ -75,17 +90,16 @@ func newBed(t *testing.T, o bedOptions) bed {
 	g.Expect(testbed.EnsurePackages(t.Context(), os.Stderr, append(testbed.HostPackages(), worker.Packages()...)...)).To(Succeed())
 	c, err := testbed.Up(t.Context(), testbed.Options{Name: name, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: o.apiRules, Log: os.Stderr})
-	g.Expect(err).NotTo(HaveOccurred())
-	if o.kustomization == "" {
-		err = InstallOperator(t.Context(), c)
-	} else {
-		err = InstallFrom(t.Context(), c, o.kustomization)
-	}
-	g.Expect(err).NotTo(HaveOccurred())
-	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: o.nodes, Log: os.Stderr})
+	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
+}
+
+// addNodes has further nodes join, until there are so many.
+func (b bed) addNodes(t *testing.T, want int) {
+	t.Helper()
+	_, err := testbed.Up(t.Context(), testbed.Options{Name: b.cluster.Name, Nodes: want, Log: os.Stderr})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
 // hosted looks at a hosted cluster of the testbed.

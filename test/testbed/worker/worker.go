@@ -155,7 +155,7 @@ func (b *boot) powerOn(ctx context.Context) (string, error) {
 }
 
 func (b *boot) askDHCP(ctx context.Context) (string, error) {
-	lease, err := b.Machine.AskDHCP(ctx, 90*time.Second)
+	lease, err := b.Machine.AskDHCP(ctx, testbed.Patience)
 	if err != nil {
 		return "", err
 	}
@@ -194,13 +194,13 @@ func (b *boot) askTime(ctx context.Context) (string, error) {
 		return "the lease names no time server", nil
 	}
 	var err error
-	b.Time, err = b.Machine.AskTime(ctx, b.Lease.NTP[0], 10*time.Second)
+	b.Time, err = b.Machine.AskTime(ctx, b.Lease.NTP[0], time.Minute)
 	return b.Time.String(), err
 }
 
 func (b *boot) askIgnition(ctx context.Context) (string, error) {
 	var err error
-	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, 5*time.Minute); err != nil {
+	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, testbed.Patience); err != nil {
 		return "", err
 	}
 	if b.Token.Status != 511 || b.NoToken.Status != 401 {
@@ -221,7 +221,7 @@ func (b *boot) reachAPI(ctx context.Context) (string, error) {
 	}
 	var through Answer
 	var last error
-	err = poll(ctx, 20*time.Second, func() (bool, error) {
+	err = poll(ctx, testbed.Patience, func() (bool, error) {
 		through, last = b.Machine.Ask(ctx, "https://"+InternalAPI+"/version", nil, b.ca)
 		return last == nil, nil
 	})
@@ -242,15 +242,11 @@ func (b *boot) startRuntime(ctx context.Context) (string, error) {
 	return fmt.Sprintf("containerd with %d images", len(b.Images)), nil
 }
 
-// admitLimit is long: on a busy machine the control plane's controllers, which sign the
-// node's certificate, start several times.
-const admitLimit = 6 * time.Minute
-
 func (b *boot) join(ctx context.Context) (string, error) {
 	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
-	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, admitLimit)
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, testbed.Patience)
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
 	}
@@ -268,16 +264,16 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 	granting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // a serving certificate is asked for after the node is there
-		_ = poll(granting, 3*time.Minute, func() (bool, error) {
+		_ = poll(granting, testbed.Patience, func() (bool, error) {
 			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // asked again
 			return false, nil
 		})
 	}()
-	if err := call.Healthz(ctx, 2*time.Minute); err != nil {
+	if err := call.Healthz(ctx); err != nil {
 		return "", err
 	}
 	healthz := time.Since(start)
-	pod, lines, err := call.Logs(ctx, time.Minute)
+	pod, lines, err := call.Logs(ctx)
 	if err != nil {
 		return "", err
 	}
