@@ -109,7 +109,7 @@ func (b bed) sshd(t *testing.T, h Hosted, n network.Network, w *worker.Worker) s
 	g.Expect(os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)).To(Succeed())
 	g.Expect(os.MkdirAll("/run/sshd", 0o755)).To(Succeed()) // sshd's own service makes it.
 	server := exec.Command("nsenter", "--net="+host.netNS, "--", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "config"))
-	server.Stderr = t.Output()
+	server.Stderr, server.WaitDelay = t.Output(), time.Second // its children have the pipe, too
 	g.Expect(server.Start()).To(Succeed())
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	return s

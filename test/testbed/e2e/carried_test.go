@@ -106,7 +106,7 @@ func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 
 // askAnyone gets url without asking whose certificate it is.
 func askAnyone(ctx context.Context, m *worker.Machine, url string, more ...string) (string, error) {
-	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "5", url}, more...)...)
+	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "10", url}, more...)...)
 	return string(out), err
 }
 

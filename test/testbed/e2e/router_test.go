@@ -55,7 +55,7 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	}
 	const last = "from the second node"
 	g.Expect(send(s.cluster.Nodes()[1].Runtime.NetNS, s.cluster.Nodes()[1].IP, node.LocalAddr(), last)).To(Succeed())
-	g.Expect(node.SetReadDeadline(time.Now().Add(10 * time.Second))).To(Succeed())
+	g.Expect(node.SetReadDeadline(time.Now().Add(testbed.Patience))).To(Succeed())
 	reached := false
 	for text := make([]byte, 64); ; {
 		n, _, err := node.ReadFrom(text)

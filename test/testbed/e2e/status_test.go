@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,12 +23,8 @@ import (
 // program builds oooi, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
-	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
-	g.Expect(err).NotTo(HaveOccurred())
-	path := filepath.Join(t.TempDir(), "oooi")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", path, "./cmd/oooi").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	path, err := testbed.ProjectProgram(t.Context(), "oooi", "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return path
 }
 

@@ -212,23 +212,31 @@ func (b *boot) askIgnition(ctx context.Context) (string, error) {
 // reachAPI asks the API server as kubelet will, by its published name or address,
 // and as pods will, through the node's HAProxy and without a TLS server name.
 func (b *boot) reachAPI(ctx context.Context) (string, error) {
-	direct, err := b.Machine.Ask(ctx, b.API.String()+"/version", nil, b.ca)
+	direct, err := b.askVersion(ctx, b.API.String())
 	if err != nil {
 		return "", err
 	}
 	if err := b.Machine.StartProxy(b.API); err != nil {
 		return "", err
 	}
-	var through Answer
+	through, err := b.askVersion(ctx, "https://"+InternalAPI)
+	if err != nil {
+		return "", fmt.Errorf("through HAProxy: %w", err)
+	}
+	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+}
+
+// askVersion asks an API server for its version until one answers, as a kubelet asks again.
+func (b *boot) askVersion(ctx context.Context, at string) (answer Answer, err error) {
 	var last error
 	err = poll(ctx, testbed.Patience, func() (bool, error) {
-		through, last = b.Machine.Ask(ctx, "https://"+InternalAPI+"/version", nil, b.ca)
+		answer, last = b.Machine.Ask(ctx, at+"/version", nil, b.ca)
 		return last == nil, nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("through HAProxy: %w", last)
+		return answer, fmt.Errorf("%w: %w", err, last)
 	}
-	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+	return answer, nil
 }
 
 func (b *boot) programs() Programs {
