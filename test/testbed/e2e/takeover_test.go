@@ -1,6 +1,6 @@
 // This file shows what a VM notices when an edge fails, is replaced or is changed: for how long, and how often its
 // connections are cut. Each row of the table is held against the row of the same run in which nothing happens. These are bounds on
-// durations, so it is no part of `make test`: `make test-long` and `make bench-takeover` run it, with nothing else on the machine.
+// durations, so it is no part of `make test`: `make test-long` and the bench of failovers run it, with nothing else on the machine.
 
 package e2e
 

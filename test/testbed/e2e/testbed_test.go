@@ -82,6 +82,7 @@ func newManagement(t *testing.T, apiRules string) bed {
 	if name == "" {
 		name = fmt.Sprintf("e%d", os.Getpid())
 		t.Cleanup(func() {
+			explainPods(t, name)
 			if err := testbed.Down(context.WithoutCancel(t.Context()), testbed.Options{Name: name, Log: os.Stderr}); err != nil {
 				t.Errorf("down: %v", err)
 			}
@@ -93,6 +94,16 @@ func newManagement(t *testing.T, apiRules string) bed {
 	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
+}
+
+// explainPods logs the pods of a testbed where a test failed.
+func explainPods(t *testing.T, name string) {
+	c, err := testbed.Attach(name)
+	if err != nil || !t.Failed() {
+		return
+	}
+	out, err := c.Kubectl(context.WithoutCancel(t.Context()), "get", "pods", "-A", "-o", "wide", "--request-timeout=1m")
+	t.Logf("%s%v", out, err)
 }
 
 // addNodes has further nodes join, until there are so many.
