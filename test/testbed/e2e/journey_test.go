@@ -100,7 +100,6 @@ func (j *journey) route(t *testing.T) {
 		})
 	})
 	j.test(t, "route: status", func(t *testing.T) { testStatus(t, j.bed, h, w) })
-	j.test(t, "route: tried", func(t *testing.T) { testTried(t, j.bed, h) })
 	j.test(t, "route: isolated", func(t *testing.T) { testIsolated(t, j.bed, h, w, Some()) })
 	j.test(t, "route: annotation none", func(t *testing.T) { testWithdrawn(t, h, "none") })
 	j.destroy(h)
