@@ -77,7 +77,7 @@ func delegate(parent, dir string) error {
 // RemoveCgroup kills every process in the cgroups of that name and removes them
 // with all beneath. None is no error.
 func RemoveCgroup(name string) error {
-	const patience = 10 * time.Second // a killed process leaves its cgroup a little later
+	const patience = time.Minute // a killed process leaves its cgroup a little later
 	var err error
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		err = nil

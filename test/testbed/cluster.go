@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -154,10 +155,14 @@ func (c *Cluster) NodeCommand(ctx context.Context, name string, args ...string) 
 	return c.node().Runtime.Command(ctx, name, args...)
 }
 
+// outputAfter is how long a program's output is read after its end: a child of it may keep the pipe open.
+const outputAfter = 5 * time.Second
+
 func (c *Cluster) enter(ctx context.Context, namespaces []string, name string, args []string) *exec.Cmd {
 	argv := append(append(namespaces, "--", name), args...)
 	cmd := exec.CommandContext(ctx, "nsenter", argv...)
 	cmd.Env = append(daemonEnv(c.Dir, c.Dir), "KUBECONFIG="+c.Kubeconfig())
+	cmd.WaitDelay = outputAfter
 	return cmd
 }
 
@@ -174,7 +179,7 @@ func (c *Cluster) Apply(ctx context.Context, manifest []byte) error {
 
 // Delete deletes what YAML documents name, and returns when it is gone.
 func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
-	return c.pipe(ctx, manifest, "delete", "--ignore-not-found", "--timeout=120s", "-f", "-")
+	return c.pipe(ctx, manifest, "delete", "--ignore-not-found", "--timeout="+Patience.String(), "-f", "-")
 }
 
 // pipe runs kubectl, which reads the manifest.

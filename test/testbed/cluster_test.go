@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,7 +124,7 @@ func eventuallyLogs(g *WithT, c *Cluster, pod, line string) {
 	g.Eventually(func() (string, error) {
 		out, err := c.Kubectl(context.Background(), "logs", pod)
 		return string(out), err
-	}).WithTimeout(time.Minute).Should(ContainSubstring(line), pod)
+	}).Should(ContainSubstring(line), pod)
 }
 
 func testPods(t *testing.T, c *Cluster) {
@@ -155,7 +154,7 @@ func testVLANs(t *testing.T, c *Cluster) {
 	g := NewWithT(t)
 	attach := `k8s.v1.cni.cncf.io/networks: '[{"name":"vlan77","interface":"net1","ips":["192.168.77.20/24"]}]'`
 	g.Expect(c.Apply(t.Context(), []byte(vlan77+"---"+pod("on-vlan77", attach, "", "busybox sleep 600")))).To(Succeed())
-	_, err := c.Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=60s", "pod/on-vlan77")
+	_, err := c.Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout="+Patience.String(), "pod/on-vlan77")
 	g.Expect(err).NotTo(HaveOccurred())
 
 	mac, err := net.ParseMAC("02:00:00:00:77:01")

@@ -95,7 +95,7 @@ func Kill(dir string, grace time.Duration) error {
 	if grace == 0 {
 		signal = syscall.SIGKILL
 	}
-	const last = 10 * time.Second
+	const last = time.Minute
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		pids := processes(dir)
 		if len(pids) == 0 {

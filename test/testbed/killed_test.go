@@ -22,6 +22,7 @@ import (
 const upOnly = "OOOI_TESTBED_TEST_UP"
 
 func TestMain(m *testing.M) {
+	SetDefaultEventuallyTimeout(Patience)
 	if name := os.Getenv(upOnly); name != "" {
 		if _, err := Up(context.Background(), Options{Name: name, Nodes: 2, Log: os.Stderr}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -55,10 +56,10 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 			var said bytes.Buffer
 			up := exec.Command(os.Args[0])
 			up.Env = append(os.Environ(), upOnly+"="+c.Name)
-			up.Stderr = &said
+			up.Stderr, up.WaitDelay = &said, outputAfter
 			g.Expect(up.Start()).To(Succeed())
 			g.Eventually(func() error { _, err := os.Stat(tc.exists); return err }).
-				WithTimeout(2*time.Minute).WithPolling(time.Millisecond).Should(Succeed(), "Up said: %s", &said)
+				WithPolling(time.Millisecond).Should(Succeed(), "Up said: %s", &said)
 			g.Expect(up.Process.Signal(syscall.SIGKILL)).To(Succeed())
 			g.Expect(up.Wait()).NotTo(Succeed(), "Up was done before it could be killed")
 

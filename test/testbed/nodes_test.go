@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -29,13 +28,13 @@ func TestTwoNodes(t *testing.T) {
 		manifests = append(manifests, server(number))
 	}
 	g.Expect(c.Apply(t.Context(), []byte(strings.Join(manifests, "---")))).To(Succeed())
-	kubectl(t, c, "wait", "--for=condition=Ready", "--timeout=60s", "pod/on1", "pod/on2")
+	kubectl(t, c, "wait", "--for=condition=Ready", "--timeout="+Patience.String(), "pod/on1", "pod/on2")
 
 	t.Run("pods, Services and names across nodes", func(t *testing.T) { testAcross(t, c) })
 	t.Run("a VLAN goes over both nodes", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Eventually(asks).WithTimeout(time.Minute).WithArguments(c, "on1", "192.168.77.22").Should(Equal("on2"))
-		g.Eventually(asks).WithTimeout(time.Minute).WithArguments(c, "on2", "192.168.77.21").Should(Equal("on1"))
+		g.Eventually(asks).WithArguments(c, "on1", "192.168.77.22").Should(Equal("on2"))
+		g.Eventually(asks).WithArguments(c, "on2", "192.168.77.21").Should(Equal("on1"))
 	})
 	t.Run("a drained node is left", func(t *testing.T) { testDrain(t, c) })
 	t.Run("a lost node is missed, and comes back", func(t *testing.T) { testLoss(t, c) })
@@ -113,9 +112,9 @@ func testDrain(t *testing.T, c *Cluster) {
 		return strings.Fields(kubectl(t, c, "get", "pods", "-l", "app=spread", "--field-selector=status.phase=Running", "-o", "jsonpath={.items[*].spec.nodeName}"))
 	}
 	g.Expect(c.Apply(t.Context(), []byte(spread))).To(Succeed())
-	g.Eventually(running).WithTimeout(time.Minute).Should(ConsistOf("node1", "node2"))
-	kubectl(t, c, "drain", "node2", "--pod-selector=app=spread", "--ignore-daemonsets", "--timeout=60s")
-	g.Eventually(running).WithTimeout(time.Minute).Should(Equal([]string{"node1", "node1"}))
+	g.Eventually(running).Should(ConsistOf("node1", "node2"))
+	kubectl(t, c, "drain", "node2", "--pod-selector=app=spread", "--ignore-daemonsets", "--timeout="+Patience.String())
+	g.Eventually(running).Should(Equal([]string{"node1", "node1"}))
 	kubectl(t, c, "uncordon", "node2")
 }
 
@@ -131,21 +130,21 @@ func testLoss(t *testing.T, c *Cluster) {
 	ready := func() string {
 		return kubectl(t, c, "get", "node", "node2", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 	}
-	g.Eventually(hears).WithTimeout(time.Minute).WithArguments("192.168.77.21").Should(BeTrue(), "a pod on the first node")
-	g.Eventually(hears).WithTimeout(time.Minute).WithArguments("192.168.77.22").Should(BeTrue(), "a pod on the second node")
+	g.Eventually(hears).WithArguments("192.168.77.21").Should(BeTrue(), "a pod on the first node")
+	g.Eventually(hears).WithArguments("192.168.77.22").Should(BeTrue(), "a pod on the second node")
 
 	g.Expect(c.NodeDown(1)).NotTo(Succeed())
 	g.Expect(c.NodeDown(3)).NotTo(Succeed())
 	g.Expect(c.NodeDown(2)).To(Succeed())
 	g.Expect(hears("192.168.77.22")).To(BeFalse(), "a pod on the lost node")
 	g.Expect(hears("192.168.77.21")).To(BeTrue(), "a pod on the node that is left")
-	g.Eventually(ready).WithTimeout(2 * time.Minute).Should(Equal("Unknown"))
+	g.Eventually(ready).Should(Equal("Unknown"))
 	_, err := Up(t.Context(), Options{Name: c.Name, Nodes: 2})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.Nodes()).To(HaveLen(2), "Up leaves a lost node lost")
 	g.Expect(ready()).To(Equal("Unknown"))
 
 	g.Expect(c.NodeUp(2)).To(Succeed())
-	g.Eventually(hears).WithTimeout(time.Minute).WithArguments("192.168.77.22").Should(BeTrue())
-	g.Eventually(ready).WithTimeout(time.Minute).Should(Equal("True"))
+	g.Eventually(hears).WithArguments("192.168.77.22").Should(BeTrue())
+	g.Eventually(ready).Should(Equal("True"))
 }

@@ -199,7 +199,7 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // Up removes a cluster that is not healthy
 	defer cancel()
 	if err := apiReady(client)(ctx); err != nil {
 		return err

@@ -28,7 +28,7 @@ func publishIngress(ctx context.Context, d *demo) (string, error) {
 			return "", err
 		}
 	}
-	err = e2e.Until(ctx, 2*time.Minute, func(ctx context.Context) (_ bool, err error) {
+	err = e2e.Until(ctx, func(ctx context.Context) (_ bool, err error) {
 		d.console, err = d.router.Ask(ctx, d.workers[0].Machine, "https")
 		return d.console.Status == 200, err
 	})
@@ -62,7 +62,7 @@ func answerOutside(ctx context.Context, d *demo) (string, error) {
 	if err := d.state.Set(ctx, d.outside.Settings()); err != nil {
 		return "", err
 	}
-	err = e2e.Until(ctx, 2*time.Minute, func(ctx context.Context) (_ bool, err error) {
+	err = e2e.Until(ctx, func(ctx context.Context) (_ bool, err error) {
 		ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 		defer cancel()
 		if d.outside.nodes, err = d.outside.Nodes(ctx, guest); err != nil {
@@ -75,5 +75,5 @@ func answerOutside(ctx context.Context, d *demo) (string, error) {
 		return "", fmt.Errorf("%s is not answered: %w", d.outside.Host, err)
 	}
 	return fmt.Sprintf("Host %s behind gateway %s uses the cluster %.1fs after annotations gateway and client-networks",
-		d.outside.Host, d.outside.Address, time.Since(annotated).Seconds()), d.state.WaitReady(ctx, time.Minute)
+		d.outside.Host, d.outside.Address, time.Since(annotated).Seconds()), d.state.WaitReady(ctx)
 }

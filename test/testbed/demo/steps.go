@@ -192,7 +192,7 @@ func serve(ctx context.Context, d *demo) (string, error) {
 		return err
 	})
 	both.Go(func() error {
-		err := d.state.WaitEdges(ctx, 3*time.Minute)
+		err := d.state.WaitEdges(ctx)
 		served = time.Since(d.annotated)
 		return err
 	})
@@ -215,7 +215,7 @@ func startControlPlane(ctx context.Context, d *demo) (string, error) {
 	if err := d.hypershift.WaitAvailable(ctx, d.hosted); err != nil {
 		return "", err
 	}
-	return "HostedCluster " + d.hosted + " is Available, and its NetworkReady is True", d.state.WaitReady(ctx, 2*time.Minute)
+	return "HostedCluster " + d.hosted + " is Available, and its NetworkReady is True", d.state.WaitReady(ctx)
 }
 
 func bootWorker(ctx context.Context, d *demo) (string, error) {
@@ -225,7 +225,7 @@ func bootWorker(ctx context.Context, d *demo) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d.workers, err = worker.BootAll(ctx, o, d.state.Namespace(), 1, 3*time.Minute)
+	d.workers, err = worker.BootAll(ctx, o, d.state.Namespace(), 1)
 	if err != nil {
 		return "", err
 	}

@@ -41,17 +41,17 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(h.Set(t.Context(), map[string]string{
 		"management-access": fmt.Sprintf("nodes:10250,15250=nodes:10250,%s:22", shell.address), "management-access-from": "default",
 	})).To(Succeed())
-	g.Eventually(func() (bool, error) { return opens(t, h) }).WithTimeout(time.Minute).WithPolling(time.Second).Should(BeTrue(), "a destination in the plan")
+	g.Eventually(func() (bool, error) { return opens(t, h) }).WithPolling(time.Second).Should(BeTrue(), "a destination in the plan")
 	var service core.Service
 	g.Eventually(func() error {
 		return h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: wire.AccessObject}, &service)
-	}).WithTimeout(time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 
 	through := func(url string) visit { return curl(t, pod, service.Spec.ClusterIP, url) }
 	for _, name := range []string{w.VM.Name, w.VM.Name + "." + plan.Cluster.Domain, w.Lease.Address.Addr().String()} {
-		g.Eventually(through).WithArguments("https://"+name+":10250/pods").WithTimeout(2*time.Minute).WithPolling(time.Second).
+		g.Eventually(through).WithArguments("https://"+name+":10250/pods").WithPolling(time.Second).
 			Should(Equal(visit{proxy: "200", server: "401"}), name)
 	}
 	g.Expect(curl(t, pod, "", fmt.Sprintf("https://%s:15250/pods", service.Spec.ClusterIP))).To(Equal(visit{proxy: "000", server: "401"}), "at the plain port of a client that knows no proxy")
@@ -71,9 +71,9 @@ func testAccess(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(h.Set(t.Context(), map[string]string{"management-access": "", "management-access-from": ""})).To(Succeed())
 	g.Eventually(func() error {
 		return h.Client.Get(t.Context(), client.ObjectKeyFromObject(&service), &service)
-	}).WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound))
-	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
-	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
+	}).Should(Satisfy(apierrors.IsNotFound))
+	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 }
 
 // An sshServer is OpenSSH's on a host of the network that is no VM.
@@ -109,7 +109,7 @@ func (b bed) sshd(t *testing.T, h Hosted, n network.Network, w *worker.Worker) s
 	g.Expect(os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)).To(Succeed())
 	g.Expect(os.MkdirAll("/run/sshd", 0o755)).To(Succeed()) // sshd's own service makes it.
 	server := exec.Command("nsenter", "--net="+host.netNS, "--", "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(dir, "config"))
-	server.Stderr = t.Output()
+	server.Stderr, server.WaitDelay = t.Output(), time.Second // its children have the pipe, too
 	g.Expect(server.Start()).To(Succeed())
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	return s
@@ -134,11 +134,11 @@ func testLaptop(t *testing.T, b bed, h Hosted, w *worker.Worker, s sshServer) {
 		return run("ssh", "-F", "none", "-i", s.key, "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
 			"-o", "ProxyCommand="+oooi+" access clusters/"+h.Name+" --stdio %h:%p", "root@"+s.address.String(), "/sbin/ip -4 -o address")
 	}
-	g.Eventually(ssh).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(ContainSubstring(s.address.String()+"/"), "a shell in its network namespace")
+	g.Eventually(ssh).WithPolling(time.Second).Should(ContainSubstring(s.address.String()+"/"), "a shell in its network namespace")
 	kubelet := func() string {
 		return run(oooi, "access", "clusters/"+h.Name, "--", "curl", "-sk", "--max-time", "10", "-o", "/dev/null", "-w", "%{http_connect} %{http_code}", "https://"+w.VM.Name+":10250/pods")
 	}
-	g.Eventually(kubelet).WithTimeout(time.Minute).WithPolling(time.Second).Should(Equal("200 401"), "it knows no caller without a certificate")
+	g.Eventually(kubelet).WithPolling(time.Second).Should(Equal("200 401"), "it knows no caller without a certificate")
 	g.Expect(run(oooi, "access", "clusters/"+h.Name, "--stdio", w.VM.Name+":22")).To(ContainSubstring("403 the destination is not open"))
 }
 
@@ -207,14 +207,14 @@ func testLoadBalancers(t *testing.T, b bed, h Hosted, workers []*worker.Worker) 
 	g.Eventually(func() (int, error) {
 		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(copied), copied)
 		return len(copied.Status.LoadBalancer.Ingress), err
-	}).WithTimeout(time.Minute).Should(Equal(1), "an address of the load balancer")
+	}).Should(Equal(1), "an address of the load balancer")
 	testLed(t, h, copied, "loadbalancers,apps:443", func() {
 		outside := b.asker(t, "default", "outside-"+h.Name)
 		for _, scheme := range []string{"https", "http"} {
 			page := func() (string, error) {
 				return pageAt(t, outside, copied.Status.LoadBalancer.Ingress[0].IP, router.Console(scheme))
 			}
-			g.Eventually(page).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(Equal(workers[0].VM.Name), "%s through the load balancer", scheme)
+			g.Eventually(page).WithPolling(time.Second).Should(Equal(workers[0].VM.Name), "%s through the load balancer", scheme)
 		}
 		testConsole(t, h, router, workers[0], "https")
 	})
@@ -240,7 +240,7 @@ func testWildcardRoute(t *testing.T, b bed, h Hosted, workers []*worker.Worker) 
 	testLed(t, h, service, "loadbalancers,apps:443", func() {
 		inside := b.asker(t, "default", "route-"+h.Name)
 		page := func() (string, error) { return pageAt(t, inside, service.Spec.ClusterIP, router.Console("https")) }
-		g.Eventually(page).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(BeElementOf(names), "through the backend of the Route")
+		g.Eventually(page).WithPolling(time.Second).Should(BeElementOf(names), "through the backend of the Route")
 	})
 }
 
@@ -253,8 +253,8 @@ func testLed(t *testing.T, h Hosted, service *core.Service, value string, ask fu
 		return service.Spec.Selector, err
 	}
 	g.Expect(h.Set(t.Context(), map[string]string{"management-access": value})).To(Succeed())
-	g.Eventually(selector).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(HaveKeyWithValue(wire.LabelName, wire.NameEdge))
-	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Eventually(selector).WithPolling(time.Second).Should(HaveKeyWithValue(wire.LabelName, wire.NameEdge))
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 	behind := func() (managers []string, err error) {
 		var all discovery.EndpointSliceList
 		err = h.Client.List(t.Context(), &all, client.InNamespace(h.Namespace()), client.MatchingLabels{discovery.LabelServiceName: service.Name})
@@ -265,16 +265,16 @@ func testLed(t *testing.T, h Hosted, service *core.Service, value string, ask fu
 		}
 		return managers, err
 	}
-	g.Eventually(behind).WithTimeout(time.Minute).WithPolling(time.Second).Should(ConsistOf("endpointslice-controller.k8s.io"), "edges, and no addresses of VMs")
+	g.Eventually(behind).WithPolling(time.Second).Should(ConsistOf("endpointslice-controller.k8s.io"), "edges, and no addresses of VMs")
 	ask()
 	c, err := h.Condition(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.Message).To(ContainSubstring("Anyone who reaches a load balancer"))
 	g.Expect(h.Set(t.Context(), map[string]string{"management-access": ""})).To(Succeed())
-	g.Eventually(selector).WithTimeout(time.Minute).WithPolling(time.Second).Should(BeEmpty(), "it is HyperShift's again")
-	g.Eventually(behind).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(ContainElement("endpointslice-controller.k8s.io"), "no edge is left behind it")
-	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
-	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Eventually(selector).WithPolling(time.Second).Should(BeEmpty(), "it is HyperShift's again")
+	g.Eventually(behind).WithPolling(time.Second).ShouldNot(ContainElement("endpointslice-controller.k8s.io"), "no edge is left behind it")
+	g.Eventually(func() (bool, error) { return serves(t, h, wire.Access) }).WithPolling(time.Second).Should(BeFalse(), "edges without the container")
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 }
 
 // pageAt gets a page in a network namespace from the server at an address, whatever its name resolves to.

@@ -35,10 +35,10 @@ const prometheusAt = "127.0.0.1:9190"
 func testAlerts(t *testing.T, s *stage, all bool) {
 	g, began := NewWithT(t), time.Now()
 	step := func(what string) { t.Logf("%5.1fs %s", time.Since(began).Seconds(), what) }
-	s.whole(t, 3*time.Minute)
+	s.whole(t)
 	p := startPrometheus(t, s)
-	g.Eventually(p.targets, "1m", "1s").Should(Equal(map[string]int{"oooi": 2, "oooi-edge": 2}))
-	g.Eventually(p.alerts, "1m", "1s").Should(BeEmpty(), "what happened before has ended")
+	g.Eventually(p.targets).WithPolling(time.Second).Should(Equal(map[string]int{"oooi": 2, "oooi-edge": 2}))
+	g.Eventually(p.alerts).WithPolling(time.Second).Should(BeEmpty(), "what happened before has ended")
 	g.Consistently(p.firing, "12s", "1s").Should(BeEmpty(), "all is well")
 	step("all is well")
 
@@ -51,23 +51,23 @@ func testAlerts(t *testing.T, s *stage, all bool) {
 	const nodes = "edge-node-selector"
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{nodes: "node-role.kubernetes.io/control-plane="})).To(Succeed(), "labels that the administrator does not permit")
 	defer func() { _ = s.hosted.Set(t.Context(), map[string]string{nodes: ""}) }()
-	g.Eventually(p.firing, "3m", "1s").Should(ContainElements("OooiOneEdgeLeft", "OooiConfigurationNotApplied", "OooiEdgesNotScraped"))
+	g.Eventually(p.firing).WithPolling(time.Second).Should(ContainElements("OooiOneEdgeLeft", "OooiConfigurationNotApplied", "OooiEdgesNotScraped"))
 	g.Expect(p.firing()).NotTo(ContainElement("OooiNoEdge"), "the other edge serves")
 	step("alerts fire")
 	g.Expect(s.cluster.NodeUp(lost.nodeNumber())).To(Succeed())
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{nodes: ""})).To(Succeed())
-	s.whole(t, 3*time.Minute)
+	s.whole(t)
 	step("both edges serve")
-	g.Eventually(p.firing, "2m", "1s").Should(BeEmpty(), "all is well again")
+	g.Eventually(p.firing).WithPolling(time.Second).Should(BeEmpty(), "all is well again")
 	step("no alert fires")
 	if !all {
 		return
 	}
 	operator := func(replicas int32) { s.setOperator(t, func(d *apps.Deployment) { d.Spec.Replicas = &replicas }) }
 	operator(0)
-	g.Eventually(p.firing, "2m", "1s").Should(Equal([]string{"OooiOperatorDown"}))
+	g.Eventually(p.firing).WithPolling(time.Second).Should(Equal([]string{"OooiOperatorDown"}))
 	operator(2)
-	g.Eventually(p.firing, "2m", "1s").Should(BeEmpty())
+	g.Eventually(p.firing).WithPolling(time.Second).Should(BeEmpty())
 }
 
 // A prometheus runs until the test ends.

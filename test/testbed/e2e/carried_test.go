@@ -41,7 +41,7 @@ func testBalancedApps(t *testing.T, b bed, h Hosted, workers []*worker.Worker) G
 		testConsole(t, h, router, w, "https")
 		testConsole(t, h, router, w, "http")
 	}
-	g.Eventually(message).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(ContainSubstring("AppsUnreachable"))
+	g.Eventually(message).WithPolling(time.Second).ShouldNot(ContainSubstring("AppsUnreachable"))
 	return router
 }
 
@@ -64,7 +64,7 @@ func testConsole(t *testing.T, h Hosted, router GuestRouter, w *worker.Worker, s
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Eventually(func() (worker.Answer, error) { return router.Ask(t.Context(), w.Machine, scheme) }).
-		WithTimeout(2*time.Minute).WithPolling(time.Second).Should(And(
+		WithPolling(time.Second).Should(And(
 		HaveField("Status", 200), HaveField("Body", w.VM.Name), HaveField("Server", networkOf(t, plan, w).ServiceVIP)), router.Console(scheme))
 }
 
@@ -99,14 +99,14 @@ func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 	for _, w := range workers {
 		for _, url := range []string{"https://extra.example.net/apis", "https://extra.example.net:9443/apis"} {
 			g.Eventually(func() (string, error) { return askAnyone(t.Context(), w.Machine, url) }).
-				WithTimeout(time.Minute).WithPolling(time.Second).Should(ContainSubstring("APIGroupList"), url)
+				WithPolling(time.Second).Should(ContainSubstring("APIGroupList"), url)
 		}
 	}
 }
 
 // askAnyone gets url without asking whose certificate it is.
 func askAnyone(ctx context.Context, m *worker.Machine, url string, more ...string) (string, error) {
-	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "5", url}, more...)...)
+	out, err := m.Output(ctx, "curl", append([]string{"--disable", "--silent", "--show-error", "--noproxy", "*", "--insecure", "--max-time", "10", url}, more...)...)
 	return string(out), err
 }
 
@@ -119,7 +119,7 @@ func testMirror(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	service := networkOf(t, plan, w).ServiceVIP
 	g.Eventually(func() (worker.Answer, error) {
 		return w.Machine.Ask(t.Context(), "https://"+hypershift.MirrorHost+"/v2/", nil, b.hypershift.CA())
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(And(HaveField("Status", 200), HaveField("Server", service)))
+	}).WithPolling(time.Second).Should(And(HaveField("Status", 200), HaveField("Server", service)))
 	g.Expect(w.Machine.Pull(t.Context(), b.cluster, hypershift.MirrorImage, b.hypershift.CA())).To(Succeed(), "containerd, by the machine's own DNS")
 
 	_, err = w.Machine.Output(t.Context(), "getent", "ahostsv4", "quay.io")
@@ -146,7 +146,7 @@ func testManagementCluster(t *testing.T, h Hosted, w *worker.Worker) {
 	g.Eventually(func() (string, error) {
 		c, err := h.Condition(t.Context())
 		return c.Message, err
-	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(And(ContainSubstring("NotPermitted"), ContainSubstring(evilService+":443"), ContainSubstring(evilNode+":443")))
+	}).WithPolling(time.Second).Should(And(ContainSubstring("NotPermitted"), ContainSubstring(evilService+":443"), ContainSubstring(evilNode+":443")))
 	for _, name := range []string{evilService, evilNode} {
 		out, err := w.Machine.Output(t.Context(), "getent", "ahostsv4", name)
 		g.Expect(err).NotTo(HaveOccurred())

@@ -25,12 +25,10 @@ func TestDocumentedCommandLines(t *testing.T) {
 		t.Skip("builds HyperShift's command lines")
 	}
 	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
-	g.Expect(err).NotTo(HaveOccurred())
 	sections := sectionsOf(document(t, "create-cluster.md"))
 	nad := filesOf(sections["The network"])["nad.yaml"]
 	g.Expect(nad).NotTo(BeEmpty())
-	tools := toolsFor(t, root)
+	tools := toolsFor(t)
 	for section, reaches := range map[string][]string{
 		"Load balancer":             {"The API server will be at the address that its load balancer gets"},
 		"Node ports":                {"10.0.0.7"},
@@ -130,17 +128,15 @@ func unindented(block string) string {
 
 // documentedTools are the programs that the page uses. Without a cluster, what they would create is
 // written to the file created.yaml: hcp and hypershift render it, and kubectl builds it.
-type documentedTools struct{ dir, oooi string }
+type documentedTools struct{ dir string }
 
-func toolsFor(t *testing.T, root string) documentedTools {
+func toolsFor(t *testing.T) documentedTools {
 	t.Helper()
 	g := NewWithT(t)
 	programs, err := testbed.Build(t.Context(), os.Stderr, "hcp", "hypershift", "kubelite")
 	g.Expect(err).NotTo(HaveOccurred())
 	tools := documentedTools{dir: t.TempDir()}
-	tools.oooi = filepath.Join(tools.dir, "oooi")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", tools.oooi, "./cmd/oooi").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	g.Expect(os.Symlink(program(t), filepath.Join(tools.dir, "oooi"))).To(Succeed())
 	kubectl := filepath.Join(tools.dir, "real", "kubectl")
 	g.Expect(os.Mkdir(filepath.Dir(kubectl), 0o755)).To(Succeed())
 	g.Expect(os.Symlink(programs["kubelite"], kubectl)).To(Succeed())

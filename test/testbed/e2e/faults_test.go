@@ -39,7 +39,7 @@ type fault struct {
 // nothing is what the others are compared with.
 func nothing() fault {
 	return fault{name: "nothing", do: func(t *testing.T, _ *stage, m *measure.Measurement, _ edgePod) {
-		quiet(t, m, 5*time.Second, 2*time.Minute)
+		quiet(t, m, 5*time.Second)
 	}}
 }
 
@@ -78,8 +78,8 @@ func killContainer(name string) func(*testing.T, *stage, *measure.Measurement, e
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(now.ContainerID).NotTo(Equal(before.ContainerID))
 			g.Expect(now.Ready).To(BeTrue())
-		}).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).Should(Succeed(), name)
-		s.whole(t, 2*time.Minute)
+		}).WithPolling(200*time.Millisecond).Should(Succeed(), name)
+		s.whole(t)
 	}
 }
 
@@ -95,23 +95,23 @@ func killPod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(now.ContainerID).NotTo(Equal(before.ContainerID), now.Name)
 		}
-	}).WithTimeout(2 * time.Minute).WithPolling(200 * time.Millisecond).Should(Succeed())
-	s.whole(t, 2*time.Minute)
+	}).WithPolling(200 * time.Millisecond).Should(Succeed())
+	s.whole(t)
 }
 
 // replaced waits until another pod is that edge, and all serve.
-func (s *stage) replaced(t *testing.T, edge edgePod, limit time.Duration) {
+func (s *stage) replaced(t *testing.T, edge edgePod) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
 		return slices.ContainsFunc(s.pods(t), func(p edgePod) bool { return p.number == edge.number && p.UID != edge.UID })
-	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(BeTrue(), "another pod is edge %d", edge.number)
-	s.whole(t, limit)
+	}).WithPolling(200*time.Millisecond).Should(BeTrue(), "another pod is edge %d", edge.number)
+	s.whole(t)
 }
 
 // deletePod has the API server delete it, as a user does.
 func deletePod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 	NewWithT(t).Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
-	s.replaced(t, edge, 2*time.Minute)
+	s.replaced(t, edge)
 }
 
 // drainNode evicts all edges from the node, as an administrator does before a node's
@@ -121,12 +121,12 @@ func drainNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	node := edge.Spec.NodeName
 	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", node) }()
 	_, err := s.cluster.Kubectl(t.Context(), "drain", node, "--pod-selector=app.kubernetes.io/part-of=oooi,app.kubernetes.io/name=oooi-edge",
-		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
+		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+testbed.Patience.String())
 	g.Expect(err).NotTo(HaveOccurred())
-	quiet(t, m, 3*time.Second, 2*time.Minute)
+	quiet(t, m, 3*time.Second)
 	_, err = s.cluster.Kubectl(t.Context(), "uncordon", node)
 	g.Expect(err).NotTo(HaveOccurred())
-	s.replaced(t, edge, 3*time.Minute)
+	s.replaced(t, edge)
 }
 
 // loseNode pulls the node's cable until machines are served by another edge: the one
@@ -137,14 +137,20 @@ func loseNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	g.Expect(s.cluster.NodeDown(number)).To(Succeed())
 	defer func() { _ = s.cluster.NodeUp(number) }()
 	if len(s.network.Edges) > 1 {
-		g.Eventually(func() (string, error) {
-			said, err := reports(t.Context(), s.hosted, s.network.Name)
-			return said[3-edge.number].Peer, err
-		}).WithTimeout(30*time.Second).WithPolling(100*time.Millisecond).Should(Equal(string(failover.PeerUnreachable)), "what the other edge says of the lost one")
+		s.missed(t, edge)
 	}
-	quiet(t, m, 3*time.Second, 5*time.Minute)
+	quiet(t, m, 3*time.Second)
 	g.Expect(s.cluster.NodeUp(number)).To(Succeed())
-	s.whole(t, 3*time.Minute)
+	s.whole(t)
+}
+
+// missed waits until the other edge of two reports that this one is lost.
+func (s *stage) missed(t *testing.T, edge edgePod) {
+	t.Helper()
+	NewWithT(t).Eventually(func() (string, error) {
+		said, err := reports(t.Context(), s.hosted, s.network.Name)
+		return said[3-edge.number].Peer, err
+	}).WithPolling(100*time.Millisecond).Should(Equal(string(failover.PeerUnreachable)), "what the other edge says of the lost one")
 }
 
 // changePlan publishes a Service and withdraws it again. The pods stay.
@@ -158,11 +164,11 @@ func changePlan(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 		_, err := askAnyone(t.Context(), s.worker.Machine, url)
 		return err
 	}
-	g.Eventually(ask).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(Succeed(), url)
+	g.Eventually(ask).WithPolling(time.Second).Should(Succeed(), url)
 	_, err := s.cluster.Kubectl(t.Context(), "-n", s.hosted.Namespace(), "delete", "service/extra", "pod/extra", "--grace-period=1")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(ask).WithTimeout(time.Minute).WithPolling(time.Second).ShouldNot(Succeed(), "withdrawn")
-	quiet(t, m, 2*time.Second, time.Minute)
+	g.Eventually(ask).WithPolling(time.Second).ShouldNot(Succeed(), "withdrawn")
+	quiet(t, m, 2*time.Second)
 	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
@@ -183,7 +189,7 @@ func (s *stage) setOperator(t *testing.T, change func(*apps.Deployment)) {
 	patch := client.MergeFrom(d.DeepCopy())
 	change(&d)
 	g.Expect(s.hosted.Client.Patch(t.Context(), &d, patch)).To(Succeed())
-	_, err := s.cluster.Kubectl(t.Context(), "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout=180s")
+	_, err := s.cluster.Kubectl(t.Context(), "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+testbed.Patience.String())
 	g.Expect(err).NotTo(HaveOccurred())
 }
 
@@ -196,7 +202,7 @@ func upgradeOperator(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) 
 		c.Args = append(c.Args, "--health-probe-bind-address=:8081") // as it is without
 	})
 	s.operated(t)
-	quiet(t, m, 2*time.Second, time.Minute)
+	quiet(t, m, 2*time.Second)
 	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
@@ -208,7 +214,7 @@ func (s *stage) operated(t *testing.T) {
 	g.Eventually(func() error {
 		_, err := s.worker.Machine.Output(t.Context(), "getent", "ahostsv4", "upgraded.example.net")
 		return err
-	}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
+	}).WithPolling(time.Second).Should(Succeed())
 	g.Expect(s.hosted.Set(t.Context(), map[string]string{"dns-records": ""})).To(Succeed())
 }
 
@@ -258,9 +264,9 @@ func (s *stage) rolled(t *testing.T, edge edgePod, image string) {
 		}
 		fewest = min(fewest, serving)
 		g.Expect(changed).To(Equal(len(s.network.Edges)))
-	}).WithTimeout(4*time.Minute).WithPolling(100*time.Millisecond).Should(Succeed(), "all edges run the new image")
+	}).WithPolling(100*time.Millisecond).Should(Succeed(), "all edges run the new image")
 	if len(s.network.Edges) > 1 {
 		g.Expect(fewest).To(Equal(1), "one after the other")
 	}
-	s.replaced(t, edge, time.Minute)
+	s.replaced(t, edge)
 }

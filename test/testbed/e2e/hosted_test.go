@@ -50,23 +50,9 @@ func sideBySide(t *testing.T, name string, room *semaphore.Weighted, clusters in
 }
 
 func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
-	g := NewWithT(t)
-	name := strings.ReplaceAll(string(strategy), "-", "")
-	h, _ := b.create(t, hypershift.HostedClusterOptions{
-		Name: name, Strategy: strategy, BaseDomain: "example.com", VLAN: vlan, Replicas: 1,
-		MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Annotations: map[string]string{Annotation: "auto"},
+	h, w := joined(t, b, hypershift.HostedClusterOptions{
+		Name: strings.ReplaceAll(string(strategy), "-", ""), Strategy: strategy, VLAN: vlan, Annotations: map[string]string{Annotation: "auto"},
 	})
-	_, _, err := b.hypershift.WaitEndpoint(t.Context(), name)
-	g.Expect(err).NotTo(HaveOccurred())
-	known := time.Now()
-	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
-	t.Logf("%s: served %.1fs after its endpoint was known", strategy, time.Since(known).Seconds())
-	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
-	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
-
-	g.Expect(h.WaitReady(t.Context(), 5*time.Minute)).To(Succeed())
-
-	w := testWorkers(t, b, h, 1)[0]
 	if strategy == hypershift.LoadBalancerName {
 		t.Run("names for pods", func(t *testing.T) { testPodNames(t, b, h) }) // the VM then finds nothing of it
 		// first: it is as isolated with clients beyond the network
@@ -93,6 +79,23 @@ func testStrategy(t *testing.T, b bed, strategy hypershift.Strategy, vlan int) {
 	b.destroy(h)
 }
 
+// joined creates a hosted cluster with one VM, and returns when that is a node. o says what differs from others.
+func joined(t *testing.T, b bed, o hypershift.HostedClusterOptions) (Hosted, *worker.Worker) {
+	t.Helper()
+	g := NewWithT(t)
+	o.BaseDomain, o.Replicas, o.MachineCIDR = "example.com", 1, netip.MustParsePrefix("192.168.100.0/24")
+	h, _ := b.create(t, o)
+	_, _, err := b.hypershift.WaitEndpoint(t.Context(), o.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	known := time.Now()
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
+	t.Logf("%s: served %.1fs after its endpoint was known", o.Name, time.Since(known).Seconds())
+	g.Expect(b.hypershift.BootstrapGuest(t.Context(), o.Name)).To(Succeed())
+	g.Expect(b.hypershift.WaitAvailable(t.Context(), o.Name)).To(Succeed())
+	g.Expect(h.WaitReady(t.Context())).To(Succeed())
+	return h, testWorkers(t, b, h, 1)[0]
+}
+
 // testWorkers boots the workers; what they assert themselves is said again here,
 // where the tests are read.
 func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
@@ -100,7 +103,7 @@ func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 	g := NewWithT(t)
 	o, err := worker.New(t.Context(), b.cluster, b.hypershift, h.Name, worker.Print(t.Output()))
 	g.Expect(err).NotTo(HaveOccurred())
-	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), want, 6*time.Minute)
+	workers, err := worker.BootAll(t.Context(), o, h.Namespace(), want)
 	g.Expect(err).NotTo(HaveOccurred())
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -148,8 +151,8 @@ func testNode(t *testing.T, guest kubernetes.Interface, w *worker.Worker) {
 	g.Expect(node.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo("Ready")), HaveField("Status", BeEquivalentTo("True")))))
 	g.Expect(node.Status.Addresses).To(ContainElement(HaveField("Address", w.Lease.Address.Addr().String())))
 	call := worker.Call{Guest: guest, Node: node.Name}
-	g.Expect(call.Healthz(t.Context(), 30*time.Second)).To(Succeed(), "through konnectivity")
-	_, lines, err := call.Logs(t.Context(), 30*time.Second)
+	g.Expect(call.Healthz(t.Context())).To(Succeed(), "through konnectivity")
+	_, lines, err := call.Logs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(lines).To(BeNumerically(">", 0), "kubectl logs")
 }
@@ -164,8 +167,8 @@ func testWithdrawn(t *testing.T, h Hosted, value string) {
 
 	g.Expect(h.Annotate(t.Context(), value)).To(Succeed())
 
-	g.Eventually(func() ([]string, error) { return h.Owned(t.Context()) }).WithTimeout(90 * time.Second).WithPolling(time.Second).Should(BeEmpty())
-	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).WithTimeout(10*time.Second).Should(BeZero(), "nothing is said any more")
+	g.Eventually(func() ([]string, error) { return h.Owned(t.Context()) }).WithPolling(time.Second).Should(BeEmpty())
+	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).Should(BeZero(), "nothing is said any more")
 	bindings, err := h.Cluster.Kubectl(t.Context(), "-n", h.Namespace(), "get", "rolebindings,networkpolicies,serviceaccounts", "-o", "name")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(bindings)).NotTo(ContainSubstring("oooi"), "nothing unlabelled either")
@@ -181,7 +184,7 @@ func testAnnotationLost(t *testing.T, h Hosted) {
 
 	g.Expect(h.Annotate(t.Context(), "")).To(Succeed())
 
-	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).WithTimeout(30 * time.Second).WithPolling(time.Second).
+	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).WithPolling(time.Second).
 		Should(HaveField("Message", And(ContainSubstring("RemovalScheduled"), ContainSubstring("none"))))
 	g.Expect(h.Owned(t.Context())).To(ContainElements(before), "a VM uses the network")
 	testWithdrawn(t, h, "none")
@@ -193,7 +196,7 @@ func testAgain(t *testing.T, h Hosted) {
 	g := NewWithT(t)
 	g.Expect(h.Annotate(t.Context(), "auto")).To(Succeed())
 	asked := time.Now()
-	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 	t.Logf("served %.1fs after the annotation", time.Since(asked).Seconds())
-	g.Expect(h.WaitReady(t.Context(), time.Minute)).To(Succeed())
+	g.Expect(h.WaitReady(t.Context())).To(Succeed())
 }

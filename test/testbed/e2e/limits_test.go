@@ -29,7 +29,7 @@ func testLimits(t *testing.T, s *stage) {
 // does not send to: its kernel asks for each in the name of the next hop.
 func testDialled(t *testing.T, s *stage) {
 	g := NewWithT(t)
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	pods := s.pods(t)
 	s.sendTo(t, pods[0])
 	bad := s.plug(t, "dials"+s.hosted.Name, s.worker.VM.VLAN)
@@ -61,7 +61,7 @@ func testDialled(t *testing.T, s *stage) {
 		}
 	}
 	long := time.Since(begin)
-	quiet(t, m, 3*time.Second, time.Minute)
+	quiet(t, m, 3*time.Second)
 	report := stop()
 	t.Logf("the next hop dialled from 60 addresses in %.1fs: the worker moved %d times; %+v", long.Seconds(), moves, report)
 }
@@ -70,7 +70,7 @@ func testDialled(t *testing.T, s *stage) {
 // are taken, and asks whether another is still served.
 func testConnections(t *testing.T, s *stage) {
 	g := NewWithT(t)
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	var files unix.Rlimit
 	g.Expect(unix.Getrlimit(unix.RLIMIT_NOFILE, &files)).To(Succeed())
 	most := min(25_000, int(files.Max)/2-1000) // Envoy, which has as many files here, opens two for each
@@ -96,8 +96,8 @@ func testConnections(t *testing.T, s *stage) {
 	g.Eventually(func() error {
 		_, err := askAnyone(t.Context(), s.worker.Machine, "https://"+s.api+"/version")
 		return err
-	}).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(Succeed(), "when they are closed")
-	s.whole(t, 3*time.Minute)
+	}).WithPolling(time.Second).Should(Succeed(), "when they are closed")
+	s.whole(t)
 	after, err := s.pods(t)[0].container("envoy")
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Logf("it restarted envoy %d times", after.RestartCount-before.RestartCount)

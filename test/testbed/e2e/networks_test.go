@@ -40,7 +40,7 @@ func testNetworks(t *testing.T, b bed) {
 	g := NewWithT(t)
 	g.Expect(b.hypershift.StartMirror(t.Context())).To(Succeed())
 	elder, younger := createElder(t, b), createYounger(t, b)
-	g.Expect(elder.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Expect(elder.WaitEdges(t.Context())).To(Succeed())
 
 	t.Run("shared", func(t *testing.T) { testShared(t, elder, younger) })
 	bootstrapping, ctx := errgroup.WithContext(t.Context())
@@ -116,7 +116,7 @@ func createYounger(t *testing.T, b bed) Hosted {
 func testShared(t *testing.T, elder, younger Hosted) {
 	g := NewWithT(t)
 	before := servedOn(t, elder)
-	g.Expect(younger.WaitReason(t.Context(), meta.ConditionFalse, "NetworkShared", 2*time.Minute)).To(Succeed())
+	g.Expect(younger.WaitReason(t.Context(), meta.ConditionFalse, "NetworkShared")).To(Succeed())
 	c, err := younger.Condition(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Log(c.Message)
@@ -152,7 +152,7 @@ func testDisjoint(t *testing.T, elder, younger Hosted) {
 		c, err := younger.Condition(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(c.Message).To(ContainSubstring("Set annotation unknown-clients to ignore on " + hypershift.Namespace + "/elder"))
-	}).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(Succeed(), "its API server is published, too")
+	}).WithPolling(time.Second).Should(Succeed(), "its API server is published, too")
 	g.Expect(younger.Owned(t.Context())).To(BeEmpty(), "nothing is applied")
 	plan, err := elder.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -160,7 +160,7 @@ func testDisjoint(t *testing.T, elder, younger Hosted) {
 		g.Expect(n.DHCP.IgnoreUnknownClients).To(BeFalse(), "the elder serves all clients on %s", n.Name)
 	}
 	g.Expect(elder.Set(t.Context(), map[string]string{"unknown-clients": "ignore"})).To(Succeed())
-	g.Expect(younger.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Expect(younger.WaitEdges(t.Context())).To(Succeed())
 	after := servedOn(t, elder)
 	if d := cmp.Diff(before, after, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
 		t.Errorf("the elder's networks (-before +after):\n%s", d)
@@ -189,7 +189,7 @@ func testOwnMachines(t *testing.T, elder, younger Hosted, elders, youngers []*wo
 // nothing moves, and its user is told what keeps them.
 func testSteady(t *testing.T, younger Hosted) {
 	g := NewWithT(t)
-	g.Expect(younger.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
+	g.Expect(younger.WaitReady(t.Context())).To(Succeed())
 	before := servedOn(t, younger)
 	none := map[string]string{}
 	for key := range disjoint() {
@@ -203,7 +203,7 @@ func testSteady(t *testing.T, younger Hosted) {
 		for _, word := range []string{"its addresses cannot change", "edge-addresses", "192.168.110.200"} {
 			g.Expect(c.Message).To(ContainSubstring(word))
 		}
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed())
+	}).WithPolling(time.Second).Should(Succeed())
 	g.Expect(servedOn(t, younger)).To(Equal(before))
 }
 
@@ -216,7 +216,7 @@ func testLeftAlone(t *testing.T, younger Hosted) {
 		plan, err := younger.Plan(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(plan.Networks[0].DHCP.IgnoreUnknownClients).To(BeFalse(), "the VLAN is not shared any more")
-	}).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Succeed())
-	g.Expect(younger.WaitReady(t.Context(), time.Minute)).To(Succeed())
+	}).WithPolling(time.Second).Should(Succeed())
+	g.Expect(younger.WaitReady(t.Context())).To(Succeed())
 	g.Expect(servedOn(t, younger)).To(Equal(before))
 }

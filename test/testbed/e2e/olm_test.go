@@ -37,18 +37,26 @@ type subscribed struct {
 func newSubscribed(t *testing.T, c *testbed.Cluster) subscribed {
 	t.Helper()
 	g := NewWithT(t)
-	first, err := olm.Version()
-	g.Expect(err).NotTo(HaveOccurred())
-	parsed, err := version.ParseSemantic(first)
-	g.Expect(err).NotTo(HaveOccurred())
 	var o subscribed
-	o.OLM, err = olm.Install(t.Context(), c, os.Stderr)
+	o.OLM, o.catalog = newCatalog(t, c)
+	parsed, err := version.ParseSemantic(o.catalog.Version)
 	g.Expect(err).NotTo(HaveOccurred())
-	o.catalog, err = o.Build(t.Context(), first, "")
-	g.Expect(err).NotTo(HaveOccurred())
-	o.newCatalog, err = o.Build(t.Context(), parsed.WithPatch(parsed.Patch()+1).String(), first)
+	o.newCatalog, err = o.Build(t.Context(), parsed.WithPatch(parsed.Patch()+1).String(), o.catalog.Version)
 	g.Expect(err).NotTo(HaveOccurred())
 	return o
+}
+
+// newCatalog starts the Operator Lifecycle Manager, and builds a catalog with the version of this checkout.
+func newCatalog(t *testing.T, c *testbed.Cluster) (*olm.OLM, olm.Catalog) {
+	t.Helper()
+	g := NewWithT(t)
+	first, err := olm.Version()
+	g.Expect(err).NotTo(HaveOccurred())
+	manager, err := olm.Install(t.Context(), c, os.Stderr)
+	g.Expect(err).NotTo(HaveOccurred())
+	catalog, err := manager.Build(t.Context(), first, "")
+	g.Expect(err).NotTo(HaveOccurred())
+	return manager, catalog
 }
 
 // testOLM needs an operator that kustomize has installed, and leaves none. Each row needs the one before.
@@ -77,11 +85,16 @@ func testOLM(t *testing.T, s *stage) {
 		testDeletions(t, b)
 	})
 	t.Run("namespace deleted", func(t *testing.T) {
-		g := NewWithT(t)
-		o.documented(t, s, kubectlLines(t, "uninstall.md", "With OLM:")[2:])
-		g.Eventually(func() ([]string, error) { return clusterScoped(t.Context(), s.cluster) }).WithTimeout(time.Minute).WithPolling(time.Second).
-			Should(ConsistOf("Operator/oooi."+Namespace), "only the record that the Operator Lifecycle Manager itself keeps")
+		uninstalled(t, s.cluster, o.commands(t)[2:])
+		testNothingLeft(t, s.cluster)
 	})
+}
+
+// testNothingLeft expects that no cluster-scoped object speaks of the operator any more.
+func testNothingLeft(t *testing.T, c *testbed.Cluster) {
+	t.Helper()
+	NewWithT(t).Eventually(func() ([]string, error) { return clusterScoped(t.Context(), c) }).WithPolling(time.Second).
+		Should(ConsistOf("Operator/oooi."+Namespace), "only the record that the Operator Lifecycle Manager itself keeps")
 }
 
 // once measures what can't be repeated, while another hosted cluster starts. So its yardstick is the worst of the quiet
@@ -126,7 +139,7 @@ func deleteOperator(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.cluster.Delete(t.Context(), manifest)).To(Succeed())
 	s.renewed(t)
-	quiet(t, m, 3*time.Second, time.Minute)
+	quiet(t, m, 3*time.Second)
 	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 }
 
@@ -137,17 +150,17 @@ func (o subscribed) install(other Hosted) func(*testing.T, *stage, *measure.Meas
 		g := NewWithT(t)
 		o.roll(t, s, o.catalog, edge)
 		s.operated(t)
-		g.Expect(s.hosted.WaitReady(t.Context(), time.Minute)).To(Succeed())
+		g.Expect(s.hosted.WaitReady(t.Context())).To(Succeed())
 		g.Expect(other.Annotate(t.Context(), "auto")).To(Succeed())
-		g.Expect(other.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
-		quiet(t, m, 2*time.Second, time.Minute)
+		g.Expect(other.WaitEdges(t.Context())).To(Succeed())
+		quiet(t, m, 2*time.Second)
 	}
 }
 
 func (o subscribed) upgrade(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	o.roll(t, s, o.newCatalog, edge)
 	s.operated(t)
-	quiet(t, m, 2*time.Second, time.Minute)
+	quiet(t, m, 2*time.Second)
 }
 
 // roll has the Operator Lifecycle Manager install the catalog's newest version, and expects that the edges follow, one
@@ -166,26 +179,35 @@ func (o subscribed) roll(t *testing.T, s *stage, catalog olm.Catalog, edge edgeP
 func (o subscribed) uninstall(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
 	g := NewWithT(t)
 	before := s.pods(t)
-	o.documented(t, s, kubectlLines(t, "uninstall.md", "With OLM:")[:2])
+	uninstalled(t, s.cluster, o.commands(t)[:2])
 	g.Eventually(func() (string, error) {
 		out, err := s.cluster.Kubectl(t.Context(), "-n", Namespace, "get", "deployments", "-o", "name")
 		return string(out), err
-	}).WithTimeout(time.Minute).WithPolling(200 * time.Millisecond).Should(BeEmpty())
-	quiet(t, m, 3*time.Second, time.Minute)
+	}).WithPolling(200 * time.Millisecond).Should(BeEmpty())
+	quiet(t, m, 3*time.Second)
 	g.Expect(names(s.pods(t))).To(Equal(names(before)), "no edge is recreated")
 	deletePod(t, s, m, edge)
 	s.renewed(t)
 }
 
-// documented runs commands of a page, for the version that is installed last.
-func (o subscribed) documented(t *testing.T, s *stage, commands [][]string) {
+// commands are those of the page, for the version that is installed last.
+func (o subscribed) commands(t *testing.T) [][]string {
 	t.Helper()
-	for _, args := range commands {
+	all := kubectlLines(t, "uninstall.md", "With OLM:")
+	for _, args := range all {
 		for i, arg := range args {
 			args[i] = strings.ReplaceAll(arg, "v"+o.catalog.Version, "v"+o.newCatalog.Version)
 		}
-		out, err := s.cluster.Kubectl(t.Context(), args...)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "kubectl %v: %s", args, out)
+	}
+	return all
+}
+
+// uninstalled runs commands of docs/uninstall.md.
+func uninstalled(t *testing.T, c *testbed.Cluster, commands [][]string) {
+	t.Helper()
+	for _, args := range commands {
+		_, err := c.Kubectl(t.Context(), args...)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "kubectl %v", args)
 	}
 }
 
@@ -193,7 +215,7 @@ func (o subscribed) documented(t *testing.T, s *stage, commands [][]string) {
 func (s *stage) renewed(t *testing.T) {
 	t.Helper()
 	now := time.Now()
-	NewWithT(t).Eventually(func() ([]coordination.Lease, error) { return s.hosted.Leases(t.Context()) }).WithTimeout(2*time.Minute).WithPolling(time.Second).
+	NewWithT(t).Eventually(func() ([]coordination.Lease, error) { return s.hosted.Leases(t.Context()) }).WithPolling(time.Second).
 		Should(ContainElement(Satisfy(func(l coordination.Lease) bool { return l.Spec.RenewTime != nil && l.Spec.RenewTime.After(now) })), "a lease that is renewed")
 }
 

@@ -50,7 +50,7 @@ func InstallFrom(ctx context.Context, c *testbed.Cluster, dir string) error {
 			return err
 		}
 	}
-	_, err = c.Kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout=180s")
+	_, err = c.Kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/oooi", "--timeout="+testbed.Patience.String())
 	return err
 }
 

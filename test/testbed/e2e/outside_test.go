@@ -45,9 +45,9 @@ func testOutside(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(code).To(Equal(dns.RcodeSuccess))
 		g.Expect(addresses).To(Equal([]netip.Addr{n.ServiceVIP}))
-	}).WithTimeout(2*time.Minute).WithPolling(time.Second).Should(Succeed(), published)
-	g.Expect(h.WaitEdges(t.Context(), 2*time.Minute)).To(Succeed())
-	g.Expect(h.WaitReady(t.Context(), time.Minute)).To(Succeed())
+	}).WithPolling(time.Second).Should(Succeed(), published)
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
+	g.Expect(h.WaitReady(t.Context())).To(Succeed())
 	for _, name := range []string{"quay.io", "kubernetes.default.svc.cluster.local", "scan.invalid"} {
 		_, code, err := ask(name)
 		g.Expect(err).NotTo(HaveOccurred(), name)
@@ -55,11 +55,11 @@ func testOutside(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	}
 	guest, err := b.hypershift.GuestRESTConfig(t.Context(), h.Name)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(func() ([]core.Node, error) { return outside.Nodes(t.Context(), guest) }).WithTimeout(time.Minute).WithPolling(time.Second).
+	g.Eventually(func() ([]core.Node, error) { return outside.Nodes(t.Context(), guest) }).WithPolling(time.Second).
 		Should(ContainElement(HaveField("Name", w.VM.Name)), "oc get nodes")
 	router := testBalancedApps(t, b, h, []*worker.Worker{w})
 	for _, scheme := range []string{"https", "http"} {
-		g.Eventually(func() (string, error) { return router.AskFrom(t.Context(), outside, scheme) }).WithTimeout(time.Minute).WithPolling(time.Second).
+		g.Eventually(func() (string, error) { return router.AskFrom(t.Context(), outside, scheme) }).WithPolling(time.Second).
 			Should(Equal(w.VM.Name), "a browser at %s", router.Console(scheme))
 	}
 	testScanned(t, b, h, outside)

@@ -25,9 +25,20 @@ import (
 	"github.com/cldmnky/oooi/test/testbed"
 )
 
-// testPodNames asks in a pod of another namespace. The hosted cluster publishes its API server by name, at the port
-// of its Service.
+// testPodNames asks in a pod of another namespace.
 func testPodNames(t *testing.T, b bed, h Hosted) {
+	g := NewWithT(t)
+	api, kas, edges := testNameAtEdges(t, b, h)
+	before, err := edgesOf(t.Context(), h)
+	g.Expect(err).NotTo(HaveOccurred())
+	testNameInCluster(t, b, h, api, kas, edges)
+	g.Expect(edgesOf(t.Context(), h)).To(Equal(before), "no edge was recreated")
+}
+
+// testNameAtEdges asks the edges themselves, in a pod of the DNS namespace, and expects that no edge was recreated for it. The hosted
+// cluster publishes its API server by name, at the port of its Service. It returns the name, the Service and where the edges answer.
+func testNameAtEdges(t *testing.T, b bed, h Hosted) (api network.Record, kas core.Service, server string) {
+	t.Helper()
 	g := NewWithT(t)
 	before, err := edgesOf(t.Context(), h)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -35,36 +46,43 @@ func testPodNames(t *testing.T, b bed, h Hosted) {
 	var service core.Service
 	g.Eventually(func() error {
 		return h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: wire.PodDNSService}, &service)
-	}).WithTimeout(time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	var plan network.Plan
 	g.Eventually(func() (bool, error) {
 		plan, err = h.Plan(t.Context())
 		return plan.AnswersPods(), err
-	}).WithTimeout(time.Minute).Should(BeTrue())
+	}).Should(BeTrue())
 	view := plan.Networks[0].DNS.Pods
 	i := slices.IndexFunc(view.Records, func(r network.Record) bool { return strings.HasPrefix(r.Name, "api.") })
 	g.Expect(i).To(BeNumerically(">=", 0), "the API server's name is in the view: %v", view)
-	api := view.Records[i]
-	var kas core.Service
+	api = view.Records[i]
 	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: h.Namespace(), Name: network.APIService}, &kas)).To(Succeed())
 	g.Expect(api.Addresses).To(Equal([]netip.Addr{netip.MustParseAddr(kas.Spec.ClusterIP)}))
 
 	edges := resolverIn(b.asker(t, "kube-system", "resolves-"+h.Name), service.Spec.ClusterIP)
 	for _, protocol := range []string{"udp", "tcp"} {
 		g.Eventually(func() ([]netip.Addr, error) { return edges(protocol).LookupNetIP(t.Context(), "ip4", api.Name+".") }).
-			WithTimeout(time.Minute).WithPolling(time.Second).Should(Equal(api.Addresses), "%s, at the edges themselves", protocol)
+			WithPolling(time.Second).Should(Equal(api.Addresses), "%s, at the edges themselves", protocol)
 	}
 	_, err = edges("udp").LookupNetIP(t.Context(), "ip4", "oauth"+strings.TrimPrefix(api.Name, "api")+".")
 	g.Expect(err).To(HaveOccurred(), "its Service has another port")
 	g.Expect(err).NotTo(HaveField("IsNotFound", BeTrue()), "a refusal is no denial")
 
-	b.stub(t, api.Name, service.Spec.ClusterIP)
+	g.Expect(edgesOf(t.Context(), h)).To(Equal(before), "no edge was recreated")
+	return api, kas, service.Spec.ClusterIP
+}
+
+// testNameInCluster has the cluster's DNS ask the edges, and opens a connection to the API server by its name.
+func testNameInCluster(t *testing.T, b bed, h Hosted, api network.Record, kas core.Service, server string) {
+	t.Helper()
+	g := NewWithT(t)
+	b.stub(t, api.Name, server)
 	pod := b.asker(t, "default", "asks-"+h.Name)
 	var clusterDNS core.Service
 	g.Expect(h.Client.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &clusterDNS)).To(Succeed())
 	resolver := resolverIn(pod, clusterDNS.Spec.ClusterIP)("udp")
 	g.Eventually(func() ([]netip.Addr, error) { return resolver.LookupNetIP(t.Context(), "ip4", api.Name+".") }).
-		WithTimeout(4*time.Minute).WithPolling(2*time.Second).Should(Equal(api.Addresses), "through the cluster's DNS, once the kubelet updated its file")
+		WithPolling(2*time.Second).Should(Equal(api.Addresses), "through the cluster's DNS, once the kubelet updated its file")
 	g.Expect(resolver.LookupNetIP(t.Context(), "ip4", "kubernetes.default.svc.cluster.local.")).NotTo(BeEmpty(), "which answers as before")
 
 	config, err := b.hypershift.GuestRESTConfig(t.Context(), h.Name)
@@ -82,7 +100,6 @@ func testPodNames(t *testing.T, b bed, h Hosted) {
 	})
 	g.Expect(err).NotTo(HaveOccurred(), "by its published name and port, with its own CA")
 	t.Logf("%s is %s in pods, and answers as %s", api.Name, api.Addresses, version)
-	g.Expect(edgesOf(t.Context(), h)).To(Equal(before), "no edge was recreated")
 }
 
 // edgesOf are the UIDs of the edges' pods.
@@ -114,7 +131,7 @@ func (b bed) asker(t *testing.T, namespace, name string) string {
 	g.Eventually(func() (core.PodPhase, error) {
 		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
 		return pod.Status.Phase, err
-	}).WithTimeout(time.Minute).Should(Equal(core.PodRunning))
+	}).Should(Equal(core.PodRunning))
 	processes := testbed.ContainerProcesses(string(pod.UID))
 	g.Expect(processes).NotTo(BeEmpty())
 	return fmt.Sprintf("/proc/%d/ns/net", processes[0])

@@ -53,7 +53,7 @@ func testRefused(t *testing.T, b bed, r refusal) {
 	o.MachineCIDR = netip.MustParsePrefix("192.168.100.0/24")
 	h, _ := b.create(t, o)
 	g.Eventually(func() (meta.Condition, error) { return h.Condition(t.Context()) }).
-		WithTimeout(90*time.Second).WithPolling(time.Second).
+		WithPolling(time.Second).
 		Should(And(HaveField("Status", meta.ConditionFalse), HaveField("Reason", r.reason)), Condition)
 	c, err := h.Condition(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())

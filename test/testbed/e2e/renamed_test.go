@@ -57,10 +57,10 @@ func TestRenamedKubeVirt(t *testing.T) {
 	})
 	t.Run("kubectl", p.testStreams) // while the control plane starts
 	g := NewWithT(t)
-	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 	g.Expect(p.hypershift.BootstrapGuest(t.Context(), h.Name)).To(Succeed())
 	g.Expect(p.hypershift.WaitAvailable(t.Context(), h.Name)).To(Succeed())
-	g.Expect(h.WaitReady(t.Context(), 5*time.Minute)).To(Succeed())
+	g.Expect(h.WaitReady(t.Context())).To(Succeed())
 	w := testWorkers(t, p.bed, h, 1)[0]
 	t.Run("names", func(t *testing.T) { p.testNames(t, w) })
 	t.Run("tried", func(t *testing.T) { testTried(t, p.bed, h, "--api-rules", filepath.Join(p.dir, "rules.yaml")) })
@@ -166,7 +166,7 @@ func (p platform) testNames(t *testing.T, w *worker.Worker) {
 	}
 	g.Eventually(func() string {
 		return p.kubectl(t, "-n", w.VM.Namespace, "get", "kubevirtmachines", "-o", "jsonpath={.items[*].status.ready}")
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Equal("true"), "Cluster API's provider sees the VM")
+	}).WithPolling(time.Second).Should(Equal("true"), "Cluster API's provider sees the VM")
 }
 
 // testEndpoints expects that HyperShift's configuration operator, which looks the VM up through the gateway, publishes its address.
@@ -178,7 +178,7 @@ func (p platform) testEndpoints(t *testing.T, h Hosted, w *worker.Worker) {
 		var all discovery.EndpointSliceList
 		err := h.Client.List(t.Context(), &all, client.InNamespace(h.Namespace()), client.MatchingLabels{discovery.LabelServiceName: service.Name})
 		return all.Items, err
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(ContainElement(And(
+	}).WithPolling(time.Second).Should(ContainElement(And(
 		HaveField("OwnerReferences", ContainElement(HaveField("Kind", "InternalVirtualizationVirtualMachine"))),
 		HaveField("Endpoints", ContainElement(HaveField("Addresses", ContainElement(w.Lease.Address.Addr().String())))),
 	)))
@@ -205,7 +205,7 @@ func (p platform) testStreams(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(p.cluster.LoadImages(t.Context(), "busybox")).To(Succeed())
 	g.Expect(p.cluster.Apply(t.Context(), []byte(streams))).To(Succeed())
-	p.kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "pod/streams")
+	p.kubectl(t, "wait", "--for=condition=Ready", "--timeout="+testbed.Patience.String(), "pod/streams")
 	out, err := p.through(t, "", "logs", "streams")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(out)).To(Equal("served\n"))

@@ -94,11 +94,7 @@ func TestPlanExplainsEveryRender(t *testing.T) {
 	programs, err := testbed.Build(t.Context(), os.Stderr, "hypershift")
 	g.Expect(err).NotTo(HaveOccurred())
 	dir := t.TempDir()
-	oooi := filepath.Join(dir, "oooi")
-	root, err := testbed.ProjectDir()
-	g.Expect(err).NotTo(HaveOccurred())
-	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", oooi, "./cmd/oooi").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	oooi := program(t)
 	for name, content := range map[string]string{"pull-secret": `{"auths": {}}`, "attachments.yaml": attachments} {
 		g.Expect(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600)).To(Succeed())
 	}

@@ -18,7 +18,7 @@ import (
 
 // testRouter expects that no edge passes on anything.
 func testRouter(t *testing.T, s *stage) {
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	for _, pod := range s.pods(t) {
 		NewWithT(t).Expect(s.passedOn(t, pod)).To(BeEmpty(), "what a machine sent to the node by %s", pod.Name)
 	}
@@ -55,7 +55,7 @@ func (s *stage) passedOn(t *testing.T, by edgePod) (sources []string) {
 	}
 	const last = "from the second node"
 	g.Expect(send(s.cluster.Nodes()[1].Runtime.NetNS, s.cluster.Nodes()[1].IP, node.LocalAddr(), last)).To(Succeed())
-	g.Expect(node.SetReadDeadline(time.Now().Add(10 * time.Second))).To(Succeed())
+	g.Expect(node.SetReadDeadline(time.Now().Add(testbed.Patience))).To(Succeed())
 	reached := false
 	for text := make([]byte, 64); ; {
 		n, _, err := node.ReadFrom(text)

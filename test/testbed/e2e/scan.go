@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +24,8 @@ type Scan struct {
 	NetNS string
 	// Patience with a port that says nothing.
 	Patience time.Duration
+	// Expected are ports that must answer: they get testbed.Patience.
+	Expected []uint16
 	// Parallel questions, 1 or more.
 	Parallel int
 }
@@ -30,7 +33,7 @@ type Scan struct {
 // TCP are those of ports that take a connection on address, sorted.
 func (s Scan) TCP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
 	return s.ask(ports, func(port uint16) bool {
-		dialer := net.Dialer{Timeout: s.Patience}
+		dialer := net.Dialer{Timeout: s.patience(port)}
 		conn, err := dialer.DialContext(ctx, "tcp4", netip.AddrPortFrom(address, port).String())
 		if err != nil {
 			return false
@@ -52,21 +55,32 @@ func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 		return nil, err
 	}
 	return s.ask(ports, func(port uint16) bool {
-		dialer := net.Dialer{Timeout: s.Patience}
-		conn, err := dialer.DialContext(ctx, "udp4", netip.AddrPortFrom(address, port).String())
+		conn, err := new(net.Dialer).DialContext(ctx, "udp4", netip.AddrPortFrom(address, port).String())
 		if err != nil {
 			return false
 		}
 		defer conn.Close()
-		for _, question := range [][]byte{name, clock} {
-			if _, err := conn.Write(question); err != nil {
-				return false
+		err = os.ErrDeadlineExceeded
+		for end := time.Now().Add(s.patience(port)); errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(end); { // again: a datagram may be lost
+			_, err = conn.Write(name)
+			if err == nil {
+				_, err = conn.Write(clock)
+			}
+			if err == nil {
+				_ = conn.SetReadDeadline(time.Now().Add(s.Patience))
+				_, err = conn.Read(make([]byte, 512))
 			}
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(s.Patience))
-		_, err = conn.Read(make([]byte, 512))
 		return err == nil // an ICMP refusal is an error here
 	})
+}
+
+// patience is how long to wait for an answer of a port.
+func (s Scan) patience(port uint16) time.Duration {
+	if slices.Contains(s.Expected, port) {
+		return testbed.Patience
+	}
+	return s.Patience
 }
 
 // ask asks every port on threads in the namespace. A socket belongs to the thread

@@ -30,7 +30,7 @@ import (
 // each to be bound to a device; of raw ones and of those that see packets there are none.
 func testSockets(t *testing.T, s *stage) {
 	g := NewWithT(t)
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	for _, pod := range s.pods(t) {
 		path, err := pod.netNS()
 		g.Expect(err).NotTo(HaveOccurred())
@@ -114,7 +114,7 @@ func (p edgePod) serves(ctx context.Context, server string) error {
 // forwards all the time on a testbed.
 func testForwarding(t *testing.T, s *stage) {
 	g := NewWithT(t)
-	s.whole(t, 2*time.Minute)
+	s.whole(t)
 	pod := s.pods(t)[0]
 	path, err := pod.netNS()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -132,16 +132,16 @@ func testForwarding(t *testing.T, s *stage) {
 		g.Expect(testbed.KillContainer(status.ContainerID)).To(Succeed())
 	}
 	for _, name := range servers() {
-		g.Eventually(func() error { return pod.probe(t.Context(), name) }).WithTimeout(2*time.Minute).WithPolling(200*time.Millisecond).
+		g.Eventually(func() error { return pod.probe(t.Context(), name) }).WithPolling(200*time.Millisecond).
 			Should(MatchError(ContainSubstring("the kernel would forward packets from or to "+vlanDevice)), name)
 	}
-	g.Eventually(func() ([]uint16, error) { return listening(path) }).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeEmpty(), "ports on the VLAN")
+	g.Eventually(func() ([]uint16, error) { return listening(path) }).WithPolling(200*time.Millisecond).Should(BeEmpty(), "ports on the VLAN")
 	g.Expect(s.passedOn(t, pod)).To(ContainElement("192.168.100.7"), "the kernel is a router now")
 	m, stop := s.start(t)
-	quiet(t, m, 3*time.Second, time.Minute)
+	quiet(t, m, 3*time.Second)
 	stop()
 	g.Expect(forward("0")).To(Succeed())
-	s.whole(t, 3*time.Minute)
+	s.whole(t)
 }
 
 // listening are the ports of TCP, and those of UDP that machines ask, on the card on

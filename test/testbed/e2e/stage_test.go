@@ -58,21 +58,25 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	for key, value := range more {
 		annotations[Prefix+key] = value
 	}
-	name := fmt.Sprintf("edges%d", edges)
-	h, _ := b.create(t, hypershift.HostedClusterOptions{
-		Name: name, Strategy: hypershift.LoadBalancerIP, BaseDomain: "example.com", VLAN: vlan, Replicas: 1,
-		MachineCIDR: netip.MustParsePrefix("192.168.100.0/24"), Annotations: annotations,
-		Flags: []string{"--node-selector=kubernetes.io/hostname=node1"},
+	h, w := joined(t, b, hypershift.HostedClusterOptions{
+		Name: fmt.Sprintf("edges%d", edges), Strategy: hypershift.LoadBalancerIP, VLAN: vlan, Annotations: annotations, Flags: onFirstNode(),
 	})
-	host, port, err := b.hypershift.WaitEndpoint(t.Context(), name)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(h.WaitEdges(t.Context(), 4*time.Minute)).To(Succeed())
-	g.Expect(b.hypershift.BootstrapGuest(t.Context(), name)).To(Succeed())
-	g.Expect(b.hypershift.WaitAvailable(t.Context(), name)).To(Succeed())
-	g.Expect(h.WaitReady(t.Context(), 2*time.Minute)).To(Succeed())
+	s := stageOf(t, b, h, w)
+	g.Expect(s.network.Edges).To(HaveLen(edges))
+	return s
+}
 
-	s := &stage{bed: b, hosted: h, worker: testWorkers(t, b, h, 1)[0], api: net.JoinHostPort(host, strconv.Itoa(int(port)))}
-	config, err := b.hypershift.GuestRESTConfig(t.Context(), name)
+// onFirstNode are flags that keep the control plane of a hosted cluster on the first node.
+func onFirstNode() []string { return []string{"--node-selector=kubernetes.io/hostname=node1"} }
+
+// stageOf makes a hosted cluster with a worker a stage.
+func stageOf(t *testing.T, b bed, h Hosted, w *worker.Worker) *stage {
+	t.Helper()
+	g := NewWithT(t)
+	host, port, err := b.hypershift.WaitEndpoint(t.Context(), h.Name)
+	g.Expect(err).NotTo(HaveOccurred())
+	s := &stage{bed: b, hosted: h, worker: w, api: net.JoinHostPort(host, strconv.Itoa(int(port)))}
+	config, err := b.hypershift.GuestRESTConfig(t.Context(), h.Name)
 	g.Expect(err).NotTo(HaveOccurred())
 	s.direct = config.Dial
 	s.guest, err = kubernetes.NewForConfig(config)
@@ -80,14 +84,13 @@ func newStage(t *testing.T, b bed, edges, vlan int, more map[string]string) *sta
 	plan, err := h.Plan(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	s.network = networkOf(t, plan, s.worker)
-	g.Expect(s.network.Edges).To(HaveLen(edges))
 	for _, r := range s.network.DNS.Views[0].Records {
 		if !strings.HasPrefix(r.Name, "*") {
 			s.name = r.Name
 		}
 	}
-	renewing := b.plug(t, "renew"+name, s.worker.VM.VLAN)
-	dir := filepath.Join(s.cluster.Dir, "renew-"+name)
+	renewing := b.plug(t, "renew"+h.Name, s.worker.VM.VLAN)
+	dir := filepath.Join(s.cluster.Dir, "renew-"+h.Name)
 	g.Expect(os.MkdirAll(dir, 0o755)).To(Succeed())
 	s.client, err = lease.NewClient(s.ctx, renewing.netNS, renewing.card, dir)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -123,7 +126,7 @@ func (s *stage) pods(t *testing.T) []edgePod {
 
 // whole waits until every edge serves and, where there are two, each says that it sees
 // the other serve.
-func (s *stage) whole(t *testing.T, limit time.Duration) {
+func (s *stage) whole(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Eventually(func(g Gomega) {
 		edges, err := s.hosted.Edges(t.Context())
@@ -141,7 +144,7 @@ func (s *stage) whole(t *testing.T, limit time.Duration) {
 				g.Expect(said).To(HaveKeyWithValue(e.Number, HaveField("Peer", string(failover.PeerServing))))
 			}
 		}
-	}).WithTimeout(limit).WithPolling(200*time.Millisecond).Should(Succeed(), "every edge serves")
+	}).WithPolling(200*time.Millisecond).Should(Succeed(), "every edge serves")
 }
 
 // sendTo has all machines send to that edge.
@@ -164,7 +167,7 @@ func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure
 		o.NTP = netip.AddrPortFrom(s.network.ServiceVIP, 123).String()
 	}
 	m = measure.Start(ctx, o)
-	quiet(t, m, 2*time.Second, 2*time.Minute)
+	quiet(t, m, 2*time.Second)
 	return m, func() measure.Report {
 		cancel()
 		return m.Wait()
@@ -175,7 +178,7 @@ func (s *stage) start(t *testing.T) (m *measure.Measurement, stop func() measure
 func tellsTime(n network.Network) bool { return slices.Contains(n.Services, network.ServiceNTP) }
 
 // quiet waits until everything that was asked in the last so long was answered.
-func quiet(t *testing.T, m *measure.Measurement, long, limit time.Duration) {
+func quiet(t *testing.T, m *measure.Measurement, long time.Duration) {
 	t.Helper()
 	failures := func() int { return m.Report().Failures() }
 	last, since := failures(), time.Now()
@@ -184,7 +187,7 @@ func quiet(t *testing.T, m *measure.Measurement, long, limit time.Duration) {
 			last, since = n, time.Now()
 		}
 		return time.Since(since)
-	}).WithTimeout(limit).WithPolling(100*time.Millisecond).Should(BeNumerically(">", long), func() string { return fmt.Sprintf("something fails all the time: %+v", m.Report()) })
+	}).WithPolling(100*time.Millisecond).Should(BeNumerically(">", long), func() string { return fmt.Sprintf("something fails all the time: %+v", m.Report()) })
 }
 
 // A holding is what must not change whatever happens to an edge.
@@ -211,4 +214,21 @@ func (s *stage) holds(ctx context.Context) (holding, error) {
 		}
 	}
 	return holding{}, fmt.Errorf("node %s is not Ready", node.Name)
+}
+
+// held is what holds now.
+func (s *stage) held(t *testing.T) (now holding) {
+	t.Helper()
+	NewWithT(t).Eventually(func() (err error) { now, err = s.holds(t.Context()); return err }).WithPolling(time.Second).Should(Succeed())
+	return now
+}
+
+// renews waits until the renewing machine keeps its address.
+func (s *stage) renews(t *testing.T) {
+	t.Helper()
+	NewWithT(t).Eventually(func() (netip.Addr, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // one message may be lost
+		defer cancel()
+		return s.client.Renew(ctx)
+	}).Should(Equal(s.client.Address))
 }

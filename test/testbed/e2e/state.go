@@ -139,9 +139,9 @@ func (h Hosted) Owned(ctx context.Context) ([]string, error) {
 // WaitEdges waits until there are the plan's edges and every one is available: it
 // serves DHCP, DNS and what is published so far. What HyperShift publishes later
 // follows.
-func (h Hosted) WaitEdges(ctx context.Context, limit time.Duration) error {
+func (h Hosted) WaitEdges(ctx context.Context) error {
 	said := "there is no plan"
-	err := Until(ctx, limit, func(ctx context.Context) (bool, error) {
+	err := Until(ctx, func(ctx context.Context) (bool, error) {
 		plan, err := h.Plan(ctx)
 		if err != nil {
 			return false, err
@@ -164,7 +164,7 @@ func (h Hosted) WaitEdges(ctx context.Context, limit time.Duration) error {
 		return want > 0 && len(edges) == want && available == want, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s has not its edges after %s, %s: %w", h.Name, limit, said, err)
+		return fmt.Errorf("%s has not its edges after %s, %s: %w", h.Name, testbed.Patience, said, err)
 	}
 	return nil
 }
@@ -176,34 +176,34 @@ func Available(edge apps.Deployment) bool {
 }
 
 // WaitReady waits until the condition is True: all that HyperShift published is served.
-func (h Hosted) WaitReady(ctx context.Context, limit time.Duration) error {
+func (h Hosted) WaitReady(ctx context.Context) error {
 	var c meta.Condition
-	err := Until(ctx, limit, func(ctx context.Context) (_ bool, err error) {
+	err := Until(ctx, func(ctx context.Context) (_ bool, err error) {
 		c, err = h.Condition(ctx)
 		return c.Status == meta.ConditionTrue, err
 	})
 	if err != nil {
-		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, limit, c.Status, c.Reason, c.Message, err)
+		return fmt.Errorf("%s is not True after %s, but %q %s: %s: %w", Condition, testbed.Patience, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }
 
 // WaitReason waits until the condition says that reason.
-func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, reason string, limit time.Duration) error {
+func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, reason string) error {
 	var c meta.Condition
-	err := Until(ctx, limit, func(ctx context.Context) (_ bool, err error) {
+	err := Until(ctx, func(ctx context.Context) (_ bool, err error) {
 		c, err = h.Condition(ctx)
 		return c.Status == status && c.Reason == reason, err
 	})
 	if err != nil {
-		return fmt.Errorf("%s of %s is not %s %s after %s, but %q %s: %s: %w", Condition, h.Name, status, reason, limit, c.Status, c.Reason, c.Message, err)
+		return fmt.Errorf("%s of %s is not %s %s after %s, but %q %s: %s: %w", Condition, h.Name, status, reason, testbed.Patience, c.Status, c.Reason, c.Message, err)
 	}
 	return nil
 }
 
-// Until asks done until it says yes, or limit is over; the error is then the last.
-func Until(ctx context.Context, limit time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// Until asks done until it says yes, or testbed.Patience is over; the error is then the last.
+func Until(ctx context.Context, done func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, testbed.Patience)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

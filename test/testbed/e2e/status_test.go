@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,12 +23,8 @@ import (
 // program builds oooi, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
-	g := NewWithT(t)
-	root, err := testbed.ProjectDir()
-	g.Expect(err).NotTo(HaveOccurred())
-	path := filepath.Join(t.TempDir(), "oooi")
-	out, err := exec.CommandContext(t.Context(), "go", "-C", root, "build", "-o", path, "./cmd/oooi").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	path, err := testbed.ProjectProgram(t.Context(), "oooi", "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return path
 }
 
@@ -61,7 +56,7 @@ func testWhoCarries(t *testing.T, s *stage) {
 		return out
 	}
 	now := carries()
-	g.Eventually(func() [2]string { now = carries(); return now }, "3m", "1s").Should(BeElementOf([2]string{"yes", "no"}, [2]string{"no", "yes"}))
+	g.Eventually(func() [2]string { now = carries(); return now }).WithPolling(time.Second).Should(BeElementOf([2]string{"yes", "no"}, [2]string{"no", "yes"}))
 	i := slices.Index(now[:], "yes")
 	pods := s.pods(t)
 	tried := oooi(3, "check", "clusters/"+s.hosted.Name, "--failover") // It is unknown whether nodes of OpenShift would boot.
@@ -71,11 +66,11 @@ func testWhoCarries(t *testing.T, s *stage) {
 	g.Expect(evicted).NotTo(BeNil())
 	at := slices.IndexFunc(pods, func(p edgePod) bool { return strconv.Itoa(p.number) == evicted[1] })
 	g.Expect(at).To(BeNumerically(">=", 0))
-	s.replaced(t, pods[at], 2*time.Minute)
+	s.replaced(t, pods[at])
 	if pods[at].number == i+1 {
 		now[0], now[1] = now[1], now[0]
 	}
-	g.Eventually(carries, "3m", "1s").Should(Equal(now))
+	g.Eventually(carries).WithPolling(time.Second).Should(Equal(now))
 }
 
 // testTried: a pod of the management cluster plays a VM, and leaves nothing behind. The OAuth server of a test

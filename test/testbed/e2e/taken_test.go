@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +34,7 @@ func testTaken(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(mac).NotTo(BeEmpty())
 
 	g.Expect(h.Annotate(t.Context(), "auto")).To(Succeed())
-	g.Expect(h.WaitReason(t.Context(), meta.ConditionFalse, "AddressInUse", 3*time.Minute)).To(Succeed())
+	g.Expect(h.WaitReason(t.Context(), meta.ConditionFalse, "AddressInUse")).To(Succeed())
 	c, err := h.Condition(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Log(c.Message)
@@ -43,5 +42,5 @@ func testTaken(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 	g.Expect(h.Edges(t.Context())).To(BeEmpty(), "no edge uses the address")
 
 	ip("address", "delete", address, "dev", rival.card)
-	g.Expect(h.WaitEdges(t.Context(), 3*time.Minute)).To(Succeed())
+	g.Expect(h.WaitEdges(t.Context())).To(Succeed())
 }

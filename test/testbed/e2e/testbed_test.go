@@ -28,8 +28,7 @@ const keepVariable = "OOOI_E2E_TESTBED"
 type bed struct {
 	cluster    *testbed.Cluster
 	hypershift *hypershift.HyperShift
-	// deletions run while the next tests do: HyperShift's takes two minutes,
-	// most of which the API server's pod spends on ending gracefully.
+	// deletions run while the next tests do: HyperShift's takes a minute.
 	deletions *deletions
 	ctx       context.Context
 }
@@ -46,6 +45,9 @@ type deletion struct {
 	done chan error
 }
 
+// A busy machine needs longer than Gomega's second.
+func init() { SetDefaultEventuallyTimeout(testbed.Patience) }
+
 // bedOptions say what differs from one testbed to another.
 type bedOptions struct {
 	nodes         int
@@ -57,6 +59,19 @@ type bedOptions struct {
 // the first node.
 func newBed(t *testing.T, o bedOptions) bed {
 	t.Helper()
+	b := newManagement(t, o.apiRules)
+	if o.kustomization == "" {
+		NewWithT(t).Expect(InstallOperator(t.Context(), b.cluster)).To(Succeed())
+	} else {
+		NewWithT(t).Expect(InstallFrom(t.Context(), b.cluster, o.kustomization)).To(Succeed())
+	}
+	b.addNodes(t, o.nodes)
+	return b
+}
+
+// newManagement brings a cluster of one node with HyperShift up. apiRules is as in bedOptions.
+func newManagement(t *testing.T, apiRules string) bed {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
 	}
@@ -67,6 +82,7 @@ func newBed(t *testing.T, o bedOptions) bed {
 	if name == "" {
 		name = fmt.Sprintf("e%d", os.Getpid())
 		t.Cleanup(func() {
+			explainPods(t, name)
 			if err := testbed.Down(context.WithoutCancel(t.Context()), testbed.Options{Name: name, Log: os.Stderr}); err != nil {
 				t.Errorf("down: %v", err)
 			}
@@ -75,17 +91,26 @@ func newBed(t *testing.T, o bedOptions) bed {
 	g.Expect(testbed.EnsurePackages(t.Context(), os.Stderr, append(testbed.HostPackages(), worker.Packages()...)...)).To(Succeed())
 	c, err := testbed.Up(t.Context(), testbed.Options{Name: name, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
-	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: o.apiRules, Log: os.Stderr})
-	g.Expect(err).NotTo(HaveOccurred())
-	if o.kustomization == "" {
-		err = InstallOperator(t.Context(), c)
-	} else {
-		err = InstallFrom(t.Context(), c, o.kustomization)
-	}
-	g.Expect(err).NotTo(HaveOccurred())
-	_, err = testbed.Up(t.Context(), testbed.Options{Name: name, Nodes: o.nodes, Log: os.Stderr})
+	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
+}
+
+// explainPods logs the pods of a testbed where a test failed.
+func explainPods(t *testing.T, name string) {
+	c, err := testbed.Attach(name)
+	if err != nil || !t.Failed() {
+		return
+	}
+	out, err := c.Kubectl(context.WithoutCancel(t.Context()), "get", "pods", "-A", "-o", "wide", "--request-timeout=1m")
+	t.Logf("%s%v", out, err)
+}
+
+// addNodes has further nodes join, until there are so many.
+func (b bed) addNodes(t *testing.T, want int) {
+	t.Helper()
+	_, err := testbed.Up(t.Context(), testbed.Options{Name: b.cluster.Name, Nodes: want, Log: os.Stderr})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
 // hosted looks at a hosted cluster of the testbed.

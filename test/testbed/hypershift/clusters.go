@@ -134,7 +134,7 @@ func attachment(namespace string, vlan int) any {
 
 // WaitEndpoint waits until the API server's address and port are known, which is long before it serves, and gives them.
 func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string, port int32, err error) {
-	err = h.wait(ctx, name, 4*time.Minute, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
+	err = h.wait(ctx, name, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
 		host, port = hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port
 		return host != "" && port != 0
 	})
@@ -146,7 +146,7 @@ func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string
 
 // WaitAvailable waits until HyperShift calls the cluster available.
 func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
-	err := h.wait(ctx, name, 10*time.Minute, "it to be available", func(hc *hyperv1.HostedCluster) bool {
+	err := h.wait(ctx, name, "it to be available", func(hc *hyperv1.HostedCluster) bool {
 		return meta.IsStatusConditionTrue(hc.Status.Conditions, string(hyperv1.HostedClusterAvailable))
 	})
 	if err == nil {
@@ -156,9 +156,9 @@ func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
 }
 
 // wait waits for a state of the HostedCluster; when it does not come, the error says what the conditions said last.
-func (h *HyperShift) wait(ctx context.Context, name string, limit time.Duration, what string, done func(*hyperv1.HostedCluster) bool) error {
+func (h *HyperShift) wait(ctx context.Context, name string, what string, done func(*hyperv1.HostedCluster) bool) error {
 	var hc hyperv1.HostedCluster
-	err := poll(ctx, limit, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
+	err := poll(ctx, testbed.Patience, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
 		if err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, &hc); err != nil {
 			return false, err
 		}
@@ -200,14 +200,14 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	}
 	ns := ControlPlaneNamespace(name)
 	var namespace corev1.Namespace
-	err = poll(ctx, 6*time.Minute, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, testbed.Patience, "namespace "+ns+" to go", func(ctx context.Context) (bool, error) {
 		err := h.client.Get(ctx, client.ObjectKey{Name: ns}, &namespace)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, remains(namespace))
 	}
-	err = poll(ctx, time.Minute, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, testbed.Patience, "volumes of "+ns+" to go", func(ctx context.Context) (bool, error) {
 		var l corev1.PersistentVolumeList
 		if err := h.client.List(ctx, &l); err != nil {
 			return false, err

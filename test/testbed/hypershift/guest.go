@@ -162,7 +162,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = poll(ctx, 10*time.Minute, name+"'s API server", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, testbed.Patience, name+"'s API server", func(ctx context.Context) (bool, error) {
 		return h.guestHas(ctx, name, "/apis/config.openshift.io/v1/featuregates") // made by the API server's bootstrap, its last step
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	h.say("%s: its API server serves", name)
 	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, guestIngress}, []byte("\n---\n"))} {
 		var last error
-		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, testbed.Patience, true, func(ctx context.Context) (bool, error) {
 			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once
 			return last == nil, nil
 		})
@@ -180,7 +180,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 		}
 	}
 	h.say("%s: OpenShift's CRDs and configuration", name)
-	err = poll(ctx, 10*time.Minute, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, testbed.Patience, name+" to have a konnectivity agent", func(ctx context.Context) (bool, error) {
 		return h.guestHas(ctx, name, "/apis/apps/v1/namespaces/kube-system/daemonsets/konnectivity-agent")
 	})
 	if err == nil {
@@ -195,7 +195,7 @@ func (h *HyperShift) guestHas(ctx context.Context, name, path string) (bool, err
 	if err != nil {
 		return false, err
 	}
-	config.Timeout = 5 * time.Second
+	config.Timeout = time.Minute
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return false, err

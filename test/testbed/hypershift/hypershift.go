@@ -166,7 +166,7 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 			return err
 		}
 	}
-	if _, err := h.cluster.Kubectl(ctx, "wait", "--for=condition=established", "--timeout=120s", "crd", "--all"); err != nil {
+	if _, err := h.cluster.Kubectl(ctx, "wait", "--for=condition=established", "--timeout="+testbed.Patience.String(), "crd", "--all"); err != nil {
 		return err
 	}
 	h.say("CRDs of HyperShift, OpenShift and KubeVirt")
@@ -174,7 +174,7 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 		return err
 	}
 	for _, d := range []string{"virt-api", "pod-webhook"} {
-		if _, err := h.cluster.Kubectl(ctx, "-n", "kubevirt", "rollout", "status", "deployment/"+d, "--timeout=180s"); err != nil {
+		if _, err := h.cluster.Kubectl(ctx, "-n", "kubevirt", "rollout", "status", "deployment/"+d, "--timeout="+testbed.Patience.String()); err != nil {
 			return err
 		}
 	}
@@ -195,7 +195,7 @@ func (h *HyperShift) installOperator(ctx context.Context) error {
 	if err := h.cluster.Apply(ctx, append(append(manifest, "\n---\n"...), own...)); err != nil {
 		return err
 	}
-	err = poll(ctx, 3*time.Minute, "HyperShift's operator to lead", func(ctx context.Context) (bool, error) {
+	err = poll(ctx, testbed.Patience, "HyperShift's operator to lead", func(ctx context.Context) (bool, error) {
 		var l coordinationv1.LeaseList
 		if err := h.client.List(ctx, &l, client.InNamespace("hypershift")); err != nil {
 			return false, err

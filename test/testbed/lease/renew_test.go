@@ -17,6 +17,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/testbed"
 )
 
@@ -53,22 +54,22 @@ func TestRenewals(t *testing.T) {
 	g.Expect(client.Address.String()).To(HavePrefix("192.168.50."))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m := measure.Start(ctx, measure.Options{Renew: client.Renew, Every: 5 * time.Millisecond})
+	m := measure.Start(ctx, measure.Options{Renew: client.Renew, Every: 5 * time.Millisecond, Patience: 5 * time.Second})
 	last := func() measure.Summary { return m.Report().DHCP.Summary }
 	answered := func() bool {
 		s := last()
 		return s.Asked > 20 && !slices.ContainsFunc(s.Gaps, func(g measure.Gap) bool { return g.Open })
 	}
-	g.Eventually(answered).WithTimeout(20 * time.Second).Should(BeTrue())
+	g.Eventually(answered).Should(BeTrue())
 	g.Expect(last().Failed).To(BeEmpty())
 
 	g.Expect(d.Process.Signal(syscall.SIGTERM)).To(Succeed()) // it writes its leases down
 	_ = d.Wait()
-	g.Eventually(last).WithTimeout(20 * time.Second).Should(And(
+	g.Eventually(last).Should(And(
 		HaveField("Failed", HaveKey("silent")), HaveField("Gaps", ContainElement(HaveField("Open", true)))))
 	d = serve()
 	defer func() { _ = d.Process.Kill(); _ = d.Wait() }()
-	g.Eventually(answered).WithTimeout(20 * time.Second).Should(BeTrue())
+	g.Eventually(answered).Should(BeTrue())
 	cancel()
 
 	r := m.Wait().DHCP

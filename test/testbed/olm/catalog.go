@@ -118,11 +118,11 @@ func (o *OLM) Subscribe(ctx context.Context, from Catalog, namespace string) err
 func (o *OLM) waitVersion(ctx context.Context, namespace, version string) error {
 	name := "clusterserviceversion/oooi.v" + version
 	for _, args := range [][]string{
-		{"wait", "--for=create", name, "--timeout=180s"},
-		{"wait", "--for=jsonpath={.status.phase}=Succeeded", name, "--timeout=180s"},
-		{"wait", "--for=condition=Available", "deployment", "--all", "--timeout=60s"},
+		{"wait", "--for=create", name},
+		{"wait", "--for=jsonpath={.status.phase}=Succeeded", name},
+		{"wait", "--for=condition=Available", "deployment", "--all"},
 	} {
-		if err := o.kubectl(ctx, append([]string{"-n", namespace}, args...)...); err != nil {
+		if err := o.kubectl(ctx, append(args, "-n", namespace, "--timeout="+testbed.Patience.String())...); err != nil {
 			return o.explained(ctx, namespace, err)
 		}
 	}

@@ -57,7 +57,7 @@ func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, erro
 	}
 	// A filter needs a list, so the conditions must be there first.
 	for _, condition := range []string{`{.status.conditions}`, `{.status.conditions[?(@.type=="Established")].status}=True`} {
-		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout=60s", "crd", "--all"); err != nil {
+		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout="+testbed.Patience.String(), "crd", "--all"); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func Install(ctx context.Context, c *testbed.Cluster, log io.Writer) (*OLM, erro
 		return nil, err
 	}
 	for _, name := range []string{"olm-operator", "catalog-operator"} {
-		if err := o.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/"+name, "--timeout=180s"); err != nil {
+		if err := o.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/"+name, "--timeout="+testbed.Patience.String()); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/cldmnky/oooi/test/testbed"
 )
 
 // AllowCalls lets the hosted API server call kubelets, as OpenShift's own API server
@@ -38,11 +40,11 @@ type Call struct {
 }
 
 // Healthz asks the node's kubelet for its health, through the API server's proxy,
-// until it says ok, up to limit.
-func (c Call) Healthz(ctx context.Context, limit time.Duration) error {
+// until it says ok.
+func (c Call) Healthz(ctx context.Context) error {
 	var last error
-	err := poll(ctx, limit, func() (bool, error) {
-		short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	err := poll(ctx, testbed.Patience, func() (bool, error) {
+		short, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		body, err := c.Guest.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes", c.Node, "proxy/healthz").DoRaw(short)
 		if err != nil {
@@ -52,16 +54,16 @@ func (c Call) Healthz(ctx context.Context, limit time.Duration) error {
 		return string(body) == "ok", nil
 	})
 	if err != nil {
-		return fmt.Errorf("nodes/%s/proxy/healthz is not ok in %s: %w", c.Node, limit, last)
+		return fmt.Errorf("nodes/%s/proxy/healthz is not ok in %s: %w", c.Node, testbed.Patience, last)
 	}
 	return nil
 }
 
 // Logs reads the log of the node's konnectivity agent, HyperShift's own: its pod's
 // name and how many lines there were.
-func (c Call) Logs(ctx context.Context, limit time.Duration) (pod string, lines int, err error) {
+func (c Call) Logs(ctx context.Context) (pod string, lines int, err error) {
 	var last error
-	err = poll(ctx, limit, func() (bool, error) {
+	err = poll(ctx, testbed.Patience, func() (bool, error) {
 		pods, err := c.Guest.CoreV1().Pods("kube-system").List(ctx, meta.ListOptions{
 			LabelSelector: "app=konnectivity-agent", FieldSelector: "spec.nodeName=" + c.Node})
 		if err != nil || len(pods.Items) == 0 {
@@ -74,7 +76,7 @@ func (c Call) Logs(ctx context.Context, limit time.Duration) (pod string, lines 
 		return lines > 0, nil
 	})
 	if err != nil {
-		return pod, lines, fmt.Errorf("no logs of a konnectivity agent on %s in %s: %w", c.Node, limit, last)
+		return pod, lines, fmt.Errorf("no logs of a konnectivity agent on %s in %s: %w", c.Node, testbed.Patience, last)
 	}
 	return pod, lines, nil
 }

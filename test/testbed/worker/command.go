@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +50,7 @@ func upCommand(name *string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = BootAll(cmd.Context(), o, hypershift.ControlPlaneNamespace(args[0]), want, 2*time.Minute)
+		_, err = BootAll(cmd.Context(), o, hypershift.ControlPlaneNamespace(args[0]), want)
 		return err
 	}
 	return cmd

@@ -107,7 +107,7 @@ func TestLeaseIsApplied(t *testing.T) {
 	m := testMachine(t, "dhcp")
 	serveOneLease(t, plugTestWire(t, m))
 
-	lease, err := m.AskDHCP(t.Context(), 10*time.Second)
+	lease, err := m.AskDHCP(t.Context(), testbed.Patience)
 
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(lease.Address).To(Equal(netip.MustParsePrefix("192.168.77.10/24")))

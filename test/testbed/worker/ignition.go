@@ -44,7 +44,7 @@ func (m *Machine) Ask(ctx context.Context, url string, headers []Header, ca []by
 	for _, h := range headers {
 		fmt.Fprintf(&config, "header = %s\n", strconv.Quote(h.Name+": "+h.Value))
 	}
-	cmd := m.Command(ctx, "curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time", "10",
+	cmd := m.Command(ctx, "curl", "--disable", "--silent", "--show-error", "--noproxy", "*", "--max-time", "60",
 		"--cacert", pem, "--write-out", curlReport, "--config", "-", url)
 	cmd.Stdin = strings.NewReader(config.String())
 	var out, complaint bytes.Buffer

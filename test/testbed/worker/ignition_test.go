@@ -11,9 +11,10 @@ import (
 	"net/netip"
 	"net/url"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // tlsServer answers 511 to a request with a token and 401 to others, on the loopback
@@ -45,7 +46,7 @@ func TestAskIgnition(t *testing.T) {
 	m := testMachine(t, "ask")
 	u, ca := tlsServer(t, m)
 
-	with, without, err := m.AskIgnition(t.Context(), UserData{Source: u, CA: ca, Headers: []Header{{"Authorization", "Bearer s3cret"}}}, 10*time.Second)
+	with, without, err := m.AskIgnition(t.Context(), UserData{Source: u, CA: ca, Headers: []Header{{"Authorization", "Bearer s3cret"}}}, patience.Limit)
 
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(with.Status).To(Equal(511))
@@ -77,5 +78,5 @@ func TestProxyOffersTheAPIOnTheLoopback(t *testing.T) {
 			return Answer{}, err
 		}
 		return parseAnswer(string(out))
-	}).WithTimeout(5 * time.Second).Should(And(HaveField("Status", 401), HaveField("Server.String()", "172.20.0.1")))
+	}).Should(And(HaveField("Status", 401), HaveField("Server.String()", "172.20.0.1")))
 }

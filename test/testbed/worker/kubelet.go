@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cldmnky/oooi/test/testbed"
 )
@@ -85,7 +84,7 @@ func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string
 	}
 	ctr := filepath.Join(p.Dir, "ctr")
 	var last error
-	err = poll(ctx, 20*time.Second, func() (bool, error) {
+	err = poll(ctx, testbed.Patience, func() (bool, error) {
 		_, last = m.Output(ctx, ctr, "-a", runtimeSocket, "version")
 		return last == nil, nil
 	})

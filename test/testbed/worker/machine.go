@@ -90,7 +90,7 @@ func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 	}
 	// The init writes this file into its own /run when its mounts are done.
 	ready := fmt.Sprintf("/proc/%d/root/run/booted", m.PID)
-	if err := poll(ctx, 10*time.Second, func() (bool, error) { _, err := os.Stat(ready); return err == nil, nil }); err != nil {
+	if err := poll(ctx, testbed.Patience, func() (bool, error) { _, err := os.Stat(ready); return err == nil, nil }); err != nil {
 		text, _ := os.ReadFile(log.Name())
 		return nil, fmt.Errorf("init of %s: %w: %s", name, err, text)
 	}
@@ -180,7 +180,7 @@ func (m *Machine) NetNS() string { return testbed.NetNSPath(m.Name) }
 
 // waitCarrier waits until the card has a link: what is sent before that is lost.
 func (m *Machine) waitCarrier(ctx context.Context) error {
-	err := poll(ctx, 10*time.Second, func() (up bool, err error) {
+	err := poll(ctx, testbed.Patience, func() (up bool, err error) {
 		err = m.Inside(func() error {
 			card, err := netlink.LinkByName(Interface)
 			if err == nil {

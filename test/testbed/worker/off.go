@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -33,7 +32,7 @@ func SwitchOff(ctx context.Context, name, dir string) error {
 		}
 		return len(left) == 0, nil
 	}
-	if err := poll(ctx, 20*time.Second, gone); err != nil {
+	if err := poll(ctx, testbed.Patience, gone); err != nil {
 		return fmt.Errorf("processes of %s that do not end: %v: %w", name, processesOf(path, dir), err)
 	}
 	if err := removeNetNS(name); err != nil {

@@ -39,10 +39,9 @@ func New(ctx context.Context, c *testbed.Cluster, h *hypershift.HyperShift, name
 }
 
 // BootAll waits until want virtual machines of the control plane namespace can be
-// switched on, boots them side by side and returns when all have joined. limit is
-// for the waiting.
-func BootAll(ctx context.Context, o Options, namespace string, want int, limit time.Duration) ([]*Worker, error) {
-	vms, err := waitVMs(ctx, o.Management, namespace, want, limit)
+// switched on, boots them side by side and returns when all have joined.
+func BootAll(ctx context.Context, o Options, namespace string, want int) ([]*Worker, error) {
+	vms, err := waitVMs(ctx, o.Management, namespace, want)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +56,16 @@ func BootAll(ctx context.Context, o Options, namespace string, want int, limit t
 	return workers, group.Wait()
 }
 
-func waitVMs(ctx context.Context, c client.Client, namespace string, want int, limit time.Duration) ([]VM, error) {
+func waitVMs(ctx context.Context, c client.Client, namespace string, want int) ([]VM, error) {
 	var vms []VM
 	var waiting []string
 	var last error
-	err := poll(ctx, limit, func() (bool, error) {
+	err := poll(ctx, testbed.Patience, func() (bool, error) {
 		vms, waiting, last = VMs(ctx, c, namespace)
 		return last == nil && len(vms) >= want, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s, waiting %q: %w", len(vms), want, namespace, limit, waiting, err), last)
+		return nil, errors.Join(fmt.Errorf("%d of %d virtual machines in %s after %s, waiting %q: %w", len(vms), want, namespace, testbed.Patience, waiting, err), last)
 	}
 	return vms[:want], nil
 }

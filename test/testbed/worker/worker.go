@@ -155,7 +155,7 @@ func (b *boot) powerOn(ctx context.Context) (string, error) {
 }
 
 func (b *boot) askDHCP(ctx context.Context) (string, error) {
-	lease, err := b.Machine.AskDHCP(ctx, 90*time.Second)
+	lease, err := b.Machine.AskDHCP(ctx, testbed.Patience)
 	if err != nil {
 		return "", err
 	}
@@ -194,13 +194,13 @@ func (b *boot) askTime(ctx context.Context) (string, error) {
 		return "the lease names no time server", nil
 	}
 	var err error
-	b.Time, err = b.Machine.AskTime(ctx, b.Lease.NTP[0], 10*time.Second)
+	b.Time, err = b.Machine.AskTime(ctx, b.Lease.NTP[0], time.Minute)
 	return b.Time.String(), err
 }
 
 func (b *boot) askIgnition(ctx context.Context) (string, error) {
 	var err error
-	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, 5*time.Minute); err != nil {
+	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, testbed.Patience); err != nil {
 		return "", err
 	}
 	if b.Token.Status != 511 || b.NoToken.Status != 401 {
@@ -212,23 +212,31 @@ func (b *boot) askIgnition(ctx context.Context) (string, error) {
 // reachAPI asks the API server as kubelet will, by its published name or address,
 // and as pods will, through the node's HAProxy and without a TLS server name.
 func (b *boot) reachAPI(ctx context.Context) (string, error) {
-	direct, err := b.Machine.Ask(ctx, b.API.String()+"/version", nil, b.ca)
+	direct, err := b.askVersion(ctx, b.API.String())
 	if err != nil {
 		return "", err
 	}
 	if err := b.Machine.StartProxy(b.API); err != nil {
 		return "", err
 	}
-	var through Answer
+	through, err := b.askVersion(ctx, "https://"+InternalAPI)
+	if err != nil {
+		return "", fmt.Errorf("through HAProxy: %w", err)
+	}
+	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+}
+
+// askVersion asks an API server for its version until one answers, as a kubelet asks again.
+func (b *boot) askVersion(ctx context.Context, at string) (answer Answer, err error) {
 	var last error
-	err = poll(ctx, 20*time.Second, func() (bool, error) {
-		through, last = b.Machine.Ask(ctx, "https://"+InternalAPI+"/version", nil, b.ca)
+	err = poll(ctx, testbed.Patience, func() (bool, error) {
+		answer, last = b.Machine.Ask(ctx, at+"/version", nil, b.ca)
 		return last == nil, nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("through HAProxy: %w", last)
+		return answer, fmt.Errorf("%w: %w", err, last)
 	}
-	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, InternalAPI), nil
+	return answer, nil
 }
 
 func (b *boot) programs() Programs {
@@ -242,15 +250,11 @@ func (b *boot) startRuntime(ctx context.Context) (string, error) {
 	return fmt.Sprintf("containerd with %d images", len(b.Images)), nil
 }
 
-// admitLimit is long: on a busy machine the control plane's controllers, which sign the
-// node's certificate, start several times.
-const admitLimit = 6 * time.Minute
-
 func (b *boot) join(ctx context.Context) (string, error) {
 	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
-	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, admitLimit)
+	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, testbed.Patience)
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, b.Machine.LogTail("kubelet", 15))
 	}
@@ -268,16 +272,16 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 	granting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // a serving certificate is asked for after the node is there
-		_ = poll(granting, 3*time.Minute, func() (bool, error) {
+		_ = poll(granting, testbed.Patience, func() (bool, error) {
 			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // asked again
 			return false, nil
 		})
 	}()
-	if err := call.Healthz(ctx, 2*time.Minute); err != nil {
+	if err := call.Healthz(ctx); err != nil {
 		return "", err
 	}
 	healthz := time.Since(start)
-	pod, lines, err := call.Logs(ctx, time.Minute)
+	pod, lines, err := call.Logs(ctx)
 	if err != nil {
 		return "", err
 	}
