@@ -71,7 +71,7 @@ func TestAnnounce(t *testing.T) {
 					want[a] = stale
 				}
 			}
-			g.Eventually(knows, "5s", "10ms").Should(Equal(want))
+			g.Eventually(knows, "1m", "10ms").Should(Equal(want))
 			if len(c.ignored) > 0 {
 				g.Consistently(knows, "3500ms", "100ms").Should(Equal(want))
 			}
@@ -135,7 +135,7 @@ func TestAnnounceBehindProxyARP(t *testing.T) {
 						g.Expect(Degraded("/", "net1", hop)).To(Succeed())
 					})
 					return vm.Neighbour(t, "eth0", nextHop)
-				}, "2s", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
+				}, "1m", "20ms").Should(Equal(e.MAC(t, "net1")), "turn %d", turn)
 			}
 			var known map[netip.Addr]string
 			e.Do(t, func() { known, _ = neighbors("net1") })
@@ -234,7 +234,7 @@ func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	send(at("192.168.100.5"), 254, "through a router")
 	send(at("192.168.100.5"), 255, "the peer")
 	var heard Event
-	g.Eventually(events, "5s").Should(Receive(&heard))
+	g.Eventually(events, "1m").Should(Receive(&heard))
 	g.Expect(heard.Message.Instance).To(Equal("the peer"))
 	g.Consistently(events, "200ms").ShouldNot(Receive())
 }
