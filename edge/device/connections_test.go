@@ -49,6 +49,6 @@ func TestClients(t *testing.T) {
 	g.Consistently(all, "200ms").Should(HaveLen(1), "the peer may still send")
 	g.Expect(accepted.Close()).To(Succeed())
 	g.Expect(c.Close()).To(Succeed())
-	g.Eventually(all, "5s").Should(BeEmpty())
-	g.Eventually(clients.Sockets, "5s").Should(Equal(1))
+	g.Eventually(all, "1m").Should(BeEmpty())
+	g.Eventually(clients.Sockets, "1m").Should(Equal(1))
 }

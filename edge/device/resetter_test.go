@@ -111,13 +111,13 @@ func (w *resetting) listens(t *testing.T, shared bool) (end func()) {
 // dial tells what becomes of a connection from an address of n.
 func dial(t *testing.T, n *netns.Namespace, from string) (what string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	n.Do(t, func() {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp4", service)
 		if err == nil {
 			defer func() { _ = c.Close() }()
-			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			b := make([]byte, len(accepted))
 			_, err = c.Read(b)
 			what = string(b)
