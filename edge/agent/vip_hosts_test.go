@@ -66,10 +66,10 @@ func (w sharedVIP) asks(t *testing.T, mac string, known bool, now time.Time) {
 	w.edge.Run(t, "ip", "neighbor", "flush", "dev", "net1", "nud", "all")
 	w.look(t, known, now)
 	if mac == "" {
-		NewWithT(t).Eventually(func() string { return w.edge.Run(t, "ip", "neighbor", "show", "to", blueHop, "dev", "net1") }, "10s", "50ms").Should(ContainSubstring("FAILED"))
+		NewWithT(t).Eventually(func() string { return w.edge.Run(t, "ip", "neighbor", "show", "to", blueHop, "dev", "net1") }, "1m", "50ms").Should(ContainSubstring("FAILED"))
 		return
 	}
-	NewWithT(t).Eventually(func() string { return w.edge.Neighbour(t, "net1", blueHop) }, "10s", "20ms").Should(Equal(mac))
+	NewWithT(t).Eventually(func() string { return w.edge.Neighbour(t, "net1", blueHop) }, "1m", "20ms").Should(Equal(mac))
 }
 
 // TestHostWithAVIP: a host that answers ARP requests for a VIP while both edges serve is reported once it has answered three times,

@@ -262,10 +262,10 @@ func TestResetterResetsNoOther(t *testing.T) {
 				}
 			})
 		}
-		g.Eventually(dialed.Load, "10s", "1ms").Should(BeNumerically(">", 20))
+		g.Eventually(dialed.Load, "1m", "1ms").Should(BeNumerically(">", 20))
 		g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
 		joined := dialed.Load()
-		g.Eventually(dialed.Load, "10s", "1ms").Should(BeNumerically(">", joined+20))
+		g.Eventually(dialed.Load, "1m", "1ms").Should(BeNumerically(">", joined+20))
 		cancel()
 		dialing.Wait()
 		w.resetter.Close()
