@@ -32,7 +32,7 @@ func TestClients(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer clients.Close()
 	defer func() { _ = l.Close() }()
-	vm.Do(t, func() { c, err = net.DialTimeout("tcp4", "192.0.2.1:6443", 5*time.Second) })
+	vm.Do(t, func() { c, err = net.DialTimeout("tcp4", "192.0.2.1:6443", time.Minute) })
 	g.Expect(err).NotTo(HaveOccurred())
 	all := func() (out [][2]netip.AddrPort) {
 		g.Expect(clients.Each(func(local, remote netip.AddrPort) { out = append(out, [2]netip.AddrPort{local, remote}) })).To(Succeed())

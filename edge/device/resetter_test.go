@@ -297,7 +297,7 @@ func TestResetterKeepsFew(t *testing.T) {
 	var all []net.Conn
 	w.vm.Do(t, func() {
 		for range 300 {
-			c, err := net.DialTimeout("tcp4", service, 200*time.Millisecond)
+			c, err := net.DialTimeout("tcp4", service, 2*time.Second)
 			if err != nil && !errors.Is(err, unix.ECONNRESET) {
 				break // The kernel drops its SYN.
 			}
