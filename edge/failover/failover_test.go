@@ -302,7 +302,7 @@ func TestPartitionWithRealKernels(t *testing.T) {
 		s.g.Eventually(m.echoed, "1m").Should(BeNumerically(">", echoed+10))
 	}
 	quiet := time.Now()
-	s.g.Consistently(func() int { return s.announcementsBy(1) + s.announcementsBy(2) }, "1m").Should(Equal(8))
+	s.g.Consistently(func() int { return s.announcementsBy(1) + s.announcementsBy(2) }, "5s").Should(Equal(8))
 	s.g.Expect(append(s.v.cutSince(quiet), s.w.cutSince(quiet)...)).To(BeEmpty())
 }
 

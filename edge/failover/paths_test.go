@@ -253,6 +253,6 @@ func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 		says(p.vms[0], two.pod, two.pod)
 		says(two.ns, two.pod, "10.128.0.9")
 		return heard()
-	}, "1m", "100ms").Should(BeFalse())
+	}, "2s", "100ms").Should(BeFalse())
 	p.g.Eventually(func() bool { says(two.ns, two.pod, two.pod); return heard() }, "1m", "100ms").Should(BeTrue(), "the same message from the peer's pod")
 }
