@@ -29,7 +29,7 @@ func TestAChangeIsPushed(t *testing.T) {
 		synctest.Wait()
 		g.Expect(w.Body.String()).To(gomega.Equal("ok\nno: draining\n"))
 		g.Expect(time.Since(began)).To(gomega.BeZero())
-		time.Sleep(beatInterval)
+		<-time.After(beatInterval)
 		synctest.Wait()
 		g.Expect(w.Body.String()).To(gomega.Equal("ok\nno: draining\nno: draining\n"))
 		stop()
