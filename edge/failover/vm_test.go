@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -64,50 +68,79 @@ func newVM(t *testing.T, segment *netns.Segment, address string) *vm {
 }
 
 // connect returns a connection to the service, and the edge that answered.
-func connect(ctx context.Context, within time.Duration) (net.Conn, *bufio.Reader, int, error) {
-	d := net.Dialer{Timeout: within}
+func connect(ctx context.Context) (net.Conn, *bufio.Reader, int, error) {
+	d := net.Dialer{Timeout: redial}
 	c, err := d.DialContext(ctx, "tcp4", net.JoinHostPort(service, port))
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
-	_ = c.SetDeadline(time.Now().Add(within))
+	_ = c.SetDeadline(time.Now().Add(redial))
 	r := bufio.NewReader(c)
-	line, err := r.ReadString('\n')
-	edge, bad := strconv.Atoi(strings.TrimSpace(line))
-	if err := errors.Join(err, bad); err != nil {
+	edge, err := answer(r)
+	if err != nil {
 		_ = c.Close()
 		return nil, nil, 0, err
 	}
 	return c, r, edge, nil
 }
 
-// live connects until ctx ends.
+// live connects until ctx ends. No connection waits for another one.
 func (m *vm) live(ctx context.Context, t *testing.T, done *sync.WaitGroup) {
 	done.Go(func() {
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for ; ctx.Err() == nil; <-tick.C {
-			done.Go(func() { m.Do(t, func() { m.try(ctx) }) })
-		}
+		m.Do(t, func() {
+			tick := time.NewTicker(pause)
+			defer tick.Stop()
+			for ; ctx.Err() == nil; <-tick.C {
+				began := time.Now()
+				c, err := begin()
+				done.Go(func() { m.try(ctx, c, err, began) })
+			}
+		})
 	})
 	done.Go(func() { m.Do(t, func() { m.hold(ctx) }) })
 }
 
-// try opens a connection once.
-func (m *vm) try(ctx context.Context) {
-	one := try{began: time.Now()}
-	c, _, edge, err := connect(ctx, unanswered)
+// begin begins a connection to the service. Reading from it waits until it is established.
+func begin() (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	to := netip.MustParseAddrPort(net.JoinHostPort(service, port))
+	err = unix.Connect(fd, &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
+	if err != nil && err != unix.EINPROGRESS {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "connection"), nil
+}
+
+// try waits for the edge that answers on a new connection.
+func (m *vm) try(ctx context.Context, c *os.File, err error, began time.Time) {
+	one := try{began: began, err: err}
+	if err == nil {
+		defer func() { _ = c.Close() }()
+		_ = c.SetDeadline(began.Add(unanswered))
+		defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
+		one.edge, one.err = answer(bufio.NewReader(c))
+	}
 	if ctx.Err() != nil {
 		return
 	}
-	if c != nil {
-		_ = c.Close()
-	}
-	one.ended, one.edge, one.err = time.Now(), edge, err
+	one.ended = time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tries = append(m.tries, one)
+}
+
+// answer reads which edge answers.
+func answer(r *bufio.Reader) (edge int, err error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(line))
 }
 
 // hold keeps one connection, and opens the next when it is reset.
@@ -116,7 +149,7 @@ func (m *vm) hold(ctx context.Context) {
 	defer tick.Stop()
 	was, at := 0, time.Time{}
 	for ; ctx.Err() == nil; <-tick.C {
-		c, r, edge, err := connect(ctx, redial)
+		c, r, edge, err := connect(ctx)
 		if err != nil {
 			continue
 		}
