@@ -130,8 +130,8 @@ func testLeases(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	one, two := c.kube(t).Leases(t.Context(), "clusters.vlan100"), c.kube(t).Leases(t.Context(), "clusters.vlan100")
 	other := c.kube(t).Leases(t.Context(), "clusters.vlan200")
-	g.Eventually(one.Ready, "10s").Should(Succeed())
-	g.Eventually(two.Ready, "10s").Should(Succeed())
+	g.Eventually(one.Ready, "1m").Should(Succeed())
+	g.Eventually(two.Ready, "1m").Should(Succeed())
 	a, b := lease("192.168.100.20", "02:00:00:00:00:01", time.Hour), lease("192.168.100.20", "02:00:00:00:00:02", time.Hour)
 	none := network.Lease{}
 	g.Expect(one.Replace(t.Context(), none, a)).To(Succeed())
@@ -150,7 +150,7 @@ func testLeases(t *testing.T, c cluster) {
 	later.Expires = a.Expires.Add(time.Hour)
 	first := stored(one)
 	g.Expect(two.Replace(t.Context(), stored(two), later)).To(Succeed())
-	g.Eventually(at(one), "5s").Should(Equal(later))
+	g.Eventually(at(one), "1m").Should(Equal(later))
 	g.Expect(one.Replace(t.Context(), first, b)).To(MatchError(fs.ErrExist), "the expected lease is outdated")
 
 	var list coordinationv1.LeaseList
@@ -163,21 +163,21 @@ func testLeases(t *testing.T, c cluster) {
 	broken := list.Items[0].DeepCopy()
 	broken.Spec.HolderIdentity = nil
 	g.Expect(c.admin.Update(t.Context(), broken)).To(Succeed())
-	g.Eventually(func() string { return at(one)().MAC }, "5s").Should(BeEmpty(), "edited by hand: blocked")
+	g.Eventually(func() string { return at(one)().MAC }, "1m").Should(BeEmpty(), "edited by hand: blocked")
 	g.Expect(at(one)().Held(time.Now().AddDate(100, 0, 0))).To(BeTrue())
 	g.Expect(c.admin.Delete(t.Context(), broken)).To(Succeed())
-	g.Eventually(at(two), "5s").Should(Equal(none))
-	g.Eventually(at(one), "5s").Should(Equal(none))
+	g.Eventually(at(two), "1m").Should(Equal(none))
+	g.Eventually(at(one), "1m").Should(Equal(none))
 
 	g.Expect(two.Replace(t.Context(), none, b)).To(Succeed())
-	g.Eventually(at(one), "5s").Should(Equal(b))
+	g.Eventually(at(one), "1m").Should(Equal(b))
 	g.Expect(one.Remove(t.Context(), first)).To(Succeed(), "the lease has changed: it stays")
 	g.Expect(at(one)()).To(Equal(b))
 	declined := network.Lease{Address: b.Address, Expires: b.Expires}
 	g.Expect(one.Replace(t.Context(), stored(one), declined)).To(Succeed())
-	g.Eventually(at(two), "5s").Should(Equal(declined))
+	g.Eventually(at(two), "1m").Should(Equal(declined))
 	g.Expect(one.Remove(t.Context(), stored(one))).To(Succeed())
-	g.Eventually(at(two), "5s").Should(Equal(none))
+	g.Eventually(at(two), "1m").Should(Equal(none))
 	_, ok := other.Of(a.MAC)
 	g.Expect(ok).To(BeFalse(), "a lease of another network")
 }
@@ -186,7 +186,7 @@ func testVMs(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	m := c.kube(t).VMs(t.Context(), netip.MustParsePrefix("192.168.100.0/24"))
 	g.Expect(m.Gone("blue-1")).To(BeFalse(), "VMs were not read yet")
-	g.Eventually(m.Ready, "10s").Should(Succeed(), "an empty list is complete")
+	g.Eventually(m.Ready, "1m").Should(Succeed(), "an empty list is complete")
 	vmi := &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "kubevirt.io/v1", Kind: "VirtualMachineInstance"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue-1"},
@@ -199,7 +199,7 @@ func testVMs(t *testing.T, c cluster) {
 		}},
 	}
 	c.apply(t, vmi)
-	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:01"); return n }, "10s").Should(Equal("blue-1"))
+	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:01"); return n }, "1m").Should(Equal("blue-1"))
 	_, address, _ := m.VM("02:00:00:00:00:01")
 	g.Expect(address.String()).To(Equal("192.168.100.66"))
 	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"))
@@ -220,7 +220,7 @@ func testVMs(t *testing.T, c cluster) {
 			map[string]any{"name": "", "mac": "02:00:00:00:00:cc", "ipAddress": "192.168.100.4"}, map[string]any{"ipAddresses": "none"},
 		}},
 	}})
-	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:05"); return n }, "10s").Should(Equal("odd"), "readable fields are used")
+	g.Eventually(func() string { n, _, _ := m.VM("02:00:00:00:00:05"); return n }, "1m").Should(Equal("odd"), "readable fields are used")
 	_, _, ok = m.VM("02:00:00:00:00:cc")
 	g.Expect(ok).To(BeFalse(), "only the guest agent reports it")
 
@@ -229,20 +229,20 @@ func testVMs(t *testing.T, c cluster) {
 	second.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: "blue-2"}
 	second.Status.Interfaces[0].MAC = "02:00:00:00:00:02"
 	c.apply(t, second)
-	g.Eventually(func() netip.Addr { _, a, _ := m.VM("02:00:00:00:00:02"); return a }, "10s").Should(Equal(address))
+	g.Eventually(func() netip.Addr { _, a, _ := m.VM("02:00:00:00:00:02"); return a }, "1m").Should(Equal(address))
 	g.Expect(m.Reporter(address)).To(Equal("02:00:00:00:00:01"), "the older VM has it")
 	name, _, _ = m.VM("02:00:00:00:00:aa")
 	g.Expect(name).To(Equal("blue-1"))
 	g.Expect(c.admin.Delete(t.Context(), second)).To(Succeed())
 	g.Expect(c.admin.Delete(t.Context(), vmi)).To(Succeed())
-	g.Eventually(func() bool { _, _, ok := m.VM("02:00:00:00:00:01"); return ok }, "10s").Should(BeFalse())
+	g.Eventually(func() bool { _, _, ok := m.VM("02:00:00:00:00:01"); return ok }, "1m").Should(BeFalse())
 	g.Expect(m.Gone("blue-1")).To(BeFalse(), "it existed a moment ago")
 }
 
 func testEndpoints(t *testing.T, c cluster) {
 	g := NewWithT(t)
 	e := c.kube(t).EndpointSlices(t.Context())
-	g.Eventually(e.Seen(), "10s").Should(BeClosed())
+	g.Eventually(e.Seen(), "1m").Should(BeClosed())
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(BeNil(), "no slice was seen")
 	changed := e.Changed()
 	yes, no := true, false
@@ -258,14 +258,14 @@ func testEndpoints(t *testing.T, c cluster) {
 		},
 	}
 	c.apply(t, slice)
-	g.Eventually(changed, "10s").Should(BeClosed())
+	g.Eventually(changed, "1m").Should(BeClosed())
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver"})).To(Equal([]netip.AddrPort{netip.MustParseAddrPort("10.1.0.8:6443"), netip.MustParseAddrPort("10.1.0.9:6443")}))
 	g.Expect(e.Endpoints(network.Backend{Service: "kube-apiserver", PortName: "other"})).To(And(BeEmpty(), Not(BeNil())), "the slices have no such port")
 	set := func(endpoints ...discoveryv1.Endpoint) {
 		changed = e.Changed()
 		slice.Endpoints = endpoints
 		g.Expect(c.admin.Update(t.Context(), slice)).To(Succeed())
-		g.Eventually(changed, "10s").Should(BeClosed())
+		g.Eventually(changed, "1m").Should(BeClosed())
 	}
 	starting := discoveryv1.Endpoint{Addresses: []string{"10.1.0.6"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no}}
 	ended := discoveryv1.Endpoint{Addresses: []string{"10.1.0.5"}, Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}}
@@ -294,8 +294,8 @@ func testPlan(t *testing.T, c cluster) {
 	newer.Networks[0].DHCP.MTU = 1400
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "oooi-plan"}, Data: map[string]string{"plan.json": string(newer.JSON())}}
 	c.apply(t, object)
-	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "the watch is faster than the kubelet's mount")
-	g.Eventually(func() int { return without.Current().Network.DHCP.MTU }, "10s").Should(Equal(1400), "a server without a token follows the one with it")
+	g.Eventually(func() int { return s.Current().Network.DHCP.MTU }, "1m").Should(Equal(1400), "the watch is faster than the kubelet's mount")
+	g.Eventually(func() int { return without.Current().Network.DHCP.MTU }, "1m").Should(Equal(1400), "a server without a token follows the one with it")
 	older := plan("blue", 1, "vlan100")
 	older.Networks[0].DHCP.MTU = 1300
 	g.Expect(os.WriteFile(file, older.JSON(), 0o600)).To(Succeed())
@@ -316,13 +316,13 @@ func testOutage(t *testing.T, c cluster) {
 	c.pod.Host = "https://" + way.l.Addr().String()
 	k := c.kube(t)
 	l, m, e := k.Leases(t.Context(), "clusters.vlan100"), k.VMs(t.Context(), netip.MustParsePrefix("192.168.100.0/24")), k.EndpointSlices(t.Context())
-	g.Eventually(l.Ready, "10s").Should(Succeed())
-	g.Eventually(e.Seen(), "10s").Should(BeClosed())
+	g.Eventually(l.Ready, "1m").Should(Succeed())
+	g.Eventually(e.Seen(), "1m").Should(BeClosed())
 	file := filepath.Join(t.TempDir(), "leases.json")
 	keep(t, l, file)
 	known := lease("192.168.100.30", "02:00:00:00:00:03", time.Hour)
 	g.Expect(l.Replace(t.Context(), network.Lease{}, known)).To(Succeed())
-	g.Eventually(func() string { b, _ := os.ReadFile(file); return string(b) }, "10s").Should(ContainSubstring(known.MAC))
+	g.Eventually(func() string { b, _ := os.ReadFile(file); return string(b) }, "1m").Should(ContainSubstring(known.MAC))
 	way.cut()
 	err := l.Replace(t.Context(), network.Lease{}, lease("192.168.100.31", "02:00:00:00:00:04", time.Hour))
 	g.Expect(err).To(HaveOccurred())
@@ -348,7 +348,7 @@ func testOutage(t *testing.T, c cluster) {
 	g.Expect(os.WriteFile(file, copied, 0o600)).To(Succeed())
 	back := direct.kube(t).Leases(t.Context(), "clusters.vlan100")
 	keep(t, back, file)
-	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "10s").Should(BeFalse(), "the API server has no such lease")
+	g.Eventually(func() bool { _, ok := back.Of(known.MAC); return ok }, "1m").Should(BeFalse(), "the API server has no such lease")
 	g.Expect(m.Gone("blue-9")).To(BeFalse(), "unknown while VMs cannot be watched")
 }
 

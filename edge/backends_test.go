@@ -281,7 +281,7 @@ func testBackends(t *testing.T, c cluster) {
 	}
 	c.apply(t, vmi)
 	l := c.kube(t).Leases(t.Context(), n.Name)
-	g.Eventually(l.Ready, "10s").Should(Succeed())
+	g.Eventually(l.Ready, "1m").Should(Succeed())
 	for _, x := range []network.Lease{
 		lease("192.168.100.101", "02:00:00:00:01:01", time.Hour),
 		lease("192.168.100.102", "02:00:00:00:0f:0f", time.Hour), // a MAC that no VM has
@@ -292,9 +292,9 @@ func testBackends(t *testing.T, c cluster) {
 	at := func(x network.Backend) func() []netip.AddrPort {
 		return func() []netip.AddrPort { return b.Endpoints(x) }
 	}
-	g.Eventually(at(allVMs), "10s").Should(Equal(addrPorts("192.168.100.101:443", "192.168.100.150:443")), "one by its lease, one by KubeVirt's report")
+	g.Eventually(at(allVMs), "1m").Should(Equal(addrPorts("192.168.100.101:443", "192.168.100.150:443")), "one by its lease, one by KubeVirt's report")
 	g.Expect(l.Replace(t.Context(), network.Lease{}, lease("192.168.100.150", "02:00:00:00:0f:0f", time.Hour))).To(Succeed())
-	g.Eventually(at(allVMs), "10s").Should(Equal(addrPorts("192.168.100.101:443")), "another MAC holds the lease on the reported address")
+	g.Eventually(at(allVMs), "1m").Should(Equal(addrPorts("192.168.100.101:443")), "another MAC holds the lease on the reported address")
 
 	name, port := "https", int32(31443)
 	c.apply(t, &discoveryv1.EndpointSlice{
@@ -305,8 +305,8 @@ func testBackends(t *testing.T, c cluster) {
 			{Addresses: []string{n.ServiceVIP.String()}}, {Addresses: []string{"192.168.100.255"}}},
 	})
 	want := addrPorts("192.168.100.101:31443")
-	g.Eventually(func() []netip.AddrPort { return append(b.Endpoints(passthrough), b.Endpoints(led)...) }, "10s").Should(Equal(addrPorts("192.168.100.101:31443", "192.168.100.101:31999")), "only VMs on the network")
-	g.Eventually(func() string { text, _ := os.ReadFile(file); return string(text) }, "10s").Should(And(ContainSubstring("192.168.100.101:31443"), Not(ContainSubstring("192.168.100.150"))))
+	g.Eventually(func() []netip.AddrPort { return append(b.Endpoints(passthrough), b.Endpoints(led)...) }, "1m").Should(Equal(addrPorts("192.168.100.101:31443", "192.168.100.101:31999")), "only VMs on the network")
+	g.Eventually(func() string { text, _ := os.ReadFile(file); return string(text) }, "1m").Should(And(ContainSubstring("192.168.100.101:31443"), Not(ContainSubstring("192.168.100.150"))))
 
 	way.cut()
 	g.Expect(b.Endpoints(passthrough)).To(Equal(want))
@@ -326,7 +326,7 @@ func testBackends(t *testing.T, c cluster) {
 	back, err := edge.NewBackends(t.Context(), c.kube(t), (&resolver{}).lookup, copied, log)
 	g.Expect(err).NotTo(HaveOccurred())
 	back.Follow(t.Context(), n)
-	g.Eventually(func() []netip.AddrPort { return append(back.Endpoints(passthrough), back.Endpoints(allVMs)...) }, "10s").Should(
+	g.Eventually(func() []netip.AddrPort { return append(back.Endpoints(passthrough), back.Endpoints(allVMs)...) }, "1m").Should(
 		Equal(addrPorts("192.168.100.150:443")), "the slices and leases were deleted")
 }
 

@@ -48,7 +48,7 @@ func TestHealth(t *testing.T) {
 		ended <- edge.ServeHealth(ctx, socket, no(&unready, "the leases are not known yet"), metrics,
 			edge.Question{Path: edge.ServesPath, Why: no(&idle, "no device")})
 	}()
-	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
+	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }, "1m").Should(Succeed())
 	g.Expect(edge.Serves(t.Context(), socket)).To(Succeed())
 	unready.Store(true)
 	g.Expect(edge.Probe(t.Context(), socket)).To(MatchError("not ready: the leases are not known yet"))
@@ -79,10 +79,10 @@ func TestPeerServes(t *testing.T) {
 		_ = edge.ServeHealth(t.Context(), agent, func() error { return nil }, nil, edge.Question{Path: edge.PeerPath, Why: why})
 	}()
 	go func() { _ = edge.ServeHealth(t.Context(), dns, func() error { return nil }, nil) }()
-	g.Eventually(func() error { return edge.HealthAt(agent).PeerServes(t.Context()) }).Should(MatchError("the other edge: unreachable"))
+	g.Eventually(func() error { return edge.HealthAt(agent).PeerServes(t.Context()) }, "1m").Should(MatchError("the other edge: unreachable"))
 	unreachable.Store(false)
 	g.Expect(edge.HealthAt(agent).PeerServes(t.Context())).To(Succeed())
-	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }).Should(Succeed())
+	g.Eventually(func() error { return edge.Probe(t.Context(), dns) }, "1m").Should(Succeed())
 	g.Expect(edge.HealthAt(dns).PeerServes(t.Context())).NotTo(Succeed())
 }
 
@@ -91,6 +91,6 @@ func TestNotServing(t *testing.T) {
 	g := NewWithT(t)
 	socket := wire.Socket(t.TempDir(), wire.Failover)
 	go func() { _ = edge.ServeHealth(t.Context(), socket, func() error { return nil }, nil) }()
-	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }).Should(Succeed())
+	g.Eventually(func() error { return edge.Probe(t.Context(), socket) }, "1m").Should(Succeed())
 	g.Expect(edge.Serves(t.Context(), socket)).NotTo(Succeed())
 }

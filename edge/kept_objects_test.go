@@ -72,6 +72,6 @@ func TestListsAreReadInPages(t *testing.T) {
 	defer stop()
 	s := &Leases{versions: map[netip.Addr]string{}}
 	_, s.seen = follow(ctx, server, &coordinationv1.Lease{}, keepLease, on(s.take, s.observeDeletion))
-	g.Eventually(s.Ready, "10s").Should(gomega.Succeed())
-	g.Eventually(s.Len, "10s").Should(gomega.Equal(all))
+	g.Eventually(s.Ready, "1m").Should(gomega.Succeed())
+	g.Eventually(s.Len, "1m").Should(gomega.Equal(all))
 }

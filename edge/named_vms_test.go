@@ -42,7 +42,7 @@ func testNamedVMs(t *testing.T, c cluster) {
 	g.Eventually(func() bool {
 		_, ok := asked.Load("/apis/internal.example/v1/namespaces/" + namespace + "/ivmis")
 		return ok
-	}, "10s").Should(BeTrue())
+	}, "1m").Should(BeTrue())
 	g.Expect(m.Ready()).NotTo(Succeed(), "this API server does not have them")
 }
 

@@ -69,7 +69,7 @@ func testReports(t *testing.T, c cluster) {
 	g.Consistently(tries.Load, "300ms").Should(BeZero(), "there is no report yet")
 	first := network.Report{Edge: 1, Peer: "serving"}
 	r.Set(first)
-	g.Eventually(stored, "10s").Should(Equal(string(first.JSON())))
+	g.Eventually(stored, "1m").Should(Equal(string(first.JSON())))
 	r.Set(first)
 	second := network.Report{Edge: 1, Peer: "unreachable", AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}
 	shut.Store(true)
@@ -78,15 +78,15 @@ func testReports(t *testing.T, c cluster) {
 		r.Set(second)
 	}
 	tried := tries.Load()
-	g.Eventually(tries.Load, "20s").Should(BeNumerically(">", tried))
+	g.Eventually(tries.Load, "1m").Should(BeNumerically(">", tried))
 	g.Expect(stored()).To(Equal(string(first.JSON())))
 	shut.Store(false)
-	g.Eventually(stored, "20s").Should(Equal(string(second.JSON())))
+	g.Eventually(stored, "1m").Should(Equal(string(second.JSON())))
 	g.Expect(writes.Load()).To(BeEquivalentTo(2))
 
 	second.DHCPServers = []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.66"), MAC: "02:00:00:00:00:bb"}}
 	r.SetDHCPServers(second.DHCPServers)
-	g.Eventually(stored, "20s").Should(Equal(string(second.JSON())), "the failover agent's part stays")
+	g.Eventually(stored, "1m").Should(Equal(string(second.JSON())), "the failover agent's part stays")
 	g.Expect(writes.Load()).To(BeEquivalentTo(3))
 
 	// The next pod of the same edge.
@@ -95,15 +95,15 @@ func testReports(t *testing.T, c cluster) {
 	next.SetDHCPServers(second.DHCPServers)
 	next.Set(second)
 	go next.Run(t.Context())
-	g.Eventually(tries.Load, "10s").Should(BeNumerically(">", was))
+	g.Eventually(tries.Load, "1m").Should(BeNumerically(">", was))
 	g.Consistently(writes.Load, "300ms").Should(BeEquivalentTo(3), "the stored report is equal")
 	reportsAreRenewed(t, c, k, lease, second)
 	// A pod whose failover agent does not run.
 	alone := k.Reporter(lease)
 	go alone.Run(t.Context())
 	alone.SetDHCPServers(second.DHCPServers)
-	g.Eventually(stored, "20s").Should(Equal(string(network.Report{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
-	g.Eventually(leases.Ready, "10s").Should(Succeed())
+	g.Eventually(stored, "1m").Should(Equal(string(network.Report{Edge: 1, DHCPServers: second.DHCPServers}.JSON())))
+	g.Eventually(leases.Ready, "1m").Should(Succeed())
 	g.Expect(leases.All()).To(BeEmpty(), "a report is not a lease")
 }
 
@@ -127,12 +127,12 @@ func reportsAreRenewed(t *testing.T, c cluster, k *edge.Kube, lease wire.ReportL
 	defer stopped.Wait() // It compares the stored report ten times a second.
 	defer cancel()
 	first := renewed()
-	g.Eventually(func() time.Time { eager.Set(report); return renewed() }, "20s", "20ms").Should(BeTemporally(">", first))
+	g.Eventually(func() time.Time { eager.Set(report); return renewed() }, "1m", "20ms").Should(BeTemporally(">", first))
 	var last time.Time
 	g.Eventually(func() bool {
 		was := last
 		last = renewed()
 		eager.SetDHCPServers(report.DHCPServers)
 		return last.Equal(was)
-	}, "20s", "500ms").Should(BeTrue(), "the agent hangs")
+	}, "1m", "500ms").Should(BeTrue(), "the agent hangs")
 }

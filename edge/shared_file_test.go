@@ -28,16 +28,16 @@ func TestNamesOfAnotherContainer(t *testing.T) {
 	g.Expect(vm()).To(BeEmpty())
 	store := func(text string) { g.Expect(edge.ReplaceFile(file, []byte(text))).To(Succeed()) }
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
-	g.Eventually(vm, "100ms", "1ms").Should(Equal("blue-1"))
+	g.Eventually(vm, "1m", "1ms").Should(Equal("blue-1"))
 	store(`[{"addr`)
-	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "5s").Should(gbytes.Say("cached leases not read"))
+	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "1m").Should(gbytes.Say("cached leases not read"))
 	g.Expect(vm()).To(Equal("blue-1"), "the last known good names")
 	g.Expect(os.Truncate(file, 64<<20)).To(Succeed())
-	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "5s").Should(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
+	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "1m").Should(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
 	g.Consistently(vm, "100ms").Should(Equal("blue-1"))
 	g.Expect(said).NotTo(gbytes.Say("cached leases not read"), "one error is logged once")
 	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
-	g.Eventually(vm, "5s").Should(BeEmpty(), "expired")
+	g.Eventually(vm, "1m").Should(BeEmpty(), "expired")
 }
 
 // TestAddressesOfVMs: a VM has the addresses of its unexpired leases. An unknown client has no name, whatever it
@@ -97,11 +97,11 @@ func TestHostileReportFile(t *testing.T) {
 			g.Expect(plant(file, secret)).To(Succeed())
 			got, said := make(chan network.Report, 10), gbytes.NewBuffer()
 			go edge.FollowReport(t.Context(), file, func(r network.Report) { got <- r }, slog.New(slog.NewTextHandler(said, nil)))
-			g.Eventually(said, "5s").Should(gbytes.Say("report not read"))
+			g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 			g.Expect(got).NotTo(Receive())
 			g.Expect(os.RemoveAll(file)).To(Succeed())
 			g.Expect(edge.ReplaceFile(file, report.JSON())).To(Succeed())
-			g.Eventually(got, "5s").Should(Receive(Equal(report)))
+			g.Eventually(got, "1m").Should(Receive(Equal(report)))
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestHostileReportFileCostsNoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	go edge.FollowReport(t.Context(), file, func(network.Report) {}, slog.New(slog.NewTextHandler(said, nil)))
-	g.Eventually(said, "5s").Should(gbytes.Say("report not read"))
+	g.Eventually(said, "1m").Should(gbytes.Say("report not read"))
 	runtime.ReadMemStats(&after)
 	g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 8<<20), "bytes")
 }

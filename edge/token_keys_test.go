@@ -116,7 +116,7 @@ func TestTokenKeysOfAnAPIServer(t *testing.T) {
 	go edge.KeepTokenKeys(t.Context(), file, func() bool { return true }, func() <-chan struct{} { return nil }, kube.TokenKeys, log)
 	keys := edge.NewTokenKeys(file, log)
 	go keys.Run(t.Context())
-	g.Eventually(func() int { return keys.Current().Count() }, "20s").Should(BeNumerically(">", 0))
+	g.Eventually(func() int { return keys.Current().Count() }, "1m").Should(BeNumerically(">", 0))
 
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{"oooi-access.clusters-blue"}}}
 	g.Expect(s.Admin.SubResource("token").Create(t.Context(), account, request)).To(Succeed())

@@ -99,7 +99,7 @@ func TestSourceKeepsTheLastKnownGoodPlan(t *testing.T) {
 	next := plan("blue", 1, "vlan100", "vlan200")
 	next.Networks[0].DHCP.MTU = 9000
 	write(next.JSON())
-	g.Eventually(changed, "5s").Should(BeClosed())
+	g.Eventually(changed, "1m").Should(BeClosed())
 	g.Expect(s.Current().Network.DHCP.MTU).To(Equal(9000), "the chosen network is pinned")
 }
 
@@ -121,7 +121,7 @@ func TestSourceRemoved(t *testing.T) {
 		t.Helper()
 		changed := s.Changed()
 		write(data)
-		g.Eventually(changed, "5s").Should(BeClosed())
+		g.Eventually(changed, "1m").Should(BeClosed())
 		g.Expect(s.Removed()).To(Equal(removed))
 		g.Expect(s.Current().Edge.Number).To(Equal(2))
 	}

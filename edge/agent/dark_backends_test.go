@@ -88,13 +88,13 @@ func TestHealthOfBackends(t *testing.T) {
 	}
 	deaf := darkBackend(t)
 	w.leadsTo(fakes.RunDir(t), newAPIServer(t).at(), deaf)
-	g.Eventually(endpoints, "20s", "20ms").Should(Equal(map[string]float64{"state=healthy": 1, "state=unhealthy": 1}))
+	g.Eventually(endpoints, "1m", "20ms").Should(Equal(map[string]float64{"state=healthy": 1, "state=unhealthy": 1}))
 
 	reports := make(chan []string, 100)
 	go p.FollowDarkBackends(t.Context(), func(names []string) { reports <- names })
-	g.Eventually(reports, "20s").Should(Receive(BeEmpty()))
+	g.Eventually(reports, "1m").Should(Receive(BeEmpty()))
 	w.leadsTo(fakes.RunDir(t), deaf)
-	g.Eventually(reports, "40s").Should(Receive(Equal([]string{api.Name})))
+	g.Eventually(reports, "1m").Should(Receive(Equal([]string{api.Name})))
 
 	text, err := os.ReadFile("../../docs/metrics.md")
 	g.Expect(err).NotTo(HaveOccurred())

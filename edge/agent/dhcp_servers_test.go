@@ -74,10 +74,10 @@ func TestDHCPServersOfOthers(t *testing.T) {
 
 	at, far := netip.MustParseAddr("192.168.100.66"), netip.MustParseAddr("10.9.9.9")
 	d.Chose("blue-1", at)
-	g.Eventually(reports, "10s").Should(Receive(Equal([]network.UsedAddress{{Address: at}})), "at once")
-	g.Eventually(reports, "10s").Should(Receive(Equal([]network.UsedAddress{{Address: at, MAC: rogue.MAC(t, "eth0")}})))
+	g.Eventually(reports, "1m").Should(Receive(Equal([]network.UsedAddress{{Address: at}})), "at once")
+	g.Eventually(reports, "1m").Should(Receive(Equal([]network.UsedAddress{{Address: at, MAC: rogue.MAC(t, "eth0")}})))
 	d.Chose("blue-1", far)
-	g.Eventually(reports, "10s").Should(Receive(ContainElement(network.UsedAddress{Address: far})))
+	g.Eventually(reports, "1m").Should(Receive(ContainElement(network.UsedAddress{Address: far})))
 	for i := range 1000 {
 		d.Chose("evil", netip.MustParseAddr(fmt.Sprintf("10.9.%d.%d", i/250, i%250)))
 	}
@@ -87,6 +87,6 @@ func TestDHCPServersOfOthers(t *testing.T) {
 			last = <-reports
 		}
 		return last
-	}, "10s").Should(HaveLen(network.MaxDHCPServers))
+	}, "1m").Should(HaveLen(network.MaxDHCPServers))
 	g.Expect(slices.ContainsFunc(last, func(u network.UsedAddress) bool { return u.Address == at && u.MAC != "" })).To(BeTrue(), "one with a MAC stays")
 }

@@ -131,13 +131,13 @@ func TestYieldingEdge(t *testing.T) {
 	serves := failover.Message{Phase: failover.Serving, Plan: "a", Level: failover.LevelServes, Sees: true, PeerGeneration: 1000}
 	w.hears(2*time.Second, serves, failover.VLAN)
 	k.changed(w.state)
-	g.Eventually(dhcp.Serves, "10s").Should(BeTrue())
+	g.Eventually(dhcp.Serves, "1m").Should(BeTrue())
 	g.Expect(dhcp.Yields()).To(BeFalse())
 	g.Expect(k.ready()).To(Succeed())
 	serves.PeerGeneration = 2000
 	w.hears(2*time.Second, serves, failover.VLAN)
 	k.changed(w.state)
-	g.Eventually(dhcp.Yields, "10s").Should(BeTrue())
+	g.Eventually(dhcp.Yields, "1m").Should(BeTrue())
 	g.Expect(errors.Is(k.ready(), errYields)).To(BeTrue())
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", network.LevelNothing)))
 }

@@ -58,7 +58,7 @@ func TestFailoverReports(t *testing.T) {
 	k.changed(failover.State{PeerState: failover.Unknown})
 	g.Consistently(written, "300ms").ShouldNot(Receive(), "it knows nothing of its peer yet")
 	k.changed(failover.State{PeerState: failover.PeerUnreachable})
-	g.Eventually(written, "10s").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"192.168.100.5"}`))))
+	g.Eventually(written, "1m").Should(Receive(And(ContainSubstring(`"edge":2`), ContainSubstring(`"peer":"unreachable"`), ContainSubstring(`"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"192.168.100.5"}`))))
 	k.degraded(nil)
-	g.Eventually(written, "10s").Should(Receive(Not(ContainSubstring("degraded"))))
+	g.Eventually(written, "1m").Should(Receive(Not(ContainSubstring("degraded"))))
 }

@@ -50,7 +50,7 @@ func TestForgedPeer(t *testing.T) {
 	g.Eventually(func() string {
 		g.Expect(port.Send(port.MAC(), to, hostile.ARP, hostile.ARPReply(port.MAC(), other, to, own))).To(Succeed())
 		return used()
-	}, "10s", "100ms").Should(Equal(port.MAC().String()))
+	}, "1m", "100ms").Should(Equal(port.MAC().String()))
 	p = p.next(other, named, used(), now.Add(2*time.Minute))
 	g.Expect(p.found.list()).To(BeEmpty(), "a new pod of the peer may name this MAC soon")
 	p = p.next(other, named, used(), now.Add(2*time.Minute+lasting))

@@ -53,7 +53,7 @@ func TestVIPThatTheKernelAnswersFor(t *testing.T) {
 			})
 			if c.answers {
 				g.Expect(vipErr).NotTo(HaveOccurred())
-				g.Eventually(func() string { return client.Neighbour(t, "eth0", vip) }, "5s").Should(Equal(e.MAC(t, "net1")))
+				g.Eventually(func() string { return client.Neighbour(t, "eth0", vip) }, "1m").Should(Equal(e.MAC(t, "net1")))
 				return
 			}
 			g.Expect(vipErr).To(MatchError(And(ContainSubstring("does not answer for "+vip), ContainSubstring("net.ipv4.conf.all.arp_ignore=0"))))

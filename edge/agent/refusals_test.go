@@ -29,7 +29,7 @@ func TestWhatEnvoyRefusesIsReported(t *testing.T) {
 	p := Proxy{Server: w.server}
 	go p.FollowRefusals(t.Context(), func(what string) { reports <- what })
 	w.server.Serve(envoy.NewResources(n, envoy.Options{}, map[string][]netip.AddrPort{}))
-	g.Eventually(reports, "20s").Should(Receive(MatchRegexp(`^listener %s: .*bind.*Address already in use`, at)))
+	g.Eventually(reports, "1m").Should(Receive(MatchRegexp(`^listener %s: .*bind.*Address already in use`, at)))
 	g.Expect(taken.Close()).To(Succeed())
-	g.Eventually(reports, "30s").Should(Receive(BeEmpty()))
+	g.Eventually(reports, "1m").Should(Receive(BeEmpty()))
 }

@@ -8,16 +8,17 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 )
 
-// soon is well below recheckInterval: what is noticed within it was triggered.
-const soon = "3s"
-
 // TestServeWhile: a server runs only while it may, says why when it does not,
-// and comes back.
-func TestServeWhile(t *testing.T) {
+// and comes back. A trigger is noticed at once.
+func TestServeWhile(t *testing.T) { synctest.Test(t, testServeWhile) }
+
+func testServeWhile(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var forbidden, failing, unread atomic.Bool
@@ -48,32 +49,43 @@ func TestServeWhile(t *testing.T) {
 	change := func(b *atomic.Bool, to bool) {
 		b.Store(to)
 		changes.Set(fmt.Errorf("%p is %t", b, to))
+		synctest.Wait()
 	}
 	g.Expect(r.Err()).To(MatchError("starting"))
 	forbidden.Store(true)
 	ended := make(chan error)
+	began := time.Now()
 	go func() {
 		ended <- ServeWhile(ctx, &r, slog.New(slog.DiscardHandler), Triggers{Interface: changes.Changed}, admissible, serve)
 	}()
-	g.Eventually(r.Err).Should(MatchError("the kernel would forward"))
+	synctest.Wait()
+	g.Expect(r.Err()).To(MatchError("the kernel would forward"))
 	g.Expect(running.Load()).To(BeZero())
 	change(&forbidden, false)
-	g.Eventually(r.Err, soon).Should(Succeed())
+	g.Expect(r.Err()).NotTo(HaveOccurred())
 	g.Expect(running.Load()).To(BeEquivalentTo(1))
 	before := looked.Load()
 	change(&unread, true)
-	g.Eventually(looked.Load, soon).Should(BeNumerically(">", before))
+	g.Expect(looked.Load()).To(BeNumerically(">", before))
 	change(&unread, false)
-	g.Eventually(looked.Load, soon).Should(BeNumerically(">", before+1))
+	g.Expect(looked.Load()).To(BeNumerically(">", before+1))
 	g.Expect(started.Load()).To(BeEquivalentTo(1), "what the kernel does not tell ends nothing")
 	change(&failing, true)
 	change(&forbidden, true)
-	g.Eventually(r.Err, soon).Should(MatchError("the kernel would forward"))
-	g.Eventually(running.Load, soon).Should(BeZero())
+	g.Expect(r.Err()).To(MatchError("the kernel would forward"))
+	g.Expect(running.Load()).To(BeZero())
+	g.Expect(time.Since(began)).To(BeZero(), "nothing waited for a timer")
+	<-time.After(CheckInterval)
 	change(&forbidden, false)
-	g.Eventually(r.Err, soon).Should(MatchError("no such device"))
+	g.Expect(r.Err()).To(MatchError("no such device"))
 	change(&failing, false)
-	g.Eventually(r.Err, soon).Should(Succeed())
+	<-time.After(CheckInterval)
+	synctest.Wait()
+	g.Expect(r.Err()).NotTo(HaveOccurred(), "it is started again")
+	forbidden.Store(true) // No trigger fires.
+	<-time.After(recheckInterval)
+	synctest.Wait()
+	g.Expect(r.Err()).To(MatchError("the kernel would forward"))
 	cancel()
 	g.Expect(<-ended).To(Succeed())
 }

@@ -60,7 +60,7 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 
 	w := newReachWorld(t)
 	w.server.Serve(envoy.NewResources(n, envoy.Options{}, nil))
-	g.Eventually(w.server.Accepted, "20s").Should(Succeed())
+	g.Eventually(w.server.Accepted, "1m").Should(Succeed())
 	g.Expect(w.admin.Serves(t.Context(), listenerNames(n))).To(Succeed())
 
 	file := filepath.Join(t.TempDir(), "plan.json")
@@ -77,14 +77,14 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 	p.Metrics(t.Context())
 	go func() { _ = p.Run(t.Context()) }()
 	for i := range 4 {
-		g.Eventually(kernel.asked.Load, "20s").Should(BeNumerically(">", i), "it asks again")
+		g.Eventually(kernel.asked.Load, "1m").Should(BeNumerically(">", i), "it asks again")
 		g.Expect(w.server.Accepted()).To(Succeed())
 		g.Expect(w.admin.Serves(t.Context(), listenerNames(n))).To(Succeed(), "its listeners stay open")
 	}
-	g.Eventually(p.Serving.Err, "20s").Should(Succeed(), "VMs are served")
+	g.Eventually(p.Serving.Err, "1m").Should(Succeed(), "VMs are served")
 	g.Expect(p.Status.Err()).To(MatchError(ContainSubstring("no buffer space")))
 
 	kernel.reads()
-	g.Eventually(p.Status.Err, "20s").Should(Succeed())
+	g.Eventually(p.Status.Err, "1m").Should(Succeed())
 	g.Expect(p.Serving.Err()).To(Succeed())
 }

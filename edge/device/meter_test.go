@@ -31,7 +31,7 @@ func knock(t *testing.T, from *netns.Namespace, to string) {
 		c, err := net.Dial("udp4", net.JoinHostPort(to, "9"))
 		g.Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = c.Close() }()
-		g.Expect(c.SetDeadline(time.Now().Add(5 * time.Second))).To(Succeed())
+		g.Expect(c.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
 		_, err = c.Write([]byte{0})
 		g.Expect(err).NotTo(HaveOccurred())
 		_, err = c.Read(make([]byte, 1))
@@ -81,7 +81,7 @@ func TestNeighbors(t *testing.T) {
 	g.Expect(age("192.168.100.10")).To(BeNumerically("<", 0), "it is unknown")
 	g.Expect(age("192.168.100.11")).To(BeNumerically(">=", 10*time.Second), "it never answered")
 	knock(t, edge, "192.168.100.10")
-	g.Expect(age("192.168.100.10")).To(And(BeNumerically(">=", 0), BeNumerically("<", 5*time.Second)), "it answered")
+	g.Expect(age("192.168.100.10")).To(And(BeNumerically(">=", 0), BeNumerically("<", age("192.168.100.11"))), "it answered")
 }
 
 // BenchmarkFrames is what one reading costs.

@@ -111,13 +111,13 @@ func (w *resetting) listens(t *testing.T, shared bool) (end func()) {
 // dial tells what becomes of a connection from an address of n.
 func dial(t *testing.T, n *netns.Namespace, from string) (what string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	n.Do(t, func() {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(ctx, "tcp4", service)
 		if err == nil {
 			defer func() { _ = c.Close() }()
-			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			b := make([]byte, len(accepted))
 			_, err = c.Read(b)
 			what = string(b)
@@ -262,10 +262,10 @@ func TestResetterResetsNoOther(t *testing.T) {
 				}
 			})
 		}
-		g.Eventually(dialed.Load, "10s", "1ms").Should(BeNumerically(">", 20))
+		g.Eventually(dialed.Load, "1m", "1ms").Should(BeNumerically(">", 20))
 		g.Expect(w.set(t, mac, "192.0.2.9")).To(Succeed())
 		joined := dialed.Load()
-		g.Eventually(dialed.Load, "10s", "1ms").Should(BeNumerically(">", joined+20))
+		g.Eventually(dialed.Load, "1m", "1ms").Should(BeNumerically(">", joined+20))
 		cancel()
 		dialing.Wait()
 		w.resetter.Close()
@@ -297,7 +297,7 @@ func TestResetterKeepsFew(t *testing.T) {
 	var all []net.Conn
 	w.vm.Do(t, func() {
 		for range 300 {
-			c, err := net.DialTimeout("tcp4", service, 200*time.Millisecond)
+			c, err := net.DialTimeout("tcp4", service, 2*time.Second)
 			if err != nil && !errors.Is(err, unix.ECONNRESET) {
 				break // The kernel drops its SYN.
 			}

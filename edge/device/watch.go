@@ -41,6 +41,11 @@ type Watcher struct {
 // and follows it until ctx ends. An interface that does not exist is waited for; see
 // Current. An error is that the kernel cannot be asked at all.
 func Watch(ctx context.Context, name string) (*Watcher, error) {
+	return watch(ctx, name, pollInterval)
+}
+
+// watch is Watch that reads every interval where the kernel reports nothing.
+func watch(ctx context.Context, name string, every time.Duration) (*Watcher, error) {
 	k, err := openKernel()
 	if err != nil {
 		return nil, fmt.Errorf("netlink: %w", err)
@@ -57,7 +62,7 @@ func Watch(ctx context.Context, name string) (*Watcher, error) {
 	go receive(ctx, reports, reported)
 	go func() {
 		defer k.close()
-		w.follow(ctx, func() (Snapshot, error) { return k.read(name) }, reported)
+		w.follow(ctx, every, func() (Snapshot, error) { return k.read(name) }, reported)
 	}()
 	return w, nil
 }
@@ -76,9 +81,9 @@ func (w *Watcher) Changed() <-chan struct{} {
 	return w.changed
 }
 
-// follow reads at each report and each pollInterval until ctx ends.
-func (w *Watcher) follow(ctx context.Context, read func() (Snapshot, error), reported <-chan struct{}) {
-	tick := time.NewTicker(pollInterval)
+// follow reads at each report and after each interval until ctx ends.
+func (w *Watcher) follow(ctx context.Context, every time.Duration, read func() (Snapshot, error), reported <-chan struct{}) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {

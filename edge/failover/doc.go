@@ -34,9 +34,19 @@
 //	the peer                                  announcements of an edge that serves
 //	serves, at the same level or higher       none
 //	serves, at a lower level                  after two messages, every half second for 3 s, then every 2 s
-//	starts, drains, or its kernel refuses     at once, then every half second until it serves
+//	starts, drains, or a refusal arrives      at once, then every half second until it serves
 //	is silent for four half seconds           at once, then after 1, 3 and 10 s, then none
 //	does not exist in the plan                when it first serves, then after 1, 3, 10, 20 and 40 s
+//
+// If both edges start, the one with the higher number announces up to half a second later. So two
+// that begin to serve at the same time do not move VMs in turns.
+//
+// The kernel of a pod refuses what arrives while its agent does not run. A new pod may replace a
+// lost one, and not announce itself: not all CNI plugins do, and a switch may drop it. Then
+// heartbeats go to the lost pod until the entry of the peer's kernel expires, at most 53 s after
+// the loss. VMs that ask for the next-hop VIP meanwhile may get the new pod, and reach nothing until
+// then or until its agent starts. The control plane replaces a lost pod after 70 s or more, so this
+// takes a pod that is deleted by force, or a node that restarts.
 //
 // An edge at level nothing never announces. Against a peer at a lower level an edge needs a
 // proof of its own level that is newer than the first message with the lower one. For the

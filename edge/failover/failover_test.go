@@ -65,7 +65,7 @@ func newSite(t *testing.T, strict bool) *site {
 	var done sync.WaitGroup
 	t.Cleanup(func() { cancel(); done.Wait() })
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.edges[i].log.Count("peer=serving") }, "10s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[i].log.Count("peer=serving") }, "1m").Should(BeNumerically(">=", 1))
 	}
 	for _, i := range []int{1, 2} {
 		s.quiet(i)
@@ -78,7 +78,7 @@ func newSite(t *testing.T, strict bool) *site {
 	for edge, m := range map[int]*vm{1: s.v, 2: s.w} {
 		// Wait for more than a second, in which kernels ignore further changes of an
 		// entry.
-		s.g.Eventually(m.tried, "10s").Should(BeNumerically(">", 24))
+		s.g.Eventually(func() int { return m.inARow(time.Time{}) }, "1m").Should(BeNumerically(">", 24))
 		s.g.Expect(m.edge(time.Time{})).To(Equal(edge))
 	}
 	return s
@@ -88,7 +88,7 @@ func newSite(t *testing.T, strict bool) *site {
 func (s *site) quiet(i int) {
 	s.g.Eventually(func() string {
 		return s.edges[i].ns.Run(s.T, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
-	}, "10s", "50ms").Should(BeEmpty())
+	}, "1m", "50ms").Should(BeEmpty())
 }
 
 // readable returns a copy of this binary that any user may run.
@@ -106,12 +106,11 @@ func readable(t *testing.T) string {
 	return file
 }
 
-// attach creates the namespace of an edge as a CNI plugin does: the addresses are
-// announced when the device comes up.
+// attach creates the namespace of an edge as a CNI plugin does: its addresses are announced once
+// the network carries them.
 func (s *site) attach(i int) {
 	e := s.edges[i]
 	e.ns = netns.New(s.T)
-	e.ns.Sysctl(s.T, "net/ipv4/conf/default/arp_notify", "1")
 	e.ns.Sysctl(s.T, "net/ipv4/conf/default/rp_filter", "1")
 	addresses := []string{e.own + "/24", nextHop + "/32", service + "/32"}
 	if s.strict {
@@ -119,6 +118,7 @@ func (s *site) attach(i int) {
 		addresses[0], addresses[1] = addresses[1], addresses[0]
 	}
 	s.segment.Attach(s.T, e.ns, "net1", "", addresses...)
+	e.ns.Announce(s.T, "net1")
 }
 
 // run starts the process of an edge as an unprivileged user, without capabilities.
@@ -148,8 +148,7 @@ func (s *site) run(i int) {
 func (s *site) peerOf(i int) string { return []string{"", "192.168.100.5", "192.168.100.4"}[i] }
 
 func (s *site) vm(address string) *vm {
-	m := &vm{Namespace: netns.New(s.T), address: address}
-	s.segment.Attach(s.T, m.Namespace, "eth0", "", address+"/24")
+	m := newVM(s.T, s.segment, address)
 	m.Route(s.T, "0.0.0.0/0", nextHop)
 	m.Route(s.T, service+"/32", nextHop)
 	return m
@@ -164,11 +163,11 @@ func (s *site) sendsTo(m *vm, edge int) {
 func (s *site) passes(what string, since time.Time, to int) {
 	s.Helper()
 	for _, m := range []*vm{s.v, s.w} {
-		s.g.Eventually(func() int { return m.edge(since) }, "20s", "50ms").Should(Equal(to), what)
+		s.g.Eventually(func() int { return m.edge(since) }, "1m", "50ms").Should(Equal(to), what)
 	}
 	// The connection is reset when the VM's kernel sends again, which may take some
 	// seconds.
-	s.g.Eventually(func() int { return len(s.v.cutSince(since)) }, "20s", "50ms").Should(Equal(1), what)
+	s.g.Eventually(func() int { return len(s.v.cutSince(since)) }, "1m", "50ms").Should(Equal(1), what)
 	s.settles(what, since)
 }
 
@@ -177,14 +176,12 @@ func (s *site) passes(what string, since time.Time, to int) {
 func (s *site) settles(what string, since time.Time) {
 	s.Helper()
 	for name, m := range map[string]*vm{"v, by edge 1": s.v, "w, by edge 2": s.w} {
-		tried := m.tried()
-		s.g.Eventually(func() int { return m.tried() - tried }, "10s").Should(BeNumerically(">", 10), what)
-		s.g.Eventually(func() int { _, failed := m.gap(time.Now().Add(-time.Second)); return failed }, "20s", "100ms").Should(BeZero(), what)
+		settled := time.Now()
+		s.g.Eventually(func() int { return m.inARow(settled) }, "1m", "50ms").Should(BeNumerically(">", 10), what)
 		gap, failed := m.gap(since)
 		cuts := m.cutSince(since)
 		s.Logf("%-28s %s: longest gap %4d ms, %d new connections failed, %d long ones reset", what, name, gap.Milliseconds(), failed, len(cuts))
 		s.g.Expect(len(cuts)).To(BeNumerically("<=", 1), what)
-		s.g.Expect(failed).To(BeNumerically("<", 100), what)
 	}
 }
 
@@ -207,7 +204,7 @@ func TestFailover(t *testing.T) {
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty(), "w sent to the edge that lives")
 		again := time.Now()
 		s.run(1)
-		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "1m").Should(BeNumerically(">=", 1))
 		announced := s.announcementsBy(2)
 		s.settles("process started again", again)
 		s.g.Expect(s.announcementsBy(2)).To(Equal(announced), "both serve")
@@ -221,7 +218,7 @@ func TestFailover(t *testing.T) {
 		s.passes("server fails, agent lives", since, 2)
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		s.edges[1].kill(syscall.SIGUSR2)
-		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "10s").Should(BeNumerically(">=", 1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=idle") }, "1m").Should(BeNumerically(">=", 1))
 	})
 	t.Run("link pulled", func(t *testing.T) {
 		t.Parallel()
@@ -232,7 +229,7 @@ func TestFailover(t *testing.T) {
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 		again := time.Now()
 		s.segment.Plug(t, s.edges[1].ns, "net1")
-		s.g.Eventually(func() int { return s.edges[2].log.Count("was=unreachable") }, "20s").Should(Equal(1))
+		s.g.Eventually(func() int { return s.edges[2].log.Count("was=unreachable") }, "1m").Should(BeNumerically(">=", 1))
 		s.quiet(2)
 		s.settles("link plugged in again", again)
 		s.g.Expect(append(s.v.cutSince(again), s.w.cutSince(again)...)).To(BeEmpty(), "both serve again, and neither announces")
@@ -250,11 +247,12 @@ func TestFailover(t *testing.T) {
 		s := newSite(t, false)
 		since := time.Now()
 		s.edges[1].kill(syscall.SIGTERM)
-		s.g.Eventually(s.edges[1].gone, "10s").Should(BeClosed())
-		s.g.Expect(s.announcementsBy(2)).To(BeNumerically(">=", 3), "before it closed")
+		s.g.Eventually(s.edges[1].gone, "1m").Should(BeClosed())
+		s.g.Expect(time.Since(since)).To(BeNumerically(">=", 2*time.Second), "a VM's kernel may ignore the first announcement")
+		s.g.Expect(s.announcementsBy(2)).To(BeNumerically(">=", 1), "before it closed")
 		s.passes("drains", since, 2)
-		_, failed := s.v.gap(since)
-		s.g.Expect(failed).To(BeZero(), "it served until the VMs had moved")
+		s.g.Expect(s.v.dark(since)).To(BeEmpty(), "it served until the VMs had moved")
+		s.g.Eventually(func() int { return s.announcementsBy(2) }, "1m").Should(BeNumerically(">=", 3), "until it serves")
 		s.g.Expect(s.w.cutSince(since)).To(BeEmpty())
 	})
 }
@@ -267,18 +265,20 @@ func TestReplacedNode(t *testing.T) {
 	s.segment.Pull(t, s.edges[1].ns, "net1")
 	s.edges[1].kill(syscall.SIGKILL)
 	s.passes("node lost", since, 2)
-	s.g.Eventually(func() int { return s.announcementsBy(2) }, "20s").Should(Equal(4), "it has stopped announcing")
-	s.attach(1)
-	s.sendsTo(s.v, 1) // as its announcement does, where the port forwards already
+	s.g.Eventually(func() int { return s.announcementsBy(2) }, "1m").Should(Equal(4), "it has stopped announcing")
 	born := time.Now()
+	s.attach(1) // It announces itself, so both VMs send to it.
 	s.passes("new pod does not serve yet", born, 2)
-	late := s.announcementsBy(2)
+	known := s.edges[1].log.Count("peer=serving")
 	s.run(1)
-	s.g.Eventually(func() int { return s.edges[1].log.Count("peer=serving") }, "10s").Should(Equal(2))
+	s.g.Eventually(func() int { return s.edges[1].log.Count("peer=serving") }, "1m").Should(BeNumerically(">", known))
 	s.quiet(2)
+	late := s.announcementsBy(2)
 	s.sendsTo(s.v, 1)
-	s.g.Eventually(func() int { return s.v.edge(born) }, "10s").Should(Equal(1), "it serves, and the peer does not announce")
-	s.g.Expect(s.announcementsBy(2)).To(BeNumerically(">=", late))
+	again := time.Now()
+	s.g.Eventually(func() int { return s.v.inARow(again) }, "1m").Should(BeNumerically(">", 10))
+	s.g.Expect(s.v.edge(again)).To(Equal(1), "it serves")
+	s.g.Expect(s.announcementsBy(2)).To(Equal(late), "the peer does not announce")
 	s.g.Expect(s.announcementsBy(1)).To(BeZero())
 }
 
@@ -291,13 +291,18 @@ func TestPartitionWithRealKernels(t *testing.T) {
 		s.edges[i].ns.SetNeighbour(t, "net1", s.peerOf(i), "02:00:00:00:00:99", true)
 	}
 	for _, i := range []int{1, 2} {
-		s.g.Eventually(func() int { return s.announcementsBy(i) }, "30s").Should(Equal(4))
+		s.g.Eventually(func() int { return s.announcementsBy(i) }, "1m").Should(Equal(4))
 	}
 	s.quiet(1)
 	s.quiet(2)
 	gap, failed := s.v.gap(since)
 	t.Logf("partition: longest gap %d ms, %d new connections failed, %d and %d long ones reset", gap.Milliseconds(), failed, len(s.v.cutSince(since)), len(s.w.cutSince(since)))
-	quiet := time.Now().Add(patience) // for a reset in progress
+	// A long connection that its VM took along is reset at its next message.
+	for _, m := range []*vm{s.v, s.w} {
+		echoed := m.echoed()
+		s.g.Eventually(m.echoed, "1m").Should(BeNumerically(">", echoed+10))
+	}
+	quiet := time.Now()
 	s.g.Consistently(func() int { return s.announcementsBy(1) + s.announcementsBy(2) }, "5s").Should(Equal(8))
 	s.g.Expect(append(s.v.cutSince(quiet), s.w.cutSince(quiet)...)).To(BeEmpty())
 }
@@ -319,7 +324,7 @@ func TestVMDialsTheNextHop(t *testing.T) {
 				from := fmt.Sprintf("192.168.100.%d", 50+dials)
 				hostile.Address(t, "eth0", from+"/24")
 				hostile.Do(t, func() {
-					d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
+					d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: unanswered}
 					_, err := d.Dial("tcp4", net.JoinHostPort(nextHop, port))
 					s.g.Expect(err).To(MatchError(syscall.ECONNREFUSED), "no process listens")
 				})
@@ -335,14 +340,14 @@ func TestVMDialsTheNextHop(t *testing.T) {
 					continue
 				}
 				// A kernel ignores changes within a second after the last one.
-				s.g.Eventually(func() [2]string { dial(); return known() }, "10s", "250ms").Should(Equal([2]string{to, to}))
+				s.g.Eventually(func() [2]string { dial(); return known() }, "1m", "250ms").Should(Equal([2]string{to, to}))
 			}
-			s.g.Eventually(func() int { _, failed := s.v.gap(time.Now().Add(-time.Second)); return failed }, "10s").Should(BeZero())
+			settled := time.Now()
+			s.g.Eventually(func() int { return s.v.inARow(settled) }, "1m").Should(BeNumerically(">", 10))
 			_, failed := s.v.gap(since)
 			v, w := len(s.v.cutSince(since)), len(s.w.cutSince(since))
 			t.Logf("%s: after %d dials of the next-hop VIP in %.1f s %d new connections failed, %d and %d long ones were reset", name, dials, time.Since(since).Seconds(), failed, v, w)
-			// Both edges serve: only connections in progress fail while a VM moves.
-			s.g.Expect(failed).To(BeNumerically("<=", rounds))
+			s.g.Expect(s.v.dark(since)).To(BeEmpty(), "both edges serve: only connections in progress fail while a VM moves")
 			s.g.Expect(s.announcementsBy(1) + s.announcementsBy(2)).To(BeZero())
 			if strict {
 				s.g.Expect(known()).To(Equal(before))

@@ -91,7 +91,7 @@ func (p *duo) start() {
 		p.g.Eventually(func() bool {
 			s := p.edges[i+1].seen()
 			return s.PeerState == failover.PeerServing && s.Heard(failover.VLAN) && s.Heard(failover.ClusterNetwork)
-		}, "10s", "50ms").Should(BeTrue())
+		}, "1m", "50ms").Should(BeTrue())
 	}
 	for _, e := range p.edges[1:] {
 		e.mu.Lock()
@@ -146,7 +146,7 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 		e.ns.Run(t, "nft", "add table ip f; add chain ip f i { type filter hook input priority 0; }; add rule ip f i iifname net1 udp dport 7788 drop")
 	}
 	for _, e := range p.edges[1:] {
-		p.g.Eventually(func() bool { return e.seen().Heard(failover.VLAN) }, "10s", "50ms").Should(BeFalse())
+		p.g.Eventually(func() bool { return e.seen().Heard(failover.VLAN) }, "1m", "50ms").Should(BeFalse())
 	}
 	p.g.Consistently(func() int { return p.edges[1].announced() + p.edges[2].announced() }, "6s", "100ms").Should(BeZero())
 	p.g.Expect(p.edges[1].seen().PeerState).To(Equal(failover.PeerServing))
@@ -168,15 +168,15 @@ func TestDeafEdge(t *testing.T) {
 				match = "ether daddr " + two.ns.MAC(t, "net1")
 			}
 			hear := p.vlan.DropTo(t, two.ns, "net1", match)
-			p.g.Eventually(func() failover.Level { return two.seen().Self.Level }, "10s", "50ms").Should(Equal(failover.LevelNothing))
-			p.g.Eventually(func() failover.PeerState { return one.seen().PeerState }, "10s", "50ms").Should(Equal(failover.PeerImpaired))
-			p.g.Eventually(one.announced, "10s", "50ms").Should(BeNumerically(">=", 1))
+			p.g.Eventually(func() failover.Level { return two.seen().Self.Level }, "1m", "50ms").Should(Equal(failover.LevelNothing))
+			p.g.Eventually(func() failover.PeerState { return one.seen().PeerState }, "1m", "50ms").Should(Equal(failover.PeerImpaired))
+			p.g.Eventually(one.announced, "1m", "50ms").Should(BeNumerically(">=", 1))
 			p.g.Expect(one.failovers()).To(ContainElement("peer impaired"))
-			p.g.Eventually(func() bool { return one.announced() > len(one.failovers()) }, "10s", "50ms").Should(BeTrue(), "several announcements are one failover")
+			p.g.Eventually(func() bool { return one.announced() > len(one.failovers()) }, "1m", "50ms").Should(BeTrue(), "several announcements are one failover")
 			hear()
 			p.g.Eventually(func() bool {
 				return one.seen().PeerState == failover.PeerServing && two.seen().PeerState == failover.PeerServing && two.seen().Heard(failover.VLAN)
-			}, "20s", "50ms").Should(BeTrue())
+			}, "1m", "50ms").Should(BeTrue())
 			p.g.Expect(two.announced()).To(BeZero())
 		})
 	}
@@ -192,7 +192,7 @@ func TestPartitionedVLAN(t *testing.T) {
 		e.ns.SetNeighbour(t, "net1", p.edges[2-i].own, "02:00:00:00:00:99", true)
 	}
 	for _, e := range p.edges[1:] {
-		p.g.Eventually(e.announced, "10s", "50ms").Should(BeNumerically(">=", 1))
+		p.g.Eventually(e.announced, "1m", "50ms").Should(BeNumerically(">=", 1))
 	}
 }
 
@@ -212,7 +212,7 @@ func TestSecondPathAfterARestart(t *testing.T) {
 	p.g.Eventually(func() bool {
 		s := one.seen()
 		return s.Self.Instance != before.Instance && s.Heard(failover.ClusterNetwork)
-	}, "10s", "50ms").Should(BeTrue())
+	}, "1m", "50ms").Should(BeTrue())
 	p.g.Expect(one.seen().Self.Generation).To(Equal(before.Generation))
 	p.g.Expect(one.seen().Heard(failover.VLAN)).To(BeFalse())
 }
@@ -231,7 +231,7 @@ func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 	p.vms[0].Address(t, "eth0", two.pod+"/32")
 	p.vms[0].Route(t, one.pod+"/32", one.own)
 	p.stop(2)
-	p.g.Eventually(func() bool { return one.seen().Heard(failover.ClusterNetwork) }, "10s", "50ms").Should(BeFalse())
+	p.g.Eventually(func() bool { return one.seen().Heard(failover.ClusterNetwork) }, "1m", "50ms").Should(BeFalse())
 	seen := one.seen()
 	number := seen.Peer.Number
 	// says sends a message of the peer.
@@ -254,5 +254,5 @@ func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 		says(two.ns, two.pod, "10.128.0.9")
 		return heard()
 	}, "2s", "100ms").Should(BeFalse())
-	p.g.Eventually(func() bool { says(two.ns, two.pod, two.pod); return heard() }, "5s", "100ms").Should(BeTrue(), "the same message from the peer's pod")
+	p.g.Eventually(func() bool { says(two.ns, two.pod, two.pod); return heard() }, "1m", "100ms").Should(BeTrue(), "the same message from the peer's pod")
 }

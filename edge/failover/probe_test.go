@@ -80,13 +80,14 @@ func TestProbe(t *testing.T) {
 	answers := func() [2]uint64 { p.collect(peer); return [2]uint64{p.answers, p.peerAnswers} }
 
 	p.probe(peer, nil)
-	g.Eventually(answers, "5s", "10ms").Should(Equal([2]uint64{0, 1}))
+	g.Eventually(answers, "1m", "10ms").Should(Equal([2]uint64{0, 1}))
 	p.probe(netip.Addr{}, []netip.Addr{refuses})
-	g.Eventually(answers, "5s", "10ms").Should(Equal([2]uint64{1, 1}))
+	g.Eventually(answers, "1m", "10ms").Should(Equal([2]uint64{1, 1}))
 	p.probe(netip.Addr{}, []netip.Addr{rejects})
-	g.Eventually(answers, "5s", "10ms").Should(Equal([2]uint64{2, 1}))
+	g.Eventually(answers, "1m", "10ms").Should(Equal([2]uint64{2, 1}))
 	p.probe(netip.Addr{}, []netip.Addr{drops, absent})
-	g.Eventually(func() string { return e.Run(t, "ip", "neigh", "show", "nud", "failed") }, "10s", "50ms").Should(ContainSubstring(absent.String()))
+	// The kernel has sent all its requests. It may forget an entry that failed.
+	g.Eventually(func() string { return e.Run(t, "ip", "neigh", "show", "nud", "incomplete") }, "1m", "50ms").ShouldNot(ContainSubstring(absent.String()))
 	g.Expect(answers()).To(Equal([2]uint64{2, 1}))
 
 	e.ForgetNeighbour(t, "net1", drops.String())
@@ -99,7 +100,7 @@ func TestProbe(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(slices.Contains(found, absent)).To(BeFalse())
 		return p.answers - before
-	}, "5s", "10ms").Should(BeNumerically(">=", 1), "it answers ARP")
+	}, "1m", "10ms").Should(BeNumerically(">=", 1), "it answers ARP")
 }
 
 // TestMemory outlives a container. One that cannot be read is a new one.

@@ -47,13 +47,13 @@ func TestRunAlone(t *testing.T) {
 		})
 	})
 	known := func() string { return vm.Neighbour(t, "eth0", nextHop) }
-	g.Eventually(hung, "5s").Should(BeClosed())
+	g.Eventually(hung, "1m").Should(BeClosed())
 	g.Consistently(known, "1s", "50ms").Should(Equal(predecessor))
 	close(release)
-	g.Eventually(known, "10s", "50ms").Should(Equal(edge.MAC(t, "net1")))
+	g.Eventually(known, "1m", "50ms").Should(Equal(edge.MAC(t, "net1")))
 	g.Expect(<-phases).To(Equal(failover.Serving))
 	cancel()
-	g.Eventually(ended, "2s").Should(Receive(Succeed()))
+	g.Eventually(ended, "1m").Should(Receive(Succeed()))
 }
 
 // TestRunWaitsForItsAddress, and then reports the state of its peer.
@@ -98,11 +98,11 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 		default:
 		}
 		return seen.PeerState == failover.PeerServing && seen.Peer.Sees
-	}, "10s").Should(BeTrue())
+	}, "1m").Should(BeTrue())
 	g.Expect(seen.Peer.Edge).To(Equal(1))
 	g.Expect(seen.Peer.Plan).To(Equal("1a2b3c4d"))
 	cancel()
 	for range 2 {
-		g.Eventually(ended, "6s").Should(Receive(Succeed()))
+		g.Eventually(ended, "1m").Should(Receive(Succeed()))
 	}
 }

@@ -118,7 +118,7 @@ type State struct {
 type clock struct {
 	ticks int
 	last  time.Time // tick
-	held  int       // Intervals until it announces, after it did not run
+	held  int       // Intervals until it announces, after it did not run or may start with its peer
 }
 
 // A path is what one network brought.
@@ -247,6 +247,9 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 		if s.Self.Phase == Draining {
 			break
 		}
+		if e.Kind == Ready && s.Self.Phase == Starting && s.mayStartTogether() {
+			s.clock.held = max(s.clock.held, 1)
+		}
 		s.Self.Phase, s.Self.Plan = Starting, e.Plan
 		if e.Kind == Ready {
 			s.Self.Phase = Serving
@@ -261,6 +264,13 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 		}
 	}
 	return s, Answer{}
+}
+
+// mayStartTogether reports whether the peer may begin to serve in this moment, too. Two edges that
+// announce at the same time move VMs in turns for as long as their kernels repeat it. So the edge
+// with the higher number lets the first message of its peer pass: it announces at its next tick.
+func (s State) mayStartTogether() bool {
+	return s.Self.Edge > s.Peer.Edge && s.Peer.Phase == Starting && s.PeerHeard()
 }
 
 // mayClose reports whether a draining edge may close: its peer has taken over, cannot take

@@ -1,6 +1,7 @@
 package failover_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -94,6 +95,32 @@ func TestDrainsUntilItsPeerHasAnnounced(t *testing.T) {
 	_, do := failover.Next(s, failover.Event{Kind: failover.Drain}, w.now)
 	g.Expect(do.Close).To(BeTrue())
 	g.Expect(do.Send).To(BeEmpty())
+}
+
+// TestEdgesThatStartTogether: only one of them announces, whichever is first, so no VM moves in turns. Alone,
+// either edge announces.
+func TestEdgesThatStartTogether(t *testing.T) {
+	for name, c := range map[string]struct{ serve, announce []int }{
+		"edge 1 first": {[]int{0, 1}, []int{0}}, "edge 2 first": {[]int{1, 0}, []int{0}}, "edge 1 alone": {[]int{0}, []int{0}}, "edge 2 alone": {[]int{1}, []int{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w := newWorld(7, 2)
+			for i := range w.edges {
+				w.boot(i)
+				w.run(i)
+			}
+			w.pass(5*time.Second, nil)
+			since := w.now
+			for _, i := range c.serve {
+				w.serve(i, true)
+			}
+			w.pass(700*time.Millisecond, nil)
+			for i := range w.edges {
+				g.Expect(len(w.after(i, since)) > 0).To(Equal(slices.Contains(c.announce, i)), "edge %d: %v", i+1, w.after(i, since))
+			}
+		})
+	}
 }
 
 // TestPartition: two edges that do not hear each other announce four times each, then

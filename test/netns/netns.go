@@ -155,6 +155,15 @@ func (s *Segment) Attach(t testing.TB, n *Namespace, device, mac string, address
 	}
 }
 
+// Announce makes the kernel of n announce each address of its device, by gratuitous ARP, as it does for
+// a new device of some CNI plugins. Attach does not: a bridge drops what a device sends when it comes up.
+func (n *Namespace) Announce(t testing.TB, device string) {
+	t.Helper()
+	n.Sysctl(t, "net/ipv4/conf/"+device+"/arp_notify", "1")
+	// A MAC that is set, even if it is the same, is announced.
+	n.ip(t, "link", "set", device, "address", n.MAC(t, device))
+}
+
 // AttachMacvlan gives n a device on s as the macvlan plugin does: the kernel announces each of
 // its addresses when it comes up. The device below it is in a namespace of its own, as a node's is.
 func (s *Segment) AttachMacvlan(t testing.TB, n *Namespace, device string, addresses ...string) {

@@ -64,6 +64,19 @@ func TestCablesAndNeighbours(t *testing.T) {
 	g.Eventually(known, "10s").Should(Equal("02:00:00:00:00:01"))
 }
 
+// TestAnnounce: hosts that send to an address at another MAC take the new one.
+func TestAnnounce(t *testing.T) {
+	g := NewWithT(t)
+	s, one, two := netns.NewSegment(t), netns.New(t), netns.New(t)
+	s.Attach(t, two, "net1", "", "192.0.2.2/24")
+	two.SetNeighbour(t, "net1", "192.0.2.1", "02:00:00:00:00:09", false)
+	s.Attach(t, one, "net1", "", "192.0.2.1/24")
+	known := func() string { return two.Neighbour(t, "net1", "192.0.2.1") }
+	g.Expect(known()).To(Equal("02:00:00:00:00:09"))
+	one.Announce(t, "net1")
+	g.Eventually(known, "1m").Should(Equal(one.MAC(t, "net1")))
+}
+
 func TestDrop(t *testing.T) {
 	netns.Require(t, "nft")
 	g := NewWithT(t)

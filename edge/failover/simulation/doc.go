@@ -30,6 +30,6 @@
 // Loss below 100 % hits heartbeats, ARP, probes and announcements, but not the VM's own
 // connections: TCP repeats what is lost, and decisions do not change that. DHCP, names,
 // routes and the plan are left out. So are switches that learn late, announcements of a
-// kernel at its start, and answers of a router with proxy ARP. Processes take no time
-// unless a fault stops them. Hosts on the VLAN are honest.
+// kernel at its start except in one fault, and answers of a router with proxy ARP. Processes
+// take no time unless a fault stops them. Hosts on the VLAN are honest.
 package simulation

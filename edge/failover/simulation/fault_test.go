@@ -155,6 +155,26 @@ func (w *world) lose(number int, d time.Duration) {
 	})
 }
 
+// renew loses the node of an edge. Its pod is created on another node after its peer has announced four
+// times, and that node lacks the image: the kernel answers for the VIPs, and the agent starts
+// 30 s later. VMs that ask meanwhile send to it. Announced: the new pod announces its edge
+// address, as most CNI plugins do.
+func (w *world) renew(number int, announced bool) {
+	p := w.edges[number]
+	w.note("the node of %s is lost", p.name)
+	p.remove()
+	w.after(w.between(13*second, 60*second), func() {
+		next := w.boot(number)
+		next.vlan.side = p.vlan.side
+		w.edges[number] = next
+		if announced {
+			next.broadcast(1, nil, func(t *pod) { t.hearsFrom(next, (*neighbor).announced) })
+		}
+		w.after(w.between(0, 5*second), func() { w.useAgain(number) })
+		w.after(30*second, func() { next.start(w.between(500*time.Millisecond, 3*time.Second)) })
+	})
+}
+
 // replace deletes the pod of an edge. Another one is created. Then is called when the
 // operator has seen that one ready.
 func (w *world) replace(number int, then func()) {

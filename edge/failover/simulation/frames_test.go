@@ -32,9 +32,11 @@ func (p *pod) broadcast(times int, vms func(*vm), pods func(*pod)) {
 }
 
 // hears takes in a request that names the sender's edge address.
-func (p *pod) hears(by *pod) {
+func (p *pod) hears(by *pod) { p.hearsFrom(by, (*neighbor).named) }
+
+func (p *pod) hearsFrom(by *pod, as func(*neighbor, *pod)) {
 	if by.number != p.number {
-		p.peer.named(by)
+		as(&p.peer, by)
 	}
 }
 

@@ -222,6 +222,18 @@ func ofProcesses() []fault {
 	}
 }
 
+// newborn are the faults of a pod whose kernel answers long before its agent runs. Without an
+// announcement, heartbeats go to the lost pod until the entry of its peer's kernel expires: 53 s
+// after the loss, and the new pod comes after 13 s at the earliest.
+func newborn() []fault {
+	return []fault{
+		{name: "node lost, and back long before its agent, announced", lasts: 150 * second, gap: 3 * second, cuts: 1,
+			begin: func(w *world, active, _ int) { w.renew(active, true) }},
+		{name: "node lost, and back long before its agent, silent", lasts: 150 * second, gap: 40 * second, cuts: 1,
+			begin: func(w *world, active, _ int) { w.renew(active, false) }},
+	}
+}
+
 // lossy returns a fault that loses a percentage of one network's frames, in both directions.
 func lossy(percent int, of side, all bool) func(*world, int, int) {
 	return func(w *world, active, idle int) {
@@ -264,6 +276,7 @@ func (w *world) used() *pod {
 // faults returns all faults.
 func faults() []fault {
 	all := append(slices.Concat(plain(), single(), firewalled()), chain())
+	all = append(all, newborn()...)
 	for _, f := range plain() {
 		f.name += ", peer of the older version"
 		if f.recreates {

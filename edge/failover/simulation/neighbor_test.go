@@ -183,6 +183,13 @@ func (n *neighbor) named(by *pod) {
 	n.take(by, stale)
 }
 
+// announced takes in gratuitous ARP, such as of a kernel at its start. It counts within lockTime, too.
+func (n *neighbor) announced(by *pod) {
+	if n.state != none && n.to() != by {
+		n.take(by, stale)
+	}
+}
+
 func (n *neighbor) take(by *pod, s state) {
 	n.pod = by
 	n.enter(s)
