@@ -26,6 +26,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 const namespace = "clusters-blue"

@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/envoy"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // fakeEnvoy answers as Envoy's admin socket does, until it is shut.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // TestClients: connections of both directions, and the MACs of hosts that are there.

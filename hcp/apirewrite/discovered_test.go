@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/cldmnky/oooi/test/apiserver"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // definitionOfVMs is KubeVirt's kind by the name that the server has.

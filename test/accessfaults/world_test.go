@@ -142,7 +142,7 @@ func newWorld(t *testing.T, c cluster, program string) *world {
 		w.edges[number] = w.newEdge(t, number, secrets)
 	}
 	for number := 1; number <= 2; number++ {
-		NewWithT(t).Eventually(func() error { return w.opens(t, number) }, "20s", "50ms").Should(Succeed(), "edge %d", number)
+		NewWithT(t).Eventually(func() error { return w.opens(t, number) }, "1m", "50ms").Should(Succeed(), "edge %d", number)
 	}
 	return w
 }

@@ -24,6 +24,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 

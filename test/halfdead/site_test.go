@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // The addresses of the network, and on the cluster network those of the API server and of
@@ -90,7 +91,7 @@ func (s *site) whole() {
 			Should(Succeed(), "edge %d", number)
 	}
 	for number := 1; number <= 2; number++ {
-		s.g.Eventually(s.edges[number].asks).WithTimeout(10*time.Second).WithPolling(50*time.Millisecond).Should(BeEmpty(), "edge %d", number)
+		s.g.Eventually(s.edges[number].asks).WithPolling(50*time.Millisecond).Should(BeEmpty(), "edge %d", number)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestFull(t *testing.T) {
 	for _, pid := range peer.processes {
 		g.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(Succeed()) // The failover agent reads all leases.
 	}
-	g.Eventually(e.log(t, wire.Failover), "20s").Should(ContainSubstring("failover announcement sent"))
+	g.Eventually(e.log(t, wire.Failover)).Should(ContainSubstring("failover announcement sent"))
 	busy, peak := b.costs(t), map[string]int64{}
 	for name, pid := range e.processes {
 		_, peak[name], err = programs.Memory(pid)

@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -54,7 +55,7 @@ func TestServersWithoutAToken(t *testing.T) {
 				reports = append(reports, r)
 			}
 			return reports
-		}, "20s", "200ms").Should(ConsistOf(
+		}, "1m", "200ms").Should(ConsistOf(
 			And(HaveField("Edge", 1), HaveField("Peer", network.PeerServing)), And(HaveField("Edge", 2), HaveField("Peer", network.PeerServing))))
 	})
 	t.Run("a name of a VM", func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestServersWithoutAToken(t *testing.T) {
 				}
 			})
 			return text
-		}, "10s", "200ms").Should(ContainSubstring("amber-3"))
+		}, "1m", "200ms").Should(ContainSubstring("amber-3"))
 	})
 	t.Run("a plan", func(t *testing.T) {
 		g := NewWithT(t)
@@ -87,7 +88,7 @@ func TestServersWithoutAToken(t *testing.T) {
 		g.Expect(admin.Update(t.Context(), &o)).To(Succeed())
 		for _, e := range b.both {
 			for _, name := range []string{"dhcp", "dns", "ntp", "proxy", wire.Failover} {
-				g.Eventually(e.log(t, name), "10s").Should(ContainSubstring("plan changed"), name)
+				g.Eventually(e.log(t, name)).Should(ContainSubstring("plan changed"), name)
 			}
 		}
 	})

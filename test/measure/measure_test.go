@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
+
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 func TestGaps(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/netns"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 func TestSegmentCarriesBetweenNamespaces(t *testing.T) {
@@ -57,11 +58,11 @@ func TestCablesAndNeighbours(t *testing.T) {
 	s.Pull(t, one, "net1")
 	g.Consistently(known, "300ms").Should(BeEmpty())
 	s.Plug(t, one, "net1")
-	g.Eventually(known, "10s").Should(Equal("02:00:00:00:00:01"))
+	g.Eventually(known).Should(Equal("02:00:00:00:00:01"))
 	two.SetNeighbour(t, "net1", "192.0.2.1", "02:00:00:00:00:09", true)
 	g.Expect(known()).To(Equal("02:00:00:00:00:09"))
 	two.ForgetNeighbour(t, "net1", "192.0.2.1")
-	g.Eventually(known, "10s").Should(Equal("02:00:00:00:00:01"))
+	g.Eventually(known).Should(Equal("02:00:00:00:00:01"))
 }
 
 // TestAnnounce: hosts that send to an address at another MAC take the new one.
@@ -102,7 +103,7 @@ func TestDrop(t *testing.T) {
 		_, _, err := receiver.ReadFrom(make([]byte, 1))
 		return err
 	}
-	g.Eventually(arrives, "10s").Should(Succeed())
+	g.Eventually(arrives).Should(Succeed())
 	for name, drop := range map[string]func() (end func()){
 		"to, all":       func() func() { return s.DropTo(t, one, "net1", "") },
 		"to, the port":  func() func() { return s.DropTo(t, one, "net1", "udp dport 9") },
@@ -111,9 +112,9 @@ func TestDrop(t *testing.T) {
 		end := drop()
 		g.Consistently(arrives, "200ms").ShouldNot(Succeed(), name)
 		end()
-		g.Eventually(arrives, "10s").Should(Succeed(), name)
+		g.Eventually(arrives).Should(Succeed(), name)
 	}
 	s.DropFrom(t, two, "net1", "udp dport 10")
 	g.Expect(one.Neighbour(t, "net1", "192.0.2.2")).To(Equal(two.MAC(t, "net1")))
-	g.Eventually(arrives, "10s").Should(Succeed(), "another port")
+	g.Eventually(arrives).Should(Succeed(), "another port")
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // patience is how long the operator may take until everything is as asked.

@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// patience is the least time that a test waits for what must happen. A test that passes takes no longer by it.
-const patience = time.Minute
+	"github.com/cldmnky/oooi/test/patience"
+)
 
 // TestNoClocks: no test outside benches has an upper bound on time, and none tries again what failed.
 func TestNoClocks(t *testing.T) {
@@ -41,6 +40,30 @@ func TestNoClocks(t *testing.T) {
 			if !slices.Contains(needed[path], what) {
 				t.Errorf("onTheClock has an exception of %s that is not needed: %s", path, what)
 			}
+		}
+	}
+}
+
+// TestPatience: Gomega waits for one second, unless a package of tests imports patience.
+func TestPatience(t *testing.T) {
+	waits, patient := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.isTest() {
+			continue
+		}
+		if slices.Contains(s.imports(), module+"test/patience") {
+			patient[s.pkg()] = true
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && isNamed(call, "Eventually") {
+				waits[s.pkg()] = true
+			}
+			return true
+		})
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(waits)) {
+		if !patient[pkg] {
+			t.Errorf("%s waits with Eventually, and does not import test/patience", pkg)
 		}
 	}
 }
@@ -76,7 +99,7 @@ func clocks(s source, durations map[string]time.Duration) (out []clock) {
 				add(n, boundOfTime)
 			}
 		case *ast.CommClause:
-			if d, ok := after(n.Comm, durations); ok && d < patience && fails(&ast.BlockStmt{List: n.Body}) {
+			if d, ok := after(n.Comm, durations); ok && d < patience.Limit && fails(&ast.BlockStmt{List: n.Body}) {
 				add(n, shortFail)
 			}
 		case *ast.RangeStmt:
@@ -113,7 +136,7 @@ func refusedCall(n *ast.CallExpr, durations map[string]time.Duration) string {
 	case subject == nil:
 		return ""
 	case isNamed(subject, "Eventually"):
-		if limited && timeout < patience {
+		if limited && timeout < patience.Limit {
 			return shortWait
 		}
 	case isNamed(subject, "Expect"):

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 func TestTwoNodes(t *testing.T) {

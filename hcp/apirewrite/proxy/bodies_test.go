@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // limited starts a proxy with limits in front of an API server that h plays.

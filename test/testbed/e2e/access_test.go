@@ -24,6 +24,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/testbed"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 )
