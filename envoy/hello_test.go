@@ -64,7 +64,7 @@ func TestALongHello(t *testing.T) {
 	w.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", patient) })
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patient))
 	config := &tls.Config{ServerName: "oauth.blue.example.com", InsecureSkipVerify: true}
 	for i := range 40 {
 		config.NextProtos = append(config.NextProtos, strconv.Itoa(i)+strings.Repeat("x", 200))

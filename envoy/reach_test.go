@@ -40,7 +40,7 @@ func TestReachLeadsToTheAPIServer(t *testing.T) {
 			_, err := io.WriteString(c, "\x16\x03\x01\x00\x05hello")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(c.CloseWrite()).To(Succeed())
-			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(patient))
 			b, err := io.ReadAll(c)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(b).NotTo(BeEmpty(), "an alert")
