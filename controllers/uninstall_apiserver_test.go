@@ -27,8 +27,8 @@ import (
 // a hosted cluster stay, and an edge can do all that it needs to.
 func TestUninstallLeavesEdges(t *testing.T) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &altered)
 	t.Cleanup(func() { NewWithT(t).Expect(altered.Stop()).To(Succeed()) }) // Nothing of oooi is left on it.
+	s := sharedAPIServer(t, &altered)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	h := s.served(t, "uninstalled")
 	stop()
