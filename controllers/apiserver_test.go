@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,25 +42,35 @@ type apiServer struct {
 	log logr.Logger
 }
 
-// newAPIServer starts one.
+// newAPIServer starts one that no other test uses.
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
-	g := NewWithT(t)
-	started := apiserver.Start(t, nil)
+	s := apiServerOf(apiserver.Start(t, nil))
+	s.install(t)
+	return s
+}
+
+// apiServerOf counts requests from now on.
+func apiServerOf(started *apiserver.Server) *apiServer {
 	account := testOptions.ServiceAccount
 	s := &apiServer{Server: started, admin: started.Admin, requests: &requests{},
 		operator: apiserver.Impersonating(started.Env.Config, account.Namespace, account.Name)}
 	s.operator.Wrap(s.requests.wrap)
+	return s
+}
+
+// install installs config/default, and the Endpoints of the API server.
+func (s *apiServer) install(t *testing.T) {
+	t.Helper()
 	s.Install(t)
 	s.awaitPolicies(t)
 	port := int32(6443)
-	g.Expect(s.admin.Create(t.Context(), &discoveryv1.EndpointSlice{
+	NewWithT(t).Expect(s.admin.Create(t.Context(), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: apiServerSlice.Namespace, Name: apiServerSlice.Name},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.11"}}},
 		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
 	})).To(Succeed())
-	return s
 }
 
 // awaitPolicies waits until the API server enforces the policies of config/admission.
@@ -94,7 +105,7 @@ func (s *apiServer) acceptInvalidAnnotations(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: admission.Annotations}}
-	g.Expect(s.admin.Delete(t.Context(), binding)).To(Succeed())
+	g.Expect(client.IgnoreNotFound(s.admin.Delete(t.Context(), binding))).To(Succeed())
 	nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", Annotations: map[string]string{wire.Prefix + "cidr": "x"}}}
 	g.Eventually(func() error { return s.admin.Create(t.Context(), nad.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).Should(Succeed())
 }
@@ -144,20 +155,19 @@ func (s *apiServer) awaitRights(t *testing.T, ns string) {
 // addNode adds a node with CRI-O.
 func (s *apiServer) addNode(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Expect(s.admin.Create(t.Context(), &corev1.Node{
+	NewWithT(t).Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{ContainerRuntimeVersion: "cri-o://1.33"}},
-	})).To(Succeed())
+	}))).To(Succeed())
 }
 
 // run starts the operator with its own rights, until the test ends.
 func (s *apiServer) run(t *testing.T) (*Reconciler, *prometheus.Registry) {
 	t.Helper()
-	r, registry, stop := s.runAs(t, testOptions, time.Now)
-	t.Cleanup(stop)
+	r, registry, _ := s.runAs(t, testOptions, time.Now)
 	return r, registry
 }
 
-// runAs starts the operator with its own rights, until stop is called.
+// runAs starts the operator with its own rights, until stop is called or the test ends.
 func (s *apiServer) runAs(t *testing.T, o Options, now func() time.Time) (r *Reconciler, registry *prometheus.Registry, stop func()) {
 	t.Helper()
 	skipName, registry := true, prometheus.NewRegistry()
@@ -172,10 +182,12 @@ func (s *apiServer) runAs(t *testing.T, o Options, now func() time.Time) (r *Rec
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	return r, registry, func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the manager ended: %v", err)
 		}
-	}
+	})
+	t.Cleanup(stop)
+	return r, registry, stop
 }

@@ -113,7 +113,7 @@ func routeMoved(t *testing.T, h hosted) func() {
 		}
 	}
 	move("oauth.moved.example.com")()
-	NewWithT(t).Eventually(func() string { return h.plan(t) }).WithTimeout(within).Should(ContainSubstring("oauth.moved.example.com"))
+	NewWithT(t).Eventually(func() string { return h.plan(t) }).WithTimeout(within()).Should(ContainSubstring("oauth.moved.example.com"))
 	return move("oauth-" + h.ns + ".apps.mgmt.example.com")
 }
 

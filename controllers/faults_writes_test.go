@@ -189,7 +189,7 @@ func webhookIsDown(t *testing.T, h hosted) func() {
 
 func pausedWithoutEdges(t *testing.T, h hosted) func() {
 	h.annotate(t, "paused", "true")
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(within).Should(ContainSubstring("Info Paused"))
+	NewWithT(t).Eventually(h.says(t)).WithTimeout(within()).Should(ContainSubstring("Info Paused"))
 	for _, d := range h.deployments(t, "vlan100") {
 		NewWithT(t).Expect(h.admin.Delete(t.Context(), &d)).To(Succeed())
 	}
@@ -226,7 +226,7 @@ func (h hosted) deleted(t *testing.T, o client.Object, name string) func() {
 	h.annotate(t, "lease-time", "30m")
 	return func() {
 		g := NewWithT(t)
-		g.Eventually(func() error { return h.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o) }).WithTimeout(within).Should(Succeed())
+		g.Eventually(func() error { return h.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o) }).WithTimeout(within()).Should(Succeed())
 	}
 }
 
@@ -307,7 +307,7 @@ func twinCluster(t *testing.T, h hosted) func() {
 	})
 	other.annotate(t, "network", "auto")
 	return func() {
-		g.Eventually(other.says(t)).WithTimeout(within).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
+		g.Eventually(other.says(t)).WithTimeout(within()).Should(And(HavePrefix(string(network.NotApplied)), ContainSubstring(h.key.String())))
 		other.annotate(t, "network", "none")
 	}
 }

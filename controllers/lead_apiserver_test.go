@@ -264,8 +264,7 @@ func testLoadBalancersOfDeleted(t *testing.T, s *apiServer, _ *Reconciler) {
 // TestLoadBalancersAfterRestart: an operator that starts finds what the one before it led, and what is left behind these Services.
 func TestLoadBalancersAfterRestart(t *testing.T) {
 	g := NewWithT(t)
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	s := sharedAPIServer(t, &intact)
 	s.addNode(t)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	h := s.served(t, "restart")
@@ -277,13 +276,13 @@ func TestLoadBalancersAfterRestart(t *testing.T) {
 	stop()
 	vms := web.slice(t, "a1web-worker-1-ipv4", hcp.VMSlices, "")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
-	g.Eventually(h.gone(t, vms)).WithTimeout(2 * patience).Should(BeTrue())
+	g.Eventually(h.gone(t, vms)).WithTimeout(patience).Should(BeTrue())
 	stop()
 
 	h.annotate(t, "management-access", "")
 	ours := web.slice(t, "a1web-abcde", selectorSlices, wire.NameEdge+"-x-1-5f")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
-	g.Eventually(web.selector(t)).WithTimeout(2 * patience).Should(BeEmpty())
+	g.Eventually(web.selector(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
 	stop()
 
@@ -293,7 +292,7 @@ func TestLoadBalancersAfterRestart(t *testing.T) {
 	others := web.slice(t, "a1web-others", selectorSlices, "virt-launcher-x")
 	_, _, stop = s.runAs(t, testOptions, time.Now)
 	defer stop()
-	g.Eventually(h.gone(t, ours)).WithTimeout(2 * patience).Should(BeTrue())
+	g.Eventually(h.gone(t, ours)).WithTimeout(patience).Should(BeTrue())
 	g.Eventually(h.gone(t, left)).WithTimeout(patience).Should(BeTrue(), "the mirror of these goes with them")
 	g.Expect(h.gone(t, mirrored)()).To(BeFalse())
 	g.Expect(h.gone(t, others)()).To(BeFalse())

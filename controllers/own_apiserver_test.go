@@ -227,8 +227,7 @@ func (c *laggingClient) forget() { c.past = map[string]any{} }
 // TestLaggingCache: the operator never decides from an older state than its own last write, however
 // late the cache is.
 func TestLaggingCache(t *testing.T) {
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	s := sharedAPIServer(t, &intact)
 	g := NewWithT(t)
 	h := s.newHosted(t, "late", nil)
 	h.publish(t)

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,47 +28,53 @@ func (h hosted) deadline(t *testing.T) func() string {
 // cluster and the operator did since the last one.
 func TestRemovalIsAnnouncedAgain(t *testing.T) {
 	g := NewWithT(t)
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	s := sharedAPIServer(t, &intact)
 	s.acceptInvalidAnnotations(t)
 	ahead := &clock{}
 	_, _, stop := s.runAs(t, testOptions, ahead.now)
 	defer func() { stop() }()
 	h := s.served(t, "again")
 	h.vm(t, "vm1", "192.168.100.50")
-	announced := func() {
+	// announced expects a deadline removalDelay after a time that is not before since. Seconds are stored.
+	announced := func(since time.Time) {
 		t.Helper()
-		g.Eventually(func() time.Duration {
-			at, err := time.Parse(time.RFC3339, h.deadline(t)())
-			if err != nil {
-				return 0
+		var at time.Time
+		g.Eventually(func() (err error) {
+			at, err = time.Parse(time.RFC3339, h.deadline(t)())
+			if err == nil && at.Sub(since) < removalDelay-time.Second {
+				err = fmt.Errorf("the deadline %s is of before", at)
 			}
-			return at.Sub(ahead.now())
-		}).WithTimeout(patience).Should(BeNumerically("~", removalDelay, 30*time.Second))
+			return err
+		}).WithTimeout(patience).Should(Succeed())
+		g.Expect(at.Sub(ahead.now())).To(BeNumerically("<=", removalDelay+time.Second))
 		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(network.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
 		g.Expect(h.deployments(t, "vlan100")).To(HaveLen(2))
 	}
+	since := ahead.now()
 	h.annotate(t, "network", "")
-	announced()
+	announced(since)
 
 	h.annotate(t, "cidr", "rubbish")
 	h.annotate(t, "network", "auto")
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.AnnotationInvalid)))
 	g.Eventually(h.deadline(t)).WithTimeout(patience).Should(BeEmpty(), "it is put away although the cluster is not served")
 	ahead.add(72 * time.Hour)
+	since = ahead.now()
 	h.annotate(t, "network", "")
-	announced()
+	announced(since)
 
 	h.annotate(t, "paused", "true")
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring(string(network.Paused)))
 	ahead.add(time.Hour)
+	since = ahead.now()
 	h.annotate(t, "paused", "")
-	announced()
+	announced(since)
 
 	stop()
 	ahead.add(time.Hour)
+	since = ahead.now()
 	_, _, stop = s.runAs(t, testOptions, ahead.now)
-	announced()
+	announced(since)
 
 	ahead.add(removalDelay)
 	h.annotate(t, "lease-time", "31m") // The clock of the queue does not jump.

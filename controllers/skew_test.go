@@ -30,11 +30,10 @@ func newer(t *testing.T, text string) *unstructured.Unstructured {
 
 // TestSkew is the operator next to versions of HyperShift and KubeVirt that it was not built with.
 func TestSkew(t *testing.T) {
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	s := sharedAPIServer(t, &altered)
 	g := NewWithT(t)
 	for _, ns := range []string{"clusters", "others"} {
-		g.Expect(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
+		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))).To(Succeed())
 	}
 	// These exist before the operator starts, so its first list has them.
 	for _, text := range []string{

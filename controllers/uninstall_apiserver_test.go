@@ -27,10 +27,10 @@ import (
 // a hosted cluster stay, and an edge can do all that it needs to.
 func TestUninstallLeavesEdges(t *testing.T) {
 	g := NewWithT(t)
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	t.Cleanup(func() { NewWithT(t).Expect(altered.Stop()).To(Succeed()) }) // Nothing of oooi is left on it.
+	s := sharedAPIServer(t, &altered)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
-	h := s.served(t, "stays")
+	h := s.served(t, "uninstalled")
 	stop()
 	before := h.snapshot(t)
 	config := filepath.Join(t.TempDir(), "kubeconfig")

@@ -60,8 +60,7 @@ func updated(t *testing.T, image string, all ...hosted) (names []string) {
 // one fail. A second failure stops the update, until a failing cluster is paused.
 func TestWaves(t *testing.T) {
 	g := NewWithT(t)
-	s := newAPIServer(t)
-	s.InstallKinds(t)
+	s := sharedAPIServer(t, &intact)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	byName := map[string]hosted{}
 	var all []hosted

@@ -55,7 +55,13 @@ func Scheme(t testing.TB) *runtime.Scheme {
 // write where it listens. flags are further ones by name, without leading dashes.
 func Start(t testing.TB, flags map[string]string) *Server {
 	t.Helper()
-	env, _ := Run(t, func(env *envtest.Environment) {
+	env, _ := Run(t, asOpenShift(flags))
+	return serverOf(t, env)
+}
+
+// asOpenShift configures an API server as Start describes it.
+func asOpenShift(flags map[string]string) func(*envtest.Environment) {
+	return func(env *envtest.Environment) {
 		args := env.ControlPlane.GetAPIServer().Configure().
 			Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 			Append("endpoint-reconciler-type", "none").
@@ -64,7 +70,11 @@ func Start(t testing.TB, flags map[string]string) *Server {
 		for name, value := range flags {
 			args.Set(name, value)
 		}
-	})
+	}
+}
+
+func serverOf(t testing.TB, env *envtest.Environment) *Server {
+	t.Helper()
 	admin, err := client.New(env.Config, client.Options{Scheme: Scheme(t)})
 	must(t, err)
 	return &Server{Admin: admin, Env: env}
@@ -78,6 +88,18 @@ const startWithin = 3 * time.Minute
 //
 // A server that does not start is replaced once: envtest waits five seconds, no more, for the namespace default.
 func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Environment, stop func() error) {
+	t.Helper()
+	env, stop = run(t, configure)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return env, stop
+}
+
+// run is Run for a server that outlives the test.
+func run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Environment, stop func() error) {
 	t.Helper()
 	assets := programs.RequireAPIServer(t)
 	start := func() error {
@@ -94,13 +116,7 @@ func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Envir
 		must(t, start())
 	}
 	env.Config.QPS = -1
-	stop = sync.OnceValue(env.Stop)
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return env, stop
+	return env, sync.OnceValue(env.Stop)
 }
 
 // Install applies config/default, as a user does.
@@ -193,14 +209,22 @@ func Objects(t testing.TB, manifest []byte) []*unstructured.Unstructured {
 	}
 }
 
+// moduleDirs are the directories that ModuleDir found, by module.
+var moduleDirs sync.Map
+
 // ModuleDir is the directory of a Go module that go.mod names.
 func ModuleDir(t testing.TB, module string) string {
 	t.Helper()
+	if dir, ok := moduleDirs.Load(module); ok {
+		return dir.(string)
+	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		t.Fatalf("go list -m %s: %v", module, err)
 	}
-	return strings.TrimSpace(string(out))
+	dir := strings.TrimSpace(string(out))
+	moduleDirs.Store(module, dir)
+	return dir
 }
 
 // Impersonating is config with the name and the groups of a ServiceAccount.
