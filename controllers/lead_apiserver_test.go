@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
+	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // A copied is the copy of a load balancer, as HyperShift's cloud controller writes it.

@@ -164,7 +164,7 @@ func (w *world) measurePass(t *testing.T, x *table, m *manager, position int64) 
 	hc := w.hostedCluster(t, w.names[0])
 	meta.SetStatusCondition(&hc.Status.Conditions, metav1.Condition{Type: "Available", Status: metav1.ConditionTrue, Reason: "AsExpected"})
 	g.Expect(w.Admin.Status().Update(t.Context(), hc)).To(Succeed())
-	g.Eventually(func() int { return m.passes(t) }, "30s", "50ms").Should(BeNumerically(">", passes))
+	g.Eventually(func() int { return m.passes(t) }, "1m", "50ms").Should(BeNumerically(">", passes))
 	all, end := w.until(t, position, settle)
 	n := m.passes(t) - passes
 	all = ofClusters(all)
