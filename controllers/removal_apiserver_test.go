@@ -46,7 +46,7 @@ func TestRemovalIsAnnouncedAgain(t *testing.T) {
 			}
 			return err
 		}).WithTimeout(patience).Should(Succeed())
-		g.Expect(at.Sub(ahead.now())).To(BeNumerically("<=", removalDelay+time.Second))
+		g.Expect(at).To(BeTemporally("<=", ahead.now().Add(removalDelay+time.Second)))
 		g.Eventually(h.says(t)).WithTimeout(patience).Should(And(ContainSubstring(string(network.RemovalScheduled)), ContainSubstring(h.deadline(t)())))
 		g.Expect(h.deployments(t, "vlan100")).To(HaveLen(2))
 	}
