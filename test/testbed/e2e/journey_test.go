@@ -86,7 +86,6 @@ func (j *journey) named(t *testing.T) (h Hosted, w *worker.Worker) {
 	})
 	j.test(t, "lb-name: a name for pods", func(t *testing.T) { testNameAtEdges(t, j.bed, h) })
 	j.test(t, "lb-name: isolated", func(t *testing.T) { testIsolated(t, j.bed, h, w, Some()) })
-	j.test(t, "lb-name: access", func(t *testing.T) { testAccess(t, j.bed, h, w) })
 	return h, w
 }
 
