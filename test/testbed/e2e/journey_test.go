@@ -98,7 +98,6 @@ func (j *journey) route(t *testing.T) {
 			Name: "route", Strategy: hypershift.Route, VLAN: 203, Flags: onFirstNode(), Annotations: map[string]string{Annotation: "auto"},
 		})
 	})
-	j.test(t, "route: status", func(t *testing.T) { testStatus(t, j.bed, h, w) })
 	j.test(t, "route: isolated", func(t *testing.T) { testIsolated(t, j.bed, h, w, Some()) })
 	j.test(t, "route: annotation none", func(t *testing.T) { testWithdrawn(t, h, "none") })
 	j.destroy(h)
