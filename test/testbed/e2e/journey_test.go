@@ -86,7 +86,6 @@ func (j *journey) named(t *testing.T) (h Hosted, w *worker.Worker) {
 	})
 	j.test(t, "lb-name: a name for pods", func(t *testing.T) { testNameAtEdges(t, j.bed, h) })
 	j.test(t, "lb-name: isolated", func(t *testing.T) { testIsolated(t, j.bed, h, w, Some()) })
-	j.test(t, "lb-name: access", func(t *testing.T) { testAccess(t, j.bed, h, w) })
 	return h, w
 }
 
@@ -99,7 +98,6 @@ func (j *journey) route(t *testing.T) {
 			Name: "route", Strategy: hypershift.Route, VLAN: 203, Flags: onFirstNode(), Annotations: map[string]string{Annotation: "auto"},
 		})
 	})
-	j.test(t, "route: status", func(t *testing.T) { testStatus(t, j.bed, h, w) })
 	j.test(t, "route: isolated", func(t *testing.T) { testIsolated(t, j.bed, h, w, Some()) })
 	j.test(t, "route: annotation none", func(t *testing.T) { testWithdrawn(t, h, "none") })
 	j.destroy(h)

@@ -118,7 +118,7 @@ func testStatus(t *testing.T, b bed, h Hosted, w *worker.Worker) {
 		g.Expect(json.Unmarshal([]byte(oooi(2, "status", name, "-o", "json")), &told)).To(Succeed())
 		g.Expect(told.Networks).To(HaveLen(1))
 		g.Expect(told.Networks[0].Endpoints).To(And(Not(BeEmpty()), HaveEach(HaveField("Health", "no fault reported"))))
-	}, "2m", "2s").Should(Succeed())
+	}).WithPolling(2 * time.Second).Should(Succeed())
 	g.Expect(told.Boot.Answer).To(Equal("unknown"))
 	g.Expect(told.Boot.Why).To(HavePrefix("Nodes may not become Ready. DHCP, DNS, NTP and proxy are ready on network "))
 	g.Expect(told.Unread).To(BeEmpty())

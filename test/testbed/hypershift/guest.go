@@ -195,7 +195,7 @@ func (h *HyperShift) guestHas(ctx context.Context, name, path string) (bool, err
 	if err != nil {
 		return false, err
 	}
-	config.Timeout = time.Minute
+	config.Timeout = 15 * time.Second // one that hangs is asked again
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return false, err

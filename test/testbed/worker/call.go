@@ -44,7 +44,7 @@ type Call struct {
 func (c Call) Healthz(ctx context.Context) error {
 	var last error
 	err := poll(ctx, testbed.Patience, func() (bool, error) {
-		short, cancel := context.WithTimeout(ctx, time.Minute)
+		short, cancel := context.WithTimeout(ctx, 15*time.Second) // one that hangs is asked again
 		defer cancel()
 		body, err := c.Guest.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes", c.Node, "proxy/healthz").DoRaw(short)
 		if err != nil {
