@@ -121,7 +121,7 @@ func (v vlan) serve(t *testing.T, server string) (dir string, p *programs.Output
 	file := filepath.Join(dir, "plan.json")
 	bluePlan(t, file, netip.MustParseAddr(blueService), "api.blue.example.com")
 	p = start(t, v.edge, server, "--plan", file, "--run-dir", dir)
-	NewWithT(t).Eventually(func() error { return command(t, v.edge, "probe", server, "--run-dir", dir).Run() }, "20s").Should(Succeed())
+	NewWithT(t).Eventually(func() error { return command(t, v.edge, "probe", server, "--run-dir", dir).Run() }).Should(Succeed())
 	return dir, p
 }
 
@@ -164,23 +164,23 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 			return strings.TrimSpace(string(out))
 		}
 	}
-	g.Eventually(probe, "20s").Should(Equal("oooi-edge: dns: not ready: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(probe).Should(Equal("oooi-edge: dns: not ready: waiting for 192.168.100.3 on interface net1"))
 	g.Expect(p.String()).To(ContainSubstring("waiting for 192.168.100.3"))
 
 	v.edge.Address(t, "net1", blueService+"/32")
-	g.Eventually(ask(blueService, "api.blue.example.com"), "20s").Should(Equal(blueService))
-	g.Eventually(probe, "20s").Should(BeEmpty())
+	g.Eventually(ask(blueService, "api.blue.example.com")).Should(Equal(blueService))
+	g.Eventually(probe).Should(BeEmpty())
 
 	bluePlan(t, file, netip.MustParseAddr(blueService), "oauth.blue.example.com")
-	g.Eventually(ask(blueService, "oauth.blue.example.com"), "20s").Should(Equal(blueService))
+	g.Eventually(ask(blueService, "oauth.blue.example.com")).Should(Equal(blueService))
 	g.Expect(ask(blueService, "api.blue.example.com")()).To(BeEmpty())
 
 	v.edge.Address(t, "net1", "192.168.100.8/32")
 	bluePlan(t, file, netip.MustParseAddr("192.168.100.8"), "oauth.blue.example.com")
-	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com"), "20s").Should(Equal("192.168.100.8"))
+	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com")).Should(Equal("192.168.100.8"))
 
 	v.edge.Run(t, "ip", "address", "del", "192.168.100.8/32", "dev", "net1")
-	g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.8"))
+	g.Eventually(probe).Should(ContainSubstring("waiting for 192.168.100.8"))
 	v.edge.Address(t, "net1", "192.168.100.8/32")
-	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com"), "20s").Should(Equal("192.168.100.8"))
+	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com")).Should(Equal("192.168.100.8"))
 }
