@@ -47,15 +47,15 @@ func TestAccessWithRealClients(t *testing.T) {
 	NewWithT(t).Eventually(func() string { return asked(t, d.pod, atEdge, "192.168.100.1:1") }).Should(ContainSubstring("403"))
 	const python = `import ssl, urllib.request as u
 o = u.build_opener(u.ProxyHandler({"https": "http://` + atEdge + `"}), u.HTTPSHandler(context=ssl._create_unverified_context()))
-print(o.open("https://worker-1.blue.example.com/", timeout=5).read().decode())`
+print(o.open("https://worker-1.blue.example.com/", timeout=60).read().decode())`
 	for name, c := range map[string]struct {
 		command     []string
 		stdin, want string
 	}{
-		"curl":            {[]string{"curl", "-sSk", "-m", "5", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
-		"curl, an error":  {[]string{"curl", "-sSk", "-m", "5", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
+		"curl":            {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
+		"curl, an error":  {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
 		"Python's urllib": {[]string{"python3", "-c", python}, "", "ok"},
-		"OpenBSD's nc":    {[]string{"nc", "-X", "connect", "-x", atEdge, "-N", "-w", "5", "worker-1", "22"}, "hello", "SSH-2.0-x\r\nhello"},
+		"OpenBSD's nc":    {[]string{"nc", "-X", "connect", "-x", atEdge, "-N", "-w", "60", "worker-1", "22"}, "hello", "SSH-2.0-x\r\nhello"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs.RequireInstalled(t, c.command[0])
@@ -98,7 +98,7 @@ func TestAccessWithTokens(t *testing.T) {
 	ask := func(s signer) func() string {
 		token := s.token(t, audience)
 		return func() string {
-			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "5", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
+			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "60", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
 			out, _ := c.CombinedOutput()
 			return strings.TrimSpace(string(out))
 		}

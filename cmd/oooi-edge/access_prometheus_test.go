@@ -65,7 +65,7 @@ func TestPrometheusScrapesANode(t *testing.T) {
 	background(t, d.pod, prometheus, "--config.file="+programs.WriteFile(t, dir, "prometheus.yaml", config), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:9090")
 
 	asks := func(path string) string {
-		out, _ := d.pod.Command(t.Context(), "curl", "-sSg", "-m", "5", "http://127.0.0.1:9090/api/v1/"+path).CombinedOutput()
+		out, _ := d.pod.Command(t.Context(), "curl", "-sSg", "-m", "60", "http://127.0.0.1:9090/api/v1/"+path).CombinedOutput()
 		return string(out)
 	}
 	metric := func(job string) func() string {

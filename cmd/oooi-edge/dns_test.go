@@ -9,11 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -87,10 +89,15 @@ func startUntil(t *testing.T, n *netns.Namespace, args ...string) (p *programs.O
 	p = &programs.Output{}
 	c := command(t, n, args...)
 	c.Stdout, c.Stderr = p, p
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.WaitDelay = 5 * time.Second // What it leaves, such as an Envoy, keeps the pipe open.
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return p, func() {
+		kill := func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+		defer kill()
+		defer time.AfterFunc(patience.Limit, kill).Stop()
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil {
 			t.Errorf("oooi-edge %s: %v", strings.Join(args, " "), err)
@@ -138,7 +145,7 @@ func TestDNSAnswersOnItsDeviceOnly(t *testing.T) {
 	// the kernel's refusal says that they did, and that no socket is for them.
 	for _, transport := range []string{"+notcp", "+tcp"} {
 		for _, at := range []string{blueService, "10.128.0.2", "192.168.100.4"} {
-			out, err := v.pod.Command(t.Context(), "dig", transport, "+tries=1", "+time=5", "@"+at, "api.blue.example.com").CombinedOutput()
+			out, err := v.pod.Command(t.Context(), "dig", transport, "+tries=1", "+time=60", "@"+at, "api.blue.example.com").CombinedOutput()
 			g.Expect(err).To(HaveOccurred(), "%s %s: %s", at, transport, out)
 			g.Expect(string(out)).To(ContainSubstring("connection refused"), "%s %s", at, transport)
 		}

@@ -85,7 +85,7 @@ func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, err
 		return "", nil, err
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	line, err := bufio.NewReader(c).ReadString('\n')
 	return strings.TrimSpace(line), c, err
 }
