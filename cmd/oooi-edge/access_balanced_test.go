@@ -43,11 +43,11 @@ func TestLoadBalancers(t *testing.T) {
 	}
 	report := func() network.Report { return d.report(t) }
 	reported := func() []uint16 { return report().Balanced }
-	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }, "20s").Should(Succeed())
+	g.Eventually(func() error { _, err := os.Stat(wire.File(d.dir, wire.Access, wire.ReportFile)); return err }).Should(Succeed())
 	g.Expect(listening(t, d.edge)).To(BeEmpty(), "the word alone opens nothing")
 
 	d.balance(t, 31080, 31443)
-	g.Eventually(reported, "20s").Should(Equal([]uint16{31080, 31443}))
+	g.Eventually(reported).Should(Equal([]uint16{31080, 31443}))
 	g.Expect(listening(t, d.edge)).To(ConsistOf("0.0.0.0%eth0:31080", "0.0.0.0%eth0:31443"))
 	for range 5 {
 		g.Expect(plain(d.pod, "10.128.0.2:31080")).To(Equal("web for 192.168.100.4"), "worker-2 is gone")
@@ -59,18 +59,18 @@ func TestLoadBalancers(t *testing.T) {
 	}
 
 	d.balance(t, 31443)
-	g.Eventually(reported, "20s").Should(Equal([]uint16{31443}))
+	g.Eventually(reported).Should(Equal([]uint16{31443}))
 	g.Expect(plain(d.pod, "10.128.0.2:31080")).To(ContainSubstring("refused"))
 	var other net.Listener
 	var err error
 	d.edge.Do(t, func() { other, err = net.Listen("tcp4", "10.128.0.2:31999") })
 	g.Expect(err).NotTo(HaveOccurred())
 	d.balance(t, 31443, 31999)
-	g.Eventually(report, "20s").Should(And(HaveField("Balanced", []uint16{31443}), HaveField("ClosedPorts", []uint16{31999})), "another program has the port")
+	g.Eventually(report).Should(And(HaveField("Balanced", []uint16{31443}), HaveField("ClosedPorts", []uint16{31999})), "another program has the port")
 	g.Expect(other.Close()).To(Succeed())
-	g.Eventually(report, "20s").Should(And(HaveField("Balanced", []uint16{31443, 31999}), HaveField("ClosedPorts", BeEmpty())))
+	g.Eventually(report).Should(And(HaveField("Balanced", []uint16{31443, 31999}), HaveField("ClosedPorts", BeEmpty())))
 	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
-	g.Eventually(reported, "20s").Should(BeEmpty())
+	g.Eventually(reported).Should(BeEmpty())
 	g.Expect(listening(t, d.edge)).To(BeEmpty())
 }
 
@@ -95,8 +95,8 @@ func TestConnectPortInUse(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	start(t, d.edge, d.args()...)
 	report := func() network.Report { return d.report(t) }
-	g.Eventually(report, "20s").Should(HaveField("ClosedPorts", []uint16{3128}))
+	g.Eventually(report).Should(HaveField("ClosedPorts", []uint16{3128}))
 	g.Expect(other.Close()).To(Succeed())
-	g.Eventually(report, "20s").Should(HaveField("ClosedPorts", BeEmpty()))
+	g.Eventually(report).Should(HaveField("ClosedPorts", BeEmpty()))
 	g.Expect(listening(t, d.edge)).To(ContainElement("0.0.0.0%eth0:3128"))
 }

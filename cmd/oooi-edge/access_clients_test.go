@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -32,7 +33,7 @@ func TestAccessWithRealClients(t *testing.T) {
 	certificate := selfSigned(t, "worker-1")
 	d.machine.Serve(t, "0.0.0.0:443", func(c net.Conn) {
 		secure := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{certificate}})
-		_ = secure.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = secure.SetDeadline(time.Now().Add(patience.Limit))
 		if _, err := secure.Read(make([]byte, 4096)); err == nil {
 			_, _ = io.WriteString(secure, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 			_ = secure.Close()
@@ -43,18 +44,18 @@ func TestAccessWithRealClients(t *testing.T) {
 		_, _ = io.Copy(c, c) // What comes behind the caller's end is the half-close.
 	})
 	start(t, d.edge, d.args()...)
-	NewWithT(t).Eventually(func() string { return asked(t, d.pod, atEdge, "192.168.100.1:1") }, "20s").Should(ContainSubstring("403"))
+	NewWithT(t).Eventually(func() string { return asked(t, d.pod, atEdge, "192.168.100.1:1") }).Should(ContainSubstring("403"))
 	const python = `import ssl, urllib.request as u
 o = u.build_opener(u.ProxyHandler({"https": "http://` + atEdge + `"}), u.HTTPSHandler(context=ssl._create_unverified_context()))
-print(o.open("https://worker-1.blue.example.com/", timeout=5).read().decode())`
+print(o.open("https://worker-1.blue.example.com/", timeout=60).read().decode())`
 	for name, c := range map[string]struct {
 		command     []string
 		stdin, want string
 	}{
-		"curl":            {[]string{"curl", "-sSk", "-m", "5", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
-		"curl, an error":  {[]string{"curl", "-sSk", "-m", "5", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
+		"curl":            {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-1/"}, "", "ok"},
+		"curl, an error":  {[]string{"curl", "-sSk", "-m", "60", "-x", "http://" + atEdge, "https://worker-9/"}, "", "403"},
 		"Python's urllib": {[]string{"python3", "-c", python}, "", "ok"},
-		"OpenBSD's nc":    {[]string{"nc", "-X", "connect", "-x", atEdge, "-N", "-w", "5", "worker-1", "22"}, "hello", "SSH-2.0-x\r\nhello"},
+		"OpenBSD's nc":    {[]string{"nc", "-X", "connect", "-x", atEdge, "-N", "-w", "60", "worker-1", "22"}, "hello", "SSH-2.0-x\r\nhello"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs.RequireInstalled(t, c.command[0])
@@ -97,7 +98,7 @@ func TestAccessWithTokens(t *testing.T) {
 	ask := func(s signer) func() string {
 		token := s.token(t, audience)
 		return func() string {
-			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "5", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
+			c := d.pod.Command(t.Context(), "curl", "-sS", "-m", "60", "-p", "-x", "http://"+atEdge, "--proxy-header", "Proxy-Authorization: Bearer "+token, "telnet://worker-1:10250")
 			out, _ := c.CombinedOutput()
 			return strings.TrimSpace(string(out))
 		}
@@ -111,20 +112,20 @@ func TestAccessWithTokens(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(edge.ReplaceFile(wire.File(d.dir, "dhcp", wire.KeysFile), b)).To(Succeed())
 	}
-	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }, "20s").Should(HaveSuffix("401 a token is missing"))
+	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }).Should(HaveSuffix("401 a token is missing"))
 	g.Expect(ask(one)()).To(ContainSubstring("503"), "no key is known")
 	store(one)
-	g.Eventually(ask(one), "10s").Should(Equal("kubelet for 192.168.100.4"))
+	g.Eventually(ask(one)).Should(Equal("kubelet for 192.168.100.4"))
 	g.Expect(ask(two)()).To(ContainSubstring("403"))
 	store(one, two)
-	g.Eventually(ask(two), "10s").Should(Equal("kubelet for 192.168.100.4"))
+	g.Eventually(ask(two)).Should(Equal("kubelet for 192.168.100.4"))
 	g.Expect(ask(one)()).To(Equal("kubelet for 192.168.100.4"))
 	store(two)
-	g.Eventually(ask(one), "10s").Should(ContainSubstring("403"))
+	g.Eventually(ask(one)).Should(ContainSubstring("403"))
 
 	g.Expect(p.String()).To(ContainSubstring(`"account":"backup/tool"`))
 	g.Expect(p.String()).NotTo(ContainSubstring("eyJ"), "no token is logged")
-	g.Eventually(func() (string, error) { return metricsOf(t, d.pod, "10.128.0.2") }, "20s").Should(And(
+	g.Eventually(func() (string, error) { return metricsOf(t, d.pod, "10.128.0.2") }).Should(And(
 		ContainSubstring(`oooi_program_scraped{program="access"} 1`), ContainSubstring(`oooi_access_keys{program="access"} 1`),
 		MatchRegexp(`oooi_access_requests_total\{outcome="opened",program="access"\} [1-9]`), MatchRegexp(`oooi_access_requests_total\{outcome="token",program="access"\} [1-9]`),
 	))

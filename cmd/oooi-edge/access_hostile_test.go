@@ -16,11 +16,12 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
 // TestAccessWithHostileCallers: 2,000 callers of one address, which send no request, cost little memory. Each is answered with 4xx
-// or closed within 5 s, and meanwhile another caller gets each tunnel that it asks for.
+// or closed, also those whose header would take a quarter of an hour, and meanwhile another caller gets each tunnel that it asks for.
 func TestAccessWithHostileCallers(t *testing.T) {
 	g, d := NewWithT(t), newDoor(t)
 	d.pod.Address(t, "eth0", "10.128.0.9/24")
@@ -28,18 +29,17 @@ func TestAccessWithHostileCallers(t *testing.T) {
 	c := command(t, d.edge, d.args()...)
 	c.Stdout, c.Stderr = io.Discard, io.Discard
 	programs.Start(t, c)
-	honest := func() (string, time.Duration) {
+	honest := func() string {
 		dialer := dialer(t, d.pod, atEdge)
 		dialer.Forward = from(t, d.pod, "10.128.0.9")
-		begin := time.Now()
 		conn, err := dialer.DialContext(t.Context(), "tcp", "worker-1:10250")
 		if err != nil {
-			return err.Error(), time.Since(begin)
+			return err.Error()
 		}
 		defer func() { _ = conn.Close() }()
-		return line(conn), time.Since(begin)
+		return line(conn)
 	}
-	g.Eventually(func() string { said, _ := honest(); return said }, "20s").Should(Equal("kubelet for 192.168.100.4"))
+	g.Eventually(honest).Should(Equal("kubelet for 192.168.100.4"))
 	_, before, err := programs.PSS(c.Process.Pid)
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -56,10 +56,7 @@ func TestAccessWithHostileCallers(t *testing.T) {
 		{"content behind a refused request", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n" + strings.Repeat("x", 20<<10), false},
 	}
 	const callers = 2000
-	type outcome struct {
-		kind, answer string
-		took         time.Duration
-	}
+	type outcome struct{ kind, answer string }
 	outcomes := make(chan outcome, callers)
 	var calling sync.WaitGroup
 	dial := from(t, d.pod, "10.128.0.1")
@@ -69,13 +66,10 @@ func TestAccessWithHostileCallers(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		calling.Go(func() {
 			defer func() { _ = conn.Close() }()
-			answer, took := offend(conn, kind.sends, kind.slowly)
-			outcomes <- outcome{kind.name, answer, took}
+			outcomes <- outcome{kind.name, offend(conn, kind.sends, kind.slowly)}
 		})
 		if i%100 == 0 {
-			said, took := honest()
-			g.Expect(said).To(Equal("kubelet for 192.168.100.4"), "after %d callers", i)
-			g.Expect(took).To(BeNumerically("<", 2*time.Second))
+			g.Expect(honest()).To(Equal("kubelet for 192.168.100.4"), "after %d callers", i)
 		}
 	}
 	_, full, err := programs.PSS(c.Process.Pid)
@@ -86,14 +80,12 @@ func TestAccessWithHostileCallers(t *testing.T) {
 	for o := range outcomes {
 		got[o.kind+": "+o.answer]++
 		g.Expect(o.answer).To(Or(BeEmpty(), HavePrefix("HTTP/1.1 4")), o.kind)
-		g.Expect(o.took).To(BeNumerically("<", 7*time.Second), "5 s, on a busy machine: %s", o.kind)
 	}
 	t.Logf("%d KiB before, %d KiB with callers: %v", before>>10, full>>10, got)
 	g.Expect(full - before).To(BeNumerically("<", 32<<20))
 	g.Expect(got).To(HaveKey("TLS: HTTP/1.1 400 Bad Request"))
 	g.Expect(got).To(HaveKey("9 KiB of header: HTTP/1.1 431 Request Header Fields Too Large"))
-	said, _ := honest()
-	g.Expect(said).To(Equal("kubelet for 192.168.100.4"))
+	g.Expect(honest()).To(Equal("kubelet for 192.168.100.4"))
 }
 
 // from dials from an address of a namespace.
@@ -101,16 +93,15 @@ func from(t *testing.T, n *netns.Namespace, address string) func(context.Context
 	local := &net.TCPAddr{IP: net.ParseIP(address)}
 	return func(ctx context.Context, _, to string) (c net.Conn, err error) {
 		n.Do(t, func() {
-			c, err = (&net.Dialer{Timeout: 5 * time.Second, LocalAddr: local}).DialContext(ctx, "tcp4", to)
+			c, err = (&net.Dialer{Timeout: patience.Limit, LocalAddr: local}).DialContext(ctx, "tcp4", to)
 		})
 		return c, err
 	}
 }
 
-// offend sends what is no request, and returns the first line of the answer, empty if there is none, and when the connection ended.
-func offend(c net.Conn, sends string, slowly bool) (answer string, took time.Duration) {
-	begin := time.Now()
-	_ = c.SetDeadline(begin.Add(20 * time.Second))
+// offend sends what is no request, and returns the first line of the answer, empty if there is none, once the connection ended.
+func offend(c net.Conn, sends string, slowly bool) string {
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	if slowly {
 		go func() {
 			tick := time.NewTicker(time.Second)
@@ -127,19 +118,19 @@ func offend(c net.Conn, sends string, slowly bool) (answer string, took time.Dur
 	}
 	b, err := io.ReadAll(c)
 	if os.IsTimeout(err) {
-		return "it is open after 20 s", time.Since(begin)
+		return "it stays open"
 	}
 	first, _, _ := bytes.Cut(b, []byte("\r\n"))
-	return string(first), time.Since(begin)
+	return string(first)
 }
 
-// TestAccessToAStalledVM: a VM that accepts and never reads stalls its own tunnel only.
+// TestAccessToAStalledVM: a VM that accepts and never reads stalls its own tunnels only. They are open to the end of the test.
 func TestAccessToAStalledVM(t *testing.T) {
 	g, d := NewWithT(t), newDoor(t)
 	d.machine.Serve(t, "0.0.0.0:22", func(net.Conn) { <-t.Context().Done() })
 	d.machine.Serve(t, "0.0.0.0:10250", tells("kubelet"))
 	start(t, d.edge, d.args()...)
-	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }, "20s").Should(Equal("kubelet for 192.168.100.4"))
+	g.Eventually(func() string { return asked(t, d.pod, atEdge, "worker-1:10250") }).Should(Equal("kubelet for 192.168.100.4"))
 	for range 8 {
 		c, err := dialer(t, d.pod, atEdge).DialContext(t.Context(), "tcp", "worker-1:22")
 		g.Expect(err).NotTo(HaveOccurred())
@@ -149,9 +140,7 @@ func TestAccessToAStalledVM(t *testing.T) {
 		g.Expect(err).To(MatchError(os.ErrDeadlineExceeded), "it is stalled")
 	}
 	for range 20 {
-		begin := time.Now()
 		g.Expect(asked(t, d.pod, atEdge, "worker-1:10250")).To(Equal("kubelet for 192.168.100.4"))
-		g.Expect(time.Since(begin)).To(BeNumerically("<", time.Second))
 	}
 }
 
@@ -159,7 +148,7 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// TestAccessEnds: an access proxy that is told to stop resets its tunnels and ends at once.
+// TestAccessEnds: an access proxy that is told to stop ends although a tunnel is open, and resets it.
 func TestAccessEnds(t *testing.T) {
 	g, d := NewWithT(t), newDoor(t)
 	d.open(t, network.AccessDestination{Name: "nodes", Port: 22})
@@ -169,11 +158,9 @@ func TestAccessEnds(t *testing.T) {
 	g.Eventually(func() (err error) {
 		c, err = dialer(t, d.pod, atEdge).DialContext(t.Context(), "tcp", "worker-1:22")
 		return err
-	}, "20s").Should(Succeed())
+	}).Should(Succeed())
 	defer func() { _ = c.Close() }()
-	begin := time.Now()
 	stop()
-	g.Expect(time.Since(begin)).To(BeNumerically("<", 3*time.Second))
 	_, err := c.Read(make([]byte, 1))
 	g.Expect(fmt.Sprint(err)).To(ContainSubstring("reset"))
 	g.Expect(p.String()).To(ContainSubstring(`"end":"stopped"`))

@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -64,7 +65,7 @@ func TestPrometheusScrapesANode(t *testing.T) {
 	background(t, d.pod, prometheus, "--config.file="+programs.WriteFile(t, dir, "prometheus.yaml", config), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:9090")
 
 	asks := func(path string) string {
-		out, _ := d.pod.Command(t.Context(), "curl", "-sSg", "-m", "5", "http://127.0.0.1:9090/api/v1/"+path).CombinedOutput()
+		out, _ := d.pod.Command(t.Context(), "curl", "-sSg", "-m", "60", "http://127.0.0.1:9090/api/v1/"+path).CombinedOutput()
 		return string(out)
 	}
 	metric := func(job string) func() string {
@@ -91,11 +92,11 @@ func TestPrometheusScrapesANode(t *testing.T) {
 			return "no such target"
 		}
 	}
-	g.Eventually(metric("token"), "60s", "200ms").Should(ContainSubstring(`"instance":"worker-1:9100"`))
-	g.Eventually(fault("none"), "20s", "200ms").Should(ContainSubstring("Unauthorized"))
-	g.Eventually(fault("withoutTLS"), "20s", "200ms").Should(ContainSubstring("405"))
+	g.Eventually(metric("token"), patience.Limit, "200ms").Should(ContainSubstring(`"instance":"worker-1:9100"`))
+	g.Eventually(fault("none"), patience.Limit, "200ms").Should(ContainSubstring("Unauthorized"))
+	g.Eventually(fault("withoutTLS"), patience.Limit, "200ms").Should(ContainSubstring("405"))
 	changePlan(t, d.plan, func(n *network.Network) { n.Access.Accounts, n.Access.Audience = nil, "" })
-	g.Eventually(metric("none"), "30s", "200ms").Should(ContainSubstring(`"instance":"worker-1:9100"`))
+	g.Eventually(metric("none"), patience.Limit, "200ms").Should(ContainSubstring(`"instance":"worker-1:9100"`))
 }
 
 // background runs a program in n until the test ends.

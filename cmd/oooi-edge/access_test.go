@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network/access/dial"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // accessPort is the port of CONNECT requests.
@@ -67,7 +68,7 @@ func (d door) args() []string {
 // dialer dials through the access proxy from a namespace.
 func dialer(t *testing.T, from *netns.Namespace, proxy string) dial.Dialer {
 	return dial.Dialer{Proxy: proxy, Forward: func(ctx context.Context, _, address string) (c net.Conn, err error) {
-		from.Do(t, func() { c, err = (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp4", address) })
+		from.Do(t, func() { c, err = (&net.Dialer{Timeout: patience.Limit}).DialContext(ctx, "tcp4", address) })
 		return c, err
 	}}
 }
@@ -85,7 +86,7 @@ func asked(t *testing.T, from *netns.Namespace, proxy, address string) string {
 
 // line reads what c says until it ends.
 func line(c net.Conn) string {
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()
@@ -115,7 +116,7 @@ func TestAccess(t *testing.T) {
 	from := func(address string) func() string {
 		return func() string { return asked(t, d.pod, atEdge, address) }
 	}
-	g.Eventually(from("worker-1:10250"), "20s").Should(Equal("kubelet for 192.168.100.4"))
+	g.Eventually(from("worker-1:10250")).Should(Equal("kubelet for 192.168.100.4"))
 	for _, name := range []string{"worker-1.blue.example.com:10250", "192.168.100.20:10250", "WORKER-1.:10250"} {
 		g.Expect(from(name)()).To(Equal("kubelet for 192.168.100.4"))
 	}
@@ -150,15 +151,15 @@ func TestAccess(t *testing.T) {
 	))
 
 	d.open(t, network.AccessDestination{Name: "nodes", Port: 22, Listen: 2223})
-	g.Eventually(func() string { return plain(d.pod, "10.128.0.2:2223") }, "20s").Should(Equal("ssh for 192.168.100.4"))
+	g.Eventually(func() string { return plain(d.pod, "10.128.0.2:2223") }).Should(Equal("ssh for 192.168.100.4"))
 	g.Expect(plain(d.pod, "10.128.0.2:2222")).To(ContainSubstring("refused"))
 	g.Expect(from("worker-1:10250")()).To(HaveSuffix("403 the destination is not open"))
 	changePlan(t, d.plan, func(n *network.Network) {
 		n.Access.Accounts, n.Access.Audience = []string{"backup/tool"}, "oooi-access.clusters-blue"
 		n.Access.Destinations[0].Listen = 0 // A plain port carries no token.
 	})
-	g.Eventually(from("worker-1:22"), "20s").Should(HaveSuffix("401 a token is missing"))
+	g.Eventually(from("worker-1:22")).Should(HaveSuffix("401 a token is missing"))
 	g.Expect(plain(d.pod, "10.128.0.2:2223")).To(ContainSubstring("refused"))
 	changePlan(t, d.plan, func(n *network.Network) { n.Access = network.Access{} })
-	g.Eventually(func() []string { return listening(t, d.edge) }, "20s").Should(ConsistOf("127.0.0.1:10250"))
+	g.Eventually(func() []string { return listening(t, d.edge) }).Should(ConsistOf("127.0.0.1:10250"))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -45,8 +46,8 @@ func TestAnAgentThatDialsOut(t *testing.T) {
 		said := line(c)
 		return said[strings.LastIndex(said, "\n")+1:]
 	}
-	g.Eventually(func() string { return v.edge.Run(t, "ss", "-Hlnt") }, "30s", "100ms").Should(ContainSubstring(":8091"), "the edge answers at the port")
+	g.Eventually(func() string { return v.edge.Run(t, "ss", "-Hlnt") }, patience.Limit, "100ms").Should(ContainSubstring(":8091"), "the edge answers at the port")
 	g.Consistently(asks, "2s", "100ms").ShouldNot(Equal("inside"), "another host is allowed")
 	open(hub)
-	g.Eventually(asks, "40s", "100ms").Should(Equal("inside"))
+	g.Eventually(asks, patience.Limit, "100ms").Should(Equal("inside"))
 }

@@ -111,7 +111,7 @@ func TestForeignClients(t *testing.T) {
 			dir, run := t.TempDir(), t.TempDir()
 			args := client.command(t, v.machine, dir)
 			start(t, v.edge, "dhcp", "--plan", shortLeases(t), "--run-dir", run)
-			g.Eventually(func() error { return command(t, v.edge, "probe", "dhcp", "--run-dir", run).Run() }, "20s").Should(Succeed())
+			g.Eventually(func() error { return command(t, v.edge, "probe", "dhcp", "--run-dir", run).Run() }).Should(Succeed())
 			address := func() string {
 				for _, p := range v.machine.Addresses(t, "eth0") {
 					return p.String()
@@ -124,11 +124,11 @@ func TestForeignClients(t *testing.T) {
 			renewed := t.Run("boots and renews", func(t *testing.T) {
 				g := NewWithT(t)
 				followProgram(t, v.machine, args...)
-				g.Eventually(address, "40s").Should(MatchRegexp(`^192\.168\.100\.\d+/24$`))
+				g.Eventually(address).Should(MatchRegexp(`^192\.168\.100\.\d+/24$`))
 				first = address()
-				g.Eventually(func() string { return v.machine.Run(t, "ip", "route") }, "20s").Should(And(
+				g.Eventually(func() string { return v.machine.Run(t, "ip", "route") }).Should(And(
 					ContainSubstring("default via 192.168.100.2 "), ContainSubstring("10.240.0.200 via 192.168.100.2 "), ContainSubstring("192.168.100.3 via 192.168.100.2 ")))
-				g.Eventually(counted, "40s").Should(MatchRegexp(`outcome="granted",type="REQUEST"\} [2-9]`), "a renewal")
+				g.Eventually(counted).Should(MatchRegexp(`outcome="granted",type="REQUEST"\} [2-9]`), "a renewal")
 				g.Expect(counted()).To(ContainSubstring(`outcome="offered",type="DISCOVER"} 1` + "\n"))
 				g.Expect(address()).To(Equal(first))
 			})
@@ -139,7 +139,7 @@ func TestForeignClients(t *testing.T) {
 				g := NewWithT(t)
 				v.machine.Run(t, "ip", "address", "flush", "dev", "eth0")
 				followProgram(t, v.machine, args...)
-				g.Eventually(address, "40s").Should(Equal(first))
+				g.Eventually(address).Should(Equal(first))
 				g.Expect(counted()).NotTo(ContainSubstring("refused"))
 			})
 		})

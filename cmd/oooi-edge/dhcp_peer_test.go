@@ -26,7 +26,7 @@ func TestEdgesShareClients(t *testing.T) {
 		dhcp[e] = start(t, e.ns, "dhcp", "--plan", plan, "--edge", e.number, "--run-dir", e.dir)
 	}
 	for e := range dhcp {
-		g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }, "20s").Should(Succeed())
+		g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(e.dir, "dhcp")) }).Should(Succeed())
 	}
 	// By its identifier, which udhcpc makes of the MAC, this one is edge 1's.
 	machine := netns.New(t)
@@ -38,12 +38,12 @@ func TestEdgesShareClients(t *testing.T) {
 	counts := func(e *edgePod, outcome, kind string, times int) {
 		t.Helper()
 		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=%q} %d\n", outcome, kind, times)
-		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }, "5s").Should(ContainSubstring(want), "edge %s", e.number)
+		g.Eventually(func() string { return scraped(t, wire.Socket(e.dir, "dhcp")) }).Should(ContainSubstring(want), "edge %s", e.number)
 	}
 	const shares, all = "peer serves, sharing broadcasts", "peer does not serve, answering all broadcasts"
 	says := func(e *edgePod, what string, times int) {
 		t.Helper()
-		g.Eventually(func() int { return dhcp[e].Count(what) }, "20s").Should(Equal(times), "edge %s: %s", e.number, what)
+		g.Eventually(func() int { return dhcp[e].Count(what) }).Should(Equal(times), "edge %s: %s", e.number, what)
 	}
 
 	boots()

@@ -41,12 +41,12 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 	two.start()
 	says := func(what string, times int) {
 		t.Helper()
-		g.Eventually(func() int { return said.Count(what) }, "20s").Should(Equal(times), what)
+		g.Eventually(func() int { return said.Count(what) }).Should(Equal(times), what)
 	}
 	counts := func(outcome string, times int) {
 		t.Helper()
 		want := fmt.Sprintf("oooi_dhcp_messages_total{outcome=%q,type=\"DISCOVER\"} %d\n", outcome, times)
-		g.Eventually(func() string { return scraped(t, wire.Socket(two.dir, "dhcp")) }, "10s").Should(ContainSubstring(want))
+		g.Eventually(func() string { return scraped(t, wire.Socket(two.dir, "dhcp")) }).Should(ContainSubstring(want))
 	}
 	mac := macsOfEdge(1, 2)
 	boots := func(mac string) {

@@ -30,7 +30,7 @@ func TestDHCPFollowsItsAddress(t *testing.T) {
 	plan, dir := filepath.Join(t.TempDir(), "plan.json"), t.TempDir()
 	writePlan(t, plan, 1)
 	start(t, e, "dhcp", "--plan", plan, "--run-dir", dir)
-	g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "dhcp")) }, "20s").Should(Succeed())
+	g.Eventually(func() error { return edge.Serves(t.Context(), wire.Socket(dir, "dhcp")) }).Should(Succeed())
 	var conn *net.UDPConn
 	var err error
 	vm.Do(t, func() { conn, err = edge.ListenPacket(t.Context(), "eth0", netip.MustParseAddrPort("0.0.0.0:68")) })
@@ -46,11 +46,11 @@ func TestDHCPFollowsItsAddress(t *testing.T) {
 		_, from, _ := conn.ReadFromUDPAddrPort(make([]byte, 2048))
 		return from.Addr().String()
 	}
-	g.Eventually(func() string { return renews(blueService) }, "10s").Should(Equal(blueService))
+	g.Eventually(func() string { return renews(blueService) }).Should(Equal(blueService))
 	changePlan(t, plan, func(n *network.Network) {
 		n.ServiceVIP, n.DHCP.ServerID = netip.MustParseAddr("192.168.100.7"), netip.MustParseAddr("192.168.100.7")
 	})
-	g.Eventually(func() string { return renews("192.168.100.7") }, "10s").Should(Equal("192.168.100.7"))
+	g.Eventually(func() string { return renews("192.168.100.7") }).Should(Equal("192.168.100.7"))
 }
 
 // TestDHCPStandAlone runs the command on a file, without a cluster. It is not ready
@@ -81,9 +81,9 @@ func TestDHCPStandAlone(t *testing.T) {
 	t.Run("first", func(t *testing.T) {
 		g := NewWithT(t)
 		start(t, v.edge, "dhcp", "--plan", plan, "--run-dir", dir, "--lease-dir", leases)
-		g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.3 on interface net1"))
+		g.Eventually(probe).Should(ContainSubstring("waiting for 192.168.100.3 on interface net1"))
 		v.edge.Address(t, "net1", "192.168.100.3/32")
-		g.Eventually(probe, "20s").Should(BeEmpty())
+		g.Eventually(probe).Should(BeEmpty())
 		first = boot()
 		stored, err := os.ReadFile(filepath.Join(leases, "leases"))
 		g.Expect(err).NotTo(HaveOccurred())
@@ -92,7 +92,7 @@ func TestDHCPStandAlone(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		g := NewWithT(t)
 		start(t, v.edge, "dhcp", "--plan", plan, "--run-dir", dir, "--lease-dir", leases)
-		g.Eventually(probe, "20s").Should(BeEmpty())
+		g.Eventually(probe).Should(BeEmpty())
 		g.Expect(boot()).To(Equal(first))
 	})
 }

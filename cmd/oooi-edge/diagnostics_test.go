@@ -59,7 +59,7 @@ func TestDiagnosticsOfTheKernel(t *testing.T) {
 		_, _ = c.Write([]byte("x"))
 		_ = c.Close()
 	})
-	g.Eventually(func() string { return string(diagnosed(t, v.edge, t.TempDir())["neighbors"].Content) }, "10s").
+	g.Eventually(func() string { return string(diagnosed(t, v.edge, t.TempDir())["neighbors"].Content) }).
 		Should(MatchRegexp(`"device":"net1","address":"192\.168\.100\.20","mac":"[0-9a-f:]{17}"`))
 	parts := diagnosed(t, v.edge, t.TempDir())
 	for name, want := range map[string]string{
@@ -89,7 +89,7 @@ func TestDiagnosticsOfEnvoy(t *testing.T) {
 	c := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "oooi", envoy.NewLimits(0, 0))...)
 	g.Expect(c.Start()).To(Succeed())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	g.Eventually(func() string { return string(diagnosed(t, v.edge, run)["envoyListeners"].Content) }, "30s").Should(ContainSubstring(blueService))
+	g.Eventually(func() string { return string(diagnosed(t, v.edge, run)["envoyListeners"].Content) }).Should(ContainSubstring(blueService))
 	parts := diagnosed(t, v.edge, run)
 	for name, want := range map[string]string{
 		"envoyBootstrap":     `"admin":`,

@@ -15,11 +15,12 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/ipv4"
 
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
 // TestMemoryOfDNS: a VM asks for many long answers. The server stays far below the limit of its container, and another VM
-// is answered meanwhile.
+// is answered meanwhile: never later than a quarter of the long answers.
 func TestMemoryOfDNS(t *testing.T) {
 	const questions, workers = 6000, 24
 	g := NewWithT(t)
@@ -54,7 +55,7 @@ func TestMemoryOfDNS(t *testing.T) {
 			}
 			defer func() { _ = c.Close() }()
 			for i := next.Add(1); i <= int32(questions); {
-				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+				_ = c.SetDeadline(time.Now().Add(patience.Limit))
 				if err := c.WriteMsg(new(dns.Msg).SetQuestion(fmt.Sprintf("%d.example.org.", i), dns.TypeTXT)); err != nil {
 					t.Error(err)
 					return
@@ -73,24 +74,24 @@ func TestMemoryOfDNS(t *testing.T) {
 	}
 	done, stop := context.WithCancel(context.Background())
 	go func() { asking.Wait(); stop() }()
-	slowest := time.Duration(0)
+	most := int32(0) // Long answers while the other VM waits for one.
 	c, err := dialDNS(t, w.other, "udp")
 	g.Expect(err).NotTo(HaveOccurred())
 	for done.Err() == nil {
-		asked := time.Now()
-		_ = c.SetDeadline(asked.Add(5 * time.Second))
+		had := answered.Load()
+		_ = c.SetDeadline(time.Now().Add(patience.Limit))
 		g.Expect(c.WriteMsg(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA))).To(Succeed())
 		_, err := c.ReadMsg()
 		g.Expect(err).NotTo(HaveOccurred())
-		slowest = max(slowest, time.Since(asked))
+		most = max(most, answered.Load()-had)
 	}
 	now, peak, err := programs.Memory(w.pid)
 	g.Expect(err).NotTo(HaveOccurred())
-	t.Logf("%d answers of 60 KB in %s: %d MiB before, %d MiB now, peak %d MiB, slowest answer to the other VM %s",
-		answered.Load(), time.Since(start).Round(time.Millisecond), before>>20, now>>20, peak>>20, slowest)
+	t.Logf("%d answers of 60 KB in %s: %d MiB before, %d MiB now, peak %d MiB, at most %d while the other VM waits",
+		answered.Load(), time.Since(start).Round(time.Millisecond), before>>20, now>>20, peak>>20, most)
 	g.Expect(answered.Load()).To(BeEquivalentTo(questions))
 	g.Expect(peak).To(BeNumerically("<", 160<<20))
-	g.Expect(slowest).To(BeNumerically("<", time.Second))
+	g.Expect(most).To(BeNumerically("<", questions/4))
 }
 
 // TestBurstOfQuestions: 1,000 questions that arrive while the server does not run, as if they came in one instant, are all
@@ -128,7 +129,7 @@ func TestBurstOfQuestions(t *testing.T) {
 	var reading sync.WaitGroup
 	for _, c := range conns {
 		reading.Go(func() {
-			_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(patience.Limit))
 			for b := make([]byte, 512); ; {
 				if _, err := c.Read(b); err != nil {
 					return

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net"
 	"os"
@@ -19,6 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -54,7 +54,7 @@ func newHostileWorld(t *testing.T) hostileWorld {
 	})
 	g.Eventually(func() error {
 		return w.other.Command(t.Context(), "dig", "+tries=1", "+time=1", "@"+blueService, "api.blue.example.com").Run()
-	}, "30s").Should(Succeed())
+	}).Should(Succeed())
 	return w
 }
 
@@ -78,43 +78,43 @@ func (w hostileWorld) upstream(t *testing.T, h dns.Handler) {
 
 // dial connects from a namespace to the server.
 func dialDNS(t *testing.T, from *netns.Namespace, transport string) (c *dns.Conn, err error) {
-	from.Do(t, func() { c, err = dns.DialTimeout(transport, blueService+":53", 5*time.Second) })
+	from.Do(t, func() { c, err = dns.DialTimeout(transport, blueService+":53", lost) })
 	return c, err
 }
 
-// othersAreAnswered asks 300 questions of each kind, and wants 99 % of them to be answered within half a second, or within
-// 50 ms where OOOI_CALM says that nothing else runs. A kind is tried up to three times.
+// othersAreAnswered asks 300 questions of each kind while the flood goes on, and wants 99 % of them to be answered. Where OOOI_CALM
+// says that nothing else runs, it wants them within 50 ms.
 func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {
 	t.Helper()
 	g := NewWithT(t)
-	limit := 500 * time.Millisecond // Other tests run on the machine.
+	limit := lost
 	if os.Getenv("OOOI_CALM") != "" {
 		limit = 50 * time.Millisecond
 	}
 	for _, kind := range []struct{ transport, name string }{
 		{"udp", "api.blue.example.com."}, {"tcp", "api.blue.example.com."}, {"udp", "%d.example.org."},
 	} {
-		soon := 0
-		for try := 0; try < 3 && soon < 297; try++ {
-			start, before := time.Now(), flooded.Load()
-			took := w.ask300(t, kind.transport, strings.Replace(kind.name, "%d", fmt.Sprintf("%%d.%d", try), 1))
-			g.Expect(took).NotTo(BeEmpty(), "%s %s", kind.transport, kind.name)
-			soon = len(took)
-			if at := slices.IndexFunc(took, func(d time.Duration) bool { return d >= limit }); at >= 0 {
-				soon = at
-			}
-			t.Logf("%s %s: %d of 300 answered, %d within %s, p50 %s, slowest %s; the flood sent %.0f questions/s",
-				kind.transport, kind.name, len(took), soon, limit, took[len(took)/2], took[len(took)-1], float64(flooded.Load()-before)/time.Since(start).Seconds())
+		start, before := time.Now(), flooded.Load()
+		took := w.ask300(t, kind.transport, kind.name)
+		g.Expect(took).NotTo(BeEmpty(), "%s %s", kind.transport, kind.name)
+		soon := len(took)
+		if at := slices.IndexFunc(took, func(d time.Duration) bool { return d >= limit }); at >= 0 {
+			soon = at
 		}
+		t.Logf("%s %s: %d of 300 answered, %d within %s, p50 %s, slowest %s; the flood sent %.0f questions/s",
+			kind.transport, kind.name, len(took), soon, limit, took[len(took)/2], took[len(took)-1], float64(flooded.Load()-before)/time.Since(start).Seconds())
 		g.Expect(soon).To(BeNumerically(">=", 297))
 	}
 }
 
-// ask300 asks 300 questions as the other VM, each through a socket of its own. It returns how long the answers took,
-// the fastest first.
+// lost is after how long a question without an answer counts as lost.
+const lost = 20 * time.Second
+
+// ask300 asks 300 questions as the other VM, each through a socket of its own, or fewer if four are lost. It returns how long the
+// answers took, the fastest first.
 func (w hostileWorld) ask300(t *testing.T, transport, name string) (took []time.Duration) {
 	for i := range pace(t.Context(), 8*time.Millisecond) {
-		if i == 300 {
+		if i == 300 || i-len(took) == 4 {
 			break
 		}
 		asked := time.Now()
@@ -122,7 +122,7 @@ func (w hostileWorld) ask300(t *testing.T, transport, name string) (took []time.
 		if err != nil {
 			continue
 		}
-		_ = c.SetDeadline(asked.Add(2 * time.Second))
+		_ = c.SetDeadline(asked.Add(lost))
 		_ = c.WriteMsg(new(dns.Msg).SetQuestion(strings.Replace(name, "%d", strconv.Itoa(i), 1), dns.TypeA))
 		if m, err := c.ReadMsg(); err == nil && len(m.Answer) == 1 {
 			took = append(took, time.Since(asked))
@@ -143,7 +143,7 @@ func addressed(r *dns.Msg) *dns.Msg {
 // from connects to the server from an address of the hostile VM.
 func (w hostileWorld) from(ctx context.Context, t *testing.T, address, transport string) (c net.Conn, err error) {
 	w.machine.Do(t, func() {
-		d := net.Dialer{Timeout: 5 * time.Second}
+		d := net.Dialer{Timeout: patience.Limit}
 		ip := net.ParseIP(address)
 		if d.LocalAddr = net.Addr(&net.UDPAddr{IP: ip}); transport == "tcp" {
 			d.LocalAddr = &net.TCPAddr{IP: ip}
@@ -157,7 +157,7 @@ func (w hostileWorld) from(ctx context.Context, t *testing.T, address, transport
 func keepOpen(ctx context.Context, c net.Conn) {
 	conn := &dns.Conn{Conn: c}
 	for range pace(ctx, 2*time.Second) {
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(patience.Limit))
 		if conn.WriteMsg(new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA)) != nil {
 			return
 		}

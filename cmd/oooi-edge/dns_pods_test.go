@@ -47,12 +47,12 @@ func TestDNSForPods(t *testing.T) {
 		out, _ := v.machine.Command(t.Context(), "dig", args...).CombinedOutput()
 		return strings.TrimSpace(string(out))
 	}
-	g.Eventually(func() string { return fromVM(blueService, "+short") }, "20s").Should(Equal(blueService))
+	g.Eventually(func() string { return fromVM(blueService, "+short") }).Should(Equal(blueService))
 	g.Expect(fromPod("10.128.0.2", "-p", port)).To(ContainSubstring("no servers could be reached"), "pods are not answered by default")
 
 	for range 2 {
 		serve(true)
-		g.Eventually(func() string { return fromPod("10.128.0.2", "-p", port, "+short") }, "20s").Should(Equal(clusterIP))
+		g.Eventually(func() string { return fromPod("10.128.0.2", "-p", port, "+short") }).Should(Equal(clusterIP))
 		g.Expect(fromPod("10.128.0.2", "-p", port, "+tcp", "+short")).To(Equal(clusterIP))
 		g.Expect(fromPod("10.128.0.2", "-p", port, "AAAA")).To(And(ContainSubstring("NOERROR"), ContainSubstring("SOA")))
 		for _, transport := range []string{"+notcp", "+tcp"} {
@@ -66,7 +66,7 @@ func TestDNSForPods(t *testing.T) {
 		}
 		g.Expect(v.edge.Run(t, "ss", "-Hlnt")).To(MatchRegexp(`0\.0\.0\.0%eth0:` + port + `\s`))
 		serve(false)
-		g.Eventually(func() string { return fromPod("10.128.0.2", "-p", port) }, "20s").Should(ContainSubstring("no servers could be reached"))
+		g.Eventually(func() string { return fromPod("10.128.0.2", "-p", port) }).Should(ContainSubstring("no servers could be reached"))
 		g.Expect(fromVM(blueService, "+short")).To(Equal(blueService))
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -87,10 +89,15 @@ func startUntil(t *testing.T, n *netns.Namespace, args ...string) (p *programs.O
 	p = &programs.Output{}
 	c := command(t, n, args...)
 	c.Stdout, c.Stderr = p, p
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.WaitDelay = 5 * time.Second // What it leaves, such as an Envoy, keeps the pipe open.
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return p, func() {
+		kill := func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+		defer kill()
+		defer time.AfterFunc(patience.Limit, kill).Stop()
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil {
 			t.Errorf("oooi-edge %s: %v", strings.Join(args, " "), err)
@@ -121,7 +128,7 @@ func (v vlan) serve(t *testing.T, server string) (dir string, p *programs.Output
 	file := filepath.Join(dir, "plan.json")
 	bluePlan(t, file, netip.MustParseAddr(blueService), "api.blue.example.com")
 	p = start(t, v.edge, server, "--plan", file, "--run-dir", dir)
-	NewWithT(t).Eventually(func() error { return command(t, v.edge, "probe", server, "--run-dir", dir).Run() }, "20s").Should(Succeed())
+	NewWithT(t).Eventually(func() error { return command(t, v.edge, "probe", server, "--run-dir", dir).Run() }).Should(Succeed())
 	return dir, p
 }
 
@@ -138,7 +145,7 @@ func TestDNSAnswersOnItsDeviceOnly(t *testing.T) {
 	// the kernel's refusal says that they did, and that no socket is for them.
 	for _, transport := range []string{"+notcp", "+tcp"} {
 		for _, at := range []string{blueService, "10.128.0.2", "192.168.100.4"} {
-			out, err := v.pod.Command(t.Context(), "dig", transport, "+tries=1", "+time=5", "@"+at, "api.blue.example.com").CombinedOutput()
+			out, err := v.pod.Command(t.Context(), "dig", transport, "+tries=1", "+time=60", "@"+at, "api.blue.example.com").CombinedOutput()
 			g.Expect(err).To(HaveOccurred(), "%s %s: %s", at, transport, out)
 			g.Expect(string(out)).To(ContainSubstring("connection refused"), "%s %s", at, transport)
 		}
@@ -164,23 +171,23 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 			return strings.TrimSpace(string(out))
 		}
 	}
-	g.Eventually(probe, "20s").Should(Equal("oooi-edge: dns: not ready: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(probe).Should(Equal("oooi-edge: dns: not ready: waiting for 192.168.100.3 on interface net1"))
 	g.Expect(p.String()).To(ContainSubstring("waiting for 192.168.100.3"))
 
 	v.edge.Address(t, "net1", blueService+"/32")
-	g.Eventually(ask(blueService, "api.blue.example.com"), "20s").Should(Equal(blueService))
-	g.Eventually(probe, "20s").Should(BeEmpty())
+	g.Eventually(ask(blueService, "api.blue.example.com")).Should(Equal(blueService))
+	g.Eventually(probe).Should(BeEmpty())
 
 	bluePlan(t, file, netip.MustParseAddr(blueService), "oauth.blue.example.com")
-	g.Eventually(ask(blueService, "oauth.blue.example.com"), "20s").Should(Equal(blueService))
+	g.Eventually(ask(blueService, "oauth.blue.example.com")).Should(Equal(blueService))
 	g.Expect(ask(blueService, "api.blue.example.com")()).To(BeEmpty())
 
 	v.edge.Address(t, "net1", "192.168.100.8/32")
 	bluePlan(t, file, netip.MustParseAddr("192.168.100.8"), "oauth.blue.example.com")
-	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com"), "20s").Should(Equal("192.168.100.8"))
+	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com")).Should(Equal("192.168.100.8"))
 
 	v.edge.Run(t, "ip", "address", "del", "192.168.100.8/32", "dev", "net1")
-	g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.8"))
+	g.Eventually(probe).Should(ContainSubstring("waiting for 192.168.100.8"))
 	v.edge.Address(t, "net1", "192.168.100.8/32")
-	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com"), "20s").Should(Equal("192.168.100.8"))
+	g.Eventually(ask("192.168.100.8", "oauth.blue.example.com")).Should(Equal("192.168.100.8"))
 }

@@ -67,7 +67,7 @@ func TestUpstreamsByTheirDevice(t *testing.T) {
 		g.Eventually(func() string {
 			out, _ := v.machine.Command(t.Context(), "dig", "+tries=1", "+time=1", "+short", "@"+blueService, name).Output()
 			return strings.TrimSpace(string(out))
-		}, "20s").Should(Equal(blueService), "the upstream %s has this record", upstream)
+		}).Should(Equal(blueService), "the upstream %s has this record", upstream)
 		stop()
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -124,32 +125,32 @@ func TestTwoEdges(t *testing.T) {
 
 	one.dns.Say(errors.New("waiting for 192.168.100.3 on interface net1"))
 	one.start()
-	g.Eventually(one.probed, "20s").Should(Equal("oooi-edge: failover: not ready: dns: does not serve: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(one.probed).Should(Equal("oooi-edge: failover: not ready: dns: does not serve: waiting for 192.168.100.3 on interface net1"))
 	one.dns.Say(nil)
-	g.Eventually(one.probed, "20s").Should(Equal("oooi-edge: failover: not ready: " + agent.ErrUnseen.Error()))
+	g.Eventually(one.probed).Should(Equal("oooi-edge: failover: not ready: " + agent.ErrUnseen.Error()))
 	two.start()
-	g.Eventually(two.probed, "20s").Should(BeEmpty())
-	g.Eventually(one.probed, "20s").Should(BeEmpty())
-	g.Eventually(one.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="serving"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
+	g.Eventually(two.probed).Should(BeEmpty())
+	g.Eventually(one.probed).Should(BeEmpty())
+	g.Eventually(one.metrics).Should(And(ContainSubstring(`oooi_failover_peer{state="serving"} 1`), ContainSubstring(`oooi_failover_phase{phase="serving"} 1`),
 		ContainSubstring(`oooi_failover_level{level="serves"} 1`), ContainSubstring(`oooi_failover_path{path="vlan"} 1`), ContainSubstring(`oooi_failover_path{path="cluster"} 0`),
 		ContainSubstring(`oooi_failover_duplicated{edge="own"} 0`), ContainSubstring("oooi_failover_ready 1"), ContainSubstring("oooi_failover_degraded 0")))
 
 	vm.SetNeighbour(t, "eth0", blueNextHop, first, false)
 	one.dns.End()
-	g.Eventually(next, "10s", "50ms").Should(Equal(second), "a server of the first is gone")
-	g.Eventually(one.probed, "10s").Should(HavePrefix("oooi-edge: failover: not ready: dns: "))
-	g.Eventually(two.metrics, "10s").Should(And(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), MatchRegexp(`oooi_failover_announcements_total\{result="sent"\} [1-9]`)))
+	g.Eventually(next, patience.Limit, "50ms").Should(Equal(second), "a server of the first is gone")
+	g.Eventually(one.probed).Should(HavePrefix("oooi-edge: failover: not ready: dns: "))
+	g.Eventually(two.metrics).Should(And(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), MatchRegexp(`oooi_failover_announcements_total\{result="sent"\} [1-9]`)))
 	g.Expect(two.probed()).To(BeEmpty())
 	one.dns.Start()
-	g.Eventually(one.probed, "10s").Should(BeEmpty())
+	g.Eventually(one.probed).Should(BeEmpty())
 
-	g.Eventually(two.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
+	g.Eventually(two.metrics).Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
 	g.Eventually(func() string {
 		return two.ns.Run(t, "ip", "neigh", "show", "nud", "incomplete", "to", "169.254.0.0/16")
-	}, "10s", "50ms").Should(BeEmpty(), "its last announcement has ended")
+	}, patience.Limit, "50ms").Should(BeEmpty(), "its last announcement has ended")
 	vm.SetNeighbour(t, "eth0", blueNextHop, first, false)
 	g.Expect(one.command.Process.Signal(syscall.SIGTERM)).To(Succeed())
-	g.Eventually(one.ended, "10s").Should(Receive(Not(HaveOccurred())))
+	g.Eventually(one.ended).Should(Receive(Not(HaveOccurred())))
 	g.Expect(next()).To(Equal(second), "it stopped once the VMs had moved")
 }
 
@@ -163,19 +164,19 @@ func TestFailoverFollowsThePlan(t *testing.T) {
 	writePlan(t, both, 2)
 	one, two := newEdgePod(t, segment, "1", plan, blueOne), newEdgePod(t, segment, "2", both, blueTwo)
 	one.start()
-	g.Eventually(one.probed, "20s").Should(BeEmpty(), "there is no peer")
-	g.Eventually(one.metrics, "10s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
+	g.Eventually(one.probed).Should(BeEmpty(), "there is no peer")
+	g.Eventually(one.metrics).Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
 	two.start()
 	writePlan(t, plan, 2)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
-	g.Eventually(two.probed, "20s").Should(BeEmpty())
+	g.Eventually(one.metrics).Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
+	g.Eventually(two.probed).Should(BeEmpty())
 	g.Expect(one.probed()).To(BeEmpty())
 	writePlan(t, plan, 1)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
-	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), "its kernel refuses what is not listened for")
+	g.Eventually(one.metrics).Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
+	g.Eventually(two.metrics).Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`), "its kernel refuses what is not listened for")
 	g.Expect(one.program.String()).NotTo(ContainSubstring("phase=leaving"))
 	g.Expect(one.command.Process.Signal(syscall.SIGTERM)).To(Succeed())
-	g.Eventually(one.ended, "5s").Should(Receive(Not(HaveOccurred())))
+	g.Eventually(one.ended).Should(Receive(Not(HaveOccurred())))
 }
 
 // TestRemovedEdge leaves the VMs to the remaining edge, and takes over while that one is
@@ -189,21 +190,21 @@ func TestRemovedEdge(t *testing.T) {
 	next := func() string { return vm.Neighbour(t, "eth0", blueNextHop) }
 	one.start()
 	two.start()
-	g.Eventually(two.probed, "20s").Should(BeEmpty())
+	g.Eventually(two.probed).Should(BeEmpty())
 	writePlan(t, plan, 1)
-	g.Eventually(one.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
-	g.Eventually(two.program.String, "20s").Should(And(ContainSubstring("edge removed from the plan"), ContainSubstring("removed=true")))
-	g.Eventually(two.metrics, "20s").Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
-	g.Eventually(two.probed, "20s").Should(BeEmpty(), "it still serves")
+	g.Eventually(one.metrics).Should(ContainSubstring(`oooi_failover_peer{state="alone"} 1`))
+	g.Eventually(two.program.String).Should(And(ContainSubstring("edge removed from the plan"), ContainSubstring("removed=true")))
+	g.Eventually(two.metrics).Should(ContainSubstring(`oooi_failover_peer{state="idle"} 1`))
+	g.Eventually(two.probed).Should(BeEmpty(), "it still serves")
 	vm.SetNeighbour(t, "eth0", blueNextHop, one.ns.MAC(t, "net1"), false)
 	announcements := regexp.MustCompile(`announcements_total\{result="sent"\} \d+`)
 	made := announcements.FindString(two.metrics())
 	g.Consistently(func() string { return announcements.FindString(two.metrics()) }, "3s").Should(Equal(made))
 	g.Expect(next()).To(Equal(one.ns.MAC(t, "net1")))
 	segment.Pull(t, one.ns, "net1")
-	g.Eventually(next, "10s", "50ms").Should(Equal(two.ns.MAC(t, "net1")))
+	g.Eventually(next, patience.Limit, "50ms").Should(Equal(two.ns.MAC(t, "net1")))
 	writePlan(t, plan, 2)
-	g.Eventually(two.program.String, "10s").Should(ContainSubstring(`removed=false`))
+	g.Eventually(two.program.String).Should(ContainSubstring(`removed=false`))
 }
 
 // TestAddressesOfTheNextPod: a plan that assigns addresses which this pod lacks is for the
@@ -214,22 +215,22 @@ func TestAddressesOfTheNextPod(t *testing.T) {
 	segment, plan, one, two := newEdgePods(t)
 	one.start()
 	two.start()
-	g.Eventually(one.probed, "20s").Should(BeEmpty())
+	g.Eventually(one.probed).Should(BeEmpty())
 	b, err := os.ReadFile(plan)
 	g.Expect(err).NotTo(HaveOccurred())
 	moved := strings.NewReplacer(blueNextHop+`"`, `192.168.100.7"`, blueOne+`"`, `192.168.100.8"`, blueTwo+`"`, `192.168.100.9"`).Replace(string(b))
 	g.Expect(os.WriteFile(plan+".new", []byte(moved), 0o600)).To(Succeed())
 	g.Expect(os.Rename(plan+".new", plan)).To(Succeed())
 	for _, e := range []*edgePod{one, two} {
-		g.Eventually(e.program.String, "10s").Should(ContainSubstring("plan changed"))
+		g.Eventually(e.program.String).Should(ContainSubstring("plan changed"))
 	}
 	g.Consistently(one.metrics, "3s").Should(ContainSubstring(`oooi_failover_peer{state="serving"} 1`))
 	segment.Pull(t, two.ns, "net1")
-	g.Eventually(two.probed, "10s").Should(Equal("oooi-edge: failover: not ready: interface net1 has no carrier"))
+	g.Eventually(two.probed).Should(Equal("oooi-edge: failover: not ready: interface net1 has no carrier"))
 	segment.Plug(t, two.ns, "net1")
-	g.Eventually(two.probed, "10s").Should(BeEmpty())
+	g.Eventually(two.probed).Should(BeEmpty())
 	for _, a := range []string{"192.168.100.7/32", "192.168.100.8/24"} {
 		one.ns.Address(t, "net1", a)
 	}
-	g.Eventually(one.program.String, "10s").Should(And(ContainSubstring("failover assignment changed"), ContainSubstring("address=192.168.100.8")))
+	g.Eventually(one.program.String).Should(And(ContainSubstring("failover assignment changed"), ContainSubstring("address=192.168.100.8")))
 }

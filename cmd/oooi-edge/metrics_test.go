@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -17,14 +16,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
 // metricsOf reads the metrics at an address from a namespace.
 func metricsOf(t *testing.T, from *netns.Namespace, address string) (string, error) {
 	t.Helper()
-	c := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, at string) (c net.Conn, err error) {
-		from.Do(t, func() { c, err = (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp4", at) })
+	c := http.Client{Timeout: patience.Limit, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, at string) (c net.Conn, err error) {
+		from.Do(t, func() { c, err = (&net.Dialer{Timeout: patience.Limit}).DialContext(ctx, "tcp4", at) })
 		return c, err
 	}}}
 	resp, err := c.Get("http://" + address + ":" + strconv.Itoa(network.MetricsPort) + "/metrics")
@@ -57,13 +57,13 @@ func TestMetricsOnThePodNetworkOnly(t *testing.T) {
 
 	serves(network.MetricsPort)
 	read := func() (string, error) { return metricsOf(t, v.pod, "10.128.0.2") }
-	g.Eventually(read, "30s").Should(And(
+	g.Eventually(read).Should(And(
 		ContainSubstring(`oooi_program_scraped{program="proxy"} 1`), ContainSubstring(`oooi_program_scraped{program="failover"} 1`),
 		ContainSubstring(`oooi_proxy_ready{program="proxy"}`), ContainSubstring(`oooi_failover_level{level="reaches",program="failover"}`),
 		ContainSubstring(`process_cpu_seconds_total{program="proxy"}`),
 	))
-	g.Eventually(func() error { _, _, err := greeted(t, v.machine, blueService+":6443"); return err }, "30s").Should(Succeed())
-	g.Eventually(read, "10s").Should(And(
+	g.Eventually(func() error { _, _, err := greeted(t, v.machine, blueService+":6443"); return err }).Should(Succeed())
+	g.Eventually(read).Should(And(
 		ContainSubstring(`envoy_cluster_upstream_cx_total{backend="kube-apiserver:6443",program="proxy"} `),
 		ContainSubstring(`envoy_listener_downstream_cx_total{listener="192.168.100.3:6443",program="proxy"} 1`),
 	))
@@ -81,5 +81,5 @@ func TestMetricsOnThePodNetworkOnly(t *testing.T) {
 	g.Expect(v.edge.Run(t, "ss", "-Hlnt")).NotTo(MatchRegexp(`(?m)^LISTEN\s+\d+\s+\d+\s+[^%]+:\d+\s`), "every socket is bound to its device")
 
 	serves(0)
-	g.Eventually(func() error { _, err := read(); return err }, "20s").Should(HaveOccurred())
+	g.Eventually(func() error { _, err := read(); return err }).Should(HaveOccurred())
 }

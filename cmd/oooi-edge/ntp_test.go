@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 func TestNTPAnswersOnItsDeviceOnly(t *testing.T) {
@@ -39,7 +40,7 @@ func TestNTPAnswersOnItsDeviceOnly(t *testing.T) {
 	}
 	g.Expect(v.edge.Run(t, "ss", "-Hlnu")).To(MatchRegexp(`^UNCONN\s+\d+\s+\d+\s+192\.168\.100\.3%net1:123\s[^\n]*\n$`))
 	g.Expect(v.edge.Run(t, "ss", "-Hlnt")).To(BeEmpty())
-	g.Eventually(func() string { return scraped(t, wire.Socket(dir, "ntp")) }, "5s").Should(And(
+	g.Eventually(func() string { return scraped(t, wire.Socket(dir, "ntp")) }).Should(And(
 		ContainSubstring(`oooi_ntp_questions_total{outcome="answered"} 1`), ContainSubstring("oooi_ntp_clock_synchronized 1"),
 		ContainSubstring("oooi_ntp_clock_max_error_seconds 0.01")))
 }
@@ -59,16 +60,16 @@ func TestNTPWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 	ask := func(at string) func() error {
 		return func() error { return v.machine.Command(t.Context(), "ntpdig", "--timeout", "1", at).Run() }
 	}
-	g.Eventually(probe, "20s").Should(Equal("oooi-edge: ntp: not ready: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(probe).Should(Equal("oooi-edge: ntp: not ready: waiting for 192.168.100.3 on interface net1"))
 	v.edge.Address(t, "net1", blueService+"/32")
-	g.Eventually(ask(blueService), "20s").Should(Succeed())
-	g.Eventually(probe, "20s").Should(BeEmpty())
+	g.Eventually(ask(blueService)).Should(Succeed())
+	g.Eventually(probe).Should(BeEmpty())
 
 	v.edge.Address(t, "net1", "192.168.100.8/32")
 	bluePlan(t, file, netip.MustParseAddr("192.168.100.8"), "api.blue.example.com")
-	g.Eventually(ask("192.168.100.8"), "20s").Should(Succeed())
+	g.Eventually(ask("192.168.100.8")).Should(Succeed())
 	v.edge.Run(t, "ip", "address", "del", "192.168.100.8/32", "dev", "net1")
-	g.Eventually(probe, "20s").Should(ContainSubstring("waiting for 192.168.100.8"))
+	g.Eventually(probe).Should(ContainSubstring("waiting for 192.168.100.8"))
 }
 
 // TestClockThatIsNotSynchronized: no client follows it, the server stays ready, and clients follow
@@ -91,7 +92,7 @@ func TestClockThatIsNotSynchronized(t *testing.T) {
 	out, err = chronyd(t, v.machine)
 	g.Expect(err).NotTo(HaveOccurred(), out)
 	g.Expect(out).To(follows())
-	g.Eventually(p.String, "10s").Should(ContainSubstring("clock of the node synchronized"))
+	g.Eventually(p.String).Should(ContainSubstring("clock of the node synchronized"))
 }
 
 // TestTimeClientsThroughAFailover: chronyd, ntpd and systemd-timesyncd follow one edge, and go on
@@ -107,11 +108,11 @@ func TestTimeClientsThroughAFailover(t *testing.T) {
 		e.start()
 	}
 	for _, e := range []*edgePod{one, two} {
-		g.Eventually(e.probed, "20s").Should(BeEmpty())
+		g.Eventually(e.probed).Should(BeEmpty())
 	}
 	clients := timeClients(t, vm)
 	for _, c := range clients {
-		g.Eventually(c.answers, "40s").Should(BeNumerically(">", 0), c.name)
+		g.Eventually(c.answers).Should(BeNumerically(">", 0), c.name)
 	}
 	// Both edges answer for the service VIP until one fails. The VM has chosen one.
 	serves := func() string { return vm.Neighbour(t, "eth0", blueService) }
@@ -121,13 +122,13 @@ func TestTimeClientsThroughAFailover(t *testing.T) {
 	}
 	g.Expect(serves()).To(Equal(first.ns.MAC(t, "net1")))
 	segment.Pull(t, first.ns, "net1")
-	g.Eventually(serves, "10s", "50ms").Should(Equal(second.ns.MAC(t, "net1")))
+	g.Eventually(serves, patience.Limit, "50ms").Should(Equal(second.ns.MAC(t, "net1")))
 	before := make([]int, len(clients))
 	for i, c := range clients {
 		before[i] = c.answers()
 	}
 	for i, c := range clients {
-		g.Eventually(c.answers, "60s").Should(BeNumerically(">", before[i]), c.name)
+		g.Eventually(c.answers).Should(BeNumerically(">", before[i]), c.name)
 	}
 	out, err := chronyd(t, vm)
 	g.Expect(err).NotTo(HaveOccurred(), out)
@@ -144,7 +145,7 @@ func TestAFloodOfQuestions(t *testing.T) {
 	stop := flood(t, v.machine, netip.MustParseAddr("192.168.100.66"))
 	defer stop()
 	metrics := func() string { return scraped(t, wire.Socket(dir, "ntp")) }
-	g.Eventually(metrics, "20s").Should(MatchRegexp(`outcome="dropped"} \d{4}`))
+	g.Eventually(metrics).Should(MatchRegexp(`outcome="dropped"} \d{4}`))
 	const questions = 40
 	victim, answers := asker{dialNTP(t, v.machine, netip.Addr{})}, 0
 	for range questions {
@@ -154,7 +155,7 @@ func TestAFloodOfQuestions(t *testing.T) {
 	}
 	t.Logf("%d of %d questions answered", answers, questions)
 	g.Expect(answers).To(BeNumerically(">=", questions/2))
-	g.Eventually(func() (string, error) { return chronyd(t, v.machine) }, "30s").Should(follows())
+	g.Eventually(func() (string, error) { return chronyd(t, v.machine) }).Should(follows())
 }
 
 // dialNTP returns a socket of n for questions to the service VIP. The source zero is any address.

@@ -47,7 +47,7 @@ func TestProxyWithoutCounts(t *testing.T) {
 	g.Eventually(func() (string, error) {
 		hello, _, err := greeted(t, v.machine, blueService+":6443")
 		return hello, err
-	}, "30s").Should(Equal("the API"), said.String)
+	}).Should(Equal("the API"), said.String)
 	g.Expect(said.String()).To(ContainSubstring("connections cannot be counted"))
 	g.Expect(scraped(t, wire.Socket(run, "proxy"))).To(ContainSubstring("oooi_proxy_connections_counted 0"))
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -84,7 +85,7 @@ func greeted(t *testing.T, n *netns.Namespace, at string) (string, net.Conn, err
 		return "", nil, err
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	line, err := bufio.NewReader(c).ReadString('\n')
 	return strings.TrimSpace(line), c, err
 }
@@ -108,9 +109,9 @@ func TestProxyStartsAnEnvoy(t *testing.T) {
 		out, _ := command(t, v.edge, "probe", "proxy", "--run-dir", run).CombinedOutput()
 		return strings.TrimSpace(string(out))
 	}
-	g.Eventually(probe, "30s").Should(Equal("oooi-edge: proxy: not ready: waiting for 192.168.100.3 on interface net1"))
+	g.Eventually(probe).Should(Equal("oooi-edge: proxy: not ready: waiting for 192.168.100.3 on interface net1"))
 	v.edge.Address(t, "net1", blueService+"/32")
-	g.Eventually(probe, "30s").Should(BeEmpty())
+	g.Eventually(probe).Should(BeEmpty())
 	said, stay, err := greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(said).To(Equal("the API"))
@@ -119,17 +120,17 @@ func TestProxyStartsAnEnvoy(t *testing.T) {
 	g.Eventually(func() (string, error) {
 		said, _, err := greeted(t, v.machine, blueService+":7443")
 		return said, err
-	}, "30s").Should(Equal("the API"))
-	g.Eventually(probe, "30s").Should(BeEmpty())
+	}).Should(Equal("the API"))
+	g.Eventually(probe).Should(BeEmpty())
 	_, err = io.WriteString(stay, "still there?\n")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(bufio.NewReader(stay).ReadString('\n')).To(Equal("still there?\n"))
 
 	v.edge.Run(t, "ip", "address", "del", blueService+"/32", "dev", "net1")
-	g.Eventually(probe, "30s").Should(ContainSubstring("waiting for 192.168.100.3"))
-	g.Eventually(func() string { return v.edge.Run(t, "ss", "-Hlnt") }, "30s").Should(BeEmpty())
+	g.Eventually(probe).Should(ContainSubstring("waiting for 192.168.100.3"))
+	g.Eventually(func() string { return v.edge.Run(t, "ss", "-Hlnt") }).Should(BeEmpty())
 	v.edge.Address(t, "net1", blueService+"/32")
-	g.Eventually(probe, "30s").Should(BeEmpty())
+	g.Eventually(probe).Should(BeEmpty())
 
 	g.Expect(scraped(t, wire.Socket(run, "proxy"))).To(ContainSubstring("downstream_cx_total"), "Envoy's counters")
 	g.Expect(v.edge.Run(t, "ss", "-Hlnt")).NotTo(MatchRegexp(`(?m)^LISTEN\s+\d+\s+\d+\s+[^%]+:\d+\s`), "every socket is bound to its device")
@@ -172,13 +173,13 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	first := command(t, v.edge, args...)
 	g.Expect(first.Start()).To(Succeed())
 	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
-	g.Eventually(probe, "30s").Should(Equal("oooi-edge: proxy: not ready: Envoy is not connected"))
+	g.Eventually(probe).Should(Equal("oooi-edge: proxy: not ready: Envoy is not connected"))
 	source, err := edge.NewSource(file, edge.Selection{}, nil, slog.New(slog.DiscardHandler))
 	g.Expect(err).NotTo(HaveOccurred())
 	n, asked := source.Current().Network, agent.NewServers(run)
 	go asked.Follow(t.Context(), func() network.Network { return n }, source.Changed)
 	serves := func() error { return asked.Err(n) }
-	g.Eventually(serves, "10s").Should(MatchError(ContainSubstring("Envoy does not answer")))
+	g.Eventually(serves).Should(MatchError(ContainSubstring("Envoy does not answer")))
 
 	startEnvoy := func() *exec.Cmd {
 		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test", envoy.NewLimits(0, 0))...)
@@ -187,8 +188,8 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 		return e
 	}
 	e := startEnvoy()
-	g.Eventually(probe, "30s").Should(BeEmpty())
-	g.Eventually(serves, "10s").Should(Succeed())
+	g.Eventually(probe).Should(BeEmpty())
+	g.Eventually(serves).Should(Succeed())
 	_, stay, err := greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -199,17 +200,17 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	g.Expect(said).To(Equal("the API"), "without us")
 	g.Consistently(serves, "500ms", "10ms").Should(Succeed(), "so no VM is moved")
 	start(t, v.edge, args...)
-	g.Eventually(probe, "30s").Should(BeEmpty())
+	g.Eventually(probe).Should(BeEmpty())
 	_, err = io.WriteString(stay, "still there?\n")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(bufio.NewReader(stay).ReadString('\n')).To(Equal("still there?\n"))
 
 	g.Expect(e.Process.Signal(syscall.SIGKILL)).To(Succeed())
 	_ = e.Wait()
-	g.Eventually(serves, "1s", "10ms").ShouldNot(Succeed(), "at once")
-	g.Eventually(probe, "30s").Should(Equal("oooi-edge: proxy: not ready: Envoy is not connected"))
+	g.Eventually(serves).ShouldNot(Succeed())
+	g.Eventually(probe).Should(Equal("oooi-edge: proxy: not ready: Envoy is not connected"))
 	startEnvoy()
-	g.Eventually(probe, "30s").Should(BeEmpty())
+	g.Eventually(probe).Should(BeEmpty())
 	said, _, err = greeted(t, v.machine, blueService+":6443")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(said).To(Equal("the API"), "an Envoy that is new")
@@ -238,7 +239,7 @@ func TestProxyToAnExternalHost(t *testing.T) {
 	})
 	said := start(t, v.edge, "proxy", "--plan", file, "--envoy", program)
 	get := func(serverName string) (string, error) {
-		c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		c := http.Client{Timeout: patience.Limit, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: serverName, InsecureSkipVerify: true},
 			DialContext: func(context.Context, string, string) (c net.Conn, err error) {
 				v.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", blueService+":5000", 5*time.Second) })
@@ -253,10 +254,10 @@ func TestProxyToAnExternalHost(t *testing.T) {
 		b, err := io.ReadAll(resp.Body)
 		return string(b), err
 	}
-	g.Eventually(func() (string, error) { return get(outside.Host) }, "30s").Should(Equal("the mirror"))
+	g.Eventually(func() (string, error) { return get(outside.Host) }).Should(Equal("the mirror"))
 	_, err = get("other.example.com")
 	g.Expect(err).To(HaveOccurred())
-	g.Eventually(said.String, "10s").Should(MatchRegexp(
+	g.Eventually(said.String).Should(MatchRegexp(
 		`msg="connection ended" .*cluster=clusters/blue .*source=192.168.100.20:\d+ address=192.168.100.3:5000 serverName=other.example.com backend="" .* flags=NR`),
 		"a VM wants a host that is not allowed")
 	g.Expect(said.String()).NotTo(ContainSubstring("serverName=mirror.example.com"), "by default, failures are logged")
@@ -306,7 +307,7 @@ func TestProxyToApps(t *testing.T) {
 	t.Cleanup(console.Close)
 	start(t, v.edge, "proxy", "--plan", golden.Find(t, "apps-passthrough").File(t, "plan.json"), "--envoy", program)
 	const name = "console.apps.blue.apps.mgmt.example.com"
-	c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	c := http.Client{Timeout: patience.Limit, Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{ServerName: name, InsecureSkipVerify: true},
 		DialContext: func(context.Context, string, string) (c net.Conn, err error) {
 			v.machine.Do(t, func() { c, err = net.DialTimeout("tcp4", blueService+":443", 5*time.Second) })
@@ -322,5 +323,5 @@ func TestProxyToApps(t *testing.T) {
 		b, err := io.ReadAll(resp.Body)
 		return string(b), err
 	}
-	g.Eventually(get, "60s").Should(Equal("the console"))
+	g.Eventually(get).Should(Equal("the console"))
 }

@@ -80,7 +80,7 @@ func TestTry(t *testing.T) {
 		g.Eventually(func() string {
 			out, _ := command(t, v.edge, "probe", name, "--run-dir", filepath.Join(dir, name)).CombinedOutput()
 			return string(out)
-		}, "30s").Should(BeEmpty())
+		}).Should(BeEmpty())
 	}
 	mac := v.edge.MAC(t, "net1")
 	g.Expect(tried(t, v.machine, plan, "--edge-macs", "02:00:00:00:00:99,"+mac)).To(Equal([]network.TrialResult{

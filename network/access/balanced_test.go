@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // balancing is blue with a load balancer at port 31080 besides, and callers of HTTP CONNECT that must be a ServiceAccount.
@@ -27,7 +28,7 @@ func balanced(t *testing.T, at, from string) (*net.TCPConn, string) {
 	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp4", at)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	b := make([]byte, 5)
 	n, err := io.ReadFull(c, b)
 	if err != nil {
@@ -64,7 +65,7 @@ func TestBalanced(t *testing.T) {
 	g.Expect(err).To(HaveOccurred())
 	_, got = balanced(t, at, "127.0.0.2")
 	g.Expect(got).NotTo(Equal("hello"))
-	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(And(
+	g.Eventually(s.tunnelsEnded).Should(ConsistOf(And(
 		HaveField("Target.Name", "loadbalancers"), HaveField("Listen", uint16(31080)), HaveField("End", NotOpenAnyMore))))
 }
 
@@ -113,12 +114,12 @@ func TestBalancedShares(t *testing.T) {
 	for _, i := range []int{0, 1, 3} {
 		g.Expect(answers(greedy[i])).To(Succeed())
 	}
-	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(And(HaveField("End", OverShare), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
+	g.Eventually(s.tunnelsEnded).Should(ConsistOf(And(HaveField("End", OverShare), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
 	g.Expect(open("127.0.0.2", 1)).To(BeEmpty(), "it has its part")
 	for _, c := range greedy {
 		_ = c.Close()
 	}
-	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(Equal("6"))
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(Equal("6"))
 	g.Expect(open("127.0.0.4", 1)).To(HaveLen(1))
 }
 
@@ -139,11 +140,11 @@ func TestDialedGiveRoom(t *testing.T) {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp4", silent)
 		g.Expect(err).NotTo(HaveOccurred())
 		t.Cleanup(func() { _ = c.Close() })
-		g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "2s").Should(Equal(strconv.Itoa(i + 1)))
+		g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(Equal(strconv.Itoa(i + 1)))
 	}
 	_, got := balanced(t, at, "127.0.0.5")
 	g.Expect(got).To(Equal("hello"))
-	g.Eventually(s.callersRefused, "1s").Should(ConsistOf(And(HaveField("Refusal.Why", ShareLimit), HaveField("LoadBalancer", true), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
+	g.Eventually(s.callersRefused).Should(ConsistOf(And(HaveField("Refusal.Why", ShareLimit), HaveField("LoadBalancer", true), HaveField("Caller.Addr()", netip.MustParseAddr("127.0.0.2")))))
 	g.Expect(s.metric("oooi_access_tunnels")).To(Equal("8"))
 	_, got = balanced(t, at, "127.0.0.5")
 	g.Expect(got).NotTo(Equal("hello"), "it has its part")
@@ -210,7 +211,7 @@ func TestBalancedIdle(t *testing.T) {
 	g.Expect(got).To(Equal("hello"))
 	_, err := c.Read(make([]byte, 1))
 	g.Expect(err).To(HaveOccurred())
-	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(HaveField("End", Idle)))
+	g.Eventually(s.tunnelsEnded).Should(ConsistOf(HaveField("End", Idle)))
 	g.Expect(s.idleLimit(Target{Name: "nodes"})).To(Equal(24 * time.Hour))
 	g.Expect(NewServer(Options{}).idleLimit(Target{Name: loadBalancers})).To(Equal(time.Hour))
 }

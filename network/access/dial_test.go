@@ -1,3 +1,5 @@
+// This file tests dials on a played clock: a host accepts or refuses in no time, or is silent.
+
 package access
 
 import (
@@ -6,37 +8,25 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
 )
 
-// hosts are those that a dialer dials. One that does not accept is silent.
+// hosts are those that a dialer dials. One that neither accepts nor refuses is silent.
 type hosts struct {
-	at string
-
 	mu             sync.Mutex
 	accepts        map[netip.AddrPort]bool
+	refuses        netip.AddrPort
 	dials, pending map[netip.AddrPort]int
 	most           int
 }
 
-func newHosts(t *testing.T) *hosts {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = c.Close()
-		}
-	}()
-	return &hosts{at: l.Addr().String(), accepts: map[netip.AddrPort]bool{}, dials: map[netip.AddrPort]int{}, pending: map[netip.AddrPort]int{}}
+func newHosts() *hosts {
+	return &hosts{accepts: map[netip.AddrPort]bool{}, dials: map[netip.AddrPort]int{}, pending: map[netip.AddrPort]int{}}
 }
 
 // of returns that many addresses, of which the first ones accept.
@@ -51,7 +41,7 @@ func (h *hosts) of(count, accept int) (out []netip.AddrPort) {
 
 func (h *hosts) dial(ctx context.Context, _ netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	h.mu.Lock()
-	accepts := h.accepts[to]
+	accepts, refuses := h.accepts[to], h.refuses == to
 	h.dials[to]++
 	h.pending[to]++
 	all := 0
@@ -61,15 +51,14 @@ func (h *hosts) dial(ctx context.Context, _ netip.Addr, to netip.AddrPort) (*net
 	h.most = max(h.most, all)
 	h.mu.Unlock()
 	defer func() { h.mu.Lock(); h.pending[to]--; h.mu.Unlock() }()
-	if !accepts {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	switch {
+	case accepts:
+		return &net.TCPConn{}, nil
+	case refuses:
+		return nil, syscall.ECONNREFUSED
 	}
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", h.at)
-	if err != nil {
-		return nil, err
-	}
-	return c.(*net.TCPConn), nil
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 // set makes a accept or not.
@@ -81,60 +70,94 @@ func (h *hosts) set(a netip.AddrPort, accepts bool) {
 
 func anyHost(netip.Addr) error { return nil }
 
+// connected is a connection to one of all, and how long the dialer took.
+func connected(t *testing.T, d *dialer, all []netip.AddrPort) (to netip.AddrPort, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	_, to, err := d.any(t.Context(), netip.Addr{}, all, anyHost)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return to, time.Since(began)
+}
+
+// TestDelays: an address that is silent delays a caller by a quarter of a second once, one that refuses not at all, and if all are
+// silent, it is over after three seconds.
+func TestDelays(t *testing.T) { synctest.Test(t, delays) }
+
+func delays(t *testing.T) {
+	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	g, h := NewWithT(t), newHosts()
+	all := h.of(2, 1)
+	d, slow := &dialer{dial: h.dial}, 0
+	for range 20 {
+		to, took := connected(t, d, all)
+		g.Expect(to).To(Equal(all[0]))
+		if took > 0 {
+			g.Expect(took).To(Equal(dialNext))
+			slow++
+		}
+	}
+	g.Expect(slow).To(BeNumerically("<=", 1))
+	h.refuses = all[1]
+	for range 20 {
+		_, took := connected(t, &dialer{dial: h.dial}, all)
+		g.Expect(took).To(BeZero())
+	}
+	h.refuses = netip.AddrPort{}
+	h.set(all[0], false)
+	began := time.Now()
+	_, _, err := d.any(t.Context(), netip.Addr{}, all, anyHost)
+	g.Expect(err).To(MatchError("no answer within 3s"))
+	g.Expect(time.Since(began)).To(Equal(dialLimit))
+}
+
 // TestOneOfMany: of sixty VMs one accepts, as with a Service that only leads to VMs with a pod of it. It is found in time, further
 // connections do not look for it again, and when the pod moves, the other VM is found.
-func TestOneOfMany(t *testing.T) {
-	g, h := NewWithT(t), newHosts(t)
+func TestOneOfMany(t *testing.T) { synctest.Test(t, oneOfMany) }
+
+func oneOfMany(t *testing.T) {
+	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	g, h := NewWithT(t), newHosts()
 	all := h.of(60, 1)
 	d := &dialer{dial: h.dial}
-	open := func() (netip.AddrPort, time.Duration) {
-		began := time.Now()
-		c, to, err := d.any(t.Context(), netip.Addr{}, all, anyHost)
-		took := time.Since(began)
-		g.Expect(err).NotTo(HaveOccurred())
-		_ = c.Close()
-		return to, took
-	}
 	for _, at := range []int{0, 33, 59} {
 		for i := range all {
 			h.set(all[i], i == at)
 		}
-		to, _ := open()
+		to, _ := connected(t, d, all)
 		g.Expect(to).To(Equal(all[at]))
 		for range 30 {
-			to, took := open()
+			to, took := connected(t, d, all)
 			g.Expect(to).To(Equal(all[at]))
-			g.Expect(took).To(BeNumerically("<", dialNext))
+			g.Expect(took).To(BeZero())
 		}
-		d.mu.Lock()
-		for a, o := range d.known {
-			o.at = o.at.Add(-failedFor)
-			d.known[a] = o
-		}
-		d.mu.Unlock()
-		_, took := open()
-		g.Expect(took).To(BeNumerically("<", dialNext), "the marks of the others have expired")
+		time.Sleep(failedFor)
+		_, took := connected(t, d, all)
+		g.Expect(took).To(BeZero(), "the marks of the others have expired")
 	}
 }
 
 // TestEachGetsConnections: the first VM that accepted does not get all connections.
-func TestEachGetsConnections(t *testing.T) {
-	g, h := NewWithT(t), newHosts(t)
+func TestEachGetsConnections(t *testing.T) { synctest.Test(t, eachGetsConnections) }
+
+func eachGetsConnections(t *testing.T) {
+	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	g, h := NewWithT(t), newHosts()
 	all := h.of(10, 9)
 	d := &dialer{dial: h.dial}
 	got := map[netip.AddrPort]int{}
-	g.Eventually(func() map[netip.AddrPort]int {
-		c, to, err := d.any(t.Context(), netip.Addr{}, all, anyHost)
-		g.Expect(err).NotTo(HaveOccurred())
-		_ = c.Close()
+	for range 2000 {
+		to, _ := connected(t, d, all)
 		got[to]++
-		return got
-	}, "10s", "5ms").Should(HaveLen(9))
+		time.Sleep(5 * time.Millisecond)
+	}
+	g.Expect(got).To(HaveLen(9))
 }
 
 // TestManyCallersDialLittle: callers of a Service whose VMs do not accept do not make an edge dial all of them for each.
-func TestManyCallersDialLittle(t *testing.T) {
-	g, h := NewWithT(t), newHosts(t)
+func TestManyCallersDialLittle(t *testing.T) { synctest.Test(t, manyCallersDialLittle) }
+
+func manyCallersDialLittle(t *testing.T) {
+	g, h := NewWithT(t), newHosts()
 	all := h.of(300, 0)
 	d := &dialer{dial: h.dial}
 	const callers = 100
@@ -156,5 +179,6 @@ func TestManyCallersDialLittle(t *testing.T) {
 	most := h.most
 	h.mu.Unlock()
 	g.Expect(most).To(BeNumerically("<=", callers*waves+maxSpare))
-	g.Eventually(func() int { d.mu.Lock(); defer d.mu.Unlock(); return d.spare }, "5s").Should(BeZero())
+	synctest.Wait()
+	g.Expect(d.spare).To(BeZero())
 }

@@ -29,7 +29,7 @@ func TestTunnel(t *testing.T) {
 	all, err := io.ReadAll(c)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(all)).To(Equal("before, after"), "the answer comes after the caller's end")
-	g.Eventually(s.tunnelsEnded, "5s").Should(HaveLen(1))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(1))
 	x := s.tunnelsEnded()[0]
 	g.Expect(x.Caller.String()).To(Equal(c.LocalAddr().String()))
 	g.Expect(x.Asked).To(Equal("worker-1.blue.example.com:10250"))
@@ -46,7 +46,7 @@ func TestTunnel(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(line).To(Equal("hello\n"), "the destination speaks first")
 	_ = c.Close()
-	g.Eventually(func() string { return s.metric("oooi_access_tunnels_ended_total") }, "5s").Should(Equal("closed 2"))
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels_ended_total") }).Should(Equal("closed 2"))
 	g.Expect(s.metric("oooi_access_bytes_total")).To(Equal("callers 19, destinations 13"))
 	g.Expect(s.metric("oooi_access_requests_total")).To(Equal("opened 2"))
 	g.Expect(s.metric("oooi_access_tunnels") + s.metric("oooi_access_waiting")).To(BeEmpty())
@@ -69,7 +69,7 @@ func TestBulk(t *testing.T) {
 	all, err := io.ReadAll(c)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(bytes.Equal(all, data)).To(BeTrue())
-	g.Eventually(s.tunnelsEnded, "5s").Should(HaveLen(1))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(1))
 	g.Expect([]int64{s.tunnelsEnded()[0].Sent, s.tunnelsEnded()[0].Received}).To(Equal([]int64{8 << 20, 8 << 20}))
 }
 
@@ -136,7 +136,7 @@ func TestAnswersAreCounted(t *testing.T) {
 	for _, c := range open {
 		g.Expect(c.Close()).To(Succeed())
 	}
-	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }, "5s").Should(BeEmpty())
+	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(BeEmpty())
 	_, status, _ = s.connect("worker-1:10250")
 	g.Expect(status).To(Equal(502))
 }
@@ -232,7 +232,7 @@ func TestPlanChange(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = io.ReadFull(stays, make([]byte, 1))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(s.tunnelsEnded, "5s").Should(HaveLen(1))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(1))
 	g.Expect(s.tunnelsEnded()[0].End).To(Equal(NotOpenAnyMore))
 	_, status, _ := s.connect("worker-1:10250")
 	g.Expect(status).To(Equal(403))
@@ -247,17 +247,18 @@ func TestPlainPort(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(line).To(Equal("hello\n"))
 	_ = c.Close()
-	g.Eventually(s.tunnelsEnded, "5s").Should(HaveLen(1))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(1))
 	g.Expect(s.tunnelsEnded()[0].Listen).To(BeEquivalentTo(2222))
 	_, err = s.caller(s.serve(t.Context(), 2223), "").Read(make([]byte, 1))
 	g.Expect(err).To(HaveOccurred())
-	g.Eventually(s.callersRefused, "5s").Should(HaveLen(1))
+	g.Eventually(s.callersRefused).Should(HaveLen(1))
 	g.Expect(s.callersRefused()[0].Refusal.Why).To(Equal(NotOpen))
 }
 
 // TestEnds: how a tunnel ended is told.
 func TestEnds(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 300*time.Millisecond, 10*time.Millisecond })
+	t.Parallel()
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 2*time.Second, 10*time.Millisecond })
 	s.vm("192.168.100.50:22", func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)); _ = c.SetLinger(0) })
 	s.vm("192.168.100.50:10250", echo)
 	last := func() End {
@@ -271,17 +272,17 @@ func TestEnds(t *testing.T) {
 	_, _ = io.WriteString(c, "x")
 	_, err := c.Read(make([]byte, 1))
 	g.Expect(err).To(MatchError(ContainSubstring("reset")))
-	g.Eventually(last, "5s").Should(Equal(DestinationReset))
+	g.Eventually(last).Should(Equal(DestinationReset))
 	c, _, _ = s.connect("worker-1:10250")
 	abort(c)
-	g.Eventually(last, "5s").Should(Equal(CallerReset))
+	g.Eventually(last).Should(Equal(CallerReset))
 	c, _, _ = s.connect("worker-1:10250")
-	for range 40 { // Twice as long as it may be silent.
+	for range 20 { // Twice as long as it may be silent.
 		_, err = io.WriteString(c, "x")
 		g.Expect(err).NotTo(HaveOccurred())
 		_, err = io.ReadFull(c, make([]byte, 1))
 		g.Expect(err).NotTo(HaveOccurred())
-		<-time.After(15 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 	}
-	g.Eventually(last, "5s").Should(Equal(Idle))
+	g.Eventually(last).Should(Equal(Idle))
 }

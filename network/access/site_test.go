@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A site is a Server, and servers that stand in for VMs: each address and port of the network leads to one of them.
@@ -138,7 +140,7 @@ func (s *site) caller(at, text string) *net.TCPConn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience.Limit))
 	if _, err := io.WriteString(c, text); err != nil {
 		s.t.Fatal(err)
 	}

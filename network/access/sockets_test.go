@@ -42,7 +42,7 @@ func TestUnread(t *testing.T) {
 	g.Expect(c.CloseWrite()).To(Succeed())
 	_, err := io.Copy(io.Discard, c)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(And(HaveField("End", Closed), HaveField("Sent", BeNumerically(">", 0)))))
+	g.Eventually(s.tunnelsEnded).Should(ConsistOf(And(HaveField("End", Closed), HaveField("Sent", BeNumerically(">", 0)))))
 }
 
 // TestLost: a peer that acknowledges nothing loses its tunnel with data in flight, also if its window was full before. An idle peer
@@ -61,19 +61,19 @@ func TestLost(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = c.Read(make([]byte, 1))
 	g.Expect(err).To(MatchError(ContainSubstring("reset")))
-	g.Eventually(s.tunnelsEnded, "5s").Should(ConsistOf(HaveField("End", DestinationLost)))
+	g.Eventually(s.tunnelsEnded).Should(ConsistOf(HaveField("End", DestinationLost)))
 
 	c, _, _ = s.connect("worker-1:22")
 	full(g, c)
 	g.Expect(deaf(<-side)).To(Succeed())
-	g.Eventually(s.tunnelsEnded, "10s").Should(HaveLen(2))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(2))
 	g.Expect(s.tunnelsEnded()[1].End).To(Equal(DestinationLost))
 
 	c, _, _ = s.connect("worker-1:22")
 	g.Expect(deaf(c)).To(Succeed())
 	_, err = io.WriteString(<-side, "x")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Eventually(s.tunnelsEnded, "10s").Should(HaveLen(3))
+	g.Eventually(s.tunnelsEnded).Should(HaveLen(3))
 	g.Expect(s.tunnelsEnded()[2].End).To(Equal(CallerLost))
 
 	_, err = io.WriteString(idle, "x")

@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -98,7 +99,7 @@ func (h hostileSite) tell(messages ...*dhcpv4.DHCPv4) int {
 	for _, m := range messages {
 		h.send(m, everybody)
 	}
-	NewWithT(h.t).Eventually(func() int { all, _ := h.processed(); return all - before }, "10s", "1ms").Should(Equal(len(messages)))
+	NewWithT(h.t).Eventually(func() int { all, _ := h.processed(); return all - before }, patience.Limit, "1ms").Should(Equal(len(messages)))
 	_, now := h.processed()
 	return now - replied
 }

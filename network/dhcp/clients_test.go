@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 const mac1, mac2 = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -246,7 +248,7 @@ func (g guest) start(program string, args ...string) (stop func(os.Signal)) {
 	c := g.ns.Command(context.WithoutCancel(g.t.Context()), program, args...)
 	c.Env = append(os.Environ(), "RECORD="+g.record)
 	c.Stdout, c.Stderr = g.t.Output(), g.t.Output()
-	c.WaitDelay = time.Second
+	confine(c)
 	if err := c.Start(); err != nil {
 		g.t.Fatal(err)
 	}
@@ -254,7 +256,7 @@ func (g guest) start(program string, args ...string) (stop func(os.Signal)) {
 	go func() { _ = c.Wait(); close(ended) }()
 	stop = func(s os.Signal) { _ = c.Process.Signal(s) }
 	g.t.Cleanup(func() {
-		_ = c.Process.Kill()
+		_ = c.Cancel()
 		<-ended
 	})
 	return stop
@@ -265,8 +267,16 @@ func (g guest) run(program string, args ...string) error {
 	c := g.ns.Command(g.t.Context(), program, args...)
 	c.Env = append(os.Environ(), "RECORD="+g.record)
 	c.Stdout, c.Stderr = g.t.Output(), g.t.Output()
-	c.WaitDelay = time.Second
+	confine(c)
 	return c.Run()
+}
+
+// confine puts a program into a process group, which is killed as a whole. Output is read for 5 s after the program's end, since what it
+// left keeps the pipe open.
+func confine(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 5 * time.Second
 }
 
 // got is what the client's script was told, as variables.
@@ -300,11 +310,11 @@ func (g guest) dhclient(args ...string) []string {
 func (g guest) gets(address string) {
 	g.t.Helper()
 	w := NewWithT(g.t)
-	w.Eventually(g.address, "20s", "50ms").Should(Equal(address))
+	w.Eventually(g.address, patience.Limit, "50ms").Should(Equal(address))
 	w.Eventually(func() string {
 		out, _ := exec.Command("ip", "-n", g.ns.Name, "route").Output()
 		return string(out)
-	}, "5s", "50ms").Should(And(
+	}, patience.Limit, "50ms").Should(And(
 		ContainSubstring("default via 192.168.100.2 "),
 		ContainSubstring("192.168.100.3 via 192.168.100.2 "),
 		ContainSubstring("10.240.0.200 via 192.168.100.2 "),

@@ -76,7 +76,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 		return reply.YourIPAddr.String()
 	}
 	// On a busy node an answer may be late. Then it counts for the next try.
-	w.Eventually(func() string { return offered(message(discover, mac1, asks("20"))) }, "10s").ShouldNot(Equal(full("20")))
+	w.Eventually(func() string { return offered(message(discover, mac1, asks("20"))) }).ShouldNot(Equal(full("20")))
 	for i := range 9 {
 		w.Expect(offered(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)))).NotTo(Equal(full("20")))
 	}
@@ -99,10 +99,10 @@ func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
 		w.Expect(reply).NotTo(BeNil())
 		return reply.YourIPAddr.String()
 	}
-	w.Eventually(func() string { return offered(mac2) }, "10s").ShouldNot(Equal(full("40")), "the node has it")
+	w.Eventually(func() string { return offered(mac2) }).ShouldNot(Equal(full("40")), "the node has it")
 	w.Expect(offered(mac1)).To(Equal(full("40")), "it is the node's own")
 	station.send(message(request, mac1, has("40")), everybody)
-	w.Eventually(func() string { l, _ := s.files.At(at("40")); return l.MAC }, "10s").Should(Equal(mac1), "a renewal")
+	w.Eventually(func() string { l, _ := s.files.At(at("40")); return l.MAC }).Should(Equal(mac1), "a renewal")
 }
 
 // A played network answers as a test says.
@@ -140,7 +140,7 @@ func TestOffersWaitForNoOther(t *testing.T) {
 	for i := range all {
 		h.send(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)), everybody)
 	}
-	w.Eventually(p.count, "10s").Should(Equal(all), "all at once")
+	w.Eventually(p.count).Should(Equal(all), "all at once")
 	h.send(message(discover, mac2), everybody)
 	seen := map[string]bool{}
 	for len(seen) < all+1 {
@@ -230,7 +230,7 @@ func TestHonestDecline(t *testing.T) {
 	host := netns.New(t)
 	s.segment.Attach(t, host, "net1", foreignMAC, "192.168.100.20/24")
 	station.send(message(decline, mac1, server(us), asks("20")), everybody)
-	w.Eventually(func() string { l, _ := s.files.At(at("20")); return l.MAC }, "10s").Should(BeEmpty())
+	w.Eventually(func() string { l, _ := s.files.At(at("20")); return l.MAC }).Should(BeEmpty())
 	l, _ := s.files.At(at("20"))
 	w.Expect(time.Until(l.Expires)).To(BeNumerically(">", 30*time.Minute))
 	w.Expect(x.Conflicts()).To(ConsistOf(network.UsedAddress{Address: at("20"), MAC: foreignMAC}))

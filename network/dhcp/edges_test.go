@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // edges are the two of one network, which keep the same leases, and whether each
@@ -163,9 +164,9 @@ func TestDeclineAndReleaseReachBoth(t *testing.T) {
 	declined, released := boot(ofEdge1), boot(alsoOfEdge1)
 	e.stop()
 	e.ear.send(message(decline, ofEdge1, server(us), asks(declined.String())), everybody)
-	w.Eventually(func() string { l, _ := e.files.At(declined); return l.MAC }, "5s").Should(BeEmpty())
+	w.Eventually(func() string { l, _ := e.files.At(declined); return l.MAC }).Should(BeEmpty())
 	e.ear.send(message(release, alsoOfEdge1, has(released.String())), everybody)
-	w.Eventually(func() bool { _, ok := e.files.At(released); return ok }, "5s").Should(BeFalse())
+	w.Eventually(func() bool { _, ok := e.files.At(released); return ok }).Should(BeFalse())
 }
 
 // TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge
@@ -197,7 +198,7 @@ func TestPeerTakesOver(t *testing.T) {
 	for _, mac := range []string{ofEdge1, mac2} {
 		m := e.guest(mac)
 		stop := m.start("dhclient", m.dhclient("-d")...)
-		w.Eventually(func() string { return m.got("BOUND")["new_ip_address"] }, "20s", "50ms").ShouldNot(BeEmpty())
+		w.Eventually(func() string { return m.got("BOUND")["new_ip_address"] }, patience.Limit, "50ms").ShouldNot(BeEmpty())
 		stop(syscall.SIGKILL)
 		heard := offers()
 		w.Expect(heard).NotTo(BeEmpty())

@@ -151,11 +151,11 @@ func TestStandstill(t *testing.T) {
 	g.Expect(server.Alive()).To(Succeed())
 	station.send(message(discover, mac1), everybody)
 	<-stands
-	g.Eventually(server.Alive, "10s").Should(MatchError(ContainSubstring("DHCP stands still")))
+	g.Eventually(server.Alive).Should(MatchError(ContainSubstring("DHCP stands still")))
 	close(goesOn)
 	m, _ := station.hears(10 * time.Second)
 	g.Expect(m).NotTo(BeNil())
-	g.Eventually(server.Alive, "10s").Should(Succeed())
+	g.Eventually(server.Alive).Should(Succeed())
 }
 
 // TestInformsOfUnknownHosts: hosts without a lease that ask for options get few replies each, and few together. One

@@ -33,7 +33,7 @@ func TestOverloadOfClients(t *testing.T) {
 
 	two := s.guest(mac1)
 	two.start("dhclient", two.dhclient("-d")...)
-	w.Eventually(func() map[string]string { return two.got("BOUND") }, "20s").Should(And(
+	w.Eventually(func() map[string]string { return two.got("BOUND") }).Should(And(
 		HaveKeyWithValue("new_domain_search", "blue.example.com. apps.blue.example.com. red.example.com. a-rather-long-name-for-a-domain.example.com."),
 		HaveKeyWithValue("new_host_name", "blue-worker-1"), HaveKeyWithValue("new_ntp_servers", "192.0.2.123"),
 		HaveKeyWithValue("new_interface_mtu", "1400"),

@@ -21,7 +21,7 @@ func TestUdhcpc(t *testing.T) {
 	s := serve(t, blue(), t.TempDir())
 	one := s.guest(mac1)
 	stop := one.start("udhcpc", one.udhcpc()...)
-	w.Eventually(one.address, "20s").ShouldNot(BeEmpty())
+	w.Eventually(one.address).ShouldNot(BeEmpty())
 	first := one.address()
 	one.gets(first)
 	w.Expect(one.got("bound")).To(And(
@@ -39,7 +39,7 @@ func TestUdhcpc(t *testing.T) {
 	w.Expect(lease.MAC).To(Equal(mac1))
 
 	stop(syscall.SIGUSR1)
-	w.Eventually(func() map[string]string { return one.got("renew") }, "10s").Should(HaveKeyWithValue("ip", first))
+	w.Eventually(func() map[string]string { return one.got("renew") }).Should(HaveKeyWithValue("ip", first))
 	after, _ := s.files.At(netip.MustParseAddr(first))
 	w.Expect(after).To(Equal(lease), "a renewal within the slack writes nothing")
 	stop(syscall.SIGTERM)
@@ -50,10 +50,10 @@ func TestUdhcpc(t *testing.T) {
 	w.Expect(two.address()).NotTo(Equal(first))
 	again := s.guest(mac1)
 	stop = again.start("udhcpc", again.udhcpc("-R")...)
-	w.Eventually(again.address, "20s").Should(Equal(first))
+	w.Eventually(again.address).Should(Equal(first))
 	again.gets(first)
 	stop(syscall.SIGTERM)
-	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }, "5s").Should(BeFalse(), "released")
+	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }).Should(BeFalse(), "released")
 }
 
 // TestDhclient: ISC's client boots, and boots again with its lease file (INIT-REBOOT). It
@@ -65,7 +65,7 @@ func TestDhclient(t *testing.T) {
 	s := serve(t, blue(), dir)
 	one := s.guest(mac1)
 	stop := one.start("dhclient", one.dhclient("-d")...)
-	w.Eventually(func() map[string]string { return one.got("BOUND") }, "20s").Should(And(
+	w.Eventually(func() map[string]string { return one.got("BOUND") }).Should(And(
 		HaveKeyWithValue("new_dhcp_server_identifier", "192.168.100.3"),
 		HaveKeyWithValue("new_host_name", "blue-worker-1"),
 		HaveKeyWithValue("new_domain_search", "blue.example.com."),
@@ -77,13 +77,13 @@ func TestDhclient(t *testing.T) {
 	stored, err := os.ReadFile(filepath.Join(dir, "leases"))
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(string(stored)).To(ContainSubstring(first + " {"))
-	w.Eventually(func() string { return one.read("leases") }, "20s").Should(ContainSubstring("fixed-address " + first))
+	w.Eventually(func() string { return one.read("leases") }).Should(ContainSubstring("fixed-address " + first))
 	stop(syscall.SIGKILL)
 
 	again := s.guest(mac1)
 	again.write("leases", one.read("leases"), 0o600)
 	stop = again.start("dhclient", again.dhclient("-d")...)
-	w.Eventually(func() string { return again.got("REBOOT")["new_ip_address"] }, "20s").Should(Equal(first))
+	w.Eventually(func() string { return again.got("REBOOT")["new_ip_address"] }).Should(Equal(first))
 	again.gets(first)
 	stop(syscall.SIGKILL)
 
@@ -91,15 +91,15 @@ func TestDhclient(t *testing.T) {
 		moved := s.guest(mac1)
 		moved.write("leases", strings.ReplaceAll(one.read("leases"), "fixed-address "+first, "fixed-address "+wrong), 0o600)
 		stop = moved.start("dhclient", moved.dhclient("-d")...)
-		w.Eventually(func() string { return moved.got("BOUND")["new_ip_address"] }, "30s").Should(Equal(first), what)
+		w.Eventually(func() string { return moved.got("BOUND")["new_ip_address"] }).Should(Equal(first), what)
 		w.Expect(moved.got("REBOOT")).To(BeEmpty(), what)
 		stop(syscall.SIGKILL)
 	}
 
 	last := s.guest(mac1)
 	last.start("dhclient", last.dhclient("-d")...)
-	w.Eventually(last.address, "20s").Should(Equal(first))
+	w.Eventually(last.address).Should(Equal(first))
 	last.gets(first)
 	w.Expect(last.run("dhclient", last.dhclient("-r")...)).To(Succeed())
-	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }, "10s").Should(BeFalse(), "released")
+	w.Eventually(func() bool { _, ok := s.files.At(netip.MustParseAddr(first)); return ok }).Should(BeFalse(), "released")
 }

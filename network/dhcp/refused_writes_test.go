@@ -45,7 +45,7 @@ func TestRenewalDuringAWrite(t *testing.T) {
 	t.Cleanup(func() { close(store.end) })
 	forger, client := s.station("192.168.100.250/24"), s.station("192.168.100.20/24")
 	forger.send(message(request, mac1, server(us), asks("20")), everybody)
-	w.Eventually(store.asked, "5s").Should(Receive())
+	w.Eventually(store.asked).Should(Receive())
 	client.send(message(request, mac1, has("20")), us+":67")
 	reply, _ := client.hears(5 * time.Second)
 	w.Expect(reply).NotTo(BeNil())

@@ -61,9 +61,9 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 	}
 
 	w.Expect(hears(message(request, mac1, server(us), asks("7")), ack)).To(Equal(full("7")), "its reservation")
-	w.Eventually(store.asked, "5s").Should(Receive(Equal(at("20"))))
+	w.Eventually(store.asked).Should(Receive(Equal(at("20"))))
 	station.send(message(release, mac2, server(us), has("30")), everybody)
-	w.Eventually(store.asked, "5s").Should(Receive(Equal(at("30"))))
+	w.Eventually(store.asked).Should(Receive(Equal(at("30"))))
 	hears(message(discover, mac2), offer)
 
 	dropped := func() int { return s.count("oooi_dhcp_dropped_total", map[string]string{"reason": "removals"}) }
@@ -73,7 +73,7 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 		put(mac, a)
 		station.send(message(release, mac, server(us), dhcpv4.WithClientIP(a.AsSlice())), everybody)
 	}
-	w.Eventually(func() int { return len(store.asked) + dropped() }, "10s").Should(Equal(all))
+	w.Eventually(func() int { return len(store.asked) + dropped() }).Should(Equal(all))
 	w.Expect(len(store.asked)).To(BeNumerically(">=", 200))
 	const newcomer = "02:00:00:00:0b:ff"
 	offered := hears(message(discover, newcomer), offer)

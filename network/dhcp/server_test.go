@@ -83,7 +83,7 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	answered, _ := station.hears(10 * time.Second)
 	g.Expect(answered).NotTo(BeNil())
 	station.send(message(request, mac1, server("192.168.100.67"), asks("20")), everybody)
-	g.Eventually(chosen, "10s").Should(Receive(Equal(netip.MustParseAddr("192.168.100.67"))))
+	g.Eventually(chosen).Should(Receive(Equal(netip.MustParseAddr("192.168.100.67"))))
 	g.Expect(chosen).To(BeEmpty())
 }
 
@@ -143,7 +143,7 @@ func TestHostsBeyondAreNoClients(t *testing.T) {
 	beyond.send(message(dhcpv4.MessageTypeRelease, mac1, server(us), has("20")), everybody)
 	beyond.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
 	dropped := func() int { return s.count("oooi_dhcp_dropped_total", map[string]string{"reason": "beyond-gateway"}) }
-	g.Eventually(dropped, "10s").Should(Equal(2))
+	g.Eventually(dropped).Should(Equal(2))
 	held, _ := s.files.At(netip.MustParseAddr("192.168.100.20"))
 	g.Expect(held.Expires).To(BeTemporally(">", time.Now()), "not released")
 }
@@ -305,5 +305,5 @@ func TestOutage(t *testing.T) {
 	g.Expect(m.YourIPAddr.String()).NotTo(Equal(full("20")), "it expired as written, but was granted since")
 
 	store.set(false)
-	g.Eventually(func() bool { l, _ := files.At(at("20")); return l.Held(time.Now()) }, "10s").Should(BeTrue())
+	g.Eventually(func() bool { l, _ := files.At(at("20")); return l.Held(time.Now()) }).Should(BeTrue())
 }

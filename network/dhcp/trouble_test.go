@@ -55,7 +55,7 @@ func TestExhaustedPool(t *testing.T) {
 	report := func() network.DHCPReport { r, _ := server.Report(time.Now()); return r }
 	one := s.guest(mac1)
 	stop := one.start("udhcpc", one.udhcpc("-R")...)
-	w.Eventually(one.address, "20s").Should(Equal("192.168.100.20"))
+	w.Eventually(one.address).Should(Equal("192.168.100.20"))
 	w.Expect(report().Exhausted).To(BeZero(), "each client has an address")
 	w.Expect(report().InUse).To(ConsistOf(network.UsedAddress{Address: at("21")}))
 
@@ -72,12 +72,12 @@ func TestExhaustedPool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go server.Follow(ctx, func(r network.DHCPReport) { reported <- r })
-	w.Eventually(reported, "30s").Should(Receive(HaveField("Exhausted", x)))
+	w.Eventually(reported).Should(Receive(HaveField("Exhausted", x)))
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses")).To(Equal(map[string]float64{"assigned": 1, "declined": 1, "free": 0}))
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses_in_use")).To(HaveKeyWithValue("", 1.0))
 
 	stop(syscall.SIGTERM) // It releases its address.
-	w.Eventually(func() network.PoolExhaustion { return report().Exhausted }, "10s").Should(BeZero())
+	w.Eventually(func() network.PoolExhaustion { return report().Exhausted }).Should(BeZero())
 }
 
 // A refusing store is files that cannot be written while it refuses.

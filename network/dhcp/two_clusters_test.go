@@ -44,7 +44,7 @@ func TestTwoClustersOnOneVLAN(t *testing.T) {
 	for mac, server := range map[string]string{mac1: us, mac2: neighbour} {
 		m := s.guest(mac)
 		stop := m.start("dhclient", m.dhclient("-d")...)
-		w.Eventually(func() map[string]string { return m.got("BOUND") }, "20s").Should(HaveKeyWithValue("new_dhcp_server_identifier", server))
+		w.Eventually(func() map[string]string { return m.got("BOUND") }).Should(HaveKeyWithValue("new_dhcp_server_identifier", server))
 		given[mac] = m.got("BOUND")["new_ip_address"]
 		stop(syscall.SIGKILL)
 	}

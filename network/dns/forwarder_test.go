@@ -31,7 +31,7 @@ func gauge(t *testing.T, v *prometheus.GaugeVec, labels ...string) float64 {
 // exchange asks for the A records of a name, and returns the answer.
 func exchange(t *testing.T, at netip.AddrPort, transport, name string) *dns.Msg {
 	t.Helper()
-	c := dns.Client{Net: transport, Timeout: 10 * time.Second}
+	c := dns.Client{Net: transport, Timeout: longest}
 	m, _, err := c.Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at.String())
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 	answers := make(chan *dns.Msg, 80)
 	for i := range cap(answers) {
 		asking.Go(func() {
-			c := dns.Client{Net: "tcp", Timeout: 10 * time.Second}
+			c := dns.Client{Net: "tcp", Timeout: longest}
 			if m, _, err := c.Exchange(new(dns.Msg).SetQuestion([]string{"www.", "WWW."}[i%2]+"example.org.", dns.TypeA), at.String()); err == nil {
 				answers <- m
 			}
@@ -79,7 +79,7 @@ func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 		defer f.mu.Unlock()
 		return f.waiting.used
 	}
-	g.Eventually(waiting, "10s").Should(Equal(cap(answers)))
+	g.Eventually(waiting).Should(Equal(cap(answers)))
 	g.Expect(len(up.others())).To(BeNumerically("<=", leastAttempts), "a question is repeated after a while")
 	close(up.pause)
 	asking.Wait()
@@ -106,7 +106,7 @@ func TestStaleAnswers(t *testing.T) {
 	m = exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Answer).To(HaveLen(1), m.String())
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(30))
-	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeTrue())
+	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeTrue())
 	before := counted(t, h.metrics.upstreams)
 	for _, transport := range []string{"udp", "tcp"} {
 		m = exchange(t, at, transport, "www.example.org.")
@@ -123,14 +123,14 @@ func TestStaleAnswers(t *testing.T) {
 	g.Expect(counted(t, h.metrics.questions)).To(ContainSubstring("by=stale rcode=NOERROR view=vms 3"))
 
 	two.silent.Store(false)
-	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeFalse())
+	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeFalse())
 	g.Eventually(func() uint32 {
 		m := exchange(t, at, "udp", "www.example.org.")
 		if len(m.Answer) == 0 {
 			return 0
 		}
 		return m.Answer[0].Header().Ttl
-	}, "10s", "200ms").Should(BeEquivalentTo(60), "the failure is remembered for five seconds")
+	}, longest, "200ms").Should(BeEquivalentTo(60), "the failure is remembered for five seconds")
 	g.Expect(gauge(t, h.metrics.up, one.at.String())).To(BeZero())
 	g.Expect(gauge(t, h.metrics.up, two.at.String())).To(BeEquivalentTo(1))
 }
@@ -242,7 +242,7 @@ func TestSlowUpstream(t *testing.T) {
 	g.Eventually(func() uint32 {
 		m := exchange(t, at, "udp", "www.example.org.")
 		return m.Answer[0].Header().Ttl
-	}, "5s", "500ms").Should(BeEquivalentTo(60))
+	}, longest, "500ms").Should(BeEquivalentTo(60))
 }
 
 // TestCachedAnswersTakeWhatIsCounted: an answer with many equal names takes no more memory than it counts for.

@@ -15,7 +15,7 @@ import (
 
 // exchangeFrom is exchange for a client with an address of its own. Nil: no answer.
 func exchangeFrom(client string, at netip.AddrPort, name string) *dns.Msg {
-	c := dns.Client{Timeout: 10 * time.Second, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(client)}}}
+	c := dns.Client{Timeout: longest, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(client)}}}
 	m, _, _ := c.Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at.String())
 	return m
 }
@@ -67,12 +67,12 @@ func TestServersThatDropProbes(t *testing.T) {
 
 	up.silent.Store(true)
 	exchangeFrom("127.0.0.2", at, "3.dead.example.")
-	g.Eventually(down, "10s").Should(BeTrue())
+	g.Eventually(down).Should(BeTrue())
 	up.silent.Store(false)
 	g.Eventually(func() int {
 		exchangeFrom("127.0.0.2", at, "4.dead.example.")
 		return len(exchangeFrom("127.0.0.1", at, "www3.example.org.").Answer)
-	}, "20s").Should(Equal(1))
+	}).Should(Equal(1))
 }
 
 // TestServerThatNeverAnsweredAProbe: a server that was silent when the edge started is asked what clients want, so it counts as
@@ -84,9 +84,9 @@ func TestServerThatNeverAnsweredAProbe(t *testing.T) {
 	up.silent.Store(true)
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))
 	exchange(t, at, "udp", "www.example.org.")
-	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeTrue())
+	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeTrue())
 	up.silent.Store(false)
-	g.Eventually(h.serving.Load().forwarder.upstream.down, "10s").Should(BeFalse())
+	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeFalse())
 }
 
 // TestSampleOfQuestions: a flood of clients leaves the questions of known VMs in the sample, and each has one at most.

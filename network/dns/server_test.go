@@ -19,7 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/network"
+	waiting "github.com/cldmnky/oooi/test/patience"
 )
+
+// longest is how long clients wait for an answer that must come.
+const longest = waiting.Limit
 
 // local is blue for clients on the loopback device.
 func local(mode network.UpstreamMode) network.Network {
@@ -182,7 +186,7 @@ func TestConnectionsByTCP(t *testing.T) {
 		conns = append(conns, c)
 	}
 	for _, c := range conns {
-		g.Expect(c.SetDeadline(time.Now().Add(10 * time.Second))).To(Succeed())
+		g.Expect(c.SetDeadline(time.Now().Add(longest))).To(Succeed())
 		for id := range uint16(3) {
 			m := new(dns.Msg)
 			m.SetQuestion("api.blue.example.com.", dns.TypeA)

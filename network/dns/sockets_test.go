@@ -140,7 +140,7 @@ func TestKernelChoosesTheGroup(t *testing.T) {
 				total += count
 			}
 			return total
-		}, "10s").Should(Equal(len(sent)))
+		}).Should(Equal(len(sent)))
 		g.Expect(received).To(HaveLen(1), "of %s", mac)
 		g.Expect(received).NotTo(HaveKey(0), "%s was chosen so that its group is not the first one", mac)
 	}

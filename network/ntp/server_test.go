@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // newTestServer is a server of 192.168.100.0/24 with a clock in state s.
@@ -56,7 +57,7 @@ func serve(t testing.TB, s *Server) *net.UDPConn {
 // exchange asks once, and returns the answer.
 func exchange(t testing.TB, c *net.UDPConn, question []byte) protocol.Packet {
 	t.Helper()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Write(question); err != nil {
@@ -130,7 +131,7 @@ func TestServerTellsTheTime(t *testing.T) {
 	g.Expect(received).To(BeTemporally(">=", begin, time.Microsecond))
 	g.Expect(sent).To(BeTemporally(">=", received))
 	g.Expect(end).To(BeTemporally(">=", sent))
-	g.Eventually(func() float64 { return counted(t, s, answered) }, "10s", "1ms").Should(BeEquivalentTo(1))
+	g.Eventually(func() float64 { return counted(t, s, answered) }, patience.Limit, "1ms").Should(BeEquivalentTo(1))
 }
 
 // TestTimeOfReceipt is the kernel's: a question that waited for the processor arrived when it did.
