@@ -173,7 +173,7 @@ func (s *schedule) boots(c *lawClient) {
 	for range 8 {
 		m := message(discover, c.mac)
 		answers := s.asks(m, -1)
-		for try := 0; try < 2 && len(answers) == 0; try++ {
+		for again := 0; again < 2 && len(answers) == 0; again++ {
 			answers = s.asks(m, -1)
 		}
 		if len(answers) == 0 {
