@@ -84,7 +84,7 @@ func connected(t *testing.T, d *dialer, all []netip.AddrPort) (to netip.AddrPort
 func TestDelays(t *testing.T) { synctest.Test(t, delays) }
 
 func delays(t *testing.T) {
-	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(2, 1)
 	d, slow := &dialer{dial: h.dial}, 0
@@ -115,7 +115,7 @@ func delays(t *testing.T) {
 func TestOneOfMany(t *testing.T) { synctest.Test(t, oneOfMany) }
 
 func oneOfMany(t *testing.T) {
-	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(60, 1)
 	d := &dialer{dial: h.dial}
@@ -130,7 +130,7 @@ func oneOfMany(t *testing.T) {
 			g.Expect(to).To(Equal(all[at]))
 			g.Expect(took).To(BeZero())
 		}
-		time.Sleep(failedFor)
+		<-time.After(failedFor)
 		_, took := connected(t, d, all)
 		g.Expect(took).To(BeZero(), "the marks of the others have expired")
 	}
@@ -140,7 +140,7 @@ func oneOfMany(t *testing.T) {
 func TestEachGetsConnections(t *testing.T) { synctest.Test(t, eachGetsConnections) }
 
 func eachGetsConnections(t *testing.T) {
-	defer time.Sleep(dialNext) // As long as a dial that finds out about one more address.
+	defer func() { <-time.After(dialNext) }() // As long as a dial that finds out about one more address.
 	g, h := NewWithT(t), newHosts()
 	all := h.of(10, 9)
 	d := &dialer{dial: h.dial}
@@ -148,7 +148,7 @@ func eachGetsConnections(t *testing.T) {
 	for range 2000 {
 		to, _ := connected(t, d, all)
 		got[to]++
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 	}
 	g.Expect(got).To(HaveLen(9))
 }
