@@ -58,6 +58,7 @@ const foreignMAC = "02:00:00:00:f0:01"
 // TestStaticDeviceKeepsItsAddress: a host in the range that sends no DHCP message keeps its address. No client
 // is offered it, whether it requests it or finds it by chance. A client that has a lease on it is not asked about.
 func TestStaticDeviceKeepsItsAddress(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	n := changed(func(d *network.DHCP) { d.Range = network.Range{First: at("20"), Last: at("31")} })
 	s, x := asking(t, n)
@@ -87,6 +88,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 // TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
 // no guest agent, keeps it: no other VM is offered it, and the node renews it.
 func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	s, _ := asking(t, blue(), func(x *dhcp.Server) { x.VMs = vms{mac1: "blue-worker-1", mac2: "blue-worker-2"} })
 	node := netns.New(t)
@@ -129,6 +131,7 @@ func (p *played) count() int {
 // TestOffersWaitForNoOther: addresses are asked for in parallel. Offers are sent even if the network never
 // answers, and messages of other clients wait for nothing. A second DISCOVER asks for nothing again.
 func TestOffersWaitForNoOther(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	end := make(chan struct{})
 	const all = 100
@@ -181,6 +184,7 @@ func TestHostThatAnswersForAll(t *testing.T) {
 // does, it is so for a few minutes: its client gets another one meanwhile. If the client itself answers, another
 // host sent the DECLINE, and the client keeps its address.
 func TestDeclinesAreAsked(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct {
 		mac  string
 		free time.Duration
@@ -220,6 +224,7 @@ func TestDeclinesAreAsked(t *testing.T) {
 // TestHonestDecline: a client finds a host that has its new address. The kernel finds it, too, so the address
 // is in quarantine for an hour, and operators see the host.
 func TestHonestDecline(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	s, x := asking(t, blue())
 	station := s.station("192.168.100.250/24")

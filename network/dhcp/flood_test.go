@@ -83,6 +83,7 @@ func informs(i int) []byte {
 // TestRepliesToAbsentHosts: replies that wait for hosts which do not exist hold up no other client. On a
 // busy computer, some offers take longer in any case, so one of five rounds must be quick.
 func TestRepliesToAbsentHosts(t *testing.T) {
+	t.Parallel()
 	quick := func(t *testing.T, s site, station station) {
 		quiet := station.waits(100)
 		stop := s.flood(informs)
@@ -136,6 +137,7 @@ func TestStartInOneInstant(t *testing.T) {
 
 // TestStandstill: a server that needs a second for one message says so, until it goes on.
 func TestStandstill(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
 	g.Expect(err).NotTo(HaveOccurred())

@@ -34,6 +34,7 @@ func (s stuck) Replace(ctx context.Context, was, next network.Lease) error {
 
 // TestRenewalDuringAWrite: a client renews its lease while a write waits that another host asked for with its MAC.
 func TestRenewalDuringAWrite(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
 	files, err := dhcp.OpenFiles("")

@@ -33,6 +33,7 @@ func (s slow) Remove(ctx context.Context, was network.Lease) error {
 // TestRemovalsHoldNoClientUp: while the store does not answer about removals, a client that changes its address gets
 // its ACK, one that released its address gets an offer, and so do others while 1,100 clients release theirs.
 func TestRemovalsHoldNoClientUp(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
 	n := blue()

@@ -279,6 +279,7 @@ func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
 // TestOutage: while no lease can be written, known VMs keep their leases and no client
 // gets a new one. Granted renewals are written afterwards.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
 	g.Expect(err).NotTo(HaveOccurred())

@@ -28,6 +28,7 @@ func otherNetwork() network.Network {
 
 // TestTwoClustersOnOneVLAN: each VM is answered by its own cluster's server only.
 func TestTwoClustersOnOneVLAN(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "dhclient", "udhcpc")
 	w := NewWithT(t)
 	const neighbour, another = "192.168.100.131", "02:00:00:00:00:88"
