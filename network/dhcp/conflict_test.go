@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // throughKernel asks the network through the kernel of an edge.
@@ -71,7 +72,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	offered := func(m *dhcpv4.DHCPv4) string {
 		t.Helper()
 		station.send(m, everybody)
-		reply, _ := station.hears(10 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil())
 		w.Expect(reply.MessageType()).To(Equal(offer))
 		return reply.YourIPAddr.String()
@@ -97,7 +98,7 @@ func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
 	offered := func(mac string) string {
 		t.Helper()
 		station.send(message(discover, mac, asks("40")), everybody)
-		reply, _ := station.hears(10 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil())
 		return reply.YourIPAddr.String()
 	}
@@ -147,7 +148,7 @@ func TestOffersWaitForNoOther(t *testing.T) {
 	h.send(message(discover, mac2), everybody)
 	seen := map[string]bool{}
 	for len(seen) < all+1 {
-		m, _ := h.hears(10 * time.Second)
+		m, _ := h.hears(patience.Limit)
 		w.Expect(m).NotTo(BeNil(), "%d of %d", len(seen), all)
 		w.Expect(seen).NotTo(HaveKey(m.YourIPAddr.String()))
 		seen[m.YourIPAddr.String()] = true
@@ -229,7 +230,7 @@ func TestHonestDecline(t *testing.T) {
 	s, x := asking(t, blue())
 	station := s.station("192.168.100.250/24")
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
-	granted, _ := station.hears(10 * time.Second)
+	granted, _ := station.hears(patience.Limit)
 	w.Expect(granted).NotTo(BeNil())
 	w.Expect(granted.MessageType()).To(Equal(ack))
 	host := netns.New(t)

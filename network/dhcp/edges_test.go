@@ -81,7 +81,7 @@ func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
 	last := message(discover, "02:00:00:00:ff:ff", secs(100))
 	e.ear.send(last, everybody)
 	for marks := 0; marks < 2 || len(all) == 0; {
-		heard, _ := e.ear.hears(10 * time.Second)
+		heard, _ := e.ear.hears(patience.Limit)
 		if heard == nil {
 			e.t.Fatalf("%d edges answered what both should, %d answered %s", marks, len(all), m.Summary())
 		}
@@ -145,7 +145,7 @@ func TestEdgesOfferDifferentAddresses(t *testing.T) {
 	for i := range 0xc0 {
 		mac := fmt.Sprintf("02:00:00:00:05:%02x", i)
 		e.ear.send(message(discover, mac), everybody)
-		m, _ := e.ear.hears(10 * time.Second)
+		m, _ := e.ear.hears(patience.Limit)
 		w.Expect(m).NotTo(BeNil())
 		w.Expect(offered).NotTo(HaveKey(m.YourIPAddr.String()), "%s is offered to two", m.YourIPAddr)
 		offered[m.YourIPAddr.String()] = mac

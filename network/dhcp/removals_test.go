@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A slow store does not answer about removals before its end.
@@ -55,7 +56,7 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 	hears := func(m *dhcpv4.DHCPv4, kind dhcpv4.MessageType) string {
 		t.Helper()
 		station.send(m, everybody)
-		reply, _ := station.hears(5 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil(), "%s", m.Summary())
 		w.Expect(reply.MessageType()).To(Equal(kind))
 		return reply.YourIPAddr.String()
