@@ -28,6 +28,7 @@ func (d door) balance(t *testing.T, ports ...uint16) {
 // accepts, from the edge's own address. Ports follow the plan, and the report has those that are open, and those that cannot be opened. The lease of a VM that is gone, and a VM
 // with the address of another one, get no connection.
 func TestLoadBalancers(t *testing.T) {
+	t.Parallel()
 	g, d := NewWithT(t), newDoor(t)
 	d.balance(t)
 	d.machine.Serve(t, "0.0.0.0:31080", tells("web"))

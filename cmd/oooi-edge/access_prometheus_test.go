@@ -43,6 +43,7 @@ scrape_configs:
 // TestPrometheusScrapesANode: with the plan of an annotation, Debian's Prometheus has a metric of Debian's node exporter on a VM, whose
 // name its certificate has. With accounts it needs a token, in proxy_connect_header. It asks no proxy for a CONNECT without TLS.
 func TestPrometheusScrapesANode(t *testing.T) {
+	t.Parallel()
 	prometheus := programs.RequireUnpacked(t, "prometheus", "usr/bin/prometheus")
 	exporter := programs.RequireUnpacked(t, "prometheus-node-exporter", "usr/bin/prometheus-node-exporter")
 	g, d, dir := NewWithT(t), newDoor(t), t.TempDir()

@@ -87,6 +87,7 @@ func tenantPlan(t *testing.T, dir string, upstreams ...netip.AddrPort) string {
 // server and the names of the cluster at the service VIP, and nothing else. Without it, and from
 // any other network, they reach nothing. A DNS server behind the gateway is asked through it.
 func TestHostsBeyondTheNetwork(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	netns.Require(t, "dig", "ss")
 	program := programs.RequireEnvoy(t)

@@ -16,6 +16,7 @@ import (
 // TestDNSForPods: pods ask at a port of their own, on the pod network, and get ClusterIPs. VMs reach that port at no
 // address of the edge, and pods reach that of the VMs at none. The port is open only while the plan has names for pods.
 func TestDNSForPods(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	const clusterIP = "10.96.0.10"
 	v := newVLAN(t, blueService+"/32")

@@ -155,6 +155,7 @@ func TestDNSAnswersOnItsDeviceOnly(t *testing.T) {
 }
 
 func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	v := newVLAN(t)
 	dir := t.TempDir()

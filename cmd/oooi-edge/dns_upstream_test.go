@@ -48,6 +48,7 @@ func changePlan(t *testing.T, file string, change func(*network.Network)) {
 // TestUpstreamsByTheirDevice: as in a pod, each socket is bound to a device. A server on the network
 // is asked there, any other one through the pod network.
 func TestUpstreamsByTheirDevice(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	v := newVLAN(t, blueService+"/32")
 	v.edge.Sysctl(t, "net/ipv4/conf/all/forwarding", "0")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -9,7 +10,13 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-func TestMain(m *testing.M) { programs.Main(m, func() { run(playedClock) }) }
+func TestMain(m *testing.M) {
+	// The tests that run side by side wait more than they compute.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	programs.Main(m, func() { run(playedClock) })
+}
 
 // clockFile in the environment names a file: while it exists, the clock is not synchronized.
 const clockFile = "OOOI_TEST_CLOCK"

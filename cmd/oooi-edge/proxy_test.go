@@ -218,6 +218,7 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 
 // TestProxyToAnExternalHost resolves the host with the system's resolver.
 func TestProxyToAnExternalHost(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32")
@@ -294,6 +295,7 @@ func etc(t *testing.T, n *netns.Namespace, name, text string) {
 
 // TestProxyToApps: from a plan alone, `*.apps` leads to the VMs at the node port of the ingress.
 func TestProxyToApps(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32", "10.240.0.200/32")

@@ -64,6 +64,7 @@ func triedPlan(t *testing.T) string {
 // TestTry: a VM's part is tried against real servers, as they stop one after the other. Then a host of the
 // management cluster is in reach, and a name that is in no plan is served.
 func TestTry(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	program := programs.RequireEnvoy(t)
 	v := newVLAN(t, blueService+"/32", "192.168.100.2/32")

@@ -108,7 +108,7 @@ func (h hostileSite) tell(messages ...*dhcpv4.DHCPv4) int {
 func (h hostileSite) asked(m *dhcpv4.DHCPv4) *dhcpv4.DHCPv4 {
 	h.t.Helper()
 	for replies := h.tell(m); replies > 0; {
-		reply, _ := h.hears(10 * time.Second)
+		reply, _ := h.hears(patience.Limit)
 		if reply == nil || reply.TransactionID == m.TransactionID {
 			return reply
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // throughKernel asks the network through the kernel of an edge.
@@ -58,6 +59,7 @@ const foreignMAC = "02:00:00:00:f0:01"
 // TestStaticDeviceKeepsItsAddress: a host in the range that sends no DHCP message keeps its address. No client
 // is offered it, whether it requests it or finds it by chance. A client that has a lease on it is not asked about.
 func TestStaticDeviceKeepsItsAddress(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	n := changed(func(d *network.DHCP) { d.Range = network.Range{First: at("20"), Last: at("31")} })
 	s, x := asking(t, n)
@@ -70,7 +72,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	offered := func(m *dhcpv4.DHCPv4) string {
 		t.Helper()
 		station.send(m, everybody)
-		reply, _ := station.hears(10 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil())
 		w.Expect(reply.MessageType()).To(Equal(offer))
 		return reply.YourIPAddr.String()
@@ -87,6 +89,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 // TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
 // no guest agent, keeps it: no other VM is offered it, and the node renews it.
 func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	s, _ := asking(t, blue(), func(x *dhcp.Server) { x.VMs = vms{mac1: "blue-worker-1", mac2: "blue-worker-2"} })
 	node := netns.New(t)
@@ -95,7 +98,7 @@ func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
 	offered := func(mac string) string {
 		t.Helper()
 		station.send(message(discover, mac, asks("40")), everybody)
-		reply, _ := station.hears(10 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil())
 		return reply.YourIPAddr.String()
 	}
@@ -129,6 +132,7 @@ func (p *played) count() int {
 // TestOffersWaitForNoOther: addresses are asked for in parallel. Offers are sent even if the network never
 // answers, and messages of other clients wait for nothing. A second DISCOVER asks for nothing again.
 func TestOffersWaitForNoOther(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	end := make(chan struct{})
 	const all = 100
@@ -144,7 +148,7 @@ func TestOffersWaitForNoOther(t *testing.T) {
 	h.send(message(discover, mac2), everybody)
 	seen := map[string]bool{}
 	for len(seen) < all+1 {
-		m, _ := h.hears(10 * time.Second)
+		m, _ := h.hears(patience.Limit)
 		w.Expect(m).NotTo(BeNil(), "%d of %d", len(seen), all)
 		w.Expect(seen).NotTo(HaveKey(m.YourIPAddr.String()))
 		seen[m.YourIPAddr.String()] = true
@@ -181,6 +185,7 @@ func TestHostThatAnswersForAll(t *testing.T) {
 // does, it is so for a few minutes: its client gets another one meanwhile. If the client itself answers, another
 // host sent the DECLINE, and the client keeps its address.
 func TestDeclinesAreAsked(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct {
 		mac  string
 		free time.Duration
@@ -220,11 +225,12 @@ func TestDeclinesAreAsked(t *testing.T) {
 // TestHonestDecline: a client finds a host that has its new address. The kernel finds it, too, so the address
 // is in quarantine for an hour, and operators see the host.
 func TestHonestDecline(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	s, x := asking(t, blue())
 	station := s.station("192.168.100.250/24")
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
-	granted, _ := station.hears(10 * time.Second)
+	granted, _ := station.hears(patience.Limit)
 	w.Expect(granted).NotTo(BeNil())
 	w.Expect(granted.MessageType()).To(Equal(ack))
 	host := netns.New(t)

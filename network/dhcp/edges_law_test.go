@@ -202,6 +202,7 @@ func (s *schedule) runs(steps int) error {
 // refused the address that it may use. No client is without an answer while one edge reaches the
 // API server. OOOI_LAW_SEEDS sets how many histories are tried; OOOI_UNIT has few of them.
 func TestLawsOfTwoEdges(t *testing.T) {
+	t.Parallel()
 	seeds := 12
 	if os.Getenv("OOOI_UNIT") != "" {
 		seeds = 4

@@ -51,6 +51,7 @@ func TestReleasedAtThePeer(t *testing.T) {
 // TestEitherEdgeGrantsAnOffer: one edge grants what the other one offered, if no other
 // client got it meanwhile. It holds even if it offered the address to another client.
 func TestEitherEdgeGrantsAnOffer(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		s := newSchedule(t, 2*seed+1, 20)
 		s.r = rand.New(rand.NewPCG(seed, 4))

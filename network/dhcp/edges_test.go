@@ -81,7 +81,7 @@ func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
 	last := message(discover, "02:00:00:00:ff:ff", secs(100))
 	e.ear.send(last, everybody)
 	for marks := 0; marks < 2 || len(all) == 0; {
-		heard, _ := e.ear.hears(10 * time.Second)
+		heard, _ := e.ear.hears(patience.Limit)
 		if heard == nil {
 			e.t.Fatalf("%d edges answered what both should, %d answered %s", marks, len(all), m.Summary())
 		}
@@ -98,6 +98,7 @@ func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
 // TestOneEdgeAnswers: each client gets one answer to a broadcast, from one of the edges. A
 // client that asks again gets both.
 func TestOneEdgeAnswers(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	e := serveTwice(t)
 	one := func(m *dhcpv4.DHCPv4, what dhcpv4.MessageType) *dhcpv4.DHCPv4 {
@@ -144,7 +145,7 @@ func TestEdgesOfferDifferentAddresses(t *testing.T) {
 	for i := range 0xc0 {
 		mac := fmt.Sprintf("02:00:00:00:05:%02x", i)
 		e.ear.send(message(discover, mac), everybody)
-		m, _ := e.ear.hears(10 * time.Second)
+		m, _ := e.ear.hears(patience.Limit)
 		w.Expect(m).NotTo(BeNil())
 		w.Expect(offered).NotTo(HaveKey(m.YourIPAddr.String()), "%s is offered to two", m.YourIPAddr)
 		offered[m.YourIPAddr.String()] = mac
@@ -154,6 +155,7 @@ func TestEdgesOfferDifferentAddresses(t *testing.T) {
 // TestDeclineAndReleaseReachBoth: both edges process these messages, since clients send
 // them once.
 func TestDeclineAndReleaseReachBoth(t *testing.T) {
+	t.Parallel()
 	w := NewWithT(t)
 	e := serveTwice(t)
 	boot := func(mac string) netip.Addr {
@@ -172,6 +174,7 @@ func TestDeclineAndReleaseReachBoth(t *testing.T) {
 // TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge
 // is lost, its peer answers at the second try, and at the first once it has noticed.
 func TestPeerTakesOver(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "udhcpc", "dhclient")
 	w := NewWithT(t)
 	e := serveTwice(t)
@@ -190,7 +193,7 @@ func TestPeerTakesOver(t *testing.T) {
 	given := map[string]string{}
 	for _, mac := range []string{mac1, second} {
 		m := e.guest(mac)
-		w.Expect(m.run("udhcpc", m.udhcpc("-n", "-q", "-t", "1")...)).To(Succeed(), "at the first try")
+		w.Expect(m.run("udhcpc", m.udhcpc("-n", "-q", "-t", "1", "-T", "60")...)).To(Succeed(), "at the first try")
 		given[mac] = m.address()
 		w.Expect(slices.Collect(maps.Values(offers()))).To(Equal([]int{1}), "one offer")
 	}

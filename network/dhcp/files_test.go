@@ -139,6 +139,7 @@ func TestWrongClock(t *testing.T) {
 // TestFilesTogether: of many writers of one address at one time, one succeeds each time, and what was durable is
 // there after a restart, also after the file was written as a whole.
 func TestFilesTogether(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	dir := t.TempDir()
 	f, err := dhcp.OpenFiles(dir)

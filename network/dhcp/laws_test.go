@@ -59,6 +59,7 @@ func TestEdgesAgree(t *testing.T) {
 // TestLeasesAreExclusive: over any schedule of clients, expiries and failed writes, an
 // address that a client may use is never another client's.
 func TestLeasesAreExclusive(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := blue()

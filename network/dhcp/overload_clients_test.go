@@ -13,6 +13,7 @@ import (
 // TestOverloadOfClients: BusyBox's and ISC's clients read options in the fields file and
 // sname, and search lists with pointers, in replies of 576 bytes.
 func TestOverloadOfClients(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "udhcpc", "dhclient")
 	n := blue()
 	for i := range byte(26) {

@@ -16,6 +16,7 @@ import (
 // TestUdhcpc: BusyBox's client gets an address and the routes. It keeps the address when
 // it renews or restarts, and releases it.
 func TestUdhcpc(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
 	s := serve(t, blue(), t.TempDir())
@@ -59,6 +60,7 @@ func TestUdhcpc(t *testing.T) {
 // TestDhclient: ISC's client boots, and boots again with its lease file (INIT-REBOOT). It
 // gets a DHCPNAK for a wrong address, and releases its own.
 func TestDhclient(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "dhclient")
 	w := NewWithT(t)
 	dir := t.TempDir()

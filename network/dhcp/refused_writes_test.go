@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A stuck store answers about writes after its end.
@@ -34,6 +35,7 @@ func (s stuck) Replace(ctx context.Context, was, next network.Lease) error {
 
 // TestRenewalDuringAWrite: a client renews its lease while a write waits that another host asked for with its MAC.
 func TestRenewalDuringAWrite(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
@@ -47,7 +49,7 @@ func TestRenewalDuringAWrite(t *testing.T) {
 	forger.send(message(request, mac1, server(us), asks("20")), everybody)
 	w.Eventually(store.asked).Should(Receive())
 	client.send(message(request, mac1, has("20")), us+":67")
-	reply, _ := client.hears(5 * time.Second)
+	reply, _ := client.hears(patience.Limit)
 	w.Expect(reply).NotTo(BeNil())
 	w.Expect(reply.MessageType()).To(Equal(ack))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A slow store does not answer about removals before its end.
@@ -33,6 +34,7 @@ func (s slow) Remove(ctx context.Context, was network.Lease) error {
 // TestRemovalsHoldNoClientUp: while the store does not answer about removals, a client that changes its address gets
 // its ACK, one that released its address gets an offer, and so do others while 1,100 clients release theirs.
 func TestRemovalsHoldNoClientUp(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
 	n := blue()
@@ -54,7 +56,7 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 	hears := func(m *dhcpv4.DHCPv4, kind dhcpv4.MessageType) string {
 		t.Helper()
 		station.send(m, everybody)
-		reply, _ := station.hears(5 * time.Second)
+		reply, _ := station.hears(patience.Limit)
 		w.Expect(reply).NotTo(BeNil(), "%s", m.Summary())
 		w.Expect(reply.MessageType()).To(Equal(kind))
 		return reply.YourIPAddr.String()

@@ -14,6 +14,7 @@ import (
 // TestSecondTryWithANewTransaction: NetworkManager's second try has a new transaction, and says that
 // two seconds passed. Both edges reply to it, and to what follows: the selected one may be dead.
 func TestSecondTryWithANewTransaction(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
 	var passed atomic.Int64

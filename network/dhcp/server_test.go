@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A station sends what a test says, from any MAC, and hears what is broadcast.
@@ -80,7 +81,7 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 	station := s.station("192.168.100.50/24")
 	station.send(message(request, mac2, server("192.168.100.66"), asks("20")), everybody)
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
-	answered, _ := station.hears(10 * time.Second)
+	answered, _ := station.hears(patience.Limit)
 	g.Expect(answered).NotTo(BeNil())
 	station.send(message(request, mac1, server("192.168.100.67"), asks("20")), everybody)
 	g.Eventually(chosen).Should(Receive(Equal(netip.MustParseAddr("192.168.100.67"))))
@@ -99,7 +100,7 @@ func TestProbeIsNotAnswered(t *testing.T) {
 	g.Expect(m.IsBroadcast()).To(BeTrue())
 	station.send(m, everybody)
 	station.send(message(discover, mac1), everybody)
-	answered, _ := station.hears(10 * time.Second)
+	answered, _ := station.hears(patience.Limit)
 	g.Expect(answered).NotTo(BeNil())
 	g.Expect(answered.ClientHWAddr.String()).To(Equal(mac1))
 	g.Expect(dhcp.AnswersProbe(answered.ToBytes(), answered.TransactionID)).To(BeFalse())
@@ -116,13 +117,13 @@ func TestNextHopVIPDoesNotAnswer(t *testing.T) {
 		station.send(ask, to+":67")
 	}
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
-	m, from := station.hears(5 * time.Second)
+	m, from := station.hears(patience.Limit)
 	g.Expect(m).NotTo(BeNil())
 	g.Expect(m.MessageType()).To(Equal(dhcpv4.MessageTypeOffer), "the two before were not answered")
 	g.Expect(from.String()).To(Equal(us + ":67"))
 	for _, to := range []string{us, "192.168.100.255", "255.255.255.255"} {
 		station.send(ask, to+":67")
-		m, from := station.hears(5 * time.Second)
+		m, from := station.hears(patience.Limit)
 		g.Expect(m).NotTo(BeNil(), to)
 		g.Expect(from.String()).To(Equal(us+":67"), to)
 	}
@@ -137,7 +138,7 @@ func TestHostsBeyondAreNoClients(t *testing.T) {
 	s.edge.Run(t, "ip", "route", "add", "10.9.0.0/16", "dev", "net1")
 	station, beyond := s.station("192.168.100.50/24"), s.station("10.9.0.5/8")
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
-	granted, _ := station.hears(10 * time.Second)
+	granted, _ := station.hears(patience.Limit)
 	g.Expect(granted).NotTo(BeNil())
 
 	beyond.send(message(dhcpv4.MessageTypeRelease, mac1, server(us), has("20")), everybody)
@@ -160,7 +161,7 @@ func TestOtherDevices(t *testing.T) {
 	g.Expect(m).To(BeNil())
 	pod = s.station("192.168.100.201/24")
 	pod.send(message(dhcpv4.MessageTypeDiscover, mac1), everybody)
-	m, _ = pod.hears(5 * time.Second)
+	m, _ = pod.hears(patience.Limit)
 	g.Expect(m).NotTo(BeNil())
 }
 
@@ -175,7 +176,7 @@ func TestMalformed(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 	}
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
-	m, _ := station.hears(5 * time.Second)
+	m, _ := station.hears(patience.Limit)
 	g.Expect(m).NotTo(BeNil())
 	g.Expect(m.ClientHWAddr.String()).To(Equal(mac2))
 }
@@ -198,7 +199,7 @@ func TestPowerOn(t *testing.T) {
 		}
 	})
 	for len(given) < all {
-		m, _ := station.hears(10 * time.Second)
+		m, _ := station.hears(patience.Limit)
 		g.Expect(m).NotTo(BeNil(), "%d of %d", len(given), all)
 		switch mac := m.ClientHWAddr.String(); m.MessageType() {
 		case dhcpv4.MessageTypeOffer:
@@ -235,7 +236,7 @@ func TestForgedMACs(t *testing.T) {
 	station.send(message(dhcpv4.MessageTypeDiscover, mac1), everybody)
 	strangers, own := 0, false
 	for !own || strangers < few {
-		m, _ := station.hears(10 * time.Second)
+		m, _ := station.hears(patience.Limit)
 		g.Expect(m).NotTo(BeNil(), "%d strangers, own %v", strangers, own)
 		mac := m.ClientHWAddr.String()
 		switch {
@@ -279,6 +280,7 @@ func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
 // TestOutage: while no lease can be written, known VMs keep their leases and no client
 // gets a new one. Granted renewals are written afterwards.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	files, err := dhcp.OpenFiles("")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -290,7 +292,7 @@ func TestOutage(t *testing.T) {
 
 	station.send(message(dhcpv4.MessageTypeRequest, mac2, server(us), asks("50")), everybody)
 	station.send(message(dhcpv4.MessageTypeRequest, mac1, has("20")), us+":67")
-	m, _ := station.hears(5 * time.Second)
+	m, _ := station.hears(patience.Limit)
 	g.Expect(m).NotTo(BeNil())
 	g.Expect(m.ClientHWAddr.String()).To(Equal(mac1))
 	g.Expect(m.MessageType()).To(Equal(dhcpv4.MessageTypeAck))
@@ -301,7 +303,7 @@ func TestOutage(t *testing.T) {
 	g.Expect(l.AsWritten()).To(Equal(old))
 
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2, asks("20")), everybody)
-	m, _ = station.hears(5 * time.Second)
+	m, _ = station.hears(patience.Limit)
 	g.Expect(m.YourIPAddr.String()).NotTo(Equal(full("20")), "it expired as written, but was granted since")
 
 	store.set(false)

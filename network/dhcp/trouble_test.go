@@ -42,6 +42,7 @@ func gauges(t *testing.T, r *prometheus.Registry, name string) map[string]float6
 // TestExhaustedPool: a VM that gets no address is in the report, with the counts of the pool
 // and since when. The report ends when an address is free.
 func TestExhaustedPool(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
 	n := blue()
@@ -96,6 +97,7 @@ func (r *refusing) Replace(ctx context.Context, was, next network.Lease) error {
 // TestLeasesThatAreRefused: while the store refuses leases for 30 s, the report has its words,
 // until a lease is written.
 func TestLeasesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
 	files, err := dhcp.OpenFiles("")

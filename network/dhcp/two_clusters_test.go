@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
@@ -12,6 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/dhcp"
 	"github.com/cldmnky/oooi/test/netns"
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // otherNetwork returns the network of another hosted cluster on the same VLAN.
@@ -28,6 +28,7 @@ func otherNetwork() network.Network {
 
 // TestTwoClustersOnOneVLAN: each VM is answered by its own cluster's server only.
 func TestTwoClustersOnOneVLAN(t *testing.T) {
+	t.Parallel()
 	netns.Require(t, "dhclient", "udhcpc")
 	w := NewWithT(t)
 	const neighbour, another = "192.168.100.131", "02:00:00:00:00:88"
@@ -81,7 +82,7 @@ func TestTwoClustersOnOneVLAN(t *testing.T) {
 		station.send(message(discover, another), everybody)
 		var heard []*dhcpv4.DHCPv4
 		for offers := 0; offers < 2 || c.answer != none && len(heard) == 0; {
-			m, _ := station.hears(10 * time.Second)
+			m, _ := station.hears(patience.Limit)
 			w.Expect(m).NotTo(BeNil(), c.what)
 			if m.MessageType() == offer {
 				offers++

@@ -95,6 +95,7 @@ func TestEqualQuestionsAreAskedOnce(t *testing.T) {
 // TestStaleAnswers: while all upstreams are silent, clients get answers that expired within the last hour, with a TTL of
 // 30 s (RFC 8767). Once the upstreams are known to be dead, no client waits for them.
 func TestStaleAnswers(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	one, two := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.1", false)
 	h, at := served(t, local(network.UpstreamManagement), resolving(one.at, two.at))
@@ -138,6 +139,7 @@ func TestStaleAnswers(t *testing.T) {
 // TestNamesThatUpstreamsCannotResolve: a VM that asks for names whose own servers are dead makes no resolver count as
 // dead.
 func TestNamesThatUpstreamsCannotResolve(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
 	up.deaf.Store(new("dead.example."))
@@ -182,6 +184,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 
 // TestLocalhost is never asked upstream (RFC 6761 section 6.3).
 func TestLocalhost(t *testing.T) {
+	t.Parallel()
 	up := newResolver(t, "192.0.2.1", false)
 	for _, mode := range []network.UpstreamMode{network.UpstreamManagement, network.UpstreamNone} {
 		_, at := served(t, local(mode), resolving(up.at))
@@ -231,6 +234,7 @@ func TestLongAnswersByTCPOnly(t *testing.T) {
 // TestSlowUpstream: while the upstream needs longer than a client waits, the client gets the answer that expired, and the
 // next one gets the new answer.
 func TestSlowUpstream(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
 	h, at := served(t, local(network.UpstreamManagement), resolving(up.at))

@@ -52,6 +52,7 @@ func TestLostRoutesKeepAnswers(t *testing.T) {
 // TestServersThatDropProbes: a server that answers no question for the root, as some filters demand, counts as alive as long
 // as it answers others. A VM that asks for names which it cannot resolve changes nothing.
 func TestServersThatDropProbes(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
 	up.rootless.Store(true)
@@ -78,6 +79,7 @@ func TestServersThatDropProbes(t *testing.T) {
 // TestServerThatNeverAnsweredAProbe: a server that was silent when the edge started is asked what clients want, so it counts as
 // alive once it answers that.
 func TestServerThatNeverAnsweredAProbe(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
 	up.rootless.Store(true)

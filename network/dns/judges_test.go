@@ -350,6 +350,11 @@ func (g generator) question() []byte {
 // TestJudges asks knot, BIND and us the same questions, by UDP and TCP. Where both others agree, so do we; where they
 // differ, we answer as one of them. OOOI_DNS_QUESTIONS is how many, OOOI_DNS_SEED the first seed.
 func TestJudges(t *testing.T) {
+	t.Parallel()
+	questions := 1000
+	if programs.Long() {
+		questions = 3000
+	}
 	n := judged()
 	zones := zoneFiles(t, n)
 	knotAt, bindAt := knot(t, zones), bind(t, zones)
@@ -357,7 +362,7 @@ func TestJudges(t *testing.T) {
 	ours, others := newParty(t, "oooi", at), []party{newParty(t, "knot", knotAt), newParty(t, "BIND", bindAt)}
 	g := newGenerator(uint64(setting(t, "OOOI_DNS_SEED", 1)))
 	asked, split, differences := 0, 0, 0
-	for range setting(t, "OOOI_DNS_QUESTIONS", 3000) {
+	for range setting(t, "OOOI_DNS_QUESTIONS", questions) {
 		b := g.question()
 		if b == nil {
 			continue

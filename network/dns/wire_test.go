@@ -64,6 +64,7 @@ func wireCases() []wireCase {
 // TestMalformedPackets: what is malformed is FORMERR, by UDP and TCP. It is no part of an answer, and no silence. At least
 // one of knot and BIND does the same in each case.
 func TestMalformedPackets(t *testing.T) {
+	t.Parallel()
 	n := judged()
 	zones := zoneFiles(t, n)
 	knotAt, bindAt := knot(t, zones), bind(t, zones)
