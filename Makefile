@@ -86,15 +86,15 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	$(call step,the parts of the test cluster: minutes of compiling once a machine)
 	$(MAKE) testbed-build
 	$(call step,units and real protocols and a real API server)
-	$(real) $(call tests,.,unit,pkgname,-p 4 -timeout 45m ./...)
+	@$(real) $(call tests,.,unit,pkgname,-p 4 -timeout 45m ./...)
 	$(call step,the other modules)
-	$(call tests,config/bundle,bundle,pkgname,./...)
-	$(call tests,config/release,release,pkgname,./...)
-	$(call tests,test/testbed/modules/shim,shim,pkgname,./...)
-	$(call tests,test/oldest,oldest,pkgname,./...)
-	$(call tests,test/grafana,grafana,pkgname,./...)
+	@$(call tests,config/bundle,bundle,pkgname,./...)
+	@$(call tests,config/release,release,pkgname,./...)
+	@$(call tests,test/testbed/modules/shim,shim,pkgname,./...)
+	@$(call tests,test/oldest,oldest,pkgname,./...)
+	@$(call tests,test/grafana,grafana,pkgname,./...)
 	$(call step,a worker joins: the test cluster and HyperShift)
-	$(real) $(call tests,test/testbed,cluster,standard-verbose,-count=1 -timeout 60m -p 1 -skip '$(long_cluster)' ./...)
+	@$(real) $(call tests,test/testbed,cluster,standard-verbose,-count=1 -timeout 60m -p 1 -skip '$(long_cluster)' ./...)
 	$(took)
 
 .PHONY: test-long
@@ -103,9 +103,9 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 	$(call step,the programs and the test cluster's parts)
 	$(MAKE) test-deps build gotestsum testbed-build
 	$(call step,long rows of units)
-	export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 2 -timeout 90m ./...)
+	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 2 -timeout 90m ./...)
 	$(call step,the worst half-dead edges with nothing else on the machine)
-	export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-count=1 -timeout 30m -run TestHalfDead ./test/halfdead)
+	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-count=1 -timeout 30m -run TestHalfDead ./test/halfdead)
 	$(call step,the memory of a full edge)
 	$(full_edge)
 	$(call step,a release as its page has it)
@@ -114,7 +114,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 	$(call step,fuzzing for seconds)
 	$(MAKE) fuzz
 	$(call step,the test cluster and HyperShift on it)
-	$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-count=1 -timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
+	@$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-count=1 -timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
 	$(took)
 	@awk -v now=$$(date +%s) 'NR == 1 { printf "make test-long: all passed in %d min, commit %s\n", (now - $$1) / 60, commit }' commit=$$(git describe --always --dirty) bin/$@.steps
 
@@ -218,7 +218,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
-	OOOI_CALM=1 go test -count=1 -v -timeout 60m -run TestFlood ./cmd/oooi-edge
+	OOOI_CALM=1 go test -count=1 -v -timeout 60m -p 1 -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer' ./cmd/oooi-edge ./network/dhcp ./edge
 	OOOI_CHANGES=1000 go test -count=1 -v -timeout 60m -run TestNothingCutsLongConnections ./envoy
 	OOOI_GREEDY=1 go test -count=1 -v -timeout 60m -run 'TestOneVM|TestABurst|TestConnectionsThatSendNothing' ./envoy
 	OOOI_DARK=45s go test -count=1 -v -timeout 60m -run TestADarkEndpoint ./envoy
