@@ -62,12 +62,13 @@ test-deps: ## install missing Debian packages that the tests need (root)
 # tests runs Go's tests in a directory, as `$(call tests,DIRECTORY,NAME,FORMAT,arguments of go test)`. It ends with what failed, and with which
 # tests took 5 s and more. bin/NAME.json has how long each was.
 tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --hide-summary skipped --jsonfile-timing-events $(CURDIR)/bin/$(2).json \
-  --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --jsonfile $(CURDIR)/bin/$(2).json" -- -vet=off -ldflags=-s $(4)
+  --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 5s --jsonfile $(CURDIR)/bin/$(2).json" -- -count=1 -timeout 45m -vet=off -ldflags=-s $(4)
 
 # real names the real programs that tests use, ours too: they are compiled before, never in a test. Without one a test fails.
-real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY=$$($(testbed) envoy) KUBEBUILDER_ASSETS=$$($(testbed) assets) KONNECTIVITY=$$($(testbed) konnectivity) CNI_PLUGINS=$$($(testbed) cni-plugins) &&
+real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY KUBEBUILDER_ASSETS KONNECTIVITY CNI_PLUGINS && \
+  ENVOY=$$($(testbed) envoy) && KUBEBUILDER_ASSETS=$$($(testbed) assets) && KONNECTIVITY=$$($(testbed) konnectivity) && CNI_PLUGINS=$$($(testbed) cni-plugins) &&
 
-# step begins a part of a long target, and took prints how long each was.
+# step starts a named part of a long target. took prints how long each part took.
 step = @mkdir -p bin; echo "== $(1)"; echo "$$(date +%s) $(1)" >> bin/$@.steps
 took = @echo "== where the time went"; awk -v now=$$(date +%s) 'NR > 1 { printf "%6d s  %s\n", $$1 - at, name } { at = $$1; name = substr($$0, 12); if (NR == 1) first = at } END { printf "%6d s  %s\n%6d s  in all\n", now - at, name, now - first }' bin/$@.steps
 
@@ -86,7 +87,7 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	$(call step,the parts of the test cluster: minutes of compiling once a machine)
 	$(MAKE) testbed-build
 	$(call step,units and real protocols and a real API server)
-	@$(real) $(call tests,.,unit,pkgname,-p 4 -timeout 45m ./...)
+	@$(real) $(call tests,.,unit,pkgname,-p 4 ./...)
 	$(call step,the other modules)
 	@$(call tests,config/bundle,bundle,pkgname,./...)
 	@$(call tests,config/release,release,pkgname,./...)
@@ -94,7 +95,7 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	@$(call tests,test/oldest,oldest,pkgname,./...)
 	@$(call tests,test/grafana,grafana,pkgname,./...)
 	$(call step,a worker joins: the test cluster and HyperShift)
-	@$(real) $(call tests,test/testbed,cluster,standard-verbose,-count=1 -timeout 60m -p 1 -skip '$(long_cluster)' ./...)
+	@$(real) $(call tests,test/testbed,cluster,standard-verbose,-timeout 60m -p 1 -skip '$(long_cluster)' ./...)
 	$(took)
 
 .PHONY: test-long
@@ -103,9 +104,13 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 	$(call step,the programs and the test cluster's parts)
 	$(MAKE) test-deps build gotestsum testbed-build
 	$(call step,long rows of units)
-	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 2 -timeout 90m ./...)
+	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 1 -timeout 90m ./...)
+	$(call step,bounds on time with nothing else on the machine)
+	@export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
+	  -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
+	  ./cmd/oooi-edge ./network/dhcp ./edge ./envoy ./test/accessfaults)
 	$(call step,the worst half-dead edges with nothing else on the machine)
-	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-count=1 -timeout 30m -run TestHalfDead ./test/halfdead)
+	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-timeout 30m -run TestHalfDead ./test/halfdead)
 	$(call step,the memory of a full edge)
 	$(full_edge)
 	$(call step,a release as its page has it)
@@ -114,7 +119,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 	$(call step,fuzzing for seconds)
 	$(MAKE) fuzz
 	$(call step,the test cluster and HyperShift on it)
-	@$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-count=1 -timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
+	@$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
 	$(took)
 	@awk -v now=$$(date +%s) 'NR == 1 { printf "make test-long: all passed in %d min, commit %s\n", (now - $$1) / 60, commit }' commit=$$(git describe --always --dirty) bin/$@.steps
 

@@ -83,8 +83,8 @@ func TestABurstWithTraffic(t *testing.T) {
 	}
 }
 
-// unanswered is how many connections Envoy carried without an answer of the Gate, which had its time: on a busy machine
-// there are some.
+// unanswered is how many connections Envoy carried without an answer of the Gate, which came too late: on a busy
+// machine there are some.
 func (w *world) unanswered(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(w.counter(t, "ratelimit."+gateCluster+".failure_mode_allowed"))

@@ -163,7 +163,7 @@ func (x *witness) listens(t *testing.T, name string, w *world) {
 	t.Cleanup(func() { _ = c.Close() })
 	g.Expect(c.(*net.TCPConn).CloseWrite()).To(Succeed())
 	x.keep(name, func() error {
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(patient))
 		_, err := io.ReadFull(c, make([]byte, 1))
 		return err
 	})

@@ -121,7 +121,7 @@ func TestADarkEndpoint(t *testing.T) {
 			pass := w.management.DropTo(t, dark.Namespace, "eth0", syns)
 			began := time.Now()
 			t.Logf("in the first 3 s, of 120 connections %d failed", w.asks(t, 120, onVLAN+":"+c.port, c.serverName))
-			g.Eventually(func() (BackendHealth, error) { return w.health(t, c.backend) }, known-time.Since(began), "20ms").
+			g.Eventually(func() (BackendHealth, error) { return w.health(t, c.backend) }, max(time.Second, known-time.Since(began)), "20ms").
 				Should(Equal(BackendHealth{Endpoints: 2, Healthy: 1}))
 			tried := w.tried(t, c.backend, dark.at)
 			g.Expect(w.asks(t, connections, onVLAN+":"+c.port, c.serverName)).To(BeZero(), "failed")

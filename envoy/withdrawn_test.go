@@ -36,7 +36,7 @@ func TestAWithdrawnBackendIsUnreachable(t *testing.T) {
 			_ = u.conn.Close()
 		}
 		return err
-	}, "5s", "100ms").ShouldNot(Succeed(), "it is withdrawn")
+	}, patient, "100ms").ShouldNot(Succeed(), "it is withdrawn")
 	u, err := w.dial(t, onVLAN+":443", "console.blue.example.com")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(u.hello).To(HavePrefix("ingress"))

@@ -66,9 +66,9 @@ func TestACDOnAFreeNetwork(t *testing.T) {
 	segment.Attach(t, checks, "net1", "", blueTwo+"/24")
 	file, dir := filepath.Join(t.TempDir(), "plan.json"), fakes.RunDir(t)
 	writePlan(t, file, 2)
+	began := time.Now()
 	p := start(t, checks, "acd", "--plan", file, "--edge", "0", "--run-dir", dir)
 	g.Eventually(func() string { return checks.Run(t, "ip", "neigh", "show") }, patience.Limit, "20ms").Should(ContainSubstring(blueNextHop))
-	began := time.Now()
 	g.Eventually(p.String, patience.Limit, "20ms").Should(ContainSubstring("addresses are free"))
 	g.Expect(time.Since(began)).To(BeNumerically(">", 3500*time.Millisecond))
 }

@@ -106,7 +106,7 @@ func TestHostsBeyondTheNetwork(t *testing.T) {
 		g.Eventually(func() error { return command(t, x.edge, "probe", server, "--run-dir", run).Run() }).Should(Succeed(), server)
 	}
 	asked := func(from *netns.Namespace, name string, flags ...string) string {
-		out, _ := from.Command(t.Context(), "dig", append([]string{"+tries=1", "+time=60", "@" + blueService, name}, flags...)...).Output()
+		out, _ := from.Command(t.Context(), "dig", append([]string{"+tries=1", "+time=20", "@" + blueService, name}, flags...)...).Output()
 		return string(out)
 	}
 

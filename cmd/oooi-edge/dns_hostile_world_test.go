@@ -82,14 +82,14 @@ func dialDNS(t *testing.T, from *netns.Namespace, transport string) (c *dns.Conn
 	return c, err
 }
 
-// othersAreAnswered asks 300 questions of each kind while the flood goes on, and wants 99 % of them to be answered. Where OOOI_CALM
-// says that nothing else runs, it wants them within 50 ms.
+// othersAreAnswered asks 300 questions of each kind while the flood goes on, and wants nine of ten to be answered. Where OOOI_CALM says
+// that nothing else runs, it wants 99 % within 50 ms.
 func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {
 	t.Helper()
 	g := NewWithT(t)
-	limit := lost
+	limit, most := lost, 270
 	if os.Getenv("OOOI_CALM") != "" {
-		limit = 50 * time.Millisecond
+		limit, most = 50*time.Millisecond, 297
 	}
 	for _, kind := range []struct{ transport, name string }{
 		{"udp", "api.blue.example.com."}, {"tcp", "api.blue.example.com."}, {"udp", "%d.example.org."},
@@ -103,7 +103,7 @@ func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {
 		}
 		t.Logf("%s %s: %d of 300 answered, %d within %s, p50 %s, slowest %s; the flood sent %.0f questions/s",
 			kind.transport, kind.name, len(took), soon, limit, took[len(took)/2], took[len(took)-1], float64(flooded.Load()-before)/time.Since(start).Seconds())
-		g.Expect(soon).To(BeNumerically(">=", 297))
+		g.Expect(soon).To(BeNumerically(">=", most))
 	}
 }
 

@@ -48,5 +48,5 @@ func admissionAppliesThePolicies(t *testing.T, server *apiserver.Server) {
 	g.Expect(api.Create(t.Context(), role)).To(Succeed())
 	g.Eventually(readyz(at)).WithTimeout(time.Minute).Should(Equal(http.StatusOK))
 	stop()
-	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends when it is told to")
+	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends with its context")
 }

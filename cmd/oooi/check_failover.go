@@ -31,7 +31,7 @@ const (
 	failoverUntil = 15 * time.Second
 )
 
-// An evictionTimes is when an edge is evicted, from the begin of the pod that connects to it.
+// An evictionTimes is when an edge is evicted, since the start of the pod that connects to it.
 type evictionTimes struct{ after, until time.Duration }
 
 // An edgePod is the pod of an edge.

@@ -80,15 +80,12 @@ func (k playedFailover) gone(ctx context.Context) bool {
 }
 
 func (k playedFailover) update(ctx context.Context) {
-	var pods corev1.PodList
-	_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
-	for _, p := range pods.Items {
+	eachTry(ctx, k.admin, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
 		if k.gone(ctx) {
 			p.Status.Phase = corev1.PodSucceeded
 		}
-		_ = k.admin.Status().Update(ctx, &p)
-	}
+	})
 }
 
 func (k playedFailover) logs(ctx context.Context, _ client.ObjectKey, _ string, _ bool) (io.ReadCloser, error) {

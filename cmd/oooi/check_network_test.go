@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -45,11 +46,28 @@ type playedKubelet struct {
 }
 
 func (k playedKubelet) update(ctx context.Context) {
+	eachTry(ctx, k.admin, func(p *corev1.Pod) { p.Status = k.status })
+}
+
+// eachTry sets the status of each pod of Try, which may be deleted meanwhile.
+func eachTry(ctx context.Context, admin client.Client, set func(*corev1.Pod)) {
 	var pods corev1.PodList
-	_ = k.admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry})
+	untilDone(ctx, func() error { return admin.List(ctx, &pods, client.MatchingLabels{wire.LabelName: wire.NameTry}) })
 	for _, p := range pods.Items {
-		p.Status = k.status
-		_ = k.admin.Status().Update(ctx, &p)
+		untilDone(ctx, func() error {
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(&p), &p); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+			set(&p)
+			return client.IgnoreNotFound(admin.Status().Update(ctx, &p))
+		})
+	}
+}
+
+// untilDone repeats a call until it returns no error or ctx ends, as a kubelet does.
+func untilDone(ctx context.Context, call func() error) {
+	for call() != nil && ctx.Err() == nil {
+		<-time.After(50 * time.Millisecond)
 	}
 }
 

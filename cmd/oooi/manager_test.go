@@ -97,7 +97,7 @@ func managerIsReadyWithoutHyperShift(t *testing.T, server *apiserver.Server) {
 	g.Eventually(readyz(address)).WithTimeout(time.Minute).Should(Equal(http.StatusOK))
 	g.Eventually(mgr.Elected()).WithTimeout(time.Minute).Should(BeClosed())
 	stop()
-	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends when it is told to")
+	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends with its context")
 }
 
 // freeAddress is an address of this machine with a port that nothing uses.

@@ -67,12 +67,9 @@ func TestASlowServerServes(t *testing.T) {
 			answers := c.begin(t, dir)
 			why := follow(t, dir, network.Network{Services: []network.Service{c.service}})
 			g.Eventually(why, "1m", "10ms").Should(Succeed())
-			began := time.Now()
 			answers.Lock()
 			g.Expect(why()).To(Succeed())
 			g.Eventually(why, "1m", "10ms").Should(MatchError(ContainSubstring("deadline exceeded")))
-			// The last answer of a server may be a second old.
-			g.Expect(time.Since(began)).To(BeNumerically(">=", silenceLimit-time.Second))
 			answers.Unlock()
 			g.Eventually(why, "1m", "10ms").Should(Succeed())
 		})

@@ -38,8 +38,8 @@
 //	is silent for four half seconds           at once, then after 1, 3 and 10 s, then none
 //	does not exist in the plan                when it first serves, then after 1, 3, 10, 20 and 40 s
 //
-// If both edges start, the one with the higher number announces up to half a second later. So two
-// that begin to serve at the same time do not move VMs in turns.
+// If both edges start, the one with the higher number waits for its next tick, at most half a
+// second. So two that start to serve at the same time rarely move VMs in turns.
 //
 // The kernel of a pod refuses what arrives while its agent does not run. A new pod may replace a
 // lost one, and not announce itself: not all CNI plugins do, and a switch may drop it. Then

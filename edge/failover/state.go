@@ -266,9 +266,9 @@ func (s State) take(e Event, now time.Time) (State, Answer) {
 	return s, Answer{}
 }
 
-// mayStartTogether reports whether the peer may begin to serve in this moment, too. Two edges that
-// announce at the same time move VMs in turns for as long as their kernels repeat it. So the edge
-// with the higher number lets the first message of its peer pass: it announces at its next tick.
+// mayStartTogether reports whether the peer may start to serve at the same time. Two edges that
+// announce at the same time move VMs in turns while their kernels repeat it. So the edge with the
+// higher number waits for its next tick: mostly it has heard by then that its peer serves.
 func (s State) mayStartTogether() bool {
 	return s.Self.Edge > s.Peer.Edge && s.Peer.Phase == Starting && s.PeerHeard()
 }

@@ -258,7 +258,7 @@ func TestPlainPort(t *testing.T) {
 // TestEnds: how a tunnel ended is told.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 2*time.Second, 10*time.Millisecond })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.idle, s.limits.every = 5*time.Second, 10*time.Millisecond })
 	s.vm("192.168.100.50:22", func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)); _ = c.SetLinger(0) })
 	s.vm("192.168.100.50:10250", echo)
 	last := func() End {
@@ -277,12 +277,12 @@ func TestEnds(t *testing.T) {
 	abort(c)
 	g.Eventually(last).Should(Equal(CallerReset))
 	c, _, _ = s.connect("worker-1:10250")
-	for range 20 { // Twice as long as it may be silent.
+	for range 20 { // Longer than it may be silent.
 		_, err = io.WriteString(c, "x")
 		g.Expect(err).NotTo(HaveOccurred())
 		_, err = io.ReadFull(c, make([]byte, 1))
 		g.Expect(err).NotTo(HaveOccurred())
-		<-time.After(200 * time.Millisecond)
+		<-time.After(300 * time.Millisecond)
 	}
 	g.Eventually(last).Should(Equal(Idle))
 }

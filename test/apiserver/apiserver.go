@@ -113,7 +113,10 @@ func run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Envir
 	if err := start(); err != nil {
 		t.Logf("an API server did not start, so another one does: %v", err)
 		_ = env.Stop()
-		must(t, start())
+		if err := start(); err != nil {
+			_ = env.Stop()
+			t.Fatal(err)
+		}
 	}
 	env.Config.QPS = -1
 	return env, sync.OnceValue(env.Stop)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 // A Port is one interface, with all frames that it receives since Open.
@@ -54,11 +56,11 @@ func (p *Port) Send(from, to net.HardwareAddr, kind uint16, packet []byte) error
 }
 
 // Until returns the packets, without their Ethernet headers, that arrived until the last
-// one of which stop is true. It fails if none such arrives for 10 s.
+// one of which stop is true. It fails if none such arrives for a minute.
 func (p *Port) Until(stop func(packet []byte) bool) ([][]byte, error) {
 	var out [][]byte
 	frame := make([]byte, 1<<16)
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(patience.Limit); ; {
 		left := time.Until(deadline).Milliseconds()
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, int(max(left, 0)))
 		switch {

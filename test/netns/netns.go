@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/test/patience"
 )
 
 const (
@@ -222,7 +224,7 @@ func (n *Namespace) carries(t testing.TB, device string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); ; <-tick.C {
+	for deadline := time.Now().Add(patience.Limit); ; <-tick.C {
 		l, err := n.link(device)
 		must(t, err)
 		if l.State == "UP" {

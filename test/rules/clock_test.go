@@ -117,7 +117,7 @@ func isAttempt(e ast.Expr) bool {
 // refusedCall returns why the call of an assertion is refused. Empty: it is not.
 func refusedCall(n *ast.CallExpr, durations map[string]time.Duration) string {
 	verb, ok := n.Fun.(*ast.SelectorExpr)
-	if !ok || !slices.Contains([]string{"Should", "To"}, verb.Sel.Name) || len(n.Args) == 0 {
+	if !ok || !slices.Contains([]string{"Should", "ShouldNot", "To", "NotTo", "ToNot"}, verb.Sel.Name) || len(n.Args) == 0 {
 		return ""
 	}
 	subject, timeout, limited := waits(verb.X, durations)
@@ -335,6 +335,7 @@ func TestX(t *testing.T) {
 	Expect(time.Since(begin) < limit).To(BeTrue()) // bound
 	g.Eventually(f, "5s").Should(Succeed()) // wait
 	g.Eventually(f, 59*time.Second, "10ms").Should(Succeed()) // wait
+	g.Eventually(f, "5s").ShouldNot(Succeed()) // wait
 	Eventually(f).WithContext(ctx).WithTimeout(soon).Should(Succeed()) // wait
 	NewWithT(t).Eventually(f).Within(500 * time.Millisecond).ProbeEvery(time.Second).Should(Succeed()) // wait
 	select { case <-done:
@@ -352,7 +353,6 @@ func TestX(t *testing.T) {
 	g.Eventually(f, "1m", "10ms").Should(Succeed())
 	g.Eventually(f, time.Minute).Should(Succeed())
 	g.Eventually(f, unknown()).Should(Succeed())
-	g.Eventually(f, "5s").ShouldNot(Succeed())
 	g.Consistently(f, "1s").Should(Succeed())
 	select { case <-time.After(time.Second): f() }
 	synctest.Test(t, func(t *testing.T) { g.Expect(time.Since(begin)).To(BeNumerically("<", limit)) })
