@@ -68,6 +68,11 @@ tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --h
 real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY KUBEBUILDER_ASSETS KONNECTIVITY CNI_PLUGINS && \
   ENVOY=$$($(testbed) envoy) && KUBEBUILDER_ASSETS=$$($(testbed) assets) && KONNECTIVITY=$$($(testbed) konnectivity) && CNI_PLUGINS=$$($(testbed) cni-plugins) &&
 
+# calm runs the tests whose bounds on time hold only where nothing else runs on the machine.
+calm = export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
+  -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
+  ./cmd/oooi-edge ./network/dhcp ./edge ./envoy ./test/accessfaults)
+
 # step starts a named part of a long target. took prints how long each part took.
 step = @mkdir -p bin; echo "== $(1)"; echo "$$(date +%s) $(1)" >> bin/$@.steps
 took = @echo "== where the time went"; awk -v now=$$(date +%s) 'NR > 1 { printf "%6d s  %s\n", $$1 - at, name } { at = $$1; name = substr($$0, 12); if (NR == 1) first = at } END { printf "%6d s  %s\n%6d s  in all\n", now - at, name, now - first }' bin/$@.steps
@@ -106,9 +111,7 @@ test-long: ## what takes too long for make test: all strategies and faults on th
 	$(call step,long rows of units)
 	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 1 -timeout 90m ./...)
 	$(call step,bounds on time with nothing else on the machine)
-	@export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
-	  -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
-	  ./cmd/oooi-edge ./network/dhcp ./edge ./envoy ./test/accessfaults)
+	@$(calm)
 	$(call step,the worst half-dead edges with nothing else on the machine)
 	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-timeout 30m -run TestHalfDead ./test/halfdead)
 	$(call step,the memory of a full edge)
@@ -223,9 +226,9 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_SIMULATION=2500 go test -count=1 -v -timeout 60m -run TestFaults ./edge/failover/simulation
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./network/dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./network/dns
-	OOOI_CALM=1 go test -count=1 -v -timeout 60m -p 1 -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer' ./cmd/oooi-edge ./network/dhcp ./edge
+	$(MAKE) build gotestsum
+	@$(calm)
 	OOOI_CHANGES=1000 go test -count=1 -v -timeout 60m -run TestNothingCutsLongConnections ./envoy
-	OOOI_GREEDY=1 go test -count=1 -v -timeout 60m -run 'TestOneVM|TestABurst|TestConnectionsThatSendNothing' ./envoy
 	OOOI_DARK=45s go test -count=1 -v -timeout 60m -run TestADarkEndpoint ./envoy
 	OOOI_FLAPS=10000 go test -count=1 -v -timeout 60m -run TestFlaps ./envoy
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_CHAOS=10m go test -count=1 -v -timeout 60m -run TestChaos ./test/operatorbench

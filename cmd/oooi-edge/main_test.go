@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"testing"
 	"time"
@@ -11,10 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The tests that run side by side wait more than they compute.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
+	programs.SideBySide(6)
 	programs.Main(m, func() { run(playedClock) })
 }
 

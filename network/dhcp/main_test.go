@@ -3,15 +3,13 @@
 package dhcp_test
 
 import (
-	"flag"
 	"os"
 	"testing"
+
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 func TestMain(m *testing.M) {
-	// The tests that run side by side wait more than they compute.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
-	}
+	programs.SideBySide(8)
 	os.Exit(m.Run())
 }

@@ -6,14 +6,24 @@ package programs
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // asCommand in the environment makes the test binary the command.
 const asCommand = "OOOI_TEST_AS_COMMAND"
+
+// SideBySide sets how many parallel tests of a package run at the same time, unless the command line does: tests that wait more
+// than they compute need more than one for each processor. TestMain calls it before it runs the tests.
+func SideBySide(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
+}
 
 // Main is what TestMain of a command's package calls: it runs the tests, or the command in a
 // process that Self or RunSelf started.
