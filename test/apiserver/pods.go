@@ -36,7 +36,7 @@ func ServePods(t testing.TB, ns *netns.Namespace, config *rest.Config, namespace
 	must(t, err)
 	target, err := url.Parse(config.Host)
 	must(t, err)
-	certificate, ca := newCertificate(t, host)
+	certificate, ca := NewCertificate(t, host)
 	s := &http.Server{
 		Handler: &httputil.ReverseProxy{
 			Rewrite: func(r *httputil.ProxyRequest) {
@@ -59,8 +59,8 @@ func ServePods(t testing.TB, ns *netns.Namespace, config *rest.Config, namespace
 	return dir
 }
 
-// newCertificate is one for host, and the authority that it is its own.
-func newCertificate(t testing.TB, host string) (tls.Certificate, []byte) {
+// NewCertificate returns a certificate for an IP address, and itself in PEM, as it is its own authority.
+func NewCertificate(t testing.TB, host string) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)

@@ -33,7 +33,7 @@ const overBusy = 2 * time.Second
 func TestHalfDead(t *testing.T) {
 	which := os.Getenv(variable)
 	if which != "worst" && which != "all" {
-		t.Skip(variable + ` is not set: "make test" and "make bench-takeover" do`)
+		t.Skip(variable + ` is not set: "make test-long" and "make bench-takeover" do`)
 	}
 	netns.Require(t, "nft", "setpriv", "mount")
 	m := &measurement{now: newBuild(t, "now", os.Getenv("OOOI_EDGE_BINARY")), brief: which == "worst"}

@@ -182,6 +182,7 @@ func (m *Measurement) converse(ctx context.Context, conn *tls.Conn, l *LongConne
 		if err := conn.SetDeadline(time.Now().Add(m.options.Silence)); err != nil {
 			return err
 		}
+		asked := m.now()
 		if err := request.Write(conn); err != nil {
 			return err
 		}
@@ -194,6 +195,7 @@ func (m *Measurement) converse(ctx context.Context, conn *tls.Conn, l *LongConne
 		}
 		m.mu.Lock()
 		l.Answers++
+		l.answered = asked
 		m.mu.Unlock()
 		if answer.Close {
 			return errors.New("the server closes after each answer")

@@ -37,6 +37,9 @@ type Options struct {
 	// Every so often a new connection is made, a question is asked and a lease is renewed;
 	// 0 means 50 ms. A connection that stays asks something every fifth time.
 	Every time.Duration
+	// InTurn: nothing is asked before the last question of its kind has its answer, so that a busy machine is not asked
+	// faster than it answers.
+	InTurn bool
 	// Patience with an answer; 0 means 800 ms. Less than a second: what comes later was
 	// lost at first, and sent again by the kernel.
 	Patience time.Duration
@@ -139,6 +142,36 @@ func AwaitCalm(ctx context.Context, while time.Duration, all ...*Measurement) er
 	return nil
 }
 
+// AwaitAnswers waits until all have answers to what they asked after the call: one for each kind of question, and one on each
+// connection that stays, which is open again if it was cut. It returns ctx's error if that does not come before ctx ends.
+func AwaitAnswers(ctx context.Context, all ...*Measurement) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for _, m := range all {
+		for from := m.now(); !m.answeredAll(from); {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+	}
+	return nil
+}
+
+// answeredAll reports whether something asked at a moment or later has an answer, in each kind of question and on each connection
+// that stays.
+func (m *Measurement) answeredAll(from Milliseconds) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range []series{m.tls, m.dns, m.ntp, m.dhcp} {
+		if s.told.Asked > 0 && s.answered < from {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.long, func(l LongConnection) bool { return l.answered < from })
+}
+
 // now is the moment as the report has it.
 func (m *Measurement) now() Milliseconds { return Milliseconds(time.Since(m.begin)) }
 
@@ -148,27 +181,37 @@ func (m *Measurement) repeat(ctx context.Context, into *series, ask func(context
 	defer tick.Stop()
 	for {
 		m.mu.Lock()
-		into.ask(m.now())
+		asked := m.now()
+		into.ask(asked)
 		m.mu.Unlock()
-		m.running.Go(func() {
-			// not ctx: what was asked when the measurement ends gets its answer still
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.Patience)
-			defer cancel()
-			err := ask(limited)
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			if err != nil {
-				into.fail(why(err))
-			} else {
-				into.answer(m.now())
-			}
-		})
+		question := func() { m.question(ctx, into, asked, ask) }
+		if m.options.InTurn {
+			question()
+		} else {
+			m.running.Go(question)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// question waits for the answer to what was asked at a moment. It does not end with ctx: what was asked when the measurement
+// ends gets its answer still.
+func (m *Measurement) question(ctx context.Context, into *series, asked Milliseconds, ask func(context.Context) error) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.Patience)
+	defer cancel()
+	err := ask(limited)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		into.fail(why(err))
+		return
+	}
+	into.answer(m.now())
+	into.answered = max(into.answered, asked)
 }
 
 func (m *Measurement) tlsConfig() *tls.Config {

@@ -79,6 +79,8 @@ type LongConnection struct {
 	Opened  int   `json:"opened"`
 	Answers int   `json:"answers"`
 	Cuts    []Cut `json:"cuts"`
+	// answered is when the last question was asked that has an answer.
+	answered Milliseconds
 }
 
 // Cut is the end of a connection, as the machine noticed it.
@@ -97,6 +99,8 @@ type series struct {
 	asked Milliseconds // the last question
 	heard Milliseconds // the last answer; the beginning before there is one
 	short Milliseconds // what is no gap
+	// answered is when the last question was asked that has an answer.
+	answered Milliseconds
 }
 
 func (s *series) ask(at Milliseconds) {

@@ -116,7 +116,7 @@ func (p *pod) serveAPI() {
 	var err error
 	p.ns.Do(p, func() { listener, err = bound.Listen(p.Context(), "tcp4", net.JoinHostPort(service, apiPort)) })
 	p.g.Expect(err).NotTo(HaveOccurred())
-	p.api = newAPI(listener)
+	p.api = newAPI(p.T, listener)
 	p.Cleanup(func() { p.api.CloseClientConnections(); p.api.Close() })
 }
 

@@ -137,7 +137,7 @@ func (s *site) newVM(node string) *vm {
 	s.g.Expect(v.Addresses(s, vmDevice)).To(ContainElement(netip.MustParsePrefix(vmAddress(i) + "/24")))
 	leased := time.Since(began)
 	ctx, cancel := context.WithCancel(s.Context())
-	v.Measurement = measure.Start(ctx, measure.Options{Dial: v.dial, API: net.JoinHostPort(service, apiPort), Long: long, Every: 100 * time.Millisecond})
+	v.Measurement = measure.Start(ctx, asks(measure.Options{Dial: v.dial, API: net.JoinHostPort(service, apiPort), Long: long}))
 	v.stop = func() { cancel(); v.Wait() }
 	s.Cleanup(v.stop)
 	s.g.Eventually(v.served, patience.Limit, "20ms").Should(BeTrue(), "%s connects to no edge", v.name)
@@ -191,10 +191,7 @@ func (s *site) moved(number int) {
 	}
 }
 
-// calm is for how long no connection of any VM fails once all is well.
-const calm = 600 * time.Millisecond
-
-// settles waits until no connection of any VM fails.
+// settles waits until all connections of all VMs have answers to what they asked since.
 func (s *site) settles() {
 	s.Helper()
 	var all []*measure.Measurement
@@ -203,7 +200,7 @@ func (s *site) settles() {
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), 3*patience.Limit)
 	defer cancel()
-	s.g.Expect(measure.AwaitCalm(ctx, calm, all...)).To(Succeed(), "connections fail all the time")
+	s.g.Expect(measure.AwaitAnswers(ctx, all...)).To(Succeed(), "connections get no answer")
 }
 
 // An effect is the most that VMs notice of a step: how often each long connection is cut, and for how long nothing
