@@ -91,7 +91,7 @@ func (s *site) fallsSilent() {
 // neverNamed fails if VMs hear, while do runs, that the host with the MAC that do returns has a shared address.
 func (s *site) neverNamed(do func() (mac string)) {
 	s.Helper()
-	ears := make([]ear, len(s.vms))
+	ears, since := make([]ear, len(s.vms)), now(s.control)
 	for i, v := range s.vms {
 		ears[i] = hears(s.T, v.Namespace, vmDevice)
 	}
@@ -103,7 +103,7 @@ func (s *site) neverNamed(do func() (mac string)) {
 		frames += len(all)
 		for _, a := range all {
 			if a.mac == mac && a.shared() {
-				s.Errorf("%s hears that the new edge has %s (%s), in a frame about %s", v.name, a.address, mac, a.about)
+				s.faulty(since, "%s hears that the new edge has %s (%s), in a frame about %s", v.name, a.address, mac, a.about)
 			}
 		}
 	}

@@ -240,12 +240,8 @@ func (s *site) step(name string, most effect, do func()) {
 			cuts = max(cuts, len(l.Cuts)-before[i].cuts[j])
 		}
 		s.Logf("%s: %s: longest gap %d ms, %d cuts, now through edge %d", name, v.name, took.Milliseconds(), cuts, s.edgeOf(v))
-		switch busy := gap(s.control, since); {
-		case cuts <= most.cuts:
-		case busy > 0:
-			s.Logf("%s: a long connection of %s was cut %d times, more than %d. It does not count: the machine was busy for %s", name, v.name, cuts, most.cuts, busy)
-		default:
-			s.Errorf("%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
+		if cuts > most.cuts {
+			s.faulty(since, "%s: a long connection of %s was cut %d times, more than %d", name, v.name, cuts, most.cuts)
 		}
 		s.promptly(name+": "+v.name+" did not connect", took, most.gap, since)
 	}
