@@ -18,9 +18,6 @@ import (
 	"github.com/cldmnky/oooi/config/admission"
 )
 
-// lookForPolicies is how often the policies are read.
-const lookForPolicies = 10 * time.Second
-
 // A policyCheck reports which admission policies are in force.
 type policyCheck struct {
 	live    client.Reader
@@ -28,6 +25,8 @@ type policyCheck struct {
 	log     logr.Logger
 	// account is the operator's ServiceAccount.
 	account types.NamespacedName
+	// every is how often the policies are read.
+	every time.Duration
 }
 
 // Start implements manager.Runnable. It logs each change.
@@ -51,7 +50,7 @@ func (c *policyCheck) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(lookForPolicies):
+		case <-time.After(c.every):
 		}
 	}
 }

@@ -52,6 +52,7 @@ func testPodSecurity(t *testing.T, s *apiServer, _ *Reconciler) {
 
 // TestAdmissionPolicies as they are installed, on a real API server.
 func TestAdmissionPolicies(t *testing.T) {
+	t.Parallel()
 	s := newAPIServer(t)
 	t.Run("EdgesKeepToTheirLeases", func(t *testing.T) { testEdgesKeepToTheirLeases(t, s) })
 	t.Run("CoverAllWrites", func(t *testing.T) { testPolicyCoversAllWrites(t, s) })
@@ -262,7 +263,7 @@ func testPolicyCheck(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	registry := prometheus.NewRegistry()
 	operator := s.asOperator(t)
-	c := &policyCheck{live: operator, metrics: NewMetrics(registry), log: logr.Discard(), account: testOptions.ServiceAccount}
+	c := &policyCheck{live: operator, metrics: NewMetrics(registry), log: logr.Discard(), account: testOptions.ServiceAccount, every: testIntervals.policies}
 	all, err := admission.Policies()
 	g.Expect(err).NotTo(HaveOccurred())
 	k, _ := s.keeper(t)

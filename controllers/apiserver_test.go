@@ -106,8 +106,13 @@ func (s *apiServer) acceptInvalidAnnotations(t *testing.T) {
 	g := NewWithT(t)
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: admission.Annotations}}
 	g.Expect(client.IgnoreNotFound(s.admin.Delete(t.Context(), binding))).To(Succeed())
+	g.Eventually(s.invalidAnnotation).WithTimeout(patience).Should(Succeed())
+}
+
+// invalidAnnotation is a dry run of an object with an invalid annotation.
+func (s *apiServer) invalidAnnotation() error {
 	nad := &nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", Annotations: map[string]string{wire.Prefix + "cidr": "x"}}}
-	g.Eventually(func() error { return s.admin.Create(t.Context(), nad.DeepCopy(), client.DryRunAll) }).WithTimeout(patience).Should(Succeed())
+	return s.admin.Create(context.Background(), nad, client.DryRunAll)
 }
 
 // as is a client with the rights of one ServiceAccount, that knows all kinds.
@@ -138,18 +143,24 @@ func (s *apiServer) writerIn(t *testing.T, w world) client.Client {
 	return c
 }
 
-// awaitRights waits until the API server knows that the operator may write in ns: it learns of bindings after a moment.
+// awaitRights waits until the API server knows that the operator may write in ns.
 func (s *apiServer) awaitRights(t *testing.T, ns string) {
+	t.Helper()
+	s.awaitRight(t, true, authorizationv1.ResourceAttributes{Namespace: ns, Verb: "patch", Group: "apps", Resource: "deployments"})
+}
+
+// awaitRight waits until the API server knows whether the operator has a right: it learns of roles and bindings after
+// a moment.
+func (s *apiServer) awaitRight(t *testing.T, has bool, right authorizationv1.ResourceAttributes) {
 	t.Helper()
 	account := testOptions.ServiceAccount
 	NewWithT(t).Eventually(func() (bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + account.Namespace + ":" + account.Name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: ns, Verb: "patch", Group: "apps", Resource: "deployments"},
+			User: "system:serviceaccount:" + account.Namespace + ":" + account.Name, ResourceAttributes: &right,
 		}}
 		err := s.admin.Create(t.Context(), review)
 		return review.Status.Allowed, err
-	}).WithTimeout(patience).Should(BeTrue())
+	}).WithTimeout(patience).Should(Equal(has))
 }
 
 // addNode adds a node with CRI-O.
@@ -158,6 +169,11 @@ func (s *apiServer) addNode(t *testing.T) {
 	NewWithT(t).Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node1"}, Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{ContainerRuntimeVersion: "cri-o://1.33"}},
 	}))).To(Succeed())
+}
+
+// testIntervals let tests wait less.
+var testIntervals = intervals{
+	kinds: time.Second / 4, missingKinds: time.Second / 2, refusedWatch: time.Second / 2, policies: time.Second / 2, environment: 3 * time.Second, waves: time.Second / 2,
 }
 
 // run starts the operator with its own rights, until the test ends.
@@ -171,11 +187,13 @@ func (s *apiServer) run(t *testing.T) (*Reconciler, *prometheus.Registry) {
 func (s *apiServer) runAs(t *testing.T, o Options, now func() time.Time) (r *Reconciler, registry *prometheus.Registry, stop func()) {
 	t.Helper()
 	skipName, registry := true, prometheus.NewRegistry()
-	r = &Reconciler{Metrics: NewMetrics(registry), Options: o, Now: now}
+	r = &Reconciler{Metrics: NewMetrics(registry), Options: o, Now: now, intervals: testIntervals}
+	lease, renewal, retry := 10*time.Minute, 9*time.Minute, time.Second/2 // No load loses it. An operator that stops releases it.
 	mgr, err := NewManager(s.operator, ctrl.Options{
 		Logger:         s.log,
 		Metrics:        metricsserver.Options{BindAddress: "0"},
 		LeaderElection: true, LeaderElectionID: "oooi.densityops.com", LeaderElectionNamespace: "oooi-system", LeaderElectionReleaseOnCancel: true,
+		LeaseDuration: &lease, RenewDeadline: &renewal, RetryPeriod: &retry,
 		Controller: config.Controller{SkipNameValidation: &skipName},
 	}, r)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -30,9 +30,6 @@ import (
 )
 
 const (
-	// environmentEvery is how often the environment is read. A change of it reaches the plans of
-	// all hosted clusters within that time and one pass for each.
-	environmentEvery = 15 * time.Second
 	// environmentReadWithin is how long one live read may take. At the start, all passes wait for it.
 	environmentReadWithin = 3 * time.Second
 	// observedFor is how long an address that was in use is not dialed after it was seen last. Each change
@@ -245,7 +242,7 @@ type environmentKeeper struct {
 
 // Start implements manager.Runnable.
 func (k *environmentKeeper) Start(ctx context.Context) error {
-	tick := time.NewTicker(environmentEvery)
+	tick := time.NewTicker(k.intervals.orProduct().environment)
 	defer tick.Stop()
 	for {
 		select {

@@ -40,7 +40,7 @@ func TestAddressesComeAndGo(t *testing.T) {
 		if changed {
 			changes++
 		}
-		now = now.Add(environmentEvery)
+		now = now.Add(productIntervals.environment)
 	}
 	look()
 	for range 5 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,8 +64,8 @@ func poolsUnserved(t *testing.T, h hosted) func() {
 	return func() { h.define(t, "nodepools.hypershift.openshift.io", serve(true)) }
 }
 
-// rightTaken removes the rules about a resource from a ClusterRole.
-func rightTaken(role, resource string) func(t *testing.T, h hosted) func() {
+// rightTaken removes the rules about a resource from a ClusterRole, and waits until the API server knows that.
+func rightTaken(role, group, resource string) func(t *testing.T, h hosted) func() {
 	return func(t *testing.T, h hosted) func() {
 		change := func(rules func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) {
 			cr := &rbacv1.ClusterRole{}
@@ -83,18 +84,19 @@ func rightTaken(role, resource string) func(t *testing.T, h hosted) func() {
 			}
 			return rest
 		})
+		h.awaitRight(t, false, authorizationv1.ResourceAttributes{Namespace: h.ns, Verb: "patch", Group: group, Resource: resource})
 		return func() { change(func(all []rbacv1.PolicyRule) []rbacv1.PolicyRule { return append(all, taken...) }) }
 	}
 }
 
 func rightToDeployTaken(t *testing.T, h hosted) func() {
-	fix := rightTaken(ControlPlaneRole, "deployments")(t, h)
+	fix := rightTaken(ControlPlaneRole, "apps", "deployments")(t, h)
 	h.touch(t)
 	return fix
 }
 
 func rightToBindTaken(t *testing.T, h hosted) func() {
-	fix := rightTaken(ControlPlaneRole, "rolebindings")(t, h)
+	fix := rightTaken(ControlPlaneRole, rbacv1.GroupName, "rolebindings")(t, h)
 	h.deleted(t, &rbacv1.RoleBinding{}, wire.ServiceAccount)
 	return fix
 }

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -80,9 +81,10 @@ func unavailableStatus(more ...appsv1.DeploymentCondition) appsv1.DeploymentStat
 func edgesAre(count int, status appsv1.DeploymentStatus) func(t *testing.T, h hosted) func() {
 	return func(t *testing.T, h hosted) func() {
 		for _, d := range h.deployments(t, "vlan100")[2-count:] {
+			before := d.DeepCopy()
 			d.Status = *status.DeepCopy()
 			d.Status.ObservedGeneration = d.Generation
-			NewWithT(t).Expect(h.admin.Status().Update(t.Context(), &d)).To(Succeed())
+			NewWithT(t).Expect(h.admin.Status().Patch(t.Context(), &d, client.MergeFrom(before))).To(Succeed())
 		}
 		return func() {}
 	}

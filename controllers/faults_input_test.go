@@ -178,7 +178,7 @@ func poolWithoutNetwork(t *testing.T, h hosted) func() {
 }
 
 func poolDeleted(t *testing.T, h hosted) func() {
-	h.vm(t, "worker", "192.168.100.20")
+	h.used(t)
 	np := h.pool(t, "")
 	NewWithT(t).Expect(h.admin.Delete(t.Context(), np)).To(Succeed())
 	return func() { h.create(t, np) }

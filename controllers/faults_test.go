@@ -3,7 +3,6 @@
 package controllers
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
@@ -54,31 +51,52 @@ type fault struct {
 type injected struct {
 	fault
 	hosted
+	// reason is that of the condition before.
 	reason string
-	fix    func()
 }
 
-// TestFaults injects all faults at the same time, each in a hosted cluster of its own.
-func TestFaults(t *testing.T) {
-	s := sharedAPIServer(t, &altered)
+// testFaults injects the faults of one cluster side by side, each in a hosted cluster of its own, and those of all
+// clusters one after another.
+func testFaults(t *testing.T, s *apiServer) {
 	s.acceptInvalidAnnotations(t)
 	s.addNode(t)
 	s.run(t)
-	groups := [][]fault{slices.Concat(faultsOfInput(), faultsOfWrites(), faultsOfEdges()), faultsOfRights(), faultsOfKinds()}
-	var served [][]*injected
-	for i, faults := range groups {
-		served = append(served, serveAll(t, s, fmt.Sprintf("f%d-", i), faults))
-	}
-	for _, all := range served {
-		for _, x := range all {
-			x.edgeServes(t)
-			x.wellServed(t)
-			x.reason = x.hosted.reason(t)()
+	t.Run("OneCluster", func(t *testing.T) {
+		for i, f := range slices.Concat(faultsOfInput(), faultsOfWrites(), faultsOfEdges()) {
+			f.run(t, func(t *testing.T) {
+				t.Parallel()
+				f.try(t, s, fmt.Sprintf("f0-%d", i))
+			})
 		}
+	})
+	t.Run("AllClusters", func(t *testing.T) {
+		for i, f := range faultsOfAll() {
+			f.run(t, func(t *testing.T) { f.try(t, s, fmt.Sprintf("f1-%d", i)) })
+		}
+	})
+}
+
+// run runs the test of f, if anything is injected.
+func (f fault) run(t *testing.T, test func(*testing.T)) {
+	if !f.unreported {
+		t.Run(f.name, test)
 	}
-	for _, all := range served {
-		tryAll(t, s, all)
+}
+
+// try injects f in a new hosted cluster that is served, expects it to be seen in time, fixes it, and expects its end.
+func (f fault) try(t *testing.T, s *apiServer, name string) {
+	h := s.newHosted(t, name, f.opted)
+	h.publish(t)
+	h.edgeServes(t)
+	h.wellServed(t)
+	x := &injected{f, h, h.reason(t)()}
+	fix := f.inject(t, h)
+	x.isSeen(t)
+	if fix == nil {
+		return
 	}
+	fix()
+	x.isGone(t)
 }
 
 // faults are all rows of the table.
@@ -104,62 +122,6 @@ func TestGoldenFaults(t *testing.T) {
 		fmt.Fprintf(&rows, "| %s | %s | %s |\n", f.name, said, f.keeps)
 	}
 	golden.Check(t, filepath.Join("..", "docs", "faults.md"), []byte(strings.Replace(string(text), "<!-- faults -->\n", rows.String(), 1)))
-}
-
-// serveAll creates a hosted cluster for each fault.
-func serveAll(t *testing.T, s *apiServer, prefix string, faults []fault) (all []*injected) {
-	t.Helper()
-	for i, f := range slices.DeleteFunc(faults, func(f fault) bool { return f.unreported }) {
-		h := s.newHosted(t, fmt.Sprintf("%s%d", prefix, i), f.opted)
-		h.publish(t)
-		all = append(all, &injected{fault: f, hosted: h})
-	}
-	return all
-}
-
-// tryAll injects all faults, expects each to be seen in time, fixes them, and expects the end of each.
-func tryAll(t *testing.T, s *apiServer, all []*injected) {
-	t.Helper()
-	for _, x := range all {
-		x.fix = x.inject(t, x.hosted)
-	}
-	for _, x := range all {
-		t.Run(x.name, func(t *testing.T) { x.isSeen(t) })
-	}
-	all = slices.DeleteFunc(all, func(x *injected) bool { return x.fix == nil })
-	for _, x := range all {
-		x.fix()
-	}
-	defer playDeployments(t, s)()
-	for _, x := range all {
-		t.Run(x.name+", fixed", func(t *testing.T) { x.isGone(t) })
-	}
-}
-
-// playDeployments plays the Deployments' controller for all clusters until it is stopped.
-func playDeployments(t *testing.T, s *apiServer) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for tick := time.NewTicker(time.Second / 4); ; {
-			select {
-			case <-ctx.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-			list := &appsv1.DeploymentList{}
-			if s.admin.List(ctx, list, client.MatchingLabels(ownedLabels())) != nil {
-				continue
-			}
-			for i := range list.Items {
-				// The next tick tries again.
-				_ = hosted{apiServer: s}.serves(t, &list.Items[i])
-			}
-		}
-	}()
-	return func() { cancel(); <-ended }
 }
 
 // lines are those of the message that name x.
@@ -192,10 +154,12 @@ func (x *injected) isServed(t *testing.T) {
 	NewWithT(t).Expect(serving).To(Equal(!x.dark), "VMs keep %s", x.keeps)
 }
 
+// isGone expects the condition as it was, while all edges become ready.
 func (x *injected) isGone(t *testing.T) {
 	g := NewWithT(t)
-	g.Eventually(x.says(t)).WithTimeout(within()).Should(HavePrefix(x.reason))
+	says := func() (string, error) { return x.says(t)(), x.allServe(t, x.deployments(t, "vlan100")) }
+	g.Eventually(says).WithTimeout(within()).Should(HavePrefix(x.reason))
 	if x.sees != "" {
-		g.Eventually(x.lines(t)).WithTimeout(within()).Should(BeEmpty())
+		g.Eventually(func() ([]string, error) { return x.lines(t)(), x.allServe(t, x.deployments(t, "vlan100")) }).WithTimeout(within()).Should(BeEmpty())
 	}
 }

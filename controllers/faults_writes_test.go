@@ -197,14 +197,16 @@ func pausedWithoutEdges(t *testing.T, h hosted) func() {
 }
 
 func annotationLost(t *testing.T, h hosted) func() {
-	h.vm(t, "worker", "192.168.100.20")
+	h.used(t)
 	h.annotate(t, "network", "")
 	return func() { h.annotate(t, "network", "auto") }
 }
 
+// annotationAndPlanLost deletes the plan once its deadline is stored. Until then the operator writes it, and would
+// write it again.
 func annotationAndPlanLost(t *testing.T, h hosted) func() {
 	fix := annotationLost(t, h)
-	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("RemovalScheduled"))
+	NewWithT(t).Eventually(h.says(t)).WithTimeout(patience).Should(ContainSubstring("Edges keep serving until"))
 	NewWithT(t).Expect(h.admin.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.PlanConfigMap}})).To(Succeed())
 	return fix
 }
@@ -254,7 +256,10 @@ func planUnreadable(t *testing.T, h hosted) func() {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		NewWithT(t).Expect(h.admin.Patch(t.Context(), cm, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 	}
-	put(good[:len(good)/2])
+	NewWithT(t).Eventually(func() string { // Until no pass that read the valid plan writes it again.
+		put(good[:len(good)/2])
+		return h.says(t)()
+	}).WithTimeout(patience).Should(ContainSubstring("ConfigMap " + wire.PlanConfigMap))
 	h.annotate(t, "lease-time", "30m")
 	return func() { put(good); h.annotate(t, "lease-time", "") }
 }
@@ -290,8 +295,11 @@ func foreignAccount(t *testing.T, h hosted) func() {
 	account := func() *corev1.ServiceAccount {
 		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: wire.ServiceAccount}}
 	}
-	NewWithT(t).Expect(h.admin.Delete(t.Context(), account())).To(Succeed())
-	return h.create(t, account())
+	NewWithT(t).Eventually(func() error { // The operator may be faster.
+		NewWithT(t).Expect(client.IgnoreNotFound(h.admin.Delete(t.Context(), account()))).To(Succeed())
+		return h.admin.Create(t.Context(), account())
+	}).WithTimeout(patience).Should(Succeed())
+	return func() { NewWithT(t).Expect(h.admin.Delete(t.Context(), account())).To(Succeed()) }
 }
 
 // twinCluster creates clusters-NAME/second for clusters/NAME-second.

@@ -176,10 +176,11 @@ func (h hosted) wellServed(t *testing.T) {
 // serves plays the Deployment's controller: the pod is there as it is wished, and
 // ready.
 func (h hosted) serves(t *testing.T, d *appsv1.Deployment) error {
+	before := d.DeepCopy()
 	if !apiserver.Serve(d) {
 		return nil
 	}
-	return h.admin.Status().Update(t.Context(), d)
+	return h.admin.Status().Patch(t.Context(), d, client.MergeFrom(before))
 }
 
 // deployments of ours on a network, by its definition, sorted.

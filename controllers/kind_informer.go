@@ -16,9 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// retryWatch is how soon a refused request to list or watch a kind is sent again.
-const retryWatch = 2 * time.Second
-
 // informer is cache.Options.NewInformer.
 func (k *Kinds) informer(
 	of toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
@@ -64,7 +61,7 @@ func retried[T any](ctx context.Context, k *Kinds, gvk schema.GroupVersionKind, 
 		select {
 		case <-ctx.Done():
 			return out, err
-		case <-time.After(retryWatch):
+		case <-time.After(k.refusedWatch):
 		}
 	}
 }

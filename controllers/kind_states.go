@@ -36,11 +36,13 @@ type Kinds struct {
 	answered time.Time
 	// used is true if a hosted cluster opted in.
 	used bool
+	// refusedWatch is how soon a refused request to list or watch a kind is sent again.
+	refusedWatch time.Duration
 }
 
 // NewKinds returns a Kinds that knows no kind yet. s has all of them.
 func NewKinds(s *runtime.Scheme) *Kinds {
-	return &Kinds{scheme: s, states: map[schema.GroupVersionKind]*kindState{}}
+	return &Kinds{scheme: s, states: map[schema.GroupVersionKind]*kindState{}, refusedWatch: productIntervals.refusedWatch}
 }
 
 // A kindState is what is known about the watch of one kind.

@@ -67,7 +67,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err := add(environment.changed, all, environment); err != nil {
 		return err
 	}
-	check := &policyCheck{live: r.Live, metrics: r.Metrics, account: r.Options.ServiceAccount, log: log.WithName("admission")}
+	every := r.intervals.orProduct()
+	check := &policyCheck{live: r.Live, metrics: r.Metrics, account: r.Options.ServiceAccount, log: log.WithName("admission"), every: every.policies}
 	if err := mgr.Add(check); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	kinds := &kindKeeper{
 		Kinds: r.Kinds, mapper: mgr.GetRESTMapper(), cache: mgr.GetCache(), controller: c,
 		metrics: r.Metrics, log: log.WithName("kinds"), watches: r.watches(),
-		indexer: mgr.GetFieldIndexer(), begun: map[informed]bool{},
+		indexer: mgr.GetFieldIndexer(), begun: map[informed]bool{}, every: every,
 		clusters: func(ctx context.Context) int { return len(r.everyCluster(ctx, nil)) }, changed: make(chan event.GenericEvent, 1),
 	}
 	return add(kinds.changed, all, kinds)
@@ -89,14 +90,8 @@ func send(ctx context.Context, to chan<- event.GenericEvent, o client.Object) {
 	}
 }
 
-const (
-	// lookAtKinds is how often the state of all kinds is looked at.
-	lookAtKinds = time.Second
-	// lookForKinds is how often missing kinds are looked up.
-	lookForKinds = 5 * time.Second
-	// listedWithin is how long reconciles wait at the start until all objects are listed.
-	listedWithin = 30 * time.Second
-)
+// listedWithin is how long reconciles wait at the start until all objects are listed.
+const listedWithin = 30 * time.Second
 
 // A kindKeeper begins the watch of each kind, and follows whether it works. It does so on each replica,
 // so that the next leader has all objects.
@@ -112,6 +107,8 @@ type kindKeeper struct {
 	watches []watch
 	// begun are the informers that exist.
 	begun map[informed]bool
+	// every is how often the kinds are looked at.
+	every intervals
 	// clusters is how many hosted clusters opted in.
 	clusters func(context.Context) int
 	// changed receives an event if another set of kinds is watched.
@@ -131,11 +128,11 @@ func (k *kindKeeper) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable.
 func (k *kindKeeper) Start(ctx context.Context) error {
 	all := append(slices.Clone(k.watches), watch{object: &corev1.Node{}})
-	tick := time.NewTicker(lookAtKinds)
+	tick := time.NewTicker(k.every.kinds)
 	defer tick.Stop()
 	said, looked := "", time.Time{}
 	for {
-		if now := time.Now(); now.Sub(looked) >= lookForKinds {
+		if now := time.Now(); now.Sub(looked) >= k.every.missingKinds {
 			if err := k.beginAll(ctx, all); err != nil {
 				return err
 			}

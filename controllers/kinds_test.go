@@ -25,6 +25,7 @@ import (
 // TestBeginsWhenKindsAppear: the operator may be there first. It is ready, says once what is missing, and
 // begins with each kind as it appears, without a restart.
 func TestBeginsWhenKindsAppear(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	s := newAPIServer(t)
 	logs := &programs.Output{}

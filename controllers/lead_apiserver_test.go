@@ -262,10 +262,9 @@ func testLoadBalancersOfDeleted(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Expect(s.admin.Update(t.Context(), hc)).To(Succeed())
 }
 
-// TestLoadBalancersAfterRestart: an operator that starts finds what the one before it led, and what is left behind these Services.
-func TestLoadBalancersAfterRestart(t *testing.T) {
+// testLoadBalancersAfterRestart: an operator that starts finds what the one before it led, and what is left behind these Services.
+func testLoadBalancersAfterRestart(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &intact)
 	s.addNode(t)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	h := s.served(t, "restart")

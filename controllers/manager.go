@@ -19,6 +19,7 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 		return nil, err
 	}
 	kinds := NewKinds(scheme)
+	kinds.refusedWatch = r.intervals.orProduct().refusedWatch
 	o.Scheme, o.Cache = scheme, CacheOptions(kinds)
 	mgr, err := ctrl.NewManager(config, o)
 	if err != nil {

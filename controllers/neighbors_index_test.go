@@ -104,6 +104,7 @@ func listInto(ctx context.Context, c client.Client, list client.ObjectList, gvk 
 // TestNeighborsByIndex: what is found by indexes is what a look at every hosted cluster finds, in
 // random worlds.
 func TestNeighborsByIndex(t *testing.T) {
+	t.Parallel()
 	met := 0
 	for seed := range uint64(40) {
 		g := NewWithT(t)

@@ -224,10 +224,9 @@ func (c *laggingClient) once(what string, o any, read func() error) error {
 // forget lets the next reads see the present.
 func (c *laggingClient) forget() { c.past = map[string]any{} }
 
-// TestLaggingCache: the operator never decides from an older state than its own last write, however
+// testLaggingCache: the operator never decides from an older state than its own last write, however
 // late the cache is.
-func TestLaggingCache(t *testing.T) {
-	s := sharedAPIServer(t, &intact)
+func testLaggingCache(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	h := s.newHosted(t, "late", nil)
 	h.publish(t)

@@ -16,11 +16,10 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestAnyAnnotationsAreAccepted: whatever a user annotates, it is served or
+// testAnyAnnotationsAreAccepted: whatever a user annotates, it is served or
 // refused; and what is served, a real API server takes.
-func TestAnyAnnotationsAreAccepted(t *testing.T) {
+func testAnyAnnotationsAreAccepted(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &intact)
 	stories, made, served := golden.Stories(t), map[string]client.Client{}, 0
 	accepted := map[string]bool{} // What was accepted is not asked again: most objects of a story stay as they are.
 	for seed := range uint64(100) {

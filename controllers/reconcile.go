@@ -76,6 +76,8 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
+	// intervals are how often it looks at what no watch reports.
+	intervals intervals
 	// writes are the writes of this process that caches do not show yet.
 	writes ownWrites
 	// observed says which status of an edge is still about its spec.

@@ -24,17 +24,16 @@ func (h hosted) deadline(t *testing.T) func() string {
 	}
 }
 
-// TestRemovalIsAnnouncedAgain: each loss of the annotation has ten minutes of warning, whatever the
+// testRemovalIsAnnouncedAgain: each loss of the annotation has ten minutes of warning, whatever the
 // cluster and the operator did since the last one.
-func TestRemovalIsAnnouncedAgain(t *testing.T) {
+func testRemovalIsAnnouncedAgain(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &intact)
 	s.acceptInvalidAnnotations(t)
 	ahead := &clock{}
 	_, _, stop := s.runAs(t, testOptions, ahead.now)
 	defer func() { stop() }()
 	h := s.served(t, "again")
-	h.vm(t, "vm1", "192.168.100.50")
+	h.used(t)
 	// announced expects a deadline removalDelay after a time that is not before since. Seconds are stored.
 	announced := func(since time.Time) {
 		t.Helper()

@@ -208,6 +208,7 @@ func TestRoll(t *testing.T) {
 // TestSomeEdgeServes: whatever comes and goes meanwhile, a roll never takes the
 // last edge that serves, and it comes to its end.
 func TestSomeEdgeServes(t *testing.T) {
+	t.Parallel()
 	plain, _ := twoEdges(t)
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 6))

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,9 +29,8 @@ func newer(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// TestSkew is the operator next to versions of HyperShift and KubeVirt that it was not built with.
-func TestSkew(t *testing.T) {
-	s := sharedAPIServer(t, &altered)
+// testSkew is the operator next to versions of HyperShift and KubeVirt that it was not built with.
+func testSkew(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
 	for _, ns := range []string{"clusters", "others"} {
 		g.Expect(client.IgnoreAlreadyExists(s.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))).To(Succeed())
@@ -100,6 +100,7 @@ func (s *apiServer) withoutRight(t *testing.T, group string) (restore func()) {
 	role.Rules = slices.DeleteFunc(slices.Clone(rules), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, group) })
 	g.Expect(role.Rules).NotTo(HaveLen(len(rules)))
 	g.Expect(s.admin.Update(t.Context(), role)).To(Succeed())
+	s.awaitRight(t, false, authorizationv1.ResourceAttributes{Verb: "watch", Group: group, Resource: "virtualmachineinstances"})
 	return func() {
 		role.Rules = rules
 		g.Expect(s.admin.Update(t.Context(), role)).To(Succeed())

@@ -88,11 +88,10 @@ func (h *hangingWrites) since() int {
 	return peak
 }
 
-// TestHangingWrites: writes in more namespaces than there are workers have no answer, as behind a webhook.
+// testHangingWrites: writes in more namespaces than there are workers have no answer, as behind a webhook.
 // Soon they have a part of the workers only, so what changes in another cluster reaches its condition. Theirs say what hangs.
-func TestHangingWrites(t *testing.T) {
+func testHangingWrites(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &intact)
 	s.acceptInvalidAnnotations(t)
 	hang, writes := &atomic.Bool{}, &hangingWrites{}
 	s.operator.Wrap(func(rt http.RoundTripper) http.RoundTripper {

@@ -23,12 +23,10 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// TestUninstallLeavesEdges: kubectl delete -k config/default removes all that it installed. The objects of
+// testUninstallLeavesEdges: kubectl delete -k config/default removes all that it installed. The objects of
 // a hosted cluster stay, and an edge can do all that it needs to.
-func TestUninstallLeavesEdges(t *testing.T) {
+func testUninstallLeavesEdges(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	t.Cleanup(func() { NewWithT(t).Expect(altered.Stop()).To(Succeed()) }) // Nothing of oooi is left on it.
-	s := sharedAPIServer(t, &altered)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	h := s.served(t, "uninstalled")
 	stop()

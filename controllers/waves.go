@@ -28,9 +28,6 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// lookAtWaves is how often all edges are looked at. They are read from the cache.
-const lookAtWaves = 2 * time.Second
-
 // updates hold what was decided last. The zero value lets no edge change its release.
 type updates struct {
 	mu   sync.Mutex
@@ -68,7 +65,7 @@ func (k *waveKeeper) Start(ctx context.Context) error {
 		} else if ctx.Err() == nil && present(err) != nil && len(errorsOf[*notWatched](err)) == 0 {
 			k.log.Error(err, "cannot look at all edges, so none gets another release")
 		}
-	}, lookAtWaves)
+	}, k.intervals.orProduct().waves)
 	return nil
 }
 

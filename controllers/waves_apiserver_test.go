@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -27,6 +28,7 @@ func (c *clock) add(d time.Duration) { c.ahead.Add(int64(d)) }
 func (h hosted) runs(t *testing.T, fail bool, at time.Time) {
 	t.Helper()
 	for _, d := range h.deployments(t, "vlan100") {
+		before := d.DeepCopy()
 		if roleOf(d) != roleEdge || !apiserver.Serve(&d) {
 			continue
 		}
@@ -38,7 +40,7 @@ func (h hosted) runs(t *testing.T, fail bool, at time.Time) {
 			{Type: appsv1.DeploymentAvailable, Status: up, Reason: why, LastTransitionTime: metav1.NewTime(at), LastUpdateTime: metav1.NewTime(at)},
 			{Type: appsv1.DeploymentProgressing, Status: up, Reason: why, LastTransitionTime: metav1.NewTime(at), LastUpdateTime: metav1.NewTime(at.Add(10 * time.Minute))},
 		}
-		NewWithT(t).Expect(h.admin.Status().Update(t.Context(), &d)).To(Succeed())
+		NewWithT(t).Expect(h.admin.Status().Patch(t.Context(), &d, client.MergeFrom(before))).To(Succeed())
 	}
 }
 
@@ -56,11 +58,10 @@ func updated(t *testing.T, image string, all ...hosted) (names []string) {
 	return names
 }
 
-// TestWaves: an operator of a new release recreates the edges of one hosted cluster at a time, while those of
+// testWaves: an operator of a new release recreates the edges of one hosted cluster at a time, while those of
 // one fail. A second failure stops the update, until a failing cluster is paused.
-func TestWaves(t *testing.T) {
+func testWaves(t *testing.T, s *apiServer) {
 	g := NewWithT(t)
-	s := sharedAPIServer(t, &intact)
 	_, _, stop := s.runAs(t, testOptions, time.Now)
 	byName := map[string]hosted{}
 	var all []hosted
@@ -109,7 +110,7 @@ func TestWaves(t *testing.T) {
 		}
 	}
 	ahead.add(time.Hour)
-	g.Consistently(changed).WithTimeout(2*lookAtWaves).Should(Equal(2), "two clusters fail with the release")
+	g.Consistently(changed).WithTimeout(4*testIntervals.waves).Should(Equal(2), "two clusters fail with the release")
 
 	byName[order[0]].annotate(t, "paused", "true")
 	g.Eventually(changed).WithTimeout(patience).Should(Equal(3), "one fails, so the update goes on slowly")
@@ -119,7 +120,7 @@ func TestWaves(t *testing.T) {
 		}
 		return changed()
 	}
-	g.Consistently(play).WithTimeout(2*lookAtWaves).Should(Equal(3), "the release is not proven yet")
+	g.Consistently(play).WithTimeout(4*testIntervals.waves).Should(Equal(3), "the release is not proven yet")
 	ahead.add(3 * time.Minute)
 	g.Eventually(play).WithTimeout(patience).Should(Equal(4))
 	g.Eventually(func() float64 { play(); ahead.add(time.Minute); return counts("updated")() }).WithTimeout(patience).Should(BeEquivalentTo(2))

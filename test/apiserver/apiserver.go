@@ -89,18 +89,6 @@ const startWithin = 3 * time.Minute
 // A server that does not start is replaced once: envtest waits five seconds, no more, for the namespace default.
 func Run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Environment, stop func() error) {
 	t.Helper()
-	env, stop = run(t, configure)
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return env, stop
-}
-
-// run is Run for a server that outlives the test.
-func run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Environment, stop func() error) {
-	t.Helper()
 	assets := programs.RequireAPIServer(t)
 	start := func() error {
 		env = &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: startWithin, ControlPlaneStopTimeout: startWithin}
@@ -119,7 +107,13 @@ func run(t testing.TB, configure func(*envtest.Environment)) (env *envtest.Envir
 		}
 	}
 	env.Config.QPS = -1
-	return env, sync.OnceValue(env.Stop)
+	stop = sync.OnceValue(env.Stop)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return env, stop
 }
 
 // Install applies config/default, as a user does.

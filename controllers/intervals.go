@@ -1,0 +1,37 @@
+// This file holds how often the operator looks at what no watch reports.
+
+package controllers
+
+import (
+	"cmp"
+	"time"
+)
+
+// intervals are how often the operator looks again. Zero: as often as the product does.
+type intervals struct {
+	// kinds is for the state of all kinds, and missingKinds for those that the API server does not have yet.
+	kinds, missingKinds time.Duration
+	// refusedWatch is how soon a refused request to list or watch a kind is sent again.
+	refusedWatch time.Duration
+	// policies is for the admission policies.
+	policies time.Duration
+	// environment is for what all hosted clusters share. A change of it reaches the plans of all of them within
+	// that time and one pass for each.
+	environment time.Duration
+	// waves is for all edges. They are read from the cache.
+	waves time.Duration
+}
+
+// productIntervals are those of the product.
+var productIntervals = intervals{
+	kinds: time.Second, missingKinds: 5 * time.Second, refusedWatch: 2 * time.Second, policies: 10 * time.Second, environment: 15 * time.Second, waves: 2 * time.Second,
+}
+
+// orProduct is i with the product's intervals where i has none.
+func (i intervals) orProduct() intervals {
+	p := productIntervals
+	return intervals{
+		kinds: cmp.Or(i.kinds, p.kinds), missingKinds: cmp.Or(i.missingKinds, p.missingKinds), refusedWatch: cmp.Or(i.refusedWatch, p.refusedWatch),
+		policies: cmp.Or(i.policies, p.policies), environment: cmp.Or(i.environment, p.environment), waves: cmp.Or(i.waves, p.waves),
+	}
+}
