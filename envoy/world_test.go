@@ -112,6 +112,7 @@ func newWorldWith(t *testing.T, memory, files uint64) *world {
 		t.Fatal(err)
 	}
 	w.dir, w.admin = dir, NewAdmin(dir)
+	w.admin.client.Timeout = patient // On a busy machine, counters take longer than an edge waits for them.
 	w.startServer(t)
 	t.Cleanup(func() { w.stopServer() })
 	w.startGate(t)

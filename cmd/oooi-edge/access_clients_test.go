@@ -123,7 +123,7 @@ func TestAccessWithTokens(t *testing.T) {
 	store(two)
 	g.Eventually(ask(one)).Should(ContainSubstring("403"))
 
-	g.Expect(p.String()).To(ContainSubstring(`"account":"backup/tool"`))
+	g.Eventually(p.String).Should(ContainSubstring(`"account":"backup/tool"`))
 	g.Expect(p.String()).NotTo(ContainSubstring("eyJ"), "no token is logged")
 	g.Eventually(func() (string, error) { return metricsOf(t, d.pod, "10.128.0.2") }).Should(And(
 		ContainSubstring(`oooi_program_scraped{program="access"} 1`), ContainSubstring(`oooi_access_keys{program="access"} 1`),

@@ -145,7 +145,7 @@ func TestAccess(t *testing.T) {
 		g.Expect(openPorts(t, d.machine, at, 1, 4000)).To(BeEmpty(), "a VM at %s", at)
 	}
 	g.Expect(openPorts(t, d.pod, "10.128.0.2", 1, 4000)).To(Equal([]int{2222, accessPort}), "the scan finds what is open")
-	g.Expect(p.String()).To(And(
+	g.Eventually(p.String).Should(And(
 		MatchRegexp(`"msg":"tunnel ended",.*"caller":"10\.128\.0\.1:\d+","asked":"worker-1:10250","destination":"nodes","destinationPort":10250,"dialed":"192\.168\.100\.20:10250","sent":0,"received":26,"seconds":[\d.e-]+,"end":"closed"`),
 		MatchRegexp(`"msg":"caller refused",.*"asked":"10\.128\.0\.2:3128","status":403,"why":"the destination is not open"`),
 	))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net"
 	"os"
@@ -28,6 +29,8 @@ type hostileWorld struct {
 	vlan
 	other *netns.Namespace
 	pid   int
+	// said is the server's log.
+	said *programs.Output
 }
 
 // newHostileWorld starts the server as in a pod: each socket is bound to a device, with the pod's limit of memory.
@@ -41,15 +44,15 @@ func newHostileWorld(t *testing.T) hostileWorld {
 	edgePlan(t, file, blueService, "api.blue.example.com", "10.128.0.1:53")
 	c := command(t, w.edge, "dns", "--plan", file, "--run-dir", dir, "--watched-by", "dhcp")
 	c.Env = append(c.Env, "GOMEMLIMIT=241591905")
-	out := &programs.Output{}
-	c.Stdout, c.Stderr = out, out
+	w.said = &programs.Output{}
+	c.Stdout, c.Stderr = w.said, w.said
 	g := NewWithT(t)
 	g.Expect(c.Start()).To(Succeed())
 	w.pid = c.Process.Pid
 	t.Cleanup(func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil || t.Failed() {
-			t.Errorf("the server ended with %v and said:\n%s", err, out)
+			t.Errorf("the server ended with %v and said:\n%s", err, w.said)
 		}
 	})
 	g.Eventually(func() error {
@@ -82,27 +85,34 @@ func dialDNS(t *testing.T, from *netns.Namespace, transport string) (c *dns.Conn
 	return c, err
 }
 
-// othersAreAnswered asks 300 questions of each kind while the flood goes on, and wants nine of ten to be answered. Where OOOI_CALM says
-// that nothing else runs, it wants 99 % within 50 ms.
+// othersAreAnswered asks 300 questions of each kind while the flood goes on. Each is answered in the end, and nine of ten at once. A
+// question for the upstream may have to wait each time that the server takes the upstream for dead, for which a busy machine is enough. Where
+// OOOI_CALM says that nothing else runs, there is no such excuse, and 99 % are answered within 50 ms.
 func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {
 	t.Helper()
 	g := NewWithT(t)
+	calm := os.Getenv("OOOI_CALM") != ""
 	limit, most := lost, 270
-	if os.Getenv("OOOI_CALM") != "" {
+	if calm {
 		limit, most = 50*time.Millisecond, 297
 	}
+	outages := func() int { return strings.Count(w.said.String(), `"an upstream resolver does not answer"`) }
 	for _, kind := range []struct{ transport, name string }{
 		{"udp", "api.blue.example.com."}, {"tcp", "api.blue.example.com."}, {"udp", "%d.example.org."},
 	} {
-		start, before := time.Now(), flooded.Load()
+		start, before, slow := time.Now(), flooded.Load(), outages()
 		took := w.ask300(t, kind.transport, kind.name)
+		slow = outages() - slow
 		g.Expect(took).NotTo(BeEmpty(), "%s %s", kind.transport, kind.name)
 		soon := len(took)
 		if at := slices.IndexFunc(took, func(d time.Duration) bool { return d >= limit }); at >= 0 {
 			soon = at
 		}
-		t.Logf("%s %s: %d of 300 answered, %d within %s, p50 %s, slowest %s; the flood sent %.0f questions/s",
-			kind.transport, kind.name, len(took), soon, limit, took[len(took)/2], took[len(took)-1], float64(flooded.Load()-before)/time.Since(start).Seconds())
+		t.Logf("%s %s: %d of 300 answered at once, %d within %s, p50 %s, slowest %s; the upstream was too slow %d times; the flood sent %.0f questions/s",
+			kind.transport, kind.name, len(took), soon, limit, took[len(took)/2], took[len(took)-1], slow, float64(flooded.Load()-before)/time.Since(start).Seconds())
+		if !calm && strings.Contains(kind.name, "%d") {
+			most -= slow
+		}
 		g.Expect(soon).To(BeNumerically(">=", most))
 	}
 }
@@ -110,27 +120,42 @@ func (w hostileWorld) othersAreAnswered(t *testing.T, flooded *atomic.Int64) {
 // lost is after how long a question without an answer counts as lost.
 const lost = 20 * time.Second
 
-// ask300 asks 300 questions as the other VM, each through a socket of its own, or fewer if four are lost. It returns how long the
-// answers took, the fastest first.
+// ask300 asks 300 questions as the other VM, one after the other, each through a socket of its own. If one is not answered, it asks
+// that again each second, as resolvers do. It returns how long the answers took that came at once, the fastest first.
 func (w hostileWorld) ask300(t *testing.T, transport, name string) (took []time.Duration) {
+	t.Helper()
 	for i := range pace(t.Context(), 8*time.Millisecond) {
-		if i == 300 || i-len(took) == 4 {
+		if i == 300 {
 			break
 		}
+		name := strings.Replace(name, "%d", strconv.Itoa(i), 1)
 		asked := time.Now()
-		c, err := dialDNS(t, w.other, transport)
-		if err != nil {
+		if w.ask(t, transport, name) == nil {
+			took = append(took, time.Since(asked))
 			continue
 		}
-		_ = c.SetDeadline(asked.Add(lost))
-		_ = c.WriteMsg(new(dns.Msg).SetQuestion(strings.Replace(name, "%d", strconv.Itoa(i), 1), dns.TypeA))
-		if m, err := c.ReadMsg(); err == nil && len(m.Answer) == 1 {
-			took = append(took, time.Since(asked))
-		}
-		_ = c.Close()
+		NewWithT(t).Eventually(func() error { return w.ask(t, transport, name) }).WithPolling(time.Second).Should(Succeed(), "%s %s", transport, name)
 	}
 	slices.Sort(took)
 	return took
+}
+
+// ask returns nil if the other VM gets an address.
+func (w hostileWorld) ask(t *testing.T, transport, name string) error {
+	c, err := dialDNS(t, w.other, transport)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(lost))
+	if err := c.WriteMsg(new(dns.Msg).SetQuestion(name, dns.TypeA)); err != nil {
+		return err
+	}
+	m, err := c.ReadMsg()
+	if err == nil && len(m.Answer) != 1 {
+		err = errors.New(dns.RcodeToString[m.Rcode])
+	}
+	return err
 }
 
 // addressed is the answer to r that has an address.

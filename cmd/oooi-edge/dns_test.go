@@ -173,7 +173,7 @@ func TestDNSWaitsForItsAddressAndFollowsThePlan(t *testing.T) {
 		}
 	}
 	g.Eventually(probe).Should(Equal("oooi-edge: dns: not ready: waiting for 192.168.100.3 on interface net1"))
-	g.Expect(p.String()).To(ContainSubstring("waiting for 192.168.100.3"))
+	g.Eventually(p.String).Should(ContainSubstring("waiting for 192.168.100.3"))
 
 	v.edge.Address(t, "net1", blueService+"/32")
 	g.Eventually(ask(blueService, "api.blue.example.com")).Should(Equal(blueService))

@@ -86,7 +86,7 @@ func TestClockThatIsNotSynchronized(t *testing.T) {
 	g.Expect(out).To(And(ContainSubstring("Timeout reached"), Not(ContainSubstring("System clock wrong"))))
 	metrics := func() string { return scraped(t, wire.Socket(dir, "ntp")) }
 	g.Expect(metrics()).To(And(MatchRegexp(`outcome="unsynchronized"} [1-9]`), ContainSubstring("oooi_ntp_clock_synchronized 0"), ContainSubstring(`outcome="answered"} 0`)))
-	g.Expect(p.String()).To(ContainSubstring("clock of the node not synchronized"))
+	g.Eventually(p.String).Should(ContainSubstring("clock of the node not synchronized"))
 
 	g.Expect(os.Remove(unsynchronized)).To(Succeed())
 	out, err = chronyd(t, v.machine)

@@ -48,7 +48,7 @@ func TestProxyWithoutCounts(t *testing.T) {
 		hello, _, err := greeted(t, v.machine, blueService+":6443")
 		return hello, err
 	}).Should(Equal("the API"), said.String)
-	g.Expect(said.String()).To(ContainSubstring("connections cannot be counted"))
+	g.Eventually(said.String).Should(ContainSubstring("connections cannot be counted"))
 	g.Expect(scraped(t, wire.Socket(run, "proxy"))).To(ContainSubstring("oooi_proxy_connections_counted 0"))
 }
 

@@ -264,22 +264,41 @@ func TestReachSeesTheBackend(t *testing.T) {
 	}
 }
 
-// TestAPIServersDoNotLogChecks: a real API server takes each check for a client that went
-// away.
+// TestAPIServersDoNotLogChecks: a real API server takes each check for a client that went away, which it logs only where
+// file secure_serving.go has verbosity 5. On a busy machine, Envoy cuts some that were not answered in time. The API server's own
+// client logs its handshakes in other words.
 func TestAPIServersDoNotLogChecks(t *testing.T) {
+	const failed, verbose = "http: TLS handshake error from ", "secure_serving.go:"
 	g := NewWithT(t)
 	said := &programs.Output{}
-	env, stop := apiserver.Run(t, func(env *envtest.Environment) { env.ControlPlane.GetAPIServer().Err = said })
+	env, stop := apiserver.Run(t, func(env *envtest.Environment) {
+		s := env.ControlPlane.GetAPIServer()
+		s.Err = said
+		s.Configure().Append("vmodule", "secure_serving=5")
+	})
 	at, err := netip.ParseAddrPort(strings.Trim(env.Config.Host, "htps:/"))
 	g.Expect(err).NotTo(HaveOccurred())
 	w := newReachWorld(t, at)
-	for range 10 {
+	const checks = 10
+	for range checks {
 		w.await(t, true)
 	}
-	log := said.String() // An API server that ends logs the checks in progress.
+	log := ""
+	g.Eventually(func() (went int) {
+		log = said.String()
+		for line := range strings.Lines(log) {
+			if strings.Contains(line, failed) && strings.HasSuffix(line, ": EOF\n") {
+				went++
+			}
+		}
+		return went
+	}).Should(BeNumerically(">=", checks*envoy.Workers))
 	g.Expect(stop()).To(Succeed())
-	g.Expect(log).To(ContainSubstring("Serving securely"))
-	g.Expect(log).NotTo(Or(ContainSubstring("handshake"), ContainSubstring("EOF")))
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, failed) {
+			g.Expect(line).To(ContainSubstring(verbose))
+		}
+	}
 }
 
 // TestReachCheckEnds with its context, also while Envoy hangs.
