@@ -92,7 +92,7 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	$(call step,the parts of the test cluster: minutes of compiling once a machine)
 	$(MAKE) testbed-build
 	$(call step,units and real protocols and a real API server)
-	@$(real) $(call tests,.,unit,pkgname,-p 4 ./...)
+	@$(real) $(call tests,.,unit,pkgname,-p 4 ./test/operatorbench ./controllers ./...) # those that take minutes first
 	$(call step,the other modules)
 	@$(call tests,config/bundle,bundle,pkgname,./...)
 	@$(call tests,config/release,release,pkgname,./...)
