@@ -312,7 +312,8 @@ func TestAccessCommand(t *testing.T) {
 	g.Expect(errs).To(ContainSubstring("no such file"))
 
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		r := w.access("--", "sh", "-c", `trap 'kill $!; exit 9' INT TERM; sleep 600 & echo ready; wait`)
+		// The one that is killed says that it is ready: before, it has its parent's traps.
+		r := w.access("--", "sh", "-c", `trap 'kill $!; exit 9' INT TERM; sh -c 'echo ready; exec sleep 600' & wait`)
 		g.Eventually(r.out.String, "1m").Should(Equal("ready\n"), "%s", r.errors)
 		g.Expect(r.Process.Signal(signal)).To(Succeed())
 		g.Eventually(r.ended, "1m").Should(BeClosed())
