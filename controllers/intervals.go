@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// intervals are how often the operator looks again. Zero: as often as the product does.
+// intervals are how often the operator looks again. The zero value means productIntervals.
 type intervals struct {
 	// kinds is for the state of all kinds, and missingKinds for those that the API server does not have yet.
 	kinds, missingKinds time.Duration
@@ -27,11 +27,5 @@ var productIntervals = intervals{
 	kinds: time.Second, missingKinds: 5 * time.Second, refusedWatch: 2 * time.Second, policies: 10 * time.Second, environment: 15 * time.Second, waves: 2 * time.Second,
 }
 
-// orProduct is i with the product's intervals where i has none.
-func (i intervals) orProduct() intervals {
-	p := productIntervals
-	return intervals{
-		kinds: cmp.Or(i.kinds, p.kinds), missingKinds: cmp.Or(i.missingKinds, p.missingKinds), refusedWatch: cmp.Or(i.refusedWatch, p.refusedWatch),
-		policies: cmp.Or(i.policies, p.policies), environment: cmp.Or(i.environment, p.environment), waves: cmp.Or(i.waves, p.waves),
-	}
-}
+// orProduct is i, or the product's if i is zero.
+func (i intervals) orProduct() intervals { return cmp.Or(i, productIntervals) }
