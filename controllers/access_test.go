@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -64,9 +64,11 @@ func TestAccessContainer(t *testing.T) {
 	g := NewWithT(t)
 	_, plan := storyThere(t, "management-access", func(*world) {})
 	n := plan.Networks[0]
-	template := func(n network.Network) string { return hashOf(edgeTemplate(n, n.Edges[0], testOptions, "x", nil)) }
-	all := containers(n, n.Edges[0], testOptions)
-	i := slices.IndexFunc(all, func(c *corev1ac.ContainerApplyConfiguration) bool { return *c.Name == wire.Access })
+	template := func(n network.Network) string {
+		return desired.Hash(desired.EdgePod(n, n.Edges[0], testOptions.Release, "x"))
+	}
+	all := desired.EdgePod(n, n.Edges[0], testOptions.Release, "x").Spec.Containers
+	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == wire.Access })
 	g.Expect(i).To(BeNumerically(">=", 0))
 	c := all[i]
 	g.Expect(c.StartupProbe).To(BeNil())
@@ -74,18 +76,18 @@ func TestAccessContainer(t *testing.T) {
 	g.Expect(c.LivenessProbe).To(BeNil())
 	g.Expect(c.Args).To(ContainElements("access", "--watched-by", "dhcp", "--interface", "net1", "--management-interface", "eth0"))
 	for _, m := range c.VolumeMounts {
-		g.Expect(*m.MountPath).NotTo(Equal(wire.TokenDir))
-		g.Expect(m.ReadOnly != nil && *m.ReadOnly).To(Equal(*m.MountPath != wire.Dir(wire.RunDir, wire.Access)), *m.MountPath)
+		g.Expect(m.MountPath).NotTo(Equal(wire.TokenDir))
+		g.Expect(m.ReadOnly).To(Equal(m.MountPath != wire.Dir(wire.RunDir, wire.Access)), m.MountPath)
 	}
 	before := template(n)
 	n.Access.Destinations, n.Access.Accounts, n.Access.Namespaces = n.Access.Destinations[:1], nil, []string{"other"}
 	g.Expect(template(n)).To(Equal(before), "what is open is in the plan only")
 	n.Access = network.Access{}
 	g.Expect(template(n)).NotTo(Equal(before))
-	for _, c := range containers(n, n.Edges[0], testOptions) {
-		g.Expect(*c.Name).NotTo(Equal(wire.Access))
+	for _, c := range desired.EdgePod(n, n.Edges[0], testOptions.Release, "x").Spec.Containers {
+		g.Expect(c.Name).NotTo(Equal(wire.Access))
 		for _, m := range c.VolumeMounts {
-			g.Expect(*m.Name).NotTo(ContainSubstring("access"))
+			g.Expect(m.Name).NotTo(ContainSubstring("access"))
 		}
 	}
 }
@@ -94,9 +96,9 @@ func TestAccessContainer(t *testing.T) {
 func TestPortsOfEdgesAreRefused(t *testing.T) {
 	_, plan := storyThere(t, "management-access", func(*world) {})
 	used := []int32{wire.HeartbeatPort}
-	for _, c := range containers(plan.Networks[0], plan.Networks[0].Edges[0], testOptions) {
+	for _, c := range desired.EdgePod(plan.Networks[0], plan.Networks[0].Edges[0], testOptions.Release, "x").Spec.Containers {
 		for _, p := range c.Ports {
-			used = append(used, *p.ContainerPort)
+			used = append(used, p.ContainerPort)
 		}
 	}
 	g := NewWithT(t)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -21,7 +22,7 @@ import (
 // edgesEnd is how long edges of ours that were removed may still seem to answer:
 // until they have ended, and the kernel of the probing pod, which believes an answer
 // for up to a minute, has probed again.
-const edgesEnd = (graceSeconds + 60) * time.Second
+const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
 // ownedUntilNow reports whether edges of ours held n's addresses until now: one has
 // reported, and reports are removed when an address conflict detection begins. A

@@ -25,6 +25,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -94,7 +95,7 @@ func (s *apiServer) awaitPolicies(t *testing.T) {
 // bindEdges gives the ServiceAccount of edges in ns the rights that the operator gives it.
 func (s *apiServer) bindEdges(t *testing.T, ns string) {
 	t.Helper()
-	for _, o := range []runtime.ApplyConfiguration{edgeRole(ns), edgeBinding(ns)} {
+	for _, o := range []runtime.ApplyConfiguration{desired.EdgeRole(ns), desired.EdgeBinding(ns)} {
 		NewWithT(t).Expect(s.admin.Apply(t.Context(), o, client.FieldOwner("test"))).To(Succeed())
 	}
 }

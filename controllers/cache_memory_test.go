@@ -137,7 +137,7 @@ func liveHeap() int64 {
 func ofCluster(t *testing.T, kind string) func(i int) map[string]any {
 	t.Helper()
 	w, plan := served(t, "two-vlans")
-	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
+	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == kind {
 			return func(i int) map[string]any { return stored(withHash(u).Object, i) }
 		}
@@ -150,7 +150,7 @@ func ofCluster(t *testing.T, kind string) func(i int) map[string]any {
 func requested(t *testing.T, kind string) func(i int) map[string]any {
 	t.Helper()
 	for _, story := range golden.Stories(t) {
-		for _, u := range objectsOf(t, story) {
+		for _, u := range storyObjects(t, story) {
 			if u.GetKind() == kind {
 				return func(i int) map[string]any { return stored(u.Object, i) }
 			}
@@ -231,7 +231,7 @@ func vmOfOthers(i int, networkType string, value map[string]any) map[string]any 
 	})
 }
 
-func objectsOf(t *testing.T, story golden.Story) []*unstructured.Unstructured {
+func storyObjects(t *testing.T, story golden.Story) []*unstructured.Unstructured {
 	t.Helper()
 	return apiserver.Objects(t, story.Read(t, "objects.yaml"))
 }

@@ -105,7 +105,7 @@ func decide(w world, o Options, now time.Time) decision {
 	d.rollouts = w.roll(plan, o, now)
 	d.leading = w.leads(plan)
 	d.problems = slices.Concat(d.problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.rollouts), w.updatePending(d.rollouts), d.leading.problems)
-	d.desired = desired(w, plan, d.rollouts)
+	d.desired = objectsOf(w, plan, d.rollouts)
 	d.disruptions = disruptions(w, d)
 	d.again = w.resync(d, now)
 	return d

@@ -64,7 +64,7 @@ func edges(t *testing.T, w world, plan network.Plan) []appsv1.Deployment {
 	t.Helper()
 	w.edges = edgesOf(checked(t, w, plan)...)
 	var found []appsv1.Deployment
-	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
+	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == "Deployment" {
 			found = append(found, made(t, u))
 		}
@@ -129,7 +129,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(Equal(
 			`[{"name":"oooi-clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.4/24"],"interface":"net1"},` +
 				`{"name":"oooi-vips.clusters-vlan100","namespace":"clusters-blue","ips":["192.168.100.2/32","192.168.100.3/32","10.240.0.200/32"],"interface":"vips"}]`))
-		objects := desired(w, plan, w.roll(plan, testOptions, testNow))
+		objects := objectsOf(w, plan, w.roll(plan, testOptions, testNow))
 		config := func(name string) string {
 			for _, u := range objects {
 				if u.GetKind() == "NetworkAttachmentDefinition" && u.GetName() == name {
@@ -150,7 +150,7 @@ func TestAddressesOfAnEdge(t *testing.T) {
 		plan.Networks[0].Attachment.EdgeNADConfig = ""
 		g.Expect(edge(t, w, plan).Spec.Template.Annotations[wire.AnnotationNetworks]).To(And(
 			ContainSubstring(`{"name":"vlan100","namespace":"clusters",`), ContainSubstring(`"ips":["192.168.100.4/24","192.168.100.2/32",`)), "OVN takes the first for the pod's own")
-		g.Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement("NetworkAttachmentDefinition"))
+		g.Expect(kindsOf(objectsOf(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement("NetworkAttachmentDefinition"))
 	})
 }
 
@@ -323,7 +323,7 @@ func TestBudget(t *testing.T) {
 		w, plan := served(t, story)
 		w.edges = edgesOf(checked(t, w, plan)...)
 		found := 0
-		for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
+		for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
 			if u.GroupVersionKind() != budgetKind {
 				continue
 			}
@@ -344,7 +344,7 @@ func TestBudget(t *testing.T) {
 // TestEverythingGoesWithTheControlPlane: and holds up nothing on its way.
 func TestEverythingGoesWithTheControlPlane(t *testing.T) {
 	w, plan := served(t, "lb-ip")
-	for _, u := range append(desired(w, plan, w.roll(plan, testOptions, testNow)), controlPlaneBinding(w, testOptions)) {
+	for _, u := range append(objectsOf(w, plan, w.roll(plan, testOptions, testNow)), controlPlaneBinding(w, testOptions)) {
 		g := NewWithT(t)
 		g.Expect(u.GetFinalizers()).To(BeEmpty())
 		g.Expect(u.GetNamespace()).To(Equal("clusters-blue"))

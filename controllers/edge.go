@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 )
@@ -61,7 +62,7 @@ func edgeOf(d appsv1.Deployment) Edge {
 	}
 	return Edge{
 		Name: d.Name, Namespace: d.Namespace, Network: d.Labels[wire.LabelNetwork], Number: number, Role: roleOf(d),
-		Release: d.Annotations[wire.AnnotationRelease], Seen: seenOf(d), Refused: refusedOf(d), Ending: ending(d), avoided: avoided(d), live: d,
+		Release: d.Annotations[wire.AnnotationRelease], Seen: seenOf(d), Refused: refusedOf(d), Ending: ending(d), avoided: desired.Avoided(d), live: d,
 	}
 }
 

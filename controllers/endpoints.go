@@ -15,14 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/hcp"
 )
 
 // apiServerSlice is the EndpointSlice that API servers themselves keep.
 var apiServerSlice = types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}
-
-// A servicePort is one port of a Service, by names.
-type servicePort struct{ service, port string }
 
 // gatherEndpoints reads where the API servers listen, and the endpoints of Services
 // that select no pods.
@@ -39,10 +37,10 @@ func (r *Reconciler) gatherEndpoints(ctx context.Context, w *world) error {
 		// An API server that stops removes its address, the last one too, and adds it
 		// again later. Until then the existing policy stays.
 		w.owned = slices.DeleteFunc(w.owned, func(o metav1.PartialObjectMetadata) bool {
-			return o.GroupVersionKind() == networkPolicyKind && o.Name == edgePolicy
+			return o.GroupVersionKind() == networkPolicyKind && o.Name == desired.EdgePolicy
 		})
 	}
-	w.byHand = map[servicePort][]netip.AddrPort{}
+	w.byHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
 		// Without the operator's own rights there is nothing to apply either.
 		if w.binding == nil || !hcp.HasManualEndpoints(svc) {
@@ -54,7 +52,7 @@ func (r *Reconciler) gatherEndpoints(ctx context.Context, w *world) error {
 			return err
 		}
 		for port, all := range behind(list.Items...) {
-			w.byHand[servicePort{svc.Name, port}] = all
+			w.byHand[desired.ServicePort{Service: svc.Name, Port: port}] = all
 		}
 	}
 	return nil

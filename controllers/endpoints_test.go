@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -47,7 +48,7 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 	as := slice.DeepCopy()
 	blocks := func() []string {
 		p := &networkingv1.NetworkPolicy{}
-		if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: edgePolicy}, p); err != nil {
+		if err := s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: desired.EdgePolicy}, p); err != nil {
 			return []string{err.Error()}
 		}
 		return append(cidrs(p.Spec.Egress[1]), cidrs(p.Spec.Egress[2])...)
@@ -62,7 +63,7 @@ func testEgressPolicy(t *testing.T, s *apiServer, r *Reconciler) {
 	change(as.Endpoints[0], discoveryv1.Endpoint{Addresses: []string{"192.0.2.12"}})
 	g.Eventually(blocks).WithTimeout(patience).Should(ContainElement("192.0.2.12/32"))
 
-	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: edgePolicy}}
+	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: h.ns, Name: desired.EdgePolicy}}
 	g.Expect(s.admin.Delete(t.Context(), p)).To(Succeed())
 	again(t, r, h)
 	g.Eventually(blocks).WithTimeout(patience).Should(ContainElement("192.0.2.12/32"), "the cache may show the deletion later")

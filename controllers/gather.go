@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -91,7 +92,7 @@ type world struct {
 	// partial says that a read failed, so there is more than w has.
 	partial bool
 	// byHand are the endpoints of Services that select no pods.
-	byHand map[servicePort][]netip.AddrPort
+	byHand map[desired.ServicePort][]netip.AddrPort
 }
 
 // hasControlPlane reports whether a control plane exists and is not being deleted.

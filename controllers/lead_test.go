@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -21,7 +22,9 @@ func TestServicesRollNoEdge(t *testing.T) {
 	g := NewWithT(t)
 	_, plan := storyThere(t, "load-balancers", func(*world) {})
 	n := plan.Networks[0]
-	template := func(n network.Network) string { return hashOf(edgeTemplate(n, n.Edges[0], testOptions, "x", nil)) }
+	template := func(n network.Network) string {
+		return desired.Hash(desired.EdgePod(n, n.Edges[0], testOptions.Release, "x"))
+	}
 	before := template(n)
 	for _, services := range [][]network.BalancedService{nil, {{Name: "a", Ports: []uint16{1}}}} {
 		for _, here := range []bool{true, false} {
@@ -31,12 +34,12 @@ func TestServicesRollNoEdge(t *testing.T) {
 	}
 	n.Access = network.Access{LoadBalancers: &network.BalancedAccess{}}
 	g.Expect(template(n)).To(Equal(before), "nothing but load balancers is open")
-	g.Expect(containers(n, n.Edges[0], testOptions)).To(ContainElement(HaveField("Name", HaveValue(Equal(wire.Access)))))
+	g.Expect(desired.EdgePod(n, n.Edges[0], testOptions.Release, "x").Spec.Containers).To(ContainElement(HaveField("Name", wire.Access)))
 	n.Access = network.Access{}
 	g.Expect(template(n)).NotTo(Equal(before))
 	var names []string
-	for _, c := range containers(n, n.Edges[0], testOptions) {
-		names = append(names, *c.Name)
+	for _, c := range desired.EdgePod(n, n.Edges[0], testOptions.Release, "x").Spec.Containers {
+		names = append(names, c.Name)
 	}
 	g.Expect(names).NotTo(ContainElement(wire.Access))
 }
@@ -48,7 +51,7 @@ func TestAnyoneReachesLoadBalancers(t *testing.T) {
 	_, plan := storyThere(t, "load-balancers", func(*world) {})
 	all := plan.Networks[0].Access.Balanced()
 	g.Expect(all).NotTo(BeEmpty())
-	rules := accessPolicy(plan).Spec.Ingress
+	rules := desired.AccessPolicy(plan).Spec.Ingress
 	g.Expect(rules).To(HaveLen(2))
 	g.Expect(rules[1].From).To(BeEmpty())
 	var open []uint16
@@ -66,7 +69,7 @@ func TestAnyoneReachesLoadBalancers(t *testing.T) {
 		{Name: "d", Ports: []uint16{31004}, Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), some}},
 	}
 	found := map[string][]int32{}
-	for _, rule := range accessPolicy(plan).Spec.Ingress[1:] {
+	for _, rule := range desired.AccessPolicy(plan).Spec.Ingress[1:] {
 		from := ""
 		for _, p := range rule.From {
 			from += *p.IPBlock.CIDR + " "
@@ -77,7 +80,7 @@ func TestAnyoneReachesLoadBalancers(t *testing.T) {
 	}
 	g.Expect(found).To(Equal(map[string][]int32{"": {31002}, "192.0.2.0/24 ": {31001, 31003}, "10.0.0.0/8 192.0.2.0/24 ": {31004}}))
 	plan.Networks[0].Access = network.Access{LoadBalancers: &network.BalancedAccess{Here: true}}
-	g.Expect(accessPolicy(plan)).To(BeNil())
+	g.Expect(desired.AccessPolicy(plan)).To(BeNil())
 }
 
 // TestLeads: what is done about a Service depends on where it leads, on edges, and on what is behind it.

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -43,11 +44,11 @@ func TestNamespacesThatMonitorReadMetrics(t *testing.T) {
 		g.Expect(with.side(networkingv1.PolicyTypeIngress, edge, party{namespace: "tools"}, edge, tcp, network.MetricsPort)).To(BeFalse())
 		for _, n := range plan.Networks {
 			g.Expect(n.MetricsPort).To(BeEquivalentTo(network.MetricsPort))
-			last := containers(n, n.Edges[0], testOptions)
+			last := desired.EdgePod(n, n.Edges[0], testOptions.Release, "x").Spec.Containers
 			ports := last[len(last)-1].Ports
 			g.Expect(ports).To(HaveLen(1))
-			g.Expect(*ports[0].Name).To(Equal("metrics"))
-			g.Expect(*ports[0].ContainerPort).To(BeEquivalentTo(n.MetricsPort))
+			g.Expect(ports[0].Name).To(Equal("metrics"))
+			g.Expect(ports[0].ContainerPort).To(BeEquivalentTo(n.MetricsPort))
 		}
 	})
 }

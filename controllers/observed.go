@@ -9,6 +9,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/desired"
 )
 
 // An observedSpec is the spec that the status of a Deployment is about.
@@ -34,8 +36,8 @@ func (o *observedSpecs) settled(d appsv1.Deployment) appsv1.Deployment {
 	isLast := last.uid == d.UID && last.generation == d.Status.ObservedGeneration
 	switch {
 	case d.Status.ObservedGeneration >= d.Generation && !isLast:
-		o.put(key, observedSpec{d.UID, d.Status.ObservedGeneration, hashOf(d.Spec)})
-	case d.Status.ObservedGeneration < d.Generation && isLast && last.spec == hashOf(d.Spec):
+		o.put(key, observedSpec{d.UID, d.Status.ObservedGeneration, desired.Hash(d.Spec)})
+	case d.Status.ObservedGeneration < d.Generation && isLast && last.spec == desired.Hash(d.Spec):
 		d.Status.ObservedGeneration = d.Generation
 	}
 	return d

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -48,7 +49,7 @@ func ownNamed(ns string) []ownKey {
 		name string
 	}{
 		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
-		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, edgePolicy},
+		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount}, {networkPolicyKind, desired.EdgePolicy},
 		{networkPolicyKind, wire.AccessObject},
 	} {
 		out = append(out, ownKey{x.kind, types.NamespacedName{Namespace: ns, Name: x.name}})
@@ -73,7 +74,7 @@ func cacheOwn(o *cache.Options) {
 	o.ByObject[&corev1.ServiceAccount{}] = named(wire.ServiceAccount)
 	o.ByObject[&rbacv1.Role{}] = named(wire.ServiceAccount)
 	o.ByObject[&rbacv1.RoleBinding{}] = named(ControlPlaneRole)
-	o.ByObject[&networkingv1.NetworkPolicy{}] = named(edgePolicy)
+	o.ByObject[&networkingv1.NetworkPolicy{}] = named(desired.EdgePolicy)
 	o.ByObject[&policyv1.PodDisruptionBudget{}] = cache.ByObject{Label: ownedLabels().AsSelectorPreValidated()}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -18,7 +19,7 @@ const desiredAnnotation = wire.Prefix + "desired"
 
 // withHash is u with desiredAnnotation.
 func withHash(u *unstructured.Unstructured) *unstructured.Unstructured {
-	hash := hashOf(u.Object)
+	hash := desired.Hash(u.Object)
 	u = u.DeepCopy()
 	all := u.GetAnnotations()
 	if all == nil {
@@ -91,16 +92,16 @@ func isObject(x any) bool {
 	return ok
 }
 
-// fingerprint is a hash of desired, and of the fields of live that desired could differ from.
-func fingerprint(live, desired *unstructured.Unstructured) string {
+// fingerprint is a hash of want, and of the fields of live that want could differ from.
+func fingerprint(live, want *unstructured.Unstructured) string {
 	out := map[string]any{}
-	for key := range desired.Object {
+	for key := range want.Object {
 		out[key] = live.Object[key]
 	}
 	annotations := map[string]string{}
-	for key := range desired.GetAnnotations() {
+	for key := range want.GetAnnotations() {
 		annotations[key] = live.GetAnnotations()[key]
 	}
 	out["metadata"] = map[string]any{"labels": live.GetLabels(), "annotations": annotations, "ownerReferences": live.GetOwnerReferences()}
-	return hashOf([]any{out, desired.Object})
+	return desired.Hash([]any{out, want.Object})
 }

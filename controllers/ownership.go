@@ -25,6 +25,11 @@ import (
 // errNotOwn is why an object with a name of oooi is never written.
 var errNotOwn = errors.New("an object of this name exists that oooi did not create for this hosted cluster")
 
+// isOwnService reports whether a Service of oooi has this name.
+func isOwnService(name string) bool {
+	return name == wire.PodDNSService || name == wire.AccessObject || strings.HasPrefix(name, wire.AccessServicePrefix)
+}
+
 // isOwn reports whether o exists and has the labels of oooi.
 func isOwn(o client.Object) bool {
 	return o != nil && ownedLabels().AsSelectorPreValidated().Matches(labels.Set(o.GetLabels()))

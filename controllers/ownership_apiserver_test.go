@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -35,7 +36,7 @@ func (h hosted) ownObjects() []ownObject {
 	return []ownObject{
 		{configMapKind, wire.PlanConfigMap}, {serviceAccountKind, wire.ServiceAccount},
 		{roleKind, wire.ServiceAccount}, {roleBindingKind, wire.ServiceAccount},
-		{roleBindingKind, ControlPlaneRole}, {networkPolicyKind, edgePolicy}, {budgetKind, wire.BudgetName(n)},
+		{roleBindingKind, ControlPlaneRole}, {networkPolicyKind, desired.EdgePolicy}, {budgetKind, wire.BudgetName(n)},
 		{definitionKind, wire.EdgeNADName(n)}, {deploymentKind, wire.EdgeDeploymentName(n, network.Edge{Number: 2})},
 	}
 }

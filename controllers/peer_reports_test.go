@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -131,7 +132,7 @@ func TestPartitionHoldsRollAndBudget(t *testing.T) {
 	w.reports = nil
 	_, allowed = at(testNow.Add(2 * rollout.Deadline))
 	g.Expect(allowed).To(Equal("1"))
-	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(heldAnnotation))
+	g.Expect(w.owned[0].Annotations).NotTo(HaveKey(desired.HeldAnnotation))
 }
 
 // TestReportedByEdges: what edges report about themselves and each other, in words.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -53,17 +54,17 @@ func TestEdgesBehindTheService(t *testing.T) {
 	g := NewWithT(t)
 	ports := func(services ...network.Service) []string {
 		var out []string
-		for _, c := range containers(network.Network{Services: services}, network.Edge{Number: 1}, testOptions) {
+		for _, c := range desired.EdgePod(network.Network{Services: services}, network.Edge{Number: 1}, testOptions.Release, "x").Spec.Containers {
 			for _, p := range c.Ports {
-				if *c.Name != wire.Failover {
-					out = append(out, *p.Name)
+				if c.Name != wire.Failover {
+					out = append(out, p.Name)
 				}
 			}
 		}
 		return out
 	}
 	var targets []string
-	for _, p := range podService("x").Spec.Ports {
+	for _, p := range desired.PodService("x").Spec.Ports {
 		targets = append(targets, p.TargetPort.StrVal)
 	}
 	g.Expect(ports(network.AllServices()...)).To(Equal(targets))
@@ -83,7 +84,7 @@ func testPodDNS(t *testing.T, s *apiServer, r *Reconciler) {
 	}
 	lets := func() []networkingv1.NetworkPolicyIngressRule {
 		p := &networkingv1.NetworkPolicy{}
-		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: edgePolicy}, p)).To(Succeed())
+		g.Expect(s.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: desired.EdgePolicy}, p)).To(Succeed())
 		return p.Spec.Ingress
 	}
 	g.Expect(h.get(t, of)).To(BeNil(), "by default, pods are not answered")
@@ -176,7 +177,7 @@ func testThiefOffersDNS(t *testing.T, s thief, h hosted) {
 		},
 		"no rule": func(o *networkingv1.NetworkPolicySpec) { o.Ingress = nil },
 	} {
-		err := patch(t, s, h.ns, edgePolicy, &networkingv1.NetworkPolicy{}, func(o *networkingv1.NetworkPolicy) { change(&o.Spec) })
+		err := patch(t, s, h.ns, desired.EdgePolicy, &networkingv1.NetworkPolicy{}, func(o *networkingv1.NetworkPolicy) { change(&o.Spec) })
 		g.Expect(err).To(refusedByPolicy(), what)
 	}
 	h.annotate(t, "management-dns", "")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -42,10 +43,10 @@ func surrounded(w world) world {
 			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.16.0." + name}}}})
 		w.apiServers = append(w.apiServers, netip.MustParseAddrPort("172.16.0."+name+":6443"))
 	}
-	w.byHand = map[servicePort][]netip.AddrPort{}
+	w.byHand = map[desired.ServicePort][]netip.AddrPort{}
 	for _, svc := range w.Services {
 		for _, p := range svc.Spec.Ports {
-			w.byHand[servicePort{svc.Name, p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
+			w.byHand[desired.ServicePort{Service: svc.Name, Port: p.Name}] = []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.40"), uint16(p.TargetPort.IntVal))}
 		}
 	}
 	w.Management = hcp.Management{Resolvers: []netip.Addr{netip.MustParseAddr("172.30.0.10")}, APIServers: []netip.Addr{netip.MustParseAddr("172.30.0.1")}}
@@ -154,7 +155,7 @@ func policies(t *testing.T, w world, plan network.Plan) []networkingv1.NetworkPo
 	for _, u := range apiserver.Objects(t, []byte(theirs)) {
 		add(u.Object)
 	}
-	for _, u := range desired(w, plan, w.roll(plan, testOptions, testNow)) {
+	for _, u := range objectsOf(w, plan, w.roll(plan, testOptions, testNow)) {
 		if u.GetKind() == networkPolicyKind.Kind {
 			add(u.Object)
 		}
@@ -185,7 +186,7 @@ func TestEgressAllows(t *testing.T) {
 		}
 		g := NewWithT(t)
 		all := policies(t, w, plan)
-		g.Expect(all[len(all)-1].Name).To(Equal(edgePolicy))
+		g.Expect(all[len(all)-1].Name).To(Equal(desired.EdgePolicy))
 		for _, blocksHoldPods := range []bool{false, true} {
 			e := evaluator{policies: all, namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
 			for _, c := range needed(w, plan) {
@@ -315,7 +316,7 @@ func TestEgressToManualEndpoints(t *testing.T) {
 		w.Services = append(w.Services, corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "mirror", Annotations: map[string]string{settings.Prefix + "publish": "mirror.example.com:443"}},
 			Spec:       corev1.ServiceSpec{ClusterIP: "10.96.1.1", Ports: []corev1.ServicePort{{Port: 443, Protocol: corev1.ProtocolTCP}}}})
-		w.byHand = map[servicePort][]netip.AddrPort{{"mirror", ""}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
+		w.byHand = map[desired.ServicePort][]netip.AddrPort{{Service: "mirror"}: {netip.MustParseAddrPort("192.0.2.20:5000")}}
 	})
 	e := evaluator{policies: policies(t, w, plan), namespaces: namespaces()}
 	g.Expect(e.allows(theEdge(plan), address("192.0.2.20"), corev1.ProtocolTCP, 5000)).To(BeTrue())
@@ -327,5 +328,5 @@ func TestEgressToManualEndpoints(t *testing.T) {
 // worse than one that may dial too much.
 func TestNoPolicyWithoutTheAPIServersAddress(t *testing.T) {
 	w, plan := storyThere(t, "lb-ip", func(w *world) { w.apiServers = nil })
-	NewWithT(t).Expect(kindsOf(desired(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement(networkPolicyKind.Kind))
+	NewWithT(t).Expect(kindsOf(objectsOf(w, plan, w.roll(plan, testOptions, testNow)))).NotTo(ContainElement(networkPolicyKind.Kind))
 }

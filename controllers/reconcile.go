@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -40,9 +41,7 @@ const (
 
 // Options of the controllers.
 type Options struct {
-	// Image is the image of edges, with wire.Program as its entrypoint. EnvoyImage has envoy as
-	// its entrypoint. Both have a numeric user.
-	Image, EnvoyImage string
+	desired.Release
 	// Build is the version of the operator. Empty: unknown.
 	Build string
 	// ServiceAccount is the operator's own, which it binds ControlPlaneRole to.
@@ -53,8 +52,6 @@ type Options struct {
 	Proxy httpproxy.Config
 	// Permissions are what its administrator permits HostedClusters to ask for.
 	Permissions network.Permissions
-	// VMResource is the API server's name of VirtualMachineInstances, for edges: "plural.group". Empty: KubeVirt's own.
-	VMResource string
 	// ControllerName must be unique in a process. Empty: "hostedcluster".
 	ControllerName string
 }

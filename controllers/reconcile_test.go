@@ -21,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -125,7 +126,7 @@ func testOptIn(t *testing.T, s *apiServer, _ *Reconciler) {
 	h.publish(t)
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(Equal(string(network.AddressCheckPending)))
 	always := []string{"ServiceAccount oooi-edge", "Role oooi-edge", "RoleBinding oooi-edge", "RoleBinding oooi-controlplane", "ConfigMap oooi-plan", "ConfigMap oooi-status",
-		"NetworkPolicy " + edgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
+		"NetworkPolicy " + desired.EdgePolicy, "NetworkAttachmentDefinition " + wire.EdgeNADName(h.network("vlan100"))}
 	names := func() []string { return slices.Sorted(maps.Keys(h.snapshot(t))) }
 	g.Eventually(names).WithTimeout(patience).Should(ConsistOf(append(slices.Clone(always), "Deployment "+wire.ACDDeploymentName(h.network("vlan100")))), "the status is stored last")
 	g.Expect(h.condition(t).Message).To(ContainSubstring("checking for address conflicts"))

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -126,7 +127,7 @@ func dependsOn(o, other metav1.PartialObjectMetadata) bool {
 	case deploymentKind, budgetKind, serviceKind:
 		return false
 	case networkPolicyKind:
-		return isEdge(o) && other.Name == edgePolicy
+		return isEdge(o) && other.Name == desired.EdgePolicy
 	case definitionKind, leaseKind:
 		return isEdge(o) && o.Labels[wire.LabelNetwork] == other.Labels[wire.LabelNetwork]
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -30,7 +31,7 @@ func TestPrune(t *testing.T) {
 	}
 	all := []metav1.PartialObjectMetadata{
 		object(leaseKind, "lease a", "a"), object(leaseKind, "lease b", "b"), object(configMapKind, "plan", ""),
-		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, edgePolicy, ""), object(networkPolicyKind, "access", ""), object(definitionKind, "nad a", "a"),
+		object(roleKind, "role", ""), object(roleBindingKind, "binding", ""), object(networkPolicyKind, desired.EdgePolicy, ""), object(networkPolicyKind, "access", ""), object(definitionKind, "nad a", "a"),
 		object(definitionKind, "nad b", "b"), object(deploymentKind, "edge a", "a"), object(deploymentKind, "edge b", "b"), object(budgetKind, "budget a", "a"),
 	}
 	scheme := runtime.NewScheme()
@@ -121,7 +122,7 @@ func testRemovalOfAnEdgeHeld(t *testing.T, s *apiServer, _ *Reconciler) {
 	g.Eventually(h.says(t)).WithTimeout(patience).Should(And(HavePrefix(string(network.Removing)),
 		ContainSubstring("Deployment "+edge.name), ContainSubstring("At least one edge still exists")))
 	g.Expect(h.names(t)()).To(ConsistOf(edge.name))
-	g.Expect(h.snapshot(t)).To(And(HaveKey("NetworkPolicy "+edgePolicy), HaveKey("ConfigMap "+wire.PlanConfigMap), HaveKey("RoleBinding "+wire.ServiceAccount)))
+	g.Expect(h.snapshot(t)).To(And(HaveKey("NetworkPolicy "+desired.EdgePolicy), HaveKey("ConfigMap "+wire.PlanConfigMap), HaveKey("RoleBinding "+wire.ServiceAccount)))
 	g.Expect(h.finalize(t, edge)).To(Succeed())
 	g.Eventually(h.reason(t)).WithTimeout(patience).Should(BeEmpty())
 	g.Expect(h.snapshot(t)).To(BeEmpty())

@@ -19,6 +19,7 @@ import (
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -32,7 +33,7 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "oooi", Namespace: "oooi-system"}}}
 	}
-	more := edgeRole(h.ns).WithRules(rbacv1ac.PolicyRule().WithAPIGroups("").WithResources("secrets").WithVerbs("get"))
+	more := desired.EdgeRole(h.ns).WithRules(rbacv1ac.PolicyRule().WithAPIGroups("").WithResources("secrets").WithVerbs("get"))
 	in := func(ns string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: "x"} }
 	for what, try := range map[string]func(context.Context) error{
 		"read a Secret where it writes": func(ctx context.Context) error {
@@ -50,10 +51,10 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 		"make another Role where it may":     func(ctx context.Context) error { return c.Create(ctx, &rbacv1.Role{ObjectMeta: in(h.ns)}) },
 		"give edges more than it has itself": func(ctx context.Context) error { return c.Apply(ctx, more, client.FieldOwner(wire.Owner)) },
 		"give edges rights elsewhere": func(ctx context.Context) error {
-			return c.Apply(ctx, edgeRole("default"), client.FieldOwner(wire.Owner))
+			return c.Apply(ctx, desired.EdgeRole("default"), client.FieldOwner(wire.Owner))
 		},
 		"bind edges elsewhere": func(ctx context.Context) error {
-			return c.Apply(ctx, edgeBinding("default"), client.FieldOwner(wire.Owner))
+			return c.Apply(ctx, desired.EdgeBinding("default"), client.FieldOwner(wire.Owner))
 		},
 		"bind another role":                   func(ctx context.Context) error { return c.Create(ctx, binding(ControlPlaneRole, "cluster-admin")) },
 		"make a binding of another name":      func(ctx context.Context) error { return c.Create(ctx, binding("x", ControlPlaneRole)) },
@@ -73,7 +74,7 @@ func testRights(t *testing.T, s *apiServer, _ *Reconciler) {
 			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: in(h.ns)})
 		},
 		"make its NetworkPolicy elsewhere": func(ctx context.Context) error {
-			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: edgePolicy}})
+			return c.Create(ctx, &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: desired.EdgePolicy}})
 		},
 		"make its Service elsewhere": func(ctx context.Context) error {
 			return c.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: wire.PodDNSService}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53}}}})

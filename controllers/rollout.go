@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -37,7 +38,7 @@ type rolled struct {
 // have edges and are not in it.
 func (w world) roll(plan network.Plan, o Options, now time.Time) []rolled {
 	var out []rolled
-	served, release := map[string]bool{}, releaseOf(o)
+	served, release := map[string]bool{}, o.Release.Hash()
 	for _, n := range plan.Networks {
 		label := wire.NetworkLabel(n.Name)
 		served[label] = true
@@ -113,6 +114,19 @@ func (w world) rolloutCheck(n network.Network, acd *unstructured.Unstructured) r
 	return c
 }
 
+// heldSince is what is stored with the budget of n. Zero: nothing is.
+func (w world) heldSince(n network.Network) time.Time {
+	for _, o := range w.owned {
+		if o.GroupVersionKind() == budgetKind && o.Name == wire.BudgetName(n) {
+			since, err := time.Parse(time.RFC3339, o.Annotations[desired.HeldAnnotation])
+			if err == nil {
+				return since
+			}
+		}
+	}
+	return time.Time{}
+}
+
 // objects are those of one network that exist while r is in force, in the order in
 // which they are applied. Edges on hold are among them, as they are to stay.
 func (r rolled) objects(w world, n network.Network, ns string) []*unstructured.Unstructured {
@@ -121,7 +135,7 @@ func (r rolled) objects(w world, n network.Network, ns string) []*unstructured.U
 	}
 	var out []*unstructured.Unstructured
 	if r.Budget {
-		out = append(out, object(w, budget(n, ns, r.Decision)))
+		out = append(out, object(w, desired.Budget(n, ns, r.Decision)))
 	}
 	for i, u := range r.edges {
 		if r.Steps[i].Unproven {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/waves"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -22,8 +23,7 @@ import (
 
 var testOptions = Options{
 	Build:          "v0.1.0",
-	Image:          "registry.example.com/oooi-edge:v1",
-	EnvoyImage:     "registry.example.com/envoy:v1",
+	Release:        desired.Release{Image: "registry.example.com/oooi-edge:v1", EnvoyImage: "registry.example.com/envoy:v1"},
 	ServiceAccount: types.NamespacedName{Namespace: "oooi-system", Name: "oooi"},
 }
 
@@ -86,10 +86,10 @@ func TestStories(t *testing.T) {
 			plan, err := network.ReadPlan(text)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(d.action).To(Equal(serve))
-			g.Expect(d.desired).To(Equal(desired(w, plan, w.roll(plan, testOptions, testNow))), "what is decided from the objects is what the story's plan asks for")
+			g.Expect(d.desired).To(Equal(objectsOf(w, plan, w.roll(plan, testOptions, testNow))), "what is decided from the objects is what the story's plan asks for")
 			g.Expect(planOf(t, d.desired)).To(Equal(string(text)), "edges read the story's plan, to the byte")
 			story.Check(t, "applied.yaml", manifest(t, append(
-				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, desired(w, plan, w.roll(plan, testOptions, testNow))...)))
+				[]*unstructured.Unstructured{controlPlaneBinding(w, testOptions)}, objectsOf(w, plan, w.roll(plan, testOptions, testNow))...)))
 		})
 	}
 }

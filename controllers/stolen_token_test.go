@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/config/admission"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -58,7 +59,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	h := s.served(t, "stolen")
 	attacker := thief{s, s.asOperator(t)}
 	// A binding from before the policies were there, or one that an administrator made.
-	old := roleBinding(clusterRoleKind.Kind, ControlPlaneRole, "kube-system", "oooi", "oooi-system")
+	old := desired.RoleBinding(clusterRoleKind.Kind, ControlPlaneRole, "kube-system", "oooi", "oooi-system")
 	g.Expect(s.admin.Apply(t.Context(), old, client.FieldOwner("test"))).To(Succeed())
 	t.Cleanup(func() {
 		b := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: ControlPlaneRole}}
@@ -95,7 +96,7 @@ func testThiefElsewhere(t *testing.T, s thief, h hosted) {
 	g.Expect(s.c.Create(t.Context(), nad, client.DryRunAll)).To(refusedByPolicy())
 	g.Expect(s.admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")})).To(Succeed())
 	g.Expect(s.c.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: ours(ns, "oooi.x")}, client.DryRunAll)).To(refusedByPolicy())
-	bind := roleBinding(clusterRoleKind.Kind, ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
+	bind := desired.RoleBinding(clusterRoleKind.Kind, ControlPlaneRole, "default", "oooi", "oooi-system").WithLabels(ownedLabels())
 	g.Expect(s.c.Apply(t.Context(), bind, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "the first step to cluster-admin")
 }
 
@@ -103,7 +104,7 @@ func testThiefBinds(t *testing.T, s thief, h hosted) {
 	g := NewWithT(t)
 	apply := func(name, account, accountNS string) error {
 		kind := map[string]string{ControlPlaneRole: clusterRoleKind.Kind, wire.ServiceAccount: roleKind.Kind}[name]
-		b := roleBinding(kind, name, h.ns, account, accountNS).WithLabels(ownedLabels())
+		b := desired.RoleBinding(kind, name, h.ns, account, accountNS).WithLabels(ownedLabels())
 		return s.c.Apply(t.Context(), b, client.FieldOwner(wire.Owner), client.ForceOwnership, client.DryRunAll)
 	}
 	g.Expect(apply(ControlPlaneRole, "oooi", "oooi-system")).To(Succeed())
@@ -146,7 +147,7 @@ func testThiefWidens(t *testing.T, s thief, h hosted) {
 	}
 	another := &rbacv1.Role{ObjectMeta: ours(h.ns, wire.ServiceAccount+"-2")}
 	g.Expect(apierrors.IsForbidden(s.c.Create(t.Context(), another, client.DryRunAll))).To(BeTrue(), "of another name")
-	elsewhere := edgeRole("kube-system").WithLabels(ownedLabels())
+	elsewhere := desired.EdgeRole("kube-system").WithLabels(ownedLabels())
 	g.Expect(s.c.Apply(t.Context(), elsewhere, client.FieldOwner(wire.Owner), client.DryRunAll)).To(refusedByPolicy(), "where it has the rights, and no hosted cluster is")
 }
 
@@ -243,7 +244,7 @@ func testThiefSelects(t *testing.T, s thief, h hosted) {
 			p.Spec.Ingress[0].From[0].NamespaceSelector = &metav1.LabelSelector{}
 		},
 	} {
-		g.Expect(patch(t, s, h.ns, edgePolicy, &networkingv1.NetworkPolicy{}, change)).To(refusedByPolicy(), what)
+		g.Expect(patch(t, s, h.ns, desired.EdgePolicy, &networkingv1.NetworkPolicy{}, change)).To(refusedByPolicy(), what)
 	}
 	for what, selector := range map[string]*metav1.LabelSelector{"etcd": &etcd, "all": {}, "none": nil} {
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: ours(h.ns, "oooi-edge-x"), Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &intstr.IntOrString{}, Selector: selector}}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -31,7 +32,7 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 		return made(t, object(w, edgeDeployment(w, n, n.Edges[0], testOptions, plan.Cluster.ControlPlaneNamespace)))
 	}
 	before := running(now())
-	g.Expect(avoided(before)).To(Equal([]string{"a"}))
+	g.Expect(desired.Avoided(before)).To(Equal([]string{"a"}))
 	for what, nodes := range map[string][]corev1.Node{
 		"it has gone": nil, "another has its address": owner("b", at), "it has another address": owner("a", netip.MustParseAddr("172.16.0.9")),
 	} {
@@ -41,7 +42,7 @@ func TestNodesRecreateNoEdge(t *testing.T) {
 		g.Expect(as.Annotations).To(Equal(before.Annotations), what)
 		g.Expect(as.Spec.Template).To(Equal(before.Spec.Template), what)
 		w.set(before.Name, older)
-		g.Expect(avoided(now())).To(Equal(publishedNodes(w, plan.Networks[0])), what)
+		g.Expect(desired.Avoided(now())).To(Equal(publishedNodes(w, plan.Networks[0])), what)
 	}
 }
 

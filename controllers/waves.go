@@ -109,7 +109,7 @@ func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 			return nil, err
 		}
 	}
-	release, now := releaseOf(k.Options), k.Now()
+	release, now := k.Options.Release.Hash(), k.Now()
 	edges := map[string][]waves.Edge{}
 	for _, d := range deployments.Items {
 		if roleOf(d) == roleEdge {

@@ -46,7 +46,7 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 			if c.edited {
 				for _, e := range w.edges {
 					w.set(e.Name, func(d appsv1.Deployment) appsv1.Deployment {
-						d.Annotations = map[string]string{wire.AnnotationTemplate: "older", wire.AnnotationRelease: releaseOf(testOptions)}
+						d.Annotations = map[string]string{wire.AnnotationTemplate: "older", wire.AnnotationRelease: testOptions.Release.Hash()}
 						return d
 					})
 				}

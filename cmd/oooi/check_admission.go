@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/attachments"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -96,9 +96,9 @@ type podAdmission struct {
 }
 
 // readAdmissions asks about the first edge of each network. Without networks, it asks about any one.
-func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, o controllers.Options, ns string) (out []podAdmission) {
+func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, r desired.Release, ns string) (out []podAdmission) {
 	if len(networks) == 0 {
-		networks = []network.Network{controllers.AnyNetwork()}
+		networks = []network.Network{desired.AnyNetwork()}
 	}
 	for _, n := range networks {
 		if len(n.Edges) == 0 {
@@ -108,7 +108,7 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 		if n.Name != "" {
 			a.of = n.Attachment.String()
 		}
-		pod := controllers.EdgePod(n, n.Edges[0], o, ns)
+		pod := desired.EdgePod(n, n.Edges[0], r, ns)
 		if !joinable(ctx, api, n, ns) {
 			delete(pod.Annotations, wire.AnnotationNetworks)
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -122,7 +122,7 @@ func TestAdmissionBeforeNADs(t *testing.T) {
 				}
 				return nil, nil
 			}
-			g.Expect(readAdmissions(t.Context(), ask, nadReader{nads: c.nads}, c.networks, controllers.Options{}, "clusters-blue")).To(HaveLen(1))
+			g.Expect(readAdmissions(t.Context(), ask, nadReader{nads: c.nads}, c.networks, desired.Release{}, "clusters-blue")).To(HaveLen(1))
 			g.Expect(asked).To(Equal(1))
 		})
 	}
@@ -162,13 +162,13 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	}}})).To(Succeed())
 	ask, err := newAdmitter(server.Env.Config)
 	g.Expect(err).NotTo(HaveOccurred())
-	images := controllers.Options{Image: "edge:v1", EnvoyImage: "envoy:v1"}
+	images := desired.Release{Image: "edge:v1", EnvoyImage: "envoy:v1"}
 	said := readAdmissions(t.Context(), ask, server.Admin, nil, images, ns)
 	g.Expect(said).To(Equal([]podAdmission{{namespace: ns}}), "no warning, and no refusal")
 
-	n := controllers.AnyNetwork()
+	n := desired.AnyNetwork()
 	wide := func(ns string) *corev1.Pod {
-		pod := controllers.EdgePod(n, n.Edges[0], images, ns)
+		pod := desired.EdgePod(n, n.Edges[0], images, ns)
 		pod.Spec.SecurityContext, pod.Spec.Containers[0].SecurityContext = nil, nil
 		return pod
 	}
@@ -178,11 +178,11 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	warnings, err := ask(t.Context(), wide("warned"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(warnings).To(ContainElement(ContainSubstring("would violate PodSecurity")))
-	_, err = ask(t.Context(), controllers.EdgePod(n, n.Edges[0], images, "none"))
+	_, err = ask(t.Context(), desired.EdgePod(n, n.Edges[0], images, "none"))
 	g.Expect(refusalOf(err)).To(Equal(refusedNoNamespace), "%v", err)
 	askNothing, err := newAdmitter(apiserver.Impersonating(server.Env.Config, "default", "nothing"))
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = askNothing(t.Context(), controllers.EdgePod(n, n.Edges[0], images, ns))
+	_, err = askNothing(t.Context(), desired.EdgePod(n, n.Edges[0], images, ns))
 	g.Expect(refusalOf(err)).To(Equal(refusedNoRight), "%v", err)
 
 	down := deadWebhook(ns)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -47,7 +47,7 @@ type preflightReader struct {
 	// ask is nil if the API server is not asked.
 	ask admitter
 	// images are those of edges. imagesUnknown: the operator names none as plain values.
-	images        controllers.Options
+	images        desired.Release
 	imagesUnknown bool
 	capacity      capacity
 }
@@ -93,13 +93,13 @@ func (f installation) operator() (d appsv1.Deployment, ok bool) {
 }
 
 // edgeImages are those that the operator gives to edges. Unknown, as before it is installed: they are names that no registry has.
-func (f installation) edgeImages() (o controllers.Options, unknown bool) {
+func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	if d, ok := f.operator(); ok {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
-			return controllers.Options{Image: edge, EnvoyImage: envoy}, false
+			return desired.Release{Image: edge, EnvoyImage: envoy}, false
 		}
 	}
-	return controllers.Options{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
+	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
 // readCapacity reads nodes and pods, page by page. Of a pod it keeps its requests only.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/klog/v2"
 
-	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -137,7 +137,7 @@ func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) che
 		out.Why = "Nodes cannot be read: " + strings.TrimSuffix(c.nodesErr.Error(), ".") + "."
 		return out
 	}
-	spec := controllers.EdgePod(p.network, p.network.Edges[0], controllers.Options{}, p.namespace).Spec
+	spec := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace).Spec
 	need := requestsOf(spec)
 	rooms, others := roomsFor(spec, need, c.nodes, free)
 	fit := slices.DeleteFunc(slices.Clone(rooms), func(r nodeRoom) bool { return r.lacks != "" })

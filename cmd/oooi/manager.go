@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 	"github.com/cldmnky/oooi/version"
@@ -114,8 +115,7 @@ Environment variables:
 func environment() controllers.Options {
 	return controllers.Options{
 		Build:          version.Number(built),
-		Image:          os.Getenv(envEdgeImage),
-		EnvoyImage:     os.Getenv(envEnvoyImage),
+		Release:        desired.Release{Image: os.Getenv(envEdgeImage), EnvoyImage: os.Getenv(envEnvoyImage)},
 		Proxy:          *httpproxy.FromEnvironment(),
 		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
 	}

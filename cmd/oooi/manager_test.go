@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
 )
@@ -27,11 +28,11 @@ func TestManagerReportsMissingSettings(t *testing.T) {
 		options controllers.Options
 		want    string
 	}{
-		"no image":           {controllers.Options{EnvoyImage: "y", ServiceAccount: me}, "RELATED_IMAGE_EDGE"},
-		"no image of Envoy":  {controllers.Options{Image: "x", ServiceAccount: me}, "RELATED_IMAGE_ENVOY"},
-		"no namespace":       {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: types.NamespacedName{Name: "oooi"}}, "POD_NAMESPACE"},
-		"no service account": {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: types.NamespacedName{Namespace: "oooi-system"}}, "SERVICE_ACCOUNT"},
-		"nothing":            {controllers.Options{Image: "x", EnvoyImage: "y", ServiceAccount: me}, ""},
+		"no image":           {controllers.Options{Release: desired.Release{EnvoyImage: "y"}, ServiceAccount: me}, "RELATED_IMAGE_EDGE"},
+		"no image of Envoy":  {controllers.Options{Release: desired.Release{Image: "x"}, ServiceAccount: me}, "RELATED_IMAGE_ENVOY"},
+		"no namespace":       {controllers.Options{Release: desired.Release{Image: "x", EnvoyImage: "y"}, ServiceAccount: types.NamespacedName{Name: "oooi"}}, "POD_NAMESPACE"},
+		"no service account": {controllers.Options{Release: desired.Release{Image: "x", EnvoyImage: "y"}, ServiceAccount: types.NamespacedName{Namespace: "oooi-system"}}, "SERVICE_ACCOUNT"},
+		"nothing":            {controllers.Options{Release: desired.Release{Image: "x", EnvoyImage: "y"}, ServiceAccount: me}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -88,7 +89,7 @@ func managerIsReadyWithoutHyperShift(t *testing.T, server *apiserver.Server) {
 	g := NewWithT(t)
 	address := freeAddress(t)
 	mgr, err := newManager(server.Env.Config, managerOptions{metrics: "0", health: address, leaderElect: true, controllers: controllers.Options{
-		Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev", ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
+		Release: desired.Release{Image: "localhost/oooi-edge:dev", EnvoyImage: "localhost/envoy:dev"}, ServiceAccount: types.NamespacedName{Namespace: "default", Name: "oooi"},
 	}}, logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	g.Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())

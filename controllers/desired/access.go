@@ -1,7 +1,7 @@
 // This file decides how pods of the management cluster reach what a plan opens to them: a container of
 // each edge, a Service for each network, and which namespaces the NetworkPolicy allows. It is pure.
 
-package controllers
+package desired
 
 import (
 	"maps"
@@ -23,13 +23,13 @@ import (
 
 // accessContainer has no probes: a fault of it is no reason to recreate an edge, or to take it from VMs. It
 // follows the plan, so a change of what is open recreates no pod.
-func accessContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
-	return unprobed(wire.Access, n, e.Number, o, "--management-interface", wire.ManagementDevice).
+func accessContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
+	return unprobed(wire.Access, n, e.Number, r, "--management-interface", wire.ManagementDevice).
 		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
 }
 
-// accessService leads to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
-func accessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
+// AccessService leads to the edges of n, at the port of HTTP CONNECT and at those of entries that have one.
+func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
 	var ports []*corev1ac.ServicePortApplyConfiguration
 	for _, port := range accessPorts(n) {
 		portName := "tcp-" + strconv.Itoa(int(port))
@@ -54,9 +54,9 @@ func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// accessPolicy lets pods of the namespaces that the user names reach these ports of edges, and the clients of load balancers theirs.
+// AccessPolicy lets pods of the namespaces that the user names reach these ports of edges, and the clients of load balancers theirs.
 // Nil: nothing is open to others than HyperShift's own policies admit.
-func accessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}
 	for _, n := range plan.Networks {
@@ -124,9 +124,4 @@ func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleAp
 		rule.WithPorts(tcp(port))
 	}
 	return rule
-}
-
-// isOwnService reports whether a Service of oooi has this name.
-func isOwnService(name string) bool {
-	return name == wire.PodDNSService || name == wire.AccessObject || strings.HasPrefix(name, wire.AccessServicePrefix)
 }

@@ -1,23 +1,23 @@
 // This file decides the rights in a control plane namespace: those of edges, and those with which the
 // operator writes there. It is pure.
 
-package controllers
+package desired
 
 import (
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// edgeRole is what an edge may do in its own namespace: follow its plan, its backends and its VMs, and
+// EdgeRole is what an edge may do in its own namespace: follow its plan, its backends and its VMs, and
 // keep its leases. A Role, unlike a ClusterRole, exists as long as the edges do, with or without the
 // operator. Policy oooi-operator admits these rules and no others.
-func edgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
+func EdgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 	rule := func(group, resource string, verbs ...string) *rbacv1ac.PolicyRuleApplyConfiguration {
 		return rbacv1ac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)
 	}
@@ -25,24 +25,17 @@ func edgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 		rule(corev1.GroupName, "configmaps", "get", "list", "watch").WithResourceNames(wire.PlanConfigMap),
 		rule(discoveryv1.GroupName, "endpointslices", "list", "watch"),
 		rule(kubevirtv1.SchemeGroupVersion.Group, "virtualmachineinstances", "list", "watch"),
-		rule(leaseKind.Group, "leases", "get", "list", "watch", "create", "update", "delete"),
+		rule(coordinationv1.GroupName, "leases", "get", "list", "watch", "create", "update", "delete"),
 	)
 }
 
-// edgeBinding gives the edges of a namespace the Role of the same name.
-func edgeBinding(ns string) *rbacv1ac.RoleBindingApplyConfiguration {
-	return roleBinding(roleKind.Kind, wire.ServiceAccount, ns, wire.ServiceAccount, ns)
+// EdgeBinding gives the edges of a namespace the Role of the same name.
+func EdgeBinding(ns string) *rbacv1ac.RoleBindingApplyConfiguration {
+	return RoleBinding("Role", wire.ServiceAccount, ns, wire.ServiceAccount, ns)
 }
 
-// controlPlaneBinding gives the operator ControlPlaneRole in w's control plane namespace.
-func controlPlaneBinding(w world, o Options) *unstructured.Unstructured {
-	ns := w.controlPlane.Namespace
-	return object(w, roleBinding(clusterRoleKind.Kind, ControlPlaneRole, ns, o.ServiceAccount.Name, o.ServiceAccount.Namespace).
-		WithLabels(wire.NamedLabels(nameOperator)))
-}
-
-// roleBinding binds the role of this kind and of the binding's name to a ServiceAccount.
-func roleBinding(kind, name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
+// RoleBinding binds the role of this kind and of the binding's name to a ServiceAccount.
+func RoleBinding(kind, name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return rbacv1ac.RoleBinding(name, ns).
 		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind(kind).WithName(name)).
 		WithSubjects(rbacv1ac.Subject().WithKind(rbacv1.ServiceAccountKind).WithName(account).WithNamespace(accountNS))

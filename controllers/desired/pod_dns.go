@@ -1,7 +1,7 @@
 // This file decides how pods of the management cluster ask edges for names: a Service, the ports behind it, and which
 // pods the NetworkPolicy allows. It is pure.
 
-package controllers
+package desired
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -15,10 +15,10 @@ import (
 
 type ingressRule = networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 
-// podService leads to the edges of all networks. Its ports have the names of those in a pod, so edges without DNS, or of
+// PodService leads to the edges of all networks. Its ports have the names of those in a pod, so edges without DNS, or of
 // a release that does not answer pods, are not behind it. It is one object for as long as the annotation is set, so its
 // ClusterIP stays.
-func podService(ns string) *corev1ac.ServiceApplyConfiguration {
+func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol, target string) *corev1ac.ServicePortApplyConfiguration {
 		return corev1ac.ServicePort().WithName(name).WithProtocol(protocol).WithPort(53).WithTargetPort(intstr.FromString(target))
 	}

@@ -1,7 +1,7 @@
 // This file holds the PodDisruptionBudget of a network's edges, and what is stored with it.
 // It is pure. Package rollout decides when there is one, and what it allows.
 
-package controllers
+package desired
 
 import (
 	"time"
@@ -16,14 +16,14 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// heldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339). It is
+// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339). It is
 // by the operator's clock, and edges cannot write it. So it survives a restart of the
 // operator. It stays for 20 minutes: a report that comes and goes prolongs no hold.
-const heldAnnotation = wire.Prefix + "held-since"
+const HeldAnnotation = wire.Prefix + "held-since"
 
-// budget allows one edge of n to be drained at a time, and none while d holds them. An edge
+// Budget allows one edge of n to be drained at a time, and none while d holds them. An edge
 // that is not ready never blocks the drain of its own node.
-func budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+func Budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	unavailable := int32(1)
 	if d.Held {
 		unavailable = 0
@@ -35,20 +35,7 @@ func budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDis
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n))))
 	if !d.HeldSince.IsZero() {
-		b.WithAnnotations(map[string]string{heldAnnotation: d.HeldSince.UTC().Format(time.RFC3339)})
+		b.WithAnnotations(map[string]string{HeldAnnotation: d.HeldSince.UTC().Format(time.RFC3339)})
 	}
 	return b
-}
-
-// heldSince is what is stored with the budget of n. Zero: nothing is.
-func (w world) heldSince(n network.Network) time.Time {
-	for _, o := range w.owned {
-		if o.GroupVersionKind() == budgetKind && o.Name == wire.BudgetName(n) {
-			since, err := time.Parse(time.RFC3339, o.Annotations[heldAnnotation])
-			if err == nil {
-				return since
-			}
-		}
-	}
-	return time.Time{}
 }

@@ -1,7 +1,7 @@
 // This file decides how Prometheus reaches the metrics of edges: a port of their pods, and which namespaces the
 // NetworkPolicy allows. It is pure.
 
-package controllers
+package desired
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -1,7 +1,9 @@
-// This file decides the Deployment of one edge. It is pure. The servers in the pod read the
-// plan, so the pod is recreated only when its addresses, its NAD or its images change.
-
-package controllers
+// Package desired has what oooi creates in a control plane namespace, one file for each object. It is pure: each
+// follows from the plan, the release, and few facts. It sets no user, no host path and no capability.
+//
+// The servers in the pod of an edge read the plan, so the pod is recreated only when its addresses, its NAD or its
+// images change.
+package desired
 
 import (
 	"crypto/sha256"
@@ -28,39 +30,51 @@ import (
 // for being not ready.
 const untilServing = 24 * 60 * 60
 
-// graceSeconds is the pod's termination grace period. For serveOnSeconds of it the servers
+// GraceSeconds is the pod's termination grace period. For serveOnSeconds of it the servers
 // continue, while the failover agent hands the VMs over (4 s at most).
 const (
-	graceSeconds    = 15
+	GraceSeconds    = 15
 	serveOnSeconds  = 5
 	acdGraceSeconds = 5
 )
 
-// edgeDeployment has a hash of its pod template in an annotation. The hash tells whether
+// EdgeDeployment has a hash of its pod template in an annotation. The hash tells whether
 // applying the Deployment recreates the pod.
-func edgeDeployment(w world, n network.Network, e network.Edge, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
+func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	name, labels := wire.EdgeDeploymentName(n, e), wire.EdgeLabels(n, e)
-	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
-		return edgeTemplate(n, e, o, ns, away)
+	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+		return edgeTemplate(n, e, r, ns, away)
 	})
 }
 
 // edgeTemplate is the pod of e, which prefers other nodes than away.
-func edgeTemplate(n network.Network, e network.Edge, o Options, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(wire.EdgeLabels(n, e)).
 		WithAnnotations(podAnnotations(n, attachments.OfEdge(n, e, ns), string(n.Services[len(n.Services)-1]))).
-		WithSpec(pod(n, away, containers(n, e, o)...).
-			WithTerminationGracePeriodSeconds(graceSeconds).
+		WithSpec(pod(n, away, containers(n, e, r)...).
+			WithTerminationGracePeriodSeconds(GraceSeconds).
 			WithTopologySpreadConstraints(spread(n)))
 }
 
-// releaseOf is a hash of a pod template that depends on no hosted cluster: it changes with the
-// images, and with what this release of the operator makes of any edge.
-func releaseOf(o Options) string {
-	n := AnyNetwork()
-	return hashOf(edgeTemplate(n, n.Edges[0], o, "", nil))
+// A Release is what edges of all hosted clusters have in common.
+type Release struct {
+	// Image is the image of edges, with wire.Program as its entrypoint. EnvoyImage has envoy as
+	// its entrypoint. Both have a numeric user.
+	Image, EnvoyImage string
+	// VMResource is the API server's name of VirtualMachineInstances, for edges: "plural.group". Empty: KubeVirt's own.
+	VMResource string
 }
+
+// Hash is that of a pod template that depends on no hosted cluster: it changes with the
+// images, and with what this version of the operator makes of any edge.
+func (r Release) Hash() string {
+	n := AnyNetwork()
+	return Hash(edgeTemplate(n, n.Edges[0], r, "", nil))
+}
+
+// An Away returns the nodes that a pod with this hash of its template prefers not to run on.
+type Away func(hash string) []string
 
 // A templateOf returns a pod template that prefers other nodes than away.
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
@@ -68,13 +82,8 @@ type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 // deploymentOf has one pod at most, since two must never hold the same addresses. A node
 // that is added, removed or gets an address recreates no pod: the avoided nodes are not in
 // the hash, and stay the same until another field changes.
-func deploymentOf(
-	w world, n network.Network, name, ns string, labels map[string]string, template templateOf,
-) *appsv1ac.DeploymentApplyConfiguration {
-	hash, away := hashOf(template(nil)), publishedNodes(w, n)
-	if live, exists := w.edge(name); exists && live.Seen.Version == hash {
-		away = live.avoided
-	}
+func deploymentOf(name, ns string, labels map[string]string, away Away, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
+	hash := Hash(template(nil))
 	return appsv1ac.Deployment(name, ns).
 		WithLabels(labels).
 		WithAnnotations(map[string]string{wire.AnnotationTemplate: hash}).
@@ -83,11 +92,11 @@ func deploymentOf(
 			WithRevisionHistoryLimit(1).
 			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(labels)).
-			WithTemplate(template(away)))
+			WithTemplate(template(away(hash))))
 }
 
-// hashOf is 16 hexadecimal digits that change with v as JSON.
-func hashOf(v any) string {
+// Hash is 16 hexadecimal digits that change with v as JSON.
+func Hash(v any) string {
 	sum := sha256.Sum256(encoded(v))
 	return hex.EncodeToString(sum[:8])
 }
@@ -95,7 +104,7 @@ func hashOf(v any) string {
 func encoded(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("controllers: what we build is always JSON: " + err.Error())
+		panic("desired: what we build is always JSON: " + err.Error())
 	}
 	return b
 }
@@ -144,48 +153,48 @@ func pod(n network.Network, away []string, containers ...*corev1ac.ContainerAppl
 // containers are the network's servers, Envoy next to the proxy, and the failover agent. When
 // the pod terminates, the agent stops at once. The others serve on while it hands the VMs
 // over.
-func containers(n network.Network, e network.Edge, o Options) []*corev1ac.ContainerApplyConfiguration {
+func containers(n network.Network, e network.Edge, r Release) []*corev1ac.ContainerApplyConfiguration {
 	var out []*corev1ac.ContainerApplyConfiguration
 	for _, s := range n.Services {
 		if s == network.ServiceProxy {
 			memory := strconv.FormatUint(memoryOfEnvoy(), 10)
-			out = append(out, server(string(s), n, e.Number, o, "--no-envoy", "--envoy-memory", memory), envoyContainer(n, e, o))
+			out = append(out, server(string(s), n, e.Number, r, "--no-envoy", "--envoy-memory", memory), envoyContainer(n, e, r))
 			continue
 		}
-		c := server(string(s), n, e.Number, o)
+		c := server(string(s), n, e.Number, r)
 		if s == network.ServiceDNS {
 			c.WithPorts(podDNSPorts()...)
 		}
 		out = append(out, c)
 	}
 	if n.Access.Runs() {
-		out = append(out, accessContainer(n, e, o))
+		out = append(out, accessContainer(n, e, r))
 	}
 	for _, c := range out {
 		sleep := corev1ac.SleepAction().WithSeconds(serveOnSeconds)
 		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(sleep)))
 	}
-	return append(out, server(wire.Failover, n, e.Number, o).WithPorts(metricsPort()))
+	return append(out, server(wire.Failover, n, e.Number, r).WithPorts(metricsPort()))
 }
 
 // server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge
 // 0 means no edge.
-func server(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
+func server(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	probe := corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
 		WithTimeoutSeconds(5)
 	startup := *probe
-	return unprobed(name, n, edge, o, more...).
+	return unprobed(name, n, edge, r, more...).
 		// Probed often until it serves, then seldom: each probe is a process.
 		WithStartupProbe(startup.WithPeriodSeconds(1).WithFailureThreshold(untilServing)).
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3))
 }
 
 // unprobed is server without probes: the pod is ready whatever it does.
-func unprobed(name string, n network.Network, edge int, o Options, more ...string) *corev1ac.ContainerApplyConfiguration {
+func unprobed(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	watch := wire.WatchArguments(n.Services, name)
-	if o.VMResource != "" && wire.HoldsToken(n.Services, name) {
-		watch = append(watch, "--vm-resource", o.VMResource)
+	if r.VMResource != "" && wire.HoldsToken(n.Services, name) {
+		watch = append(watch, "--vm-resource", r.VMResource)
 	}
 	args := slices.Concat([]string{name, "--plan", wire.PlanFile}, watch, []string{
 		"--network", n.Name, "--edge", strconv.Itoa(edge),
@@ -193,7 +202,7 @@ func unprobed(name string, n network.Network, edge int, o Options, more ...strin
 	}, more)
 	resources := resourcesOf(name)
 	return contained(corev1ac.Container().WithName(name)).
-		WithImage(o.Image).
+		WithImage(r.Image).
 		WithArgs(args...).
 		WithEnv(corev1ac.EnvVar().WithName("GOMEMLIMIT").WithValue(goMemoryLimit(resources))).
 		WithResources(resources).
@@ -210,9 +219,9 @@ func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
 
 // envoyContainer gets no token. How many files it may open is not known here; `oooi-edge proxy` keeps to that. Envoy reads its configuration from a Unix socket.
-func envoyContainer(n network.Network, e network.Edge, o Options) *corev1ac.ContainerApplyConfiguration {
+func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
-		WithImage(o.EnvoyImage).
+		WithImage(r.EnvoyImage).
 		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e), envoy.NewLimits(memoryOfEnvoy(), 0))...).
 		WithResources(resourcesOf(wire.Envoy)).
 		WithVolumeMounts(mounts(n, wire.Envoy)...)

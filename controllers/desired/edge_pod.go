@@ -1,6 +1,6 @@
 // This file makes the pod of an edge for programs that ask a cluster whether it would run one. It is pure.
 
-package controllers
+package desired
 
 import (
 	"fmt"
@@ -12,19 +12,19 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// EdgePod is the pod of e in a control plane namespace, as its Deployment would create it. Of o, only the images count. A
+// EdgePod is the pod of e in a control plane namespace, as its Deployment would create it. A
 // network without servers gets all of them.
-func EdgePod(n network.Network, e network.Edge, o Options, ns string) *corev1.Pod {
+func EdgePod(n network.Network, e network.Edge, r Release, ns string) *corev1.Pod {
 	if len(n.Services) == 0 {
 		n.Services = network.AllServices()
 	}
 	pod := &corev1.Pod{}
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(edgeTemplate(n, e, o, ns, nil))
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(edgeTemplate(n, e, r, ns, nil))
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, pod)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
+		panic(fmt.Sprintf("desired: what we build can always be converted: %v", err))
 	}
 	pod.Namespace, pod.GenerateName = ns, wire.EdgeDeploymentName(n, e)+"-"
 	return pod

@@ -3,7 +3,7 @@
 // restrict ingress, too. No NetworkPolicy covers the networks themselves.
 // It knows no host names: Envoy's listeners restrict the external hosts.
 
-package controllers
+package desired
 
 import (
 	"maps"
@@ -25,8 +25,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgePolicy is the NetworkPolicy's name.
-const edgePolicy = wire.NameEdge
+// EdgePolicy is the NetworkPolicy's name.
+const EdgePolicy = wire.NameEdge
 
 // dnsNamespaces are the namespaces of a management cluster's resolvers. dnsPorts are the
 // ports of their pods: OpenShift's listen on 5353. A policy is evaluated after Service
@@ -42,18 +42,33 @@ type (
 	policyPeer = networkingv1ac.NetworkPolicyPeerApplyConfiguration
 )
 
-// networkPolicy covers every edge of plan and the address conflict detection. It is nil while
+// A Reach is what the policy depends on in addition to the plan.
+type Reach struct {
+	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
+	APIServers []netip.AddrPort
+	// Resolvers are the resolver addresses of pods that are not a Service's.
+	Resolvers []netip.Addr
+	// Services are those of the control plane namespace.
+	Services []corev1.Service
+	// ByHand are the endpoints of Services that select no pods.
+	ByHand map[ServicePort][]netip.AddrPort
+}
+
+// A ServicePort is one port of a Service, by names.
+type ServicePort struct{ Service, Port string }
+
+// NetworkPolicy covers every edge of plan and the address conflict detection. It is nil while
 // the API server's addresses are unknown. An edge that cannot reach the API server assigns
 // no leases and follows no backends, which is worse than an edge without restrictions.
-func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	if len(w.apiServers) == 0 {
+func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	if len(r.APIServers) == 0 {
 		return nil
 	}
-	rules := slices.Concat(toResolvers(w), to(w.apiServers))
+	rules := slices.Concat(toResolvers(r), to(r.APIServers))
 	add := func(more ...*egressRule) {
-		for _, r := range more {
-			if !slices.ContainsFunc(rules, func(x *egressRule) bool { return reflect.DeepEqual(x, r) }) {
-				rules = append(rules, r)
+		for _, rule := range more {
+			if !slices.ContainsFunc(rules, func(x *egressRule) bool { return reflect.DeepEqual(x, rule) }) {
+				rules = append(rules, rule)
 			}
 		}
 	}
@@ -65,14 +80,14 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		}
 		for _, b := range n.Backends {
 			if b.Kind == network.BackendPods {
-				add(toPods(w, b)...)
+				add(toPods(r, b)...)
 			}
 		}
 	}
 	add(toExternal(plan)...)
 	add(toPeers(plan)...)
 	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(ownedLabels()).WithMatchExpressions(
+		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(wire.OwnedLabels()).WithMatchExpressions(
 			metav1ac.LabelSelectorRequirement().WithKey(wire.LabelName).
 				WithOperator(metav1.LabelSelectorOpIn).WithValues(wire.NameACD, wire.NameEdge))).
 		WithPolicyTypes(networkingv1.PolicyTypeEgress, networkingv1.PolicyTypeIngress).
@@ -81,17 +96,17 @@ func networkPolicy(w world, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		spec.WithIngress(fromResolvers())
 	}
 	spec.WithIngress(fromMonitoring(), fromEdges())
-	return networkingv1ac.NetworkPolicy(edgePolicy, plan.Cluster.ControlPlaneNamespace).
+	return networkingv1ac.NetworkPolicy(EdgePolicy, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.NameEdge)).
 		WithSpec(spec)
 }
 
 // toResolvers allows the resolvers' pods, and the resolver addresses of pods that are not a
 // Service's.
-func toResolvers(w world) []*egressRule {
+func toResolvers(r Reach) []*egressRule {
 	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(resolverPods()).WithPorts(dns(dnsPorts...)...)}
-	if len(w.Management.Resolvers) > 0 {
-		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts(w.Management.Resolvers)...).WithPorts(dns(53)...))
+	if len(r.Resolvers) > 0 {
+		rules = append(rules, networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts(r.Resolvers)...).WithPorts(dns(53)...))
 	}
 	return rules
 }
@@ -132,12 +147,12 @@ func to(all []netip.AddrPort) []*egressRule {
 // A Service or a port of it that is gone for a moment is served on, so its way stays
 // open as far as is known: by the port's name, then at the plan's port, to its pods,
 // then to all of the namespace.
-func toPods(w world, b network.Backend) []*egressRule {
+func toPods(r Reach, b network.Backend) []*egressRule {
 	at, pods := intstr.FromInt32(int32(b.Port)), metav1ac.LabelSelector()
-	if i := slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {
-		svc := w.Services[i]
+	if i := slices.IndexFunc(r.Services, func(s corev1.Service) bool { return s.Name == b.Service }); i >= 0 {
+		svc := r.Services[i]
 		if len(svc.Spec.Selector) == 0 {
-			return to(w.byHand[servicePort{svc.Name, b.PortName}])
+			return to(r.ByHand[ServicePort{svc.Name, b.PortName}])
 		}
 		pods.WithMatchLabels(svc.Spec.Selector)
 		if p, there := portOf(svc, b); there {

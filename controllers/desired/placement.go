@@ -1,11 +1,10 @@
 // This file makes pod fields of a network's placement. It keeps an edge away from its peer,
 // and from nodes that have an address of the edge. It is pure.
 
-package controllers
+package desired
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -104,23 +103,8 @@ func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfigurat
 		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(wire.EdgesOf(n)))
 }
 
-// publishedNodes are the nodes that have an address at which n's edges publish, sorted.
-func publishedNodes(w world, n network.Network) []string {
-	var out []string
-	for _, node := range w.Nodes {
-		if slices.ContainsFunc(node.Status.Addresses, func(x corev1.NodeAddress) bool {
-			a, err := netip.ParseAddr(x.Address)
-			return err == nil && slices.Contains(n.PublishedAddresses, a.Unmap())
-		}) {
-			out = append(out, node.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// avoided are the nodes that d's pod prefers to avoid.
-func avoided(d appsv1.Deployment) []string {
+// Avoided are the nodes that d's pod prefers to avoid.
+func Avoided(d appsv1.Deployment) []string {
 	affinity := d.Spec.Template.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil {
 		return nil

@@ -1,7 +1,7 @@
 // This file decides the volumes of an edge's pod, and which of them each container mounts. It is
 // pure. Which container holds what is decided in edge/wire.
 
-package controllers
+package desired
 
 import (
 	"slices"

@@ -1,7 +1,7 @@
 // This file decides the Deployment of the address conflict detection (ACD), whose pod
 // is the first on a network. It is pure. Package rollout decides when it runs.
 
-package controllers
+package desired
 
 import (
 	"strings"
@@ -14,10 +14,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// acdDeployment has a pod with one address, which probes for the others. These are in an
+// ACDDeployment has a pod with one address, which probes for the others. These are in an
 // annotation, so the pod is recreated when they change. A report is then never about
 // addresses that the pod did not probe.
-func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.DeploymentApplyConfiguration {
+func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	var asked []string
 	for _, a := range n.ProbedAddresses() {
@@ -25,10 +25,10 @@ func acdDeployment(w world, n network.Network, o Options, ns string) *appsv1ac.D
 	}
 	annotations[wire.AnnotationACDAddresses] = strings.Join(asked, ",")
 	name, labels := wire.ACDDeploymentName(n), wire.NetworkLabels(wire.NameACD, n)
-	return deploymentOf(w, n, name, ns, labels, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return deploymentOf(name, ns, labels, away, func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return corev1ac.PodTemplateSpec().
 			WithLabels(wire.NetworkLabels(wire.NameACD, n)).
 			WithAnnotations(annotations).
-			WithSpec(pod(n, away, server(wire.ACD, n, 0, o)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
+			WithSpec(pod(n, away, server(wire.ACD, n, 0, r)).WithTerminationGracePeriodSeconds(acdGraceSeconds))
 	})
 }
