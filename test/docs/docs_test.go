@@ -225,23 +225,24 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestSecurityNamesTests: each test that the security page names exists.
-func TestSecurityNamesTests(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	if err != nil {
-		t.Fatal(err)
+// TestNamedTestsExist: each test that a page names exists. The laws and the security page name some.
+func TestNamedTestsExist(t *testing.T) {
+	exist, all := testNames(t), documents(t)
+	for page, least := range map[string]int{"security.md": 10, "ARCHITECTURE.md": 6} {
+		if n := len(namedTest.FindAllString(all[page], -1)); n < least {
+			t.Errorf("docs/%s names %d tests", page, n)
+		}
 	}
-	named := regexp.MustCompile("`([Tt]est[A-Z][A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
-	if len(named) < 10 {
-		t.Fatalf("docs/security.md names %d tests", len(named))
-	}
-	exist := testNames(t)
-	for _, m := range named {
-		if !exist[m[1]] {
-			t.Errorf("docs/security.md names the test %s, which does not exist", m[1])
+	for name, text := range all {
+		for _, m := range namedTest.FindAllStringSubmatch(text, -1) {
+			if !exist[m[1]] {
+				t.Errorf("%s names the test %s, which does not exist", name, m[1])
+			}
 		}
 	}
 }
+
+var namedTest = regexp.MustCompile("`([Tt]est[A-Z][A-Za-z0-9]+)`")
 
 // testNames returns the names of all test functions in the operator's module.
 func testNames(t *testing.T) map[string]bool {
