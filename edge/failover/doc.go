@@ -75,7 +75,7 @@
 // last for one second longer, at most three times. Each minute of heartbeats takes one back. A
 // silence that a stall of the peer explains, which its heartbeats count, does not count.
 //
-// Without a second path, such as with a peer of an earlier version, nothing tells a hung peer
+// Without a second path, such as while the peer's address there is unknown, nothing tells a hung peer
 // from lost heartbeats. The edge with the higher number then waits half a second longer if
 // the peer's kernel answers. Each bad silence doubles the next one, up to 24 s.
 //
@@ -112,9 +112,8 @@
 //
 // # Versions
 //
-// During an upgrade the two edges run different versions. Heartbeats keep their JSON: the
-// phase that is called Draining here is "leaving", the count of announcements is "claims". A
-// peer that sends no level is never worse, and one that sends no address has no second path.
+// During an upgrade the two edges run different versions. Heartbeats keep their JSON, and unknown
+// fields are ignored. A level that this version does not know is never compared.
 //
 // # What a hostile VM can do
 //
@@ -143,7 +142,7 @@
 // A forged message with a high number makes all further messages of the peer look old. The edge
 // forgets the number after ten seconds.
 //
-// A VM that reads the heartbeats may send "leaving" or "starting" for one edge, and VMs go to
+// A VM that reads the heartbeats may send "draining" or "starting" for one edge, and VMs go to
 // the other edge, which serves. It may do so for both, and connections are reset for as long
 // as it goes on, as with forged ARP. It may name a younger pod, so that an edge yields for as
 // long, or name another pod of an edge as the peer's, which ends the second path. It may

@@ -21,14 +21,13 @@ const (
 	// Serving: VMs may send to it.
 	Serving Phase = "serving"
 	// Draining: the edge still serves, and is about to stop.
-	Draining Phase = "leaving"
+	Draining Phase = "draining"
 )
 
 // A Level is what an edge is worth to VMs.
 type Level string
 
-// The levels, in ascending order. An earlier version sends none: the level is unknown, and
-// is never compared.
+// The levels, in ascending order. One that this version does not know is never compared.
 const (
 	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
 	// nothing, or it yields to a younger pod.
@@ -47,8 +46,7 @@ func (l Level) below(o Level) bool {
 }
 
 // A Message is one heartbeat, sent every Interval and at every change. Unknown fields are
-// ignored. The JSON names and the values of Phase are those of the first version, whatever
-// the Go names are: during an upgrade the two edges run different versions.
+// ignored: during an upgrade the two edges run different versions.
 type Message struct {
 	Phase Phase `json:"phase"`
 	// Edge is the sender's number in the plan, Plan names the plan that it serves.
@@ -62,7 +60,7 @@ type Message struct {
 	// Sees: the sender received a message of Peer over the VLAN within the last two seconds.
 	Sees bool `json:"sees,omitempty"`
 	// Announcements counts those of the sender for the present cause.
-	Announcements int `json:"claims,omitempty"`
+	Announcements int `json:"announcements,omitempty"`
 	// Level is what the sender is worth to VMs. Empty: unknown.
 	Level Level `json:"level,omitempty"`
 	// Generation is when the sender's pod first started, in milliseconds of Unix time. Of

@@ -11,25 +11,25 @@ func TestReadMessage(t *testing.T) {
 	m := Message{Phase: Draining, Edge: 2, Plan: "1a2b", Instance: "x", Number: 1<<64 - 1, Peer: "y", Sees: true, Announcements: 3}
 	g.Expect(readMessage(m.bytes())).To(Equal(m))
 	g.Expect(readMessage([]byte(`{"phase":"serving","instance":"x","number":1,"later":{"a":1}}`))).To(Equal(Message{Phase: Serving, Instance: "x", Number: 1}))
-	for _, bad := range []string{``, `{}`, `x`, `{"phase":"sleeping","instance":"x","number":1}`, `{"phase":"serving","number":1}`, `{"phase":"serving","instance":"x"}`, `{"phase":"serving","instance":"x","number":1,"claims":-1}`} {
+	for _, bad := range []string{``, `{}`, `x`, `{"phase":"sleeping","instance":"x","number":1}`, `{"phase":"serving","number":1}`, `{"phase":"serving","instance":"x"}`, `{"phase":"serving","instance":"x","number":1,"announcements":-1}`} {
 		_, err := readMessage([]byte(bad))
 		g.Expect(err).To(HaveOccurred(), bad)
 	}
 }
 
-// TestOlderMessage: during an upgrade the peer runs an older version, and both read each
-// other's messages.
-func TestOlderMessage(t *testing.T) {
+// TestFrozenMessage: during an upgrade the peer runs another version, and both read each
+// other's messages. A later version reads these bytes as this one does, and may add fields.
+func TestFrozenMessage(t *testing.T) {
 	g := NewWithT(t)
-	const older = `{"phase":"leaving","edge":2,"plan":"1a2b","instance":"x","number":7,"peer":"y","sees":true,"claims":3}`
-	m, err := readMessage([]byte(older))
+	const frozen = `{"phase":"draining","edge":2,"plan":"1a2b","instance":"x","number":7,"peer":"y","sees":true,"announcements":3}`
+	m, err := readMessage([]byte(frozen))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(m).To(Equal(Message{Phase: Draining, Edge: 2, Plan: "1a2b", Instance: "x", Number: 7, Peer: "y", Sees: true, Announcements: 3}))
-	g.Expect(string(m.bytes())).To(Equal(older))
+	g.Expect(string(m.bytes())).To(Equal(frozen))
 }
 
 func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"phase":"serving","edge":1,"instance":"x","number":7,"peer":"y","sees":true,"claims":2}`))
+	f.Add([]byte(`{"phase":"serving","edge":1,"instance":"x","number":7,"peer":"y","sees":true,"announcements":2}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := readMessage(b)
 		if err != nil {

@@ -237,7 +237,7 @@ func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 	// says sends a message of the peer.
 	says := func(n *netns.Namespace, from, named string) {
 		number++
-		m := fmt.Sprintf(`{"phase":"leaving","edge":2,"instance":%q,"number":%d,"peer":%q,"address":%q}`, seen.Peer.Instance, number, seen.Self.Instance, named)
+		m := fmt.Sprintf(`{"phase":"draining","edge":2,"instance":%q,"number":%d,"peer":%q,"address":%q}`, seen.Peer.Instance, number, seen.Self.Instance, named)
 		n.Do(t, func() {
 			d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from + ":7788"))}
 			c, err := d.Dial("udp4", one.pod+":7788")

@@ -6,8 +6,7 @@
 //
 //   - Two edges, and in some faults a second pod with the number of edge 1. Each has
 //     a kernel, a failover agent, an Envoy and its reach to the API server. The agent is
-//     failover.Next itself, or the decisions of the older version (package older). Each part
-//     fails alone: it hangs, it is killed, or the whole pod is stopped.
+//     failover.Next itself. Each part fails alone: it hangs, it is killed, or the whole pod is stopped.
 //   - A kernel answers ARP for the next-hop VIP and for its edge address. It refuses datagrams
 //     for closed ports with ICMP, as fast as Linux does: six at once, then one a second.
 //   - Two networks. Each edge loses a percentage of what it sends and of what it receives, on

@@ -99,15 +99,8 @@ func (p *pod) killEnvoy() {
 	p.startEnvoy(p.w.between(500*time.Millisecond, 2*time.Second))
 }
 
-// hangProxy makes the control plane of Envoy hang for d. Envoy carries on. The older
-// version took the edge for one that does not serve.
-func (p *pod) hangProxy(d time.Duration) {
-	p.w.note("%s: proxy hangs for %.1f s", p.name, d.Seconds())
-	if p.older {
-		p.verdict(false, silence)
-		p.w.after(d, func() { p.verdict(true, push) })
-	}
-}
+// hangProxy makes the control plane of Envoy hang for d. Envoy carries on, and nothing else changes.
+func (p *pod) hangProxy(d time.Duration) { p.w.note("%s: proxy hangs for %.1f s", p.name, d.Seconds()) }
 
 // hangDNS makes the DNS server hang for d.
 func (p *pod) hangDNS(d time.Duration) {

@@ -19,8 +19,6 @@ const (
 	seedsVariable = "OOOI_SIMULATION"
 	// tableVariable names a file that the worst outcomes are written to, as Markdown.
 	tableVariable = "OOOI_SIMULATION_TABLE"
-	// olderVariable, if set, makes both edges run the older version.
-	olderVariable = "OOOI_SIMULATION_OLDER"
 	fewSeeds      = 15
 	// worstFile has the worst seeds of each fault.
 	worstFile = "testdata/worst.txt"
@@ -98,7 +96,7 @@ func TestFaults(t *testing.T) {
 	}
 	write(t, os.Getenv(tableVariable), table.String())
 	complete := strings.Count(worst.String(), "\n") == len(faults()) && !t.Failed()
-	if complete && os.Getenv(tableVariable) != "" && os.Getenv(olderVariable) == "" {
+	if complete && os.Getenv(tableVariable) != "" {
 		write(t, worstFile, worst.String())
 	}
 }

@@ -61,7 +61,7 @@ func (p *pod) askPeer(to *pod) {
 func (p *pod) send(m failover.Message, to netip.Addr) {
 	p.peer.send(func(t *pod) { p.sendVLAN(t, m) })
 	for _, t := range p.w.pods {
-		if p.w.single || t.address != to || t.older || !p.w.passes(&p.cluster, &t.cluster) {
+		if p.w.single || t.address != to || !p.w.passes(&p.cluster, &t.cluster) {
 			continue
 		}
 		p.w.after(p.w.transit(), func() {

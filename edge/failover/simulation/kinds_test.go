@@ -18,32 +18,29 @@ type fault struct {
 	gap   time.Duration
 	cuts  int
 	begin func(w *world, active, idle int)
-	// before the edges start: for example, which of them are of the older version.
+	// before the edges start: for example, that they have no second path.
 	before func(w *world)
-	// recreates: a pod is created again, with another MAC.
-	recreates bool
 	// silent: no edge may announce.
 	silent bool
 }
 
 const second = time.Second
 
-// plain are the faults that are also played with a peer of the older version, and without a
-// second path. Then gap and cuts are bounds there, too.
+// plain are the faults that are also played without a second path. Then gap and cuts are bounds there, too.
 func plain() []fault {
 	return []fault{
 		{name: "nothing", lasts: 120 * second, silent: true, begin: func(*world, int, int) {}},
 		{name: "node of the active edge lost", lasts: 60 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, active, _ int) { w.lose(active, -1) }},
-		{name: "node of the active edge lost and back", lasts: 90 * second, gap: 3 * second, cuts: 1, recreates: true,
+		{name: "node of the active edge lost and back", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, active, _ int) { w.lose(active, w.between(5*second, 40*second)) }},
-		{name: "node of the idle edge lost and back", lasts: 90 * second, gap: 3 * second, cuts: 1, recreates: true,
+		{name: "node of the idle edge lost and back", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.lose(idle, w.between(5*second, 40*second)) }},
-		{name: "active pod deleted", lasts: 60 * second, gap: second, cuts: 1, recreates: true,
+		{name: "active pod deleted", lasts: 60 * second, gap: second, cuts: 1,
 			begin: func(w *world, active, _ int) { w.replace(active, func() {}) }},
-		{name: "idle pod deleted", lasts: 60 * second, gap: second, cuts: 1, recreates: true,
+		{name: "idle pod deleted", lasts: 60 * second, gap: second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.replace(idle, func() {}) }},
-		{name: "image of both edges changed", lasts: 90 * second, gap: second, cuts: 2, recreates: true,
+		{name: "image of both edges changed", lasts: 90 * second, gap: second, cuts: 2,
 			begin: func(w *world, active, idle int) { w.replace(idle, func() { w.replace(active, func() {}) }) }},
 		{name: "envoy killed", lasts: 60 * second, gap: 1500 * time.Millisecond, cuts: 1,
 			begin: func(w *world, active, _ int) { w.edges[active].killEnvoy() }},
@@ -144,7 +141,7 @@ func ofClusterNetwork() []fault {
 		{name: "both networks of the idle edge cut", lasts: 90 * second, gap: 3 * second, cuts: 1,
 			begin: func(w *world, _, idle int) { w.edges[idle].isolate() }},
 		// The new pod has no or few answers of VMs yet.
-		{name: "both networks of a new edge cut", lasts: 90 * second, gap: 3 * second, cuts: 2, recreates: true,
+		{name: "both networks of a new edge cut", lasts: 90 * second, gap: 3 * second, cuts: 2,
 			begin: func(w *world, _, idle int) {
 				w.replace(idle, func() { w.useAgain(idle); w.edges[idle].isolate() })
 			}},
@@ -278,14 +275,6 @@ func faults() []fault {
 	all := append(slices.Concat(plain(), single(), firewalled()), chain())
 	all = append(all, newborn()...)
 	for _, f := range plain() {
-		f.name += ", peer of the older version"
-		if f.recreates {
-			f.cuts += 5 // An edge of the older version announces while its peer's answers go to its former MAC.
-		}
-		f.before = with(f.before, func(w *world) { w.older[w.rand.IntN(2)] = true })
-		all = append(all, f)
-	}
-	for _, f := range plain() {
 		f.name += ", no second path"
 		f.before = with(f.before, func(w *world) { w.single = true })
 		all = append(all, f)
@@ -302,7 +291,7 @@ func with(a, b func(*world)) func(*world) {
 	}
 }
 
-// single are the faults that are played alone, with two edges of this version.
+// single are the faults that are played with a second path only.
 func single() []fault { return slices.Concat(ofVLAN(), ofClusterNetwork(), ofProcesses()) }
 
 // chain returns six random faults, of which one often begins before the last has ended. A

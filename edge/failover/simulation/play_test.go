@@ -4,7 +4,6 @@ package simulation
 
 import (
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -38,9 +37,6 @@ func (f fault) play(seed uint64, telling bool) outcome {
 	if f.before != nil {
 		f.before(w)
 	}
-	if os.Getenv(olderVariable) != "" {
-		w.older = [2]bool{true, true}
-	}
 	active := w.settle()
 	w.announcements = 0
 	f.begin(w, active, 1-active)
@@ -58,7 +54,7 @@ func (f fault) play(seed uint64, telling bool) outcome {
 // whole reports whether nothing is wrong with either edge.
 func (w *world) whole() bool {
 	for _, p := range w.edges {
-		if !p.kernel || !p.carries() || p.stopped || !p.agent || p.filtered || p.vlan.loss != [2]int{} || p.cluster.loss != [2]int{} || w.partitioned || p.older {
+		if !p.kernel || !p.carries() || p.stopped || !p.agent || p.filtered || p.vlan.loss != [2]int{} || p.cluster.loss != [2]int{} || w.partitioned {
 			return false
 		}
 	}

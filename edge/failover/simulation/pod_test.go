@@ -17,7 +17,6 @@ type pod struct {
 	number  int        // of the edge, from 0
 	born    int64      // ms; the generation
 	address netip.Addr // on the cluster network
-	older   bool
 
 	vlan, cluster port
 	filtered      bool // heartbeats on the VLAN are dropped on their way to this pod
@@ -36,7 +35,7 @@ type pod struct {
 	// agent: the failover agent runs. life counts its runs.
 	agent   bool
 	life    int
-	decides decider
+	decides *decisions
 	ready   bool // what the agent was told of its servers
 	health  int  // counts changes of the servers, so that a late verdict is dropped
 	closing bool
@@ -55,7 +54,7 @@ type pod struct {
 // boot creates the pod of an edge. Its agent and servers start later.
 func (w *world) boot(number int) *pod {
 	p := &pod{w: w, number: number, name: fmt.Sprintf("edge %d.%d", number+1, len(w.pods)), kernel: true, icmp: map[*pod]*bucket{},
-		older: w.older[number], born: int64(w.now/time.Millisecond) + 1, frames: 1,
+		born: int64(w.now/time.Millisecond) + 1, frames: 1,
 		address: netip.AddrFrom4([4]byte{10, 0, 0, byte(len(w.pods) + 1)})}
 	p.vlan.side = number
 	p.peer = neighbor{w: w, span: w.reachableTime(), sends: func() bool { return p.kernel && p.agent && !p.stopped },
@@ -97,13 +96,11 @@ func (p *pod) startAgent() {
 	p.leasesRead = w.now + w.between(0, 4*second)
 	p.agent, p.stopped, p.closing, p.inbox, p.ready = true, false, false, nil, false
 	w.note("%s: agent starts", p.name)
-	p.decides = p.newDecider(fmt.Sprintf("%s/%d", p.name, p.life))
+	p.decides = p.newDecisions(fmt.Sprintf("%s/%d", p.name, p.life))
 	life := p.life
 	p.reached, p.unreached = w.now, false
 	w.after(w.between(0, failover.Interval), func() { p.tick(life) })
-	if !p.older {
-		w.after(w.between(0, failover.Interval), func() { p.reach(life) })
-	}
+	w.after(w.between(0, failover.Interval), func() { p.reach(life) })
 }
 
 // stopAgent ends the agent's process.
@@ -173,9 +170,7 @@ func (p *pod) stop(d time.Duration) {
 			p.tick(life)
 		}
 		p.reached = w.now
-		if !p.older {
-			p.reach(life)
-		}
+		p.reach(life)
 	})
 }
 

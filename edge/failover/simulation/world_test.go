@@ -20,8 +20,7 @@ type world struct {
 	pods  []*pod
 	vms   []*vm
 
-	// older: which edges run the older version. single: edges have no second path.
-	older  [2]bool
+	// single: edges have no second path.
 	single bool
 
 	partitioned bool // VLAN hosts of different sides do not reach each other
