@@ -27,7 +27,7 @@ func TestNamesOfAnotherContainer(t *testing.T) {
 	vm := func() string { return names.VMAt(at) }
 	g.Expect(vm()).To(BeEmpty())
 	store := func(text string) { g.Expect(edge.ReplaceFile(file, []byte(text))).To(Succeed()) }
-	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
+	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","vm":"blue-1","expires":"2999-01-01T00:00:00Z"}]`)
 	g.Eventually(vm, "1m", "1ms").Should(Equal("blue-1"))
 	store(`[{"addr`)
 	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "1m").Should(gbytes.Say("cached leases not read"))
@@ -36,7 +36,7 @@ func TestNamesOfAnotherContainer(t *testing.T) {
 	g.Eventually(func() *gbytes.Buffer { vm(); return said }, "1m").Should(gbytes.Say("cached leases not read.*at most"), "not every error is a missing file")
 	g.Consistently(vm, "100ms").Should(Equal("blue-1"))
 	g.Expect(said).NotTo(gbytes.Say("cached leases not read"), "one error is logged once")
-	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","machine":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
+	store(`[{"address":"192.168.100.10","mac":"02:00:00:00:00:01","vm":"blue-2","expires":"2001-01-01T00:00:00Z"}]`)
 	g.Eventually(vm, "1m").Should(BeEmpty(), "expired")
 }
 
@@ -49,7 +49,7 @@ func TestAddressesOfVMs(t *testing.T) {
 	for i, l := range []struct{ vm, year string }{
 		{"blue-1", "2999"}, {"blue-1", "2001"}, {"blue-1", "2999"}, {"old", "2001"}, {"", "2999"}, {"a.pool", "2999"}, {"b.old.pool", "2001"}, {"xpool", "2999"},
 	} {
-		text += fmt.Sprintf(`{"address":"192.168.100.%d","mac":"02:00:00:00:00:0%d","machine":"%s","expires":"%s-01-01T00:00:00Z"},`, 30-i, i, l.vm, l.year)
+		text += fmt.Sprintf(`{"address":"192.168.100.%d","mac":"02:00:00:00:00:0%d","vm":"%s","expires":"%s-01-01T00:00:00Z"},`, 30-i, i, l.vm, l.year)
 	}
 	g.Expect(edge.ReplaceFile(file, []byte(text[:len(text)-1]+"]"))).To(Succeed())
 	names := edge.NewLeaseNames(file, slog.New(slog.NewTextHandler(t.Output(), nil)))

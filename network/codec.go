@@ -1,5 +1,4 @@
-// This file reads stored plans in the current and all earlier formats. For a field
-// that an earlier format lacks, it sets the value that the format implied.
+// This file reads stored plans.
 
 package network
 
@@ -7,23 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 )
 
 // A PlanVersion counts the formats of a plan.
 type PlanVersion int
 
-// The formats, each read by ReadPlan.
-const (
-	// UnversionedPlan is every format before plans had a version. Fields were only
-	// added: relays; then services, endpoints, layer2 and backend kinds.
-	UnversionedPlan PlanVersion = 0
-	// CurrentPlanVersion added version and placement. Later, without a new number: named in
-	// dhcp, targetPort in backends, loadBalancer in endpoints, service ntp, pods in dns, accessLog, metricsPort, and access. An edge of an
-	// earlier version ignores them, and may lease a named address. A plan without them means the same as before.
-	CurrentPlanVersion PlanVersion = 1
-)
+// CurrentPlanVersion is the format that this version writes. Fields are added without a new number, and an edge of an
+// earlier version ignores them. A change of what a field means gets a new number, and the format before it is still read.
+const CurrentPlanVersion PlanVersion = 1
 
 // A NewerPlanError reports a plan that a newer version of oooi wrote.
 type NewerPlanError struct{ Version PlanVersion }
@@ -50,8 +40,7 @@ func (v *PlanVersion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ReadPlan reads the output of Plan.JSON, in the current or an earlier format. It
-// does not validate the plan. Any other content is an error.
+// ReadPlan reads the output of Plan.JSON. It does not validate the plan. Any other content is an error.
 func ReadPlan(b []byte) (Plan, error) {
 	var p Plan
 	err := json.Unmarshal(b, &p)
@@ -61,28 +50,11 @@ func ReadPlan(b []byte) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("not a plan: %w", err)
 	}
-	if p.Networks == nil {
+	switch {
+	case p.Version == 0:
+		return Plan{}, errors.New("not a plan: it has no version")
+	case p.Networks == nil:
 		return Plan{}, errors.New("not a plan: it has no networks")
 	}
 	return p, nil
-}
-
-// UnmarshalJSON reads a network. A network of an earlier format without services
-// runs all of that time: NTP came later. Earlier formats listed the addresses of nodes apart.
-func (n *Network) UnmarshalJSON(b []byte) error {
-	type plain Network
-	earlier := struct {
-		*plain
-		ReservedNodes []netip.Prefix `json:"elsewhereNodes"`
-	}{plain: (*plain)(n)}
-	if err := json.Unmarshal(b, &earlier); err != nil {
-		return err
-	}
-	if len(earlier.ReservedNodes) > 0 {
-		n.ReservedDestinations = MergedPrefixes(slices.Concat(n.ReservedDestinations, earlier.ReservedNodes))
-	}
-	if n.Services == nil {
-		n.Services = slices.DeleteFunc(services(NetworkRequest{Primary: n.Primary}), func(s Service) bool { return s == ServiceNTP })
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ type Lease struct {
 	// the address in use (DHCPDECLINE), and it is in quarantine until Expires.
 	MAC string `json:"mac"`
 	// VM is the name of the cluster's VM with this MAC. Empty: an unknown client.
-	VM string `json:"machine,omitempty"`
+	VM string `json:"vm,omitempty"`
 	// Expires is never before the end of the client's lease. It is written ahead, so
 	// most renewals write nothing. Whole seconds.
 	Expires time.Time `json:"expires"`

@@ -48,10 +48,10 @@ type Network struct {
 	CIDR     netip.Prefix `json:"cidr"`
 	// NextHopVIP is the address that VMs route through. Every edge holds it, and no
 	// server listens on it.
-	NextHopVIP netip.Addr `json:"nextHop"`
+	NextHopVIP netip.Addr `json:"nextHopVIP"`
 	// ServiceVIP is the address of DNS and of the endpoints with host names. Every edge
 	// holds it. It is also the DHCP server identifier.
-	ServiceVIP netip.Addr `json:"serviceAddress"`
+	ServiceVIP netip.Addr `json:"serviceVIP"`
 	// Edges that run. They use their own addresses to reach each other.
 	Edges []Edge `json:"edges"`
 	// ReservedAddresses are reserved for an edge that does not run now, so that adding it
@@ -78,10 +78,10 @@ type Network struct {
 	// Edges never dial them for an external host or as upstream DNS server, unless
 	// PermittedDestinations has the address. Both are merged and sorted, and empty if the
 	// network has neither external hosts nor upstream servers.
-	ReservedDestinations []netip.Prefix `json:"elsewhere,omitempty"`
+	ReservedDestinations []netip.Prefix `json:"reservedDestinations,omitempty"`
 	// PermittedDestinations are those that the administrator of the management cluster
 	// permits.
-	PermittedDestinations []netip.Prefix `json:"permitted,omitempty"`
+	PermittedDestinations []netip.Prefix `json:"permittedDestinations,omitempty"`
 }
 
 // A Service is one of the servers of an edge.
@@ -140,7 +140,7 @@ type DHCP struct {
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
 	// ReservedForVMs is the number of addresses in Range that unknown clients never get:
 	// as many as the cluster's NodePools can need.
-	ReservedForVMs int `json:"keptForMachines,omitempty"`
+	ReservedForVMs int `json:"reservedForVMs,omitempty"`
 }
 
 // A Reservation assigns one address to one MAC.

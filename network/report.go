@@ -19,7 +19,7 @@ type Report struct {
 	// Edge is the number of the edge. 0: address conflict detection, before the first edge.
 	Edge int `json:"edge"`
 	// Level is what this edge is worth to VMs: LevelNothing, LevelServes or LevelReaches.
-	// Empty: unknown, as in reports of earlier versions.
+	// Empty: unknown.
 	Level string `json:"level,omitempty"`
 	// Deaf: this edge receives nothing from the network, although it should.
 	Deaf bool `json:"deaf,omitempty"`
@@ -35,7 +35,7 @@ type Report struct {
 	// PeerDuplicated: messages of two pods arrive that both have the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
 	// Connected is whether hosts on the network have connections through the proxy of this edge: ConnectedYes or
-	// ConnectedNo. Empty: unknown, as in reports of earlier versions, or without the proxy.
+	// ConnectedNo. Empty: unknown, as without the proxy.
 	Connected string `json:"connected,omitempty"`
 	// NotServing is why the servers of this edge do not serve, one line. Empty: they do, or the edge
 	// has not reported it yet.
@@ -86,26 +86,6 @@ const (
 	ConnectedNo  = "no"
 )
 
-// formerReport holds the fields of reports before version 1 of the plan. An edge of an
-// earlier version writes them.
-type formerReport struct {
-	Sibling          string        `json:"sibling"`
-	SlowTakeover     string        `json:"slowTakeover"`
-	FailoverDegraded string        `json:"failoverDegraded"`
-	Taken            []UsedAddress `json:"taken"`
-}
-
-// former returns the current name of a peer state in a formerReport.
-func former(state string) string {
-	switch state {
-	case "lost":
-		return PeerUnreachable
-	case "serves":
-		return PeerServing
-	}
-	return state
-}
-
 // A UsedAddress is an address for which another host on the network answers.
 type UsedAddress struct {
 	Address netip.Addr `json:"address"`
@@ -135,20 +115,16 @@ func (r Report) JSON() []byte {
 	return b
 }
 
-// ReadReport reads the output of Report.JSON, also of earlier versions. It ignores
+// ReadReport reads the output of Report.JSON. It ignores
 // unknown fields. A value that no edge could report is an error.
 func ReadReport(b []byte) (Report, error) {
 	if len(b) > MaxReportBytes {
 		return Report{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxReportBytes)
 	}
 	var r Report
-	var old formerReport
-	if err := errors.Join(json.Unmarshal(b, &r), json.Unmarshal(b, &old)); err != nil {
+	if err := json.Unmarshal(b, &r); err != nil {
 		return Report{}, fmt.Errorf("not a report: %w", err)
 	}
-	r.Peer = cmp.Or(r.Peer, former(old.Sibling))
-	r.Degraded = cmp.Or(r.Degraded, failedCheck(cmp.Or(old.FailoverDegraded, old.SlowTakeover)))
-	r.AddressesInUse = slices.Concat(r.AddressesInUse, old.Taken)
 	if r.Edge < 0 || r.Edge > maxEdges {
 		return Report{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
@@ -196,8 +172,7 @@ func (r Report) normalized() Report {
 	return r
 }
 
-// MissesPeer reports whether no message of the peer arrives on this network. Former
-// versions report only the state of the peer.
+// MissesPeer reports whether no message of the peer arrives on this network.
 func (r Report) MissesPeer() bool { return r.PeerSilent || r.Peer == PeerUnreachable }
 
 // BackendFault returns what r says against a backend, empty if nothing. Known is false if r cannot tell:

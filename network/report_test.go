@@ -189,20 +189,3 @@ func TestFailoverDegraded(t *testing.T) {
 		})
 	}
 }
-
-// TestFormerReport: a report of an earlier version is read.
-func TestFormerReport(t *testing.T) {
-	g := NewWithT(t)
-	r, err := network.ReadReport([]byte(`{"edge":1,"sibling":"lost","slowTakeover":"arp_announce is 2","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:aa"}]}`))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(r).To(Equal(network.Report{Edge: 1, Peer: network.PeerUnreachable, Degraded: network.Degradation{Cause: network.FailoverCheckFailed, Error: "arp_announce is 2"},
-		AddressesInUse: []network.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:aa"}}}))
-	r, err = network.ReadReport([]byte(`{"edge":1,"failoverDegraded":"arp_announce is 2"}`))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(r.Degraded.Error).To(Equal("arp_announce is 2"))
-	r, err = network.ReadReport([]byte(`{"edge":2,"sibling":"serves"}`))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(r.Peer).To(Equal(network.PeerServing))
-	_, err = network.ReadReport([]byte(`{"edge":1,"taken":[{"address":"192.168.100.2","mac":"x"}]}`))
-	g.Expect(err).To(HaveOccurred())
-}

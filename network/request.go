@@ -106,14 +106,14 @@ type Attachment struct {
 	ConfigHash string `json:"configHash,omitempty"`
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
 	// addresses. Empty: the edges use the NAD of the VMs (OVN localnet on nodes with CRI-O).
-	EdgeNADConfig string `json:"siblingConfig,omitempty"`
+	EdgeNADConfig string `json:"edgeNADConfig,omitempty"`
 	// AboveNAD: edges join the NAD of the VMs without addresses, and the interface of
 	// EdgeNADConfig is above that one (OVN layer2, and localnet on nodes without CRI-O).
 	AboveNAD bool `json:"aboveNAD,omitempty"`
 	// VIPNADConfig is the CNI configuration of a second NAD of the edges. Its interface
 	// holds the VIPs and the published addresses, and has no link. Empty: the edges' only
 	// interface on the network holds them.
-	VIPNADConfig string `json:"vipConfig,omitempty"`
+	VIPNADConfig string `json:"vipNADConfig,omitempty"`
 }
 
 // String is "namespace/name".

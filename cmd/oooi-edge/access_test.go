@@ -45,9 +45,9 @@ func newDoor(t *testing.T) door {
 	if err := os.MkdirAll(wire.Dir(d.dir, "dhcp"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	leases := `[{"address":"192.168.100.20","mac":"` + d.machine.MAC(t, "eth0") + `","machine":"worker-1","expires":"2999-01-01T00:00:00Z"},
-	  {"address":"192.168.100.21","mac":"02:00:00:00:00:03","machine":"worker-2","expires":"2999-01-01T00:00:00Z"},
-	  {"address":"10.128.0.1","mac":"02:00:00:00:00:02","machine":"pod","expires":"2999-01-01T00:00:00Z"}]`
+	leases := `[{"address":"192.168.100.20","mac":"` + d.machine.MAC(t, "eth0") + `","vm":"worker-1","expires":"2999-01-01T00:00:00Z"},
+	  {"address":"192.168.100.21","mac":"02:00:00:00:00:03","vm":"worker-2","expires":"2999-01-01T00:00:00Z"},
+	  {"address":"10.128.0.1","mac":"02:00:00:00:00:02","vm":"pod","expires":"2999-01-01T00:00:00Z"}]`
 	if err := edge.ReplaceFile(wire.File(d.dir, "dhcp", wire.LeaseCache), []byte(leases)); err != nil {
 		t.Fatal(err)
 	}

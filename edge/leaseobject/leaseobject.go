@@ -3,7 +3,6 @@
 package leaseobject
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"strings"
@@ -57,7 +56,7 @@ func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.T
 }
 
 // Read returns the lease in o. An object without readable fields blocks its address
-// for all clients, because its client is unknown. So does a MAC that is none. Earlier versions wrote the MAC as the holder.
+// for all clients, because its client is unknown. So does a MAC that is none.
 func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	a, err := wire.LeaseAddress(o.Name)
 	if err != nil {
@@ -68,7 +67,7 @@ func Read(o *coordinationv1.Lease) (network.Lease, error) {
 		return blocked, nil
 	}
 	l := network.Lease{
-		Address: a, MAC: o.Annotations[wire.AnnotationMAC], VM: cmp.Or(o.Annotations[wire.AnnotationVM], o.Annotations[wire.FormerAnnotationVM]),
+		Address: a, MAC: o.Annotations[wire.AnnotationMAC], VM: o.Annotations[wire.AnnotationVM],
 		Expires: o.Spec.RenewTime.Add(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second).UTC().Truncate(time.Second),
 	}
 	switch holder := *o.Spec.HolderIdentity; {
@@ -78,8 +77,6 @@ func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	case holder == Declined:
 		l.VM = ""
 		return l, nil
-	case isMAC(holder):
-		l.MAC = holder
 	default:
 		return blocked, nil
 	}

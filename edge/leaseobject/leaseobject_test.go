@@ -65,8 +65,7 @@ func TestLeaseObject(t *testing.T) {
 	}
 }
 
-// TestReadLeaseOfOthers: leases of earlier versions are read, and an object that is broken
-// blocks its address.
+// TestReadLeaseOfOthers: an object that is broken blocks its address.
 func TestReadLeaseOfOthers(t *testing.T) {
 	const mac = "02:00:00:00:00:01"
 	seconds, renewed := int32(3600), metav1.NewMicroTime(writtenAt.Truncate(time.Second))
@@ -81,14 +80,12 @@ func TestReadLeaseOfOthers(t *testing.T) {
 		notes  map[string]string
 		lease  network.Lease
 	}{
-		"the MAC is the holder":              {mac, notes(mac, "blue-1"), network.Lease{Address: a, MAC: mac, VM: "blue-1", Expires: expires}},
-		"before there was the annotation":    {mac, map[string]string{wire.AnnotationVM: "blue-1"}, network.Lease{Address: a, MAC: mac, VM: "blue-1", Expires: expires}},
-		"the annotation's former name":       {"blue-1", map[string]string{wire.AnnotationMAC: mac, wire.FormerAnnotationVM: "blue-1"}, network.Lease{Address: a, MAC: mac, VM: "blue-1", Expires: expires}},
-		"declined":                           {"declined", notes("", ""), network.Lease{Address: a, Expires: expires}},
-		"a MAC that is none":                 {"blue-1", notes("02:00\x1b[2J", "blue-1"), blocked},
-		"a VM without its MAC":               {"blue-1", notes("", "blue-1"), blocked},
-		"a holder of others, no annotations": {"me", nil, blocked},
-		"no holder":                          {"", notes(mac, "blue-1"), blocked},
+		"the MAC is the holder, no annotation": {mac, map[string]string{wire.AnnotationVM: "blue-1"}, blocked},
+		"declined":                             {"declined", notes("", ""), network.Lease{Address: a, Expires: expires}},
+		"a MAC that is none":                   {"blue-1", notes("02:00\x1b[2J", "blue-1"), blocked},
+		"a VM without its MAC":                 {"blue-1", notes("", "blue-1"), blocked},
+		"a holder of others, no annotations":   {"me", nil, blocked},
+		"no holder":                            {"", notes(mac, "blue-1"), blocked},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)

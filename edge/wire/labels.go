@@ -61,9 +61,6 @@ const (
 	// MAC address. Edges read them.
 	AnnotationVM  = Prefix + "vm"
 	AnnotationMAC = Prefix + "mac"
-	// FormerAnnotationVM is what AnnotationVM was before the first release. Edges read it, and the
-	// next write of the lease removes it.
-	FormerAnnotationVM = Prefix + "machine"
 
 	// AnnotationNetworks of a pod lists its NADs and addresses. Multus reads it.
 	AnnotationNetworks = "k8s.v1.cni.cncf.io/networks"
