@@ -42,9 +42,6 @@ func (f *rulesFlag) read() (*apirewrite.Rules, error) {
 	return rules, nil
 }
 
-// A reading returns the objects in the content of a file. manifest.Read is one.
-type reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
-
 // reading returns how to read files of objects, which may have the API server's names.
 func (f *rulesFlag) reading() (reading, error) {
 	rules, err := f.read()

@@ -158,10 +158,6 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	return out, nil
 }
 
-func (hc hostedCluster) key() client.ObjectKey {
-	return client.ObjectKey{Namespace: hc.namespace, Name: hc.name}
-}
-
 // toCheck returns all hosted clusters that opted in, and the named one. Partial: only the named one is known, since the
 // others cannot be listed. Without HyperShift there is none.
 func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []hostedCluster, partial bool, err error) {

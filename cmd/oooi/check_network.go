@@ -82,7 +82,7 @@ func (t trier) networks(ctx context.Context, s statusFacts) (out []checks) {
 			out = append(out, c)
 			continue
 		}
-		address, err := addressToTry(n, t.address, s.leasesOf(n))
+		address, err := addressToTry(n, t.address, leasesOf(s, n))
 		if !s.leasesRead {
 			err = errors.New("leases cannot be read, so no address is known to be free")
 		}
@@ -106,7 +106,7 @@ func (t trier) networks(ctx context.Context, s statusFacts) (out []checks) {
 }
 
 // leasesOf are the addresses that are leased on n.
-func (f statusFacts) leasesOf(n network.Network) (out []netip.Addr) {
+func leasesOf(f statusFacts, n network.Network) (out []netip.Addr) {
 	for _, l := range f.leases {
 		if l.network == wire.NetworkLabel(n.Name) {
 			out = append(out, l.Address)

@@ -18,9 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaderElectionID names the Lease of the pod that decides, in the operator's namespace.
-const leaderElectionID = "oooi.densityops.com"
-
 // operatorFacts are what was read of the one Deployment of the operator.
 type operatorFacts struct {
 	// known: there is one such Deployment, and it has an available pod.

@@ -1,4 +1,4 @@
-// This file reads files, directories and standard input. It knows nothing of their content.
+// This file reads files, directories and standard input. It decides nothing about their content.
 
 package main
 
@@ -11,7 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cldmnky/oooi/hcp/manifest"
 )
+
+// A reading returns the objects in the content of a file. manifest.Read is one.
+type reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
 
 // A content is what was read of one file.
 type content struct {
@@ -160,4 +165,13 @@ func (r fileReader) entry(path string, e fs.DirEntry) error {
 		return errors.New("not a regular file")
 	}
 	return r.file(path, true)
+}
+
+// plainly is err without the path, which is said already.
+func plainly(err error) error {
+	var inPath *fs.PathError
+	if errors.As(err, &inPath) {
+		return inPath.Err
+	}
+	return err
 }

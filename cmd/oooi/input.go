@@ -3,10 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -130,13 +128,4 @@ func last(f manifest.Fault) int {
 		return 1
 	}
 	return 0
-}
-
-// plainly is err without the path, which is said already.
-func plainly(err error) error {
-	var inPath *fs.PathError
-	if errors.As(err, &inPath) {
-		return inPath.Err
-	}
-	return err
 }

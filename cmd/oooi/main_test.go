@@ -24,7 +24,7 @@ func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, co
 	c.SetIn(strings.NewReader(stdin))
 	c.SetOut(&out)
 	c.SetErr(&complaints)
-	code = report(c.ExecuteContext(t.Context()), &complaints)
+	code = exitCode(c.ExecuteContext(t.Context()), &complaints)
 	return out.String(), complaints.String(), code
 }
 

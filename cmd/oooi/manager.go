@@ -26,14 +26,6 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// The environment of the operator's pod.
-const (
-	envNamespace      = "POD_NAMESPACE"
-	envServiceAccount = "SERVICE_ACCOUNT"
-	envEdgeImage      = "RELATED_IMAGE_EDGE"
-	envEnvoyImage     = "RELATED_IMAGE_ENVOY"
-)
-
 const (
 	// electionRetry is how often a replica that does not lead tries to, and how often the leader
 	// renews its Lease: a leader that ends is followed within 2 s. One that is lost is followed
@@ -113,7 +105,7 @@ Environment variables:
 // environment is what the pod's environment says of the controllers' options.
 func environment() controllers.Options {
 	return controllers.Options{
-		Build:          version.Number(built),
+		Build:          version.Number(),
 		Image:          os.Getenv(envEdgeImage),
 		EnvoyImage:     os.Getenv(envEnvoyImage),
 		Proxy:          *httpproxy.FromEnvironment(),

@@ -49,8 +49,8 @@ Exit codes:
 			if !known {
 				return fmt.Errorf("--output %s: want text, svg or html", output)
 			}
-			source := statusRequest{name: name}
-			api, err := source.source(c, &cluster, files)
+			ask := statusRequest{name: name}
+			api, err := ask.source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ Exit codes:
 			if output != "text" && len(clusters) > 1 {
 				return fmt.Errorf("--output %s draws one hosted cluster: name one of %d", output, len(clusters))
 			}
-			return mapped(c, api, clusters, source.at, draw)
+			return mapped(c, api, clusters, ask.at, draw)
 		},
 	}
 	cluster.add(c)

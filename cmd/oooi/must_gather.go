@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,8 +29,8 @@ import (
 )
 
 const (
-	// logLines are read of each container, and the last logBytes of them are kept.
-	logLines, logBytes = 20_000, 16 << 20
+	// logBytes at the end of a log are kept.
+	logBytes = 16 << 20
 	// objectsDir and logsDir are the parts of an archive.
 	objectsDir, logsDir = "objects", "logs"
 	// unnamespaced is the directory of objects without a namespace. No namespace has this name.
@@ -78,7 +77,7 @@ The other commands read the directory without a cluster:
 				return err
 			}
 			g := gatherer{api: api, logs: logsOf(set), run: commandsIn(config, set), dir: dir,
-				index: archiveIndex{Format: archiveFormat, Version: version.Of(built), Time: time.Now().UTC().Truncate(time.Second)}}
+				index: archiveIndex{Format: archiveFormat, Version: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}}
 			if err := g.all(c.Context(), name); err != nil {
 				return err
 			}
@@ -93,16 +92,6 @@ The other commands read the directory without a cluster:
 	c.ValidArgsFunction = completeClusters(&cluster)
 	c.Flags().StringVar(&dir, "to", "oooi-must-gather", "new `directory` to write")
 	return c
-}
-
-// A logReader returns what a container logged. Previous is its last run that ended.
-type logReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
-
-func logsOf(set kubernetes.Interface) logReader {
-	return func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error) {
-		o := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines))}
-		return set.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
-	}
 }
 
 // A gatherer writes one archive.

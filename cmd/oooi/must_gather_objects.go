@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -154,24 +152,4 @@ func (w wanted) String() string {
 func (w wanted) matters() bool {
 	group, _, _ := strings.Cut(groupKind(w.kind), " ")
 	return hcp.Matters(manifest.Object{Group: group, Kind: w.kind.Kind, Name: w.name})
-}
-
-// A container is one whose logs are read.
-type container struct {
-	name      string
-	restarted bool
-}
-
-// containersOf are the containers of a pod that have started.
-func containersOf(o unstructured.Unstructured) (out []container) {
-	var pod corev1.Pod
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod) != nil {
-		return nil
-	}
-	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if s.State.Waiting == nil || s.RestartCount > 0 {
-			out = append(out, container{s.Name, s.RestartCount > 0})
-		}
-	}
-	return out
 }

@@ -6,7 +6,7 @@ package main
 import "github.com/cldmnky/oooi/version"
 
 // docs is where the pages are, with a slash at its end. It does not change.
-var docs = pagesOf(version.Tag(built))
+var docs = pagesOf(version.Tag())
 
 // problemsPage explains each reason.
 var problemsPage = docs + "problems.md"

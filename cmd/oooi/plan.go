@@ -74,7 +74,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	p := newPlanner(in.dump, all, in.permitted)
 	code := 0
 	for i, line := range p.plans() {
-		code = worse(code, exitCode(line.Problems))
+		code = worse(code, codeOf(line.Problems))
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
 		}
@@ -88,8 +88,8 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	return nil
 }
 
-// exitCode is the one for a hosted cluster with these problems.
-func exitCode(ps network.Problems) int {
+// codeOf is the one for a hosted cluster with these problems.
+func codeOf(ps network.Problems) int {
 	switch {
 	case len(ps.Of(network.SeverityError)) > 0:
 		return exitRefused
@@ -139,20 +139,4 @@ func annotate(all []hcp.Objects, key, value string) {
 		}
 		hc.Annotations[settings.Prefix+key] = value
 	}
-}
-
-// An exitError ends the program with a code of its own. Without err nothing
-// more is said.
-type exitError struct {
-	code int
-	err  error
-}
-
-func exit(code int, err error) error { return exitError{code, err} }
-
-func (e exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
 }

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,6 @@ import (
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/version"
@@ -48,7 +46,7 @@ type statusReader struct {
 
 // readStatus reads what is known of a HostedCluster.
 func readStatus(ctx context.Context, api client.Reader, hc hostedCluster) (statusFacts, error) {
-	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name), build: version.Number(built)}}
+	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name), build: version.Number()}}
 	if hc.object != nil {
 		running, err := hcp.ReadRunning(hc.object)
 		if err != nil {
@@ -297,48 +295,4 @@ func (r *statusReader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
 		r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
 	}
 	return err == nil
-}
-
-// A hostedCluster is one to report. Object is nil if the user may not read it.
-type hostedCluster struct {
-	namespace, name string
-	object          *unstructured.Unstructured
-}
-
-// errNoneOptedIn is the error of a command without a name.
-var errNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + settings.KeyNetwork)
-
-// selected returns the named hosted cluster, or without a name each that opted in.
-func selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]hostedCluster, error) {
-	if name.Name != "" {
-		u := hcp.NewHostedCluster()
-		err := api.Get(ctx, name, u)
-		switch {
-		case apierrors.IsForbidden(err):
-			return []hostedCluster{{name.Namespace, name.Name, nil}}, nil
-		case err != nil:
-			return nil, fmt.Errorf("HostedCluster %s/%s: %w", name.Namespace, name.Name, err)
-		}
-		return []hostedCluster{{name.Namespace, name.Name, u}}, nil
-	}
-	list := hcp.NewHostedClusters()
-	if err := api.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("HostedClusters: %w. Name one: NAMESPACE/NAME", err)
-	}
-	var all []hostedCluster
-	for i := range list.Items {
-		u := &list.Items[i]
-		// readStatus returns its error, too, and the others are still shown.
-		one, _ := hcp.ReadRunning(u)
-		if one.OptedIn {
-			all = append(all, hostedCluster{one.Namespace, one.Name, u})
-		}
-	}
-	if len(all) == 0 {
-		return nil, errNoneOptedIn
-	}
-	slices.SortFunc(all, func(a, b hostedCluster) int {
-		return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
-	})
-	return all, nil
 }

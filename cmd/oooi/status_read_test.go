@@ -120,7 +120,7 @@ func store(t *testing.T, c client.Client, written time.Time) {
 	plan := &corev1.ConfigMap{}
 	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, plan)).To(Succeed())
 	s := explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: written, Generation: o.HostedCluster.Generation, Settings: controllers.Settings(o),
-		Inputs: controllers.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Build: version.Number(built), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.", Problems: []explain.StoredProblem{}}
+		Inputs: controllers.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Build: version.Number(), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.", Problems: []explain.StoredProblem{}}
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.StatusConfigMap}}
 	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), cm))).To(Succeed())
 	cm.ResourceVersion, cm.Data = "", map[string]string{wire.StatusKey: string(s.JSON())}

@@ -16,9 +16,6 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// errInterrupted is the error of a command that a signal ends.
-var errInterrupted = errors.New("interrupted")
-
 // follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
 // code, and the reports are the last ones that could be read.
 func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]statusReport, error) {

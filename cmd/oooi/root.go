@@ -1,0 +1,32 @@
+// This file makes the command oooi of its subcommands.
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/version"
+)
+
+// pluginPrefix begins the name of a program that kubectl runs as one of its commands.
+const pluginPrefix = "kubectl-"
+
+// newRoot returns the command oooi with subcommands.
+func newRoot(subcommands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:           "oooi",
+		Short:         "DHCP, DNS and control plane access for hosted clusters on isolated VLANs",
+		Version:       version.Of(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	if strings.HasPrefix(filepath.Base(os.Args[0]), pluginPrefix) {
+		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl oooi"}
+	}
+	c.AddCommand(subcommands...)
+	return c
+}
