@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
@@ -43,7 +44,7 @@ func (f *rulesFlag) read() (*apirewrite.Rules, error) {
 }
 
 // reading returns how to read files of objects, which may have the API server's names.
-func (f *rulesFlag) reading() (reading, error) {
+func (f *rulesFlag) reading() (source.Reading, error) {
 	rules, err := f.read()
 	if err != nil || rules == nil {
 		return manifest.Read, err

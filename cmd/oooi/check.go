@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -134,10 +135,10 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		pre.capacity = readCapacity(ctx, api)
 	}
 	for _, hc := range all {
-		if name.Name != "" && hc.key() != name {
+		if name.Name != "" && hc.Key() != name {
 			continue
 		}
-		facts := clusterFacts{name: hc.key().String(), unread: world.unread[hc.key()], partial: partial}
+		facts := clusterFacts{name: hc.Key().String(), unread: world.unread[hc.Key()], partial: partial}
 		if i := slices.IndexFunc(plans, func(p planned) bool { return p.Cluster == facts.name }); i >= 0 {
 			facts.planned = &plans[i]
 		}
@@ -160,22 +161,22 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 
 // toCheck returns all hosted clusters that opted in, and the named one. Partial: only the named one is known, since the
 // others cannot be listed. Without HyperShift there is none.
-func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []hostedCluster, partial bool, err error) {
-	all, err = selected(ctx, api, client.ObjectKey{})
+func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
+	all, err = source.Selected(ctx, api, client.ObjectKey{})
 	switch {
 	case meta.IsNoMatchError(err) && name.Name == "":
 		return nil, false, nil
-	case errors.Is(err, errNoneOptedIn):
+	case errors.Is(err, source.ErrNoneOptedIn):
 		all = nil
 	case apierrors.IsForbidden(err) && name.Name != "":
 		all, partial = nil, true
 	case err != nil:
 		return nil, false, err
 	}
-	if name.Name == "" || slices.ContainsFunc(all, func(hc hostedCluster) bool { return hc.key() == name }) {
+	if name.Name == "" || slices.ContainsFunc(all, func(hc source.HostedCluster) bool { return hc.Key() == name }) {
 		return all, partial, nil
 	}
-	named, err := selected(ctx, api, name)
+	named, err := source.Selected(ctx, api, name)
 	return append(named, all...), partial, err
 }
 
@@ -187,9 +188,9 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 		n.err = api.List(ctx, list, client.Limit(1))
 		f.kinds = append(f.kinds, n)
 	}
-	for _, w := range wantedOfAll() {
-		found, err := w.read(ctx, api)
-		switch w.kind.Kind {
+	for _, w := range source.WantedOfAll() {
+		found, err := w.Read(ctx, api)
+		switch w.Kind.Kind {
 		case "Deployment":
 			f.operators, f.operatorsErr = found, err
 		case "ValidatingAdmissionPolicy":

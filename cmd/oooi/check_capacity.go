@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/explain"
@@ -130,7 +131,7 @@ func eachPage[T any, L interface {
 }](ctx context.Context, api client.Reader, do func(L)) error {
 	for next := ""; ; {
 		list := L(new(T))
-		if err := api.List(ctx, list, client.Limit(pageSize), client.Continue(next)); err != nil {
+		if err := api.List(ctx, list, client.Limit(source.PageSize), client.Continue(next)); err != nil {
 			return err
 		}
 		do(list)

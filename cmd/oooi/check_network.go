@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -39,7 +40,7 @@ const (
 // A trier tries the networks of one hosted cluster.
 type trier struct {
 	api  client.Client
-	logs logReader
+	logs source.LogReader
 	// address that the pod has. Zero: one that is free.
 	address netip.Addr
 	// node that the pod runs on. Empty: any on which edges can run.
@@ -66,7 +67,7 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 	if err != nil {
 		return nil, err
 	}
-	t.logs = logsOf(set)
+	t.logs = source.LogsOf(set)
 	return t, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 )
 
@@ -31,8 +32,8 @@ type readPart struct {
 }
 
 // read reads more. What does not exist is missing, and no fault.
-func (p *readPart) read(ctx context.Context, api client.Reader, what wanted) []unstructured.Unstructured {
-	found, err := what.read(ctx, api)
+func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
+	found, err := what.Read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (p *readPart) read(ctx context.Context, api client.Reader, what wanted) []u
 }
 
 // readWorld reads the objects of all clusters, and what they share. Conflicts are with any of them, so all are read.
-func readWorld(ctx context.Context, api client.Reader, all []hostedCluster) worldRead {
+func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluster) worldRead {
 	parts := make([]readPart, len(all)+1)
 	var g errgroup.Group
 	g.SetLimit(readAtOnce)
@@ -53,8 +54,8 @@ func readWorld(ctx context.Context, api client.Reader, all []hostedCluster) worl
 		g.Go(func() error { parts[i] = readOne(ctx, api, hc); return nil })
 	}
 	g.Go(func() error {
-		for _, what := range wantedOfAll() {
-			if what.matters() {
+		for _, what := range source.WantedOfAll() {
+			if what.Matters() {
 				parts[len(all)].read(ctx, api, what)
 			}
 		}
@@ -74,7 +75,7 @@ func readWorld(ctx context.Context, api client.Reader, all []hostedCluster) worl
 		}
 		for j, hc := range all {
 			if i == j || i == len(all) {
-				w.unread[hc.key()] = append(w.unread[hc.key()], p.unread...)
+				w.unread[hc.Key()] = append(w.unread[hc.Key()], p.unread...)
 			}
 		}
 	}
@@ -82,25 +83,25 @@ func readWorld(ctx context.Context, api client.Reader, all []hostedCluster) worl
 }
 
 // readOne reads the objects of one hosted cluster.
-func readOne(ctx context.Context, api client.Reader, hc hostedCluster) (p readPart) {
-	if hc.object == nil {
+func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
+	if hc.Object == nil {
 		return p // The report of its state says so.
 	}
-	p.objects = append(p.objects, *hc.object)
-	running, err := hcp.ReadRunning(hc.object)
+	p.objects = append(p.objects, *hc.Object)
+	running, err := hcp.ReadRunning(hc.Object)
 	if err != nil {
 		return p
 	}
 	var pools []unstructured.Unstructured
-	for _, what := range wantedOf(running.Namespace, running.ControlPlane) {
-		if !what.matters() {
+	for _, what := range source.WantedOf(running.Namespace, running.ControlPlane) {
+		if !what.Matters() {
 			continue
 		}
-		if found := p.read(ctx, api, what); what.kind == hcp.NodePoolKind() {
+		if found := p.read(ctx, api, what); what.Kind == hcp.NodePoolKind() {
 			pools = found
 		}
 	}
-	for _, what := range definitionsOf(hc.object, pools, running) {
+	for _, what := range source.DefinitionsOf(hc.Object, pools, running) {
 		p.read(ctx, api, what)
 	}
 	return p

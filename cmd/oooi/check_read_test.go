@@ -12,6 +12,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
 
 // A pagedReader has nodes, in pages of the size that is asked for, and counts lists of other kinds that run at once.
@@ -74,17 +76,17 @@ func (r *pagedReader) enter(kind string) {
 // TestReadsOfLargeClusters: hosted clusters are read at the same time, lists are read in pages, and nodes without their images.
 func TestReadsOfLargeClusters(t *testing.T) {
 	g := NewWithT(t)
-	api := &pagedReader{nodes: 2*pageSize + 1, together: make(chan struct{})}
-	nodes, err := wanted{kind: kindOf("", "v1", "Node")}.read(t.Context(), api)
+	api := &pagedReader{nodes: 2*source.PageSize + 1, together: make(chan struct{})}
+	nodes, err := source.Wanted{Kind: source.KindOf("", "v1", "Node")}.Read(t.Context(), api)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(nodes).To(HaveLen(api.nodes))
 	g.Expect(api.pages).To(Equal(3))
 	g.Expect(nodes[0].Object["status"]).To(Equal(map[string]any{"nodeInfo": map[string]any{"operatingSystem": "linux"}}))
 
-	var all []hostedCluster
+	var all []source.HostedCluster
 	for i := range 3 * readAtOnce {
 		name := fmt.Sprintf("c%d", i)
-		all = append(all, hostedCluster{"clusters", name, &unstructured.Unstructured{Object: map[string]any{
+		all = append(all, source.HostedCluster{"clusters", name, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": map[string]any{"namespace": "clusters", "name": name},
 		}}})
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -85,8 +86,8 @@ func neededKinds() []neededKind {
 		{kind: hcp.NewHostedCluster().GroupVersionKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
 		{kind: hcp.NodePoolKind(), of: "HyperShift", absent: "Install HyperShift or multicluster engine first."},
 		{kind: hcp.NADKind(), of: "Multus", absent: "Install Multus: edges and VMs join the network by it."},
-		{kind: kindOf("kubevirt.io", "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes are its VMs. If the API server has other names for its kinds, set --api-rules. If that is set, compare the rules with kubectl api-resources."},
-		{kind: kindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes publish nothing here. Publish the control plane by load balancers or node ports.", optional: true},
+		{kind: source.KindOf("kubevirt.io", "v1", "VirtualMachineInstance"), of: "KubeVirt", absent: "Install KubeVirt or OpenShift Virtualization: nodes are its VMs. If the API server has other names for its kinds, set --api-rules. If that is set, compare the rules with kubectl api-resources."},
+		{kind: source.KindOf("route.openshift.io", "v1", "Route"), of: "OpenShift", absent: "Routes publish nothing here. Publish the control plane by load balancers or node ports.", optional: true},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -320,7 +321,7 @@ func TestCheckExitCodes(t *testing.T) {
 func TestCheckJSON(t *testing.T) {
 	g := NewWithT(t)
 	var out strings.Builder
-	all := []checks{installationChecks(installation{kinds: []neededKind{{kind: podKind(), of: "x", err: &meta.NoKindMatchError{}}}, policiesErr: errors.New("no")})}
+	all := []checks{installationChecks(installation{kinds: []neededKind{{kind: source.PodKind(), of: "x", err: &meta.NoKindMatchError{}}}, policiesErr: errors.New("no")})}
 	g.Expect(writeChecks(&out, all, "json")).To(Equal(exit(exitFailure, nil)))
 	var read map[string]any
 	g.Expect(json.Unmarshal([]byte(out.String()), &read)).To(Succeed())

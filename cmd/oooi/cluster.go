@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
@@ -69,7 +70,7 @@ func newReader(config *rest.Config) (client.Reader, error) { return newClient(co
 
 // newClient returns a client.
 func newClient(config *rest.Config) (client.Client, error) {
-	scheme, err := newScheme()
+	scheme, err := source.NewScheme()
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +92,12 @@ func completeClusters(cluster *clusterFlags) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completesWithin)
 		defer cancel()
-		all, err := selected(ctx, api, client.ObjectKey{})
+		all, err := source.Selected(ctx, api, client.ObjectKey{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		for _, hc := range all {
-			if name := hc.namespace + "/" + hc.name; strings.HasPrefix(name, begun) {
+			if name := hc.Namespace + "/" + hc.Name; strings.HasPrefix(name, begun) {
 				names = append(names, name)
 			}
 		}

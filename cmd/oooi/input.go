@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/network"
@@ -89,20 +90,20 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 }
 
 // readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
-func readInput(stdin io.Reader, files []string, read reading) (input, error) {
+func readInput(stdin io.Reader, files []string, read source.Reading) (input, error) {
 	in := input{dump: &hcp.Dump{}}
 	found := map[string]bool{}
-	r := fileReader{stdin: stdin, seen: map[string]bool{},
-		do: func(c content) {
-			objects, faults := read(c.name, c.data)
+	r := source.FileReader{Stdin: stdin, Seen: map[string]bool{},
+		Do: func(c source.Content) {
+			objects, faults := read(c.Name, c.Data)
 			in.objects, in.faults = append(in.objects, objects...), append(in.faults, faults...)
-			found[c.name] = c.found
+			found[c.Name] = c.Found
 		},
-		unread: func(name string, err error) {
+		Unread: func(name string, err error) {
 			found[name] = true
-			in.faults = append(in.faults, manifest.Fault{File: name, Err: plainly(err), Unread: true})
+			in.faults = append(in.faults, manifest.Fault{File: name, Err: source.Plainly(err), Unread: true})
 		}}
-	if err := r.eachFile(files); err != nil {
+	if err := r.EachFile(files); err != nil {
 		return in, err
 	}
 	var versions []manifest.Fault

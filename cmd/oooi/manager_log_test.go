@@ -19,7 +19,7 @@ func TestManagerLog(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
 	log := managerLog(&out).WithValues("cluster", "clusters/blue")
-	log.Info("starting", "kindSource", kindSource{}, "other", struct{ F func() }{}, "networks", []string{"a"})
+	log.Info("starting", "source", kindSource{}, "other", struct{ F func() }{}, "networks", []string{"a"})
 	log.Error(errors.New("refused"), "not applied")
 	var lines []map[string]any
 	for decoder := json.NewDecoder(&out); decoder.More(); {
@@ -28,7 +28,7 @@ func TestManagerLog(t *testing.T) {
 		lines = append(lines, line)
 	}
 	g.Expect(lines).To(HaveLen(2))
-	g.Expect(lines[0]).To(And(HaveKeyWithValue("cluster", "clusters/blue"), HaveKeyWithValue("kindSource", "kind source: *v1.Node"),
+	g.Expect(lines[0]).To(And(HaveKeyWithValue("cluster", "clusters/blue"), HaveKeyWithValue("source", "kind source: *v1.Node"),
 		HaveKeyWithValue("other", "struct { F func() }"), HaveKeyWithValue("networks", ConsistOf("a"))))
 	g.Expect(lines[1]).To(And(HaveKeyWithValue("err", "refused"), HaveKeyWithValue("msg", "not applied")))
 }

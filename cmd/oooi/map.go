@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -54,7 +55,7 @@ Exit codes:
 			if err != nil {
 				return err
 			}
-			clusters, err := selected(c.Context(), api, name)
+			clusters, err := source.Selected(c.Context(), api, name)
 			if err != nil {
 				return err
 			}
@@ -77,15 +78,15 @@ func drawings() map[string]func(picture, io.Writer) error {
 }
 
 // mapped draws all clusters. At is the time of what was read; zero: now.
-func mapped(c *cobra.Command, api client.Reader, clusters []hostedCluster, at time.Time, draw func(picture, io.Writer) error) error {
+func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture, io.Writer) error) error {
 	if at.IsZero() {
 		at = time.Now()
 	}
 	var failed error
 	for i, hc := range clusters {
 		facts, err := readStatus(c.Context(), api, hc)
-		if from, ok := api.(archive); ok && err == nil && !facts.planRead {
-			facts, err = from.derived(facts.Running)
+		if from, ok := api.(source.Archive); ok && err == nil && !facts.planRead {
+			facts, err = derived(from, facts.Running)
 		} else if err == nil && !facts.planRead {
 			err = errors.New(facts.noPlan)
 			if facts.noPlan == "" {
@@ -93,7 +94,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []hostedCluster, at ti
 			}
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s: %w", hc.namespace, hc.name, err))
+			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err))
 			continue
 		}
 		if i > 0 {
@@ -106,10 +107,10 @@ func mapped(c *cobra.Command, api client.Reader, clusters []hostedCluster, at ti
 	return failed
 }
 
-// derived are the facts of a hosted cluster without a plan in force: the plan that the files lead to.
-func (a archive) derived(running hcp.Running) (statusFacts, error) {
+// derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
+func derived(a source.Archive, running hcp.Running) (statusFacts, error) {
 	dump := &hcp.Dump{}
-	for _, all := range a.objects {
+	for _, all := range a.Objects {
 		for _, o := range all {
 			if err := dump.AddObject(o); err != nil {
 				return statusFacts{}, err

@@ -1,5 +1,5 @@
-// This file holds `oooi must-gather`: what a bug report needs, from a running cluster into a directory. File
-// must_gather_objects.go decides what is collected, must_gather_edges.go asks edges, and must_gather_secrets.go decides what is left out.
+// This file holds `oooi must-gather`: what a bug report needs, from a running cluster into a directory. Package
+// source lists the objects, must_gather_edges.go asks edges, and must_gather_secrets.go decides what is left out.
 
 package main
 
@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/version"
 )
@@ -76,8 +77,8 @@ The other commands read the directory without a cluster:
 			if err != nil {
 				return err
 			}
-			g := gatherer{api: api, logs: logsOf(set), run: commandsIn(config, set), dir: dir,
-				index: archiveIndex{Format: archiveFormat, Version: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}}
+			g := gatherer{api: api, logs: source.LogsOf(set), run: commandsIn(config, set), dir: dir,
+				index: source.ArchiveIndex{Format: source.ArchiveFormat, Version: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}}
 			if err := g.all(c.Context(), name); err != nil {
 				return err
 			}
@@ -97,10 +98,10 @@ The other commands read the directory without a cluster:
 // A gatherer writes one archive.
 type gatherer struct {
 	api   client.Reader
-	logs  logReader
+	logs  source.LogReader
 	run   commandRunner
 	dir   string
-	index archiveIndex
+	index source.ArchiveIndex
 	// objects and logFiles were written.
 	objects, logFiles int
 	// edges are the pods to ask, of which told answered.
@@ -112,7 +113,7 @@ type gatherer struct {
 
 // all collects the named hosted cluster, or each that opted in, and what they share.
 func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
-	clusters, err := selected(ctx, g.api, name)
+	clusters, err := source.Selected(ctx, g.api, name)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	return g.index.write(g.dir)
+	return g.index.Write(g.dir)
 }
 
 // newDirectory creates dir. One that has files already is an error: they would be mixed.
@@ -150,32 +151,32 @@ func newDirectory(dir string) error {
 }
 
 // cluster collects one hosted cluster.
-func (g *gatherer) cluster(ctx context.Context, hc hostedCluster) error {
-	running := hcp.UnreadRunning(hc.namespace, hc.name)
-	if hc.object == nil {
-		g.index.add(wanted{kind: hcp.NewHostedCluster().GroupVersionKind(), namespace: hc.namespace}, errors.New("you have no right to read it"))
+func (g *gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
+	running := hcp.UnreadRunning(hc.Namespace, hc.Name)
+	if hc.Object == nil {
+		g.index.Add(source.Wanted{Kind: hcp.NewHostedCluster().GroupVersionKind(), Namespace: hc.Namespace}, errors.New("you have no right to read it"))
 	} else {
-		if err := g.write(hc.namespace, []unstructured.Unstructured{*hc.object}); err != nil {
+		if err := g.write(hc.Namespace, []unstructured.Unstructured{*hc.Object}); err != nil {
 			return err
 		}
-		if r, err := hcp.ReadRunning(hc.object); err == nil {
+		if r, err := hcp.ReadRunning(hc.Object); err == nil {
 			running = r
 		}
 	}
 	var pools []unstructured.Unstructured
-	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
+	for _, w := range source.WantedOf(running.Namespace, running.ControlPlane) {
 		found, err := g.collect(ctx, w)
 		if err != nil {
 			return err
 		}
-		switch w.kind {
+		switch w.Kind {
 		case hcp.NodePoolKind():
 			pools = found
-		case podKind():
+		case source.PodKind():
 			g.edges = append(g.edges, edgePods(found)...)
 		}
 	}
-	for _, w := range definitionsOf(hc.object, pools, running) {
+	for _, w := range source.DefinitionsOf(hc.Object, pools, running) {
 		if _, err := g.collect(ctx, w); err != nil {
 			return err
 		}
@@ -186,19 +187,19 @@ func (g *gatherer) cluster(ctx context.Context, hc hostedCluster) error {
 // installation collects the operator, and what all hosted clusters share.
 func (g *gatherer) installation(ctx context.Context) error {
 	namespaces := map[string]bool{}
-	for _, w := range wantedOfAll() {
+	for _, w := range source.WantedOfAll() {
 		found, err := g.collect(ctx, w)
 		if err != nil {
 			return err
 		}
 		for _, o := range found {
-			if w.kind == deploymentKind() {
+			if w.Kind == source.DeploymentKind() {
 				namespaces[o.GetNamespace()] = true
 			}
 		}
 	}
 	for namespace := range namespaces {
-		for _, w := range wantedOfOperator(namespace) {
+		for _, w := range source.WantedOfOperator(namespace) {
 			if _, err := g.collect(ctx, w); err != nil {
 				return err
 			}
@@ -209,15 +210,15 @@ func (g *gatherer) installation(ctx context.Context) error {
 
 // collect writes what w asks for, with the logs of pods, and returns it. What cannot be read is noted. An error is
 // about the directory, or the end of ctx.
-func (g *gatherer) collect(ctx context.Context, w wanted) ([]unstructured.Unstructured, error) {
-	found, err := w.read(ctx, g.api)
+func (g *gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
+	found, err := w.Read(ctx, g.api)
 	switch {
 	case ctx.Err() != nil:
 		return nil, errInterrupted
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		g.index.add(w, err)
+		g.index.Add(w, err)
 		return nil, nil
 	}
 	byNamespace := map[string][]unstructured.Unstructured{}
@@ -229,7 +230,7 @@ func (g *gatherer) collect(ctx context.Context, w wanted) ([]unstructured.Unstru
 			return nil, err
 		}
 	}
-	if w.kind == podKind() {
+	if w.Kind == source.PodKind() {
 		for _, o := range found {
 			if err := g.podLogs(ctx, o); err != nil {
 				return nil, err
@@ -269,19 +270,19 @@ func (g *gatherer) write(namespace string, all []unstructured.Unstructured) erro
 
 // podLogs writes what each container of a pod logs, and logged in its last run.
 func (g *gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
-	for _, c := range containersOf(o) {
+	for _, c := range source.ContainersOf(o) {
 		for _, previous := range []bool{false, true} {
-			if previous && !c.restarted {
+			if previous && !c.Restarted {
 				continue
 			}
-			text, err := readLog(ctx, g.logs, client.ObjectKeyFromObject(&o), c.name, previous)
+			text, err := readLog(ctx, g.logs, client.ObjectKeyFromObject(&o), c.Name, previous)
 			if err != nil {
-				g.index.Unread = append(g.index.Unread, unread{What: fmt.Sprintf("log of %s/%s, container %s", o.GetNamespace(), o.GetName(), c.name), Why: err.Error()})
+				g.index.Unread = append(g.index.Unread, source.Unread{What: fmt.Sprintf("log of %s/%s, container %s", o.GetNamespace(), o.GetName(), c.Name), Why: err.Error()})
 				continue
 			}
-			name := c.name + ".log"
+			name := c.Name + ".log"
 			if previous {
-				name = c.name + ".previous.log"
+				name = c.Name + ".previous.log"
 			}
 			if err := g.file(filepath.Join(logsDir, o.GetNamespace(), o.GetName(), name), text); err != nil {
 				return err
@@ -292,7 +293,7 @@ func (g *gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) err
 	return nil
 }
 
-func readLog(ctx context.Context, logs logReader, pod client.ObjectKey, container string, previous bool) ([]byte, error) {
+func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, container string, previous bool) ([]byte, error) {
 	r, err := logs(ctx, pod, container, previous)
 	if err != nil {
 		return nil, err

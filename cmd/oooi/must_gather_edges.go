@@ -26,6 +26,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
@@ -102,7 +103,7 @@ func (g *gatherer) askEdges(ctx context.Context) error {
 	g.told = int(told.Load())
 	for i, pod := range g.edges {
 		if faults[i] != "" {
-			g.index.Unread = append(g.index.Unread, unread{What: fmt.Sprintf("data plane of edge %s/%s", pod.GetNamespace(), pod.GetName()), Why: faults[i]})
+			g.index.Unread = append(g.index.Unread, source.Unread{What: fmt.Sprintf("data plane of edge %s/%s", pod.GetNamespace(), pod.GetName()), Why: faults[i]})
 		}
 	}
 	return nil

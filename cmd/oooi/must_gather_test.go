@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -90,20 +91,20 @@ func contentOf(t *testing.T, dir string) map[string]string {
 }
 
 // gatherBlue collects blue with secrets in its logs.
-func gatherBlue(t *testing.T, api client.Reader) (dir string, index archiveIndex) {
+func gatherBlue(t *testing.T, api client.Reader) (dir string, index source.ArchiveIndex) {
 	t.Helper()
-	g := gatherer{api: api, logs: saidSecrets, run: toldSecrets, dir: filepath.Join(t.TempDir(), "report"), index: archiveIndex{Format: archiveFormat, Time: time.Now().UTC()}}
+	g := gatherer{api: api, logs: saidSecrets, run: toldSecrets, dir: filepath.Join(t.TempDir(), "report"), index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
 	NewWithT(t).Expect(g.all(t.Context(), blue)).To(Succeed())
 	return g.dir, g.index
 }
 
 // archiveOf reads a directory that must-gather wrote.
-func archiveOf(t *testing.T, dir string) archive {
+func archiveOf(t *testing.T, dir string) source.Archive {
 	t.Helper()
 	g := NewWithT(t)
-	scheme, err := newScheme()
+	scheme, err := source.NewScheme()
 	g.Expect(err).NotTo(HaveOccurred())
-	files, faults, err := readArchive(nil, []string{dir}, manifest.Read, scheme)
+	files, faults, err := source.ReadArchive(nil, []string{dir}, manifest.Read, scheme)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(faults).To(BeEmpty())
 	return files
@@ -114,7 +115,7 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	t.Helper()
 	g := NewWithT(t)
 	files := archiveOf(t, dir)
-	ask := statusRequest{name: blue, at: files.index.Time}
+	ask := statusRequest{name: blue, at: files.Index.Time}
 	var texts [2]strings.Builder
 	for i, from := range []client.Reader{api, files} {
 		all, err := ask.read(t.Context(), from)
@@ -146,7 +147,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 		g.Expect(all["logs/clusters-blue/oooi-edge-1/dhcp.log"]).To(HavePrefix("log of oooi-edge-1 dhcp: https://LEFT-OUT@registry.example.com\n"))
 		g.Expect(all).NotTo(HaveKey("logs/clusters-blue/oooi-edge-1/dns.log"), "it has not started")
 		g.Expect(all["edges/clusters-blue/oooi-edge-1/diagnostics"]).To(ContainSubstring("https://LEFT-OUT@registry.example.com"))
-		g.Expect(index.Unread).To(Equal([]unread{{What: "log of clusters-blue/oooi-edge-1, container dhcp", Why: os.ErrPermission.Error()}}))
+		g.Expect(index.Unread).To(Equal([]source.Unread{{What: "log of clusters-blue/oooi-edge-1, container dhcp", Why: os.ErrPermission.Error()}}))
 
 		cluster, archived := bothStatus(t, admin, dir)
 		g.Expect(archived).To(Equal(cluster))
@@ -191,7 +192,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 	t.Run("of a newer release", func(t *testing.T) {
 		g := NewWithT(t)
 		dir, _ := gatherBlue(t, admin)
-		g.Expect(os.WriteFile(filepath.Join(dir, indexFile), []byte(`{"format": 99, "version": "v9.0.0"}`), 0o600)).To(Succeed())
+		g.Expect(os.WriteFile(filepath.Join(dir, source.IndexFile), []byte(`{"format": 99, "version": "v9.0.0"}`), 0o600)).To(Succeed())
 		_, faults, code := oooi(t, "", "status", "-f", dir)
 		g.Expect(code).To(Equal(1))
 		g.Expect(faults).To(ContainSubstring("format 99 is of a newer release of oooi, v9.0.0"))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
 
 // exitNotReady is the exit code of `oooi status` if nodes cannot boot, or it is unknown whether they can.
@@ -110,7 +112,7 @@ func (ask *statusRequest) source(c *cobra.Command, cluster *clusterFlags, files 
 	if ask.wait {
 		return nil, errors.New("--wait needs a cluster: files do not change")
 	}
-	scheme, err := newScheme()
+	scheme, err := source.NewScheme()
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +120,10 @@ func (ask *statusRequest) source(c *cobra.Command, cluster *clusterFlags, files 
 	if err != nil {
 		return nil, err
 	}
-	a, faults, err := readArchive(c.InOrStdin(), files, read, scheme)
+	a, faults, err := source.ReadArchive(c.InOrStdin(), files, read, scheme)
 	for _, f := range faults {
 		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.Error())
 	}
-	ask.at = a.index.Time
+	ask.at = a.Index.Time
 	return a, err
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -45,26 +46,26 @@ type statusReader struct {
 }
 
 // readStatus reads what is known of a HostedCluster.
-func readStatus(ctx context.Context, api client.Reader, hc hostedCluster) (statusFacts, error) {
-	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.namespace, hc.name), build: version.Number()}}
-	if hc.object != nil {
-		running, err := hcp.ReadRunning(hc.object)
+func readStatus(ctx context.Context, api client.Reader, hc source.HostedCluster) (statusFacts, error) {
+	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), build: version.Number()}}
+	if hc.Object != nil {
+		running, err := hcp.ReadRunning(hc.Object)
 		if err != nil {
 			return r.statusFacts, err
 		}
 		r.Running, r.read = running, true
 	} else {
-		r.unread = append(r.unread, noRight("HostedCluster "+hc.namespace+"/"+hc.name))
+		r.unread = append(r.unread, noRight("HostedCluster "+hc.Namespace+"/"+hc.Name))
 	}
 	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.readEdges, r.readPods, r.readLeases, r.readEndpoints, r.readEvents} {
 		if err := read(ctx); err != nil {
 			return r.statusFacts, err
 		}
 	}
-	if hc.object == nil {
+	if hc.Object == nil {
 		return r.statusFacts, nil
 	}
-	return r.statusFacts, r.readSettings(ctx, hc.object)
+	return r.statusFacts, r.readSettings(ctx, hc.Object)
 }
 
 // misses notes that the user may not read something. Any other error is returned.
@@ -271,7 +272,7 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 // readRoutes reads the Routes of the control plane, which only OpenShift has.
 func (r *statusReader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kindOf("route.openshift.io", "v1", "RouteList"))
+	list.SetGroupVersionKind(source.KindOf("route.openshift.io", "v1", "RouteList"))
 	err := r.api.List(ctx, list, client.InNamespace(r.ControlPlane))
 	if err != nil && !meta.IsNoMatchError(err) {
 		return r.misses("Routes in namespace "+r.ControlPlane, err)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
@@ -75,7 +76,7 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 // read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
 // others are in the result.
 func (ask statusRequest) read(ctx context.Context, api client.Reader) ([]statusReport, error) {
-	selected, err := selected(ctx, api, ask.name)
+	selected, err := source.Selected(ctx, api, ask.name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (ask statusRequest) read(ctx context.Context, api client.Reader) ([]statusR
 	for _, hc := range selected {
 		facts, err := readStatus(ctx, api, hc)
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.namespace, hc.name, err))
+			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.Namespace, hc.Name, err))
 			continue
 		}
 		all = append(all, reportOf(facts, at))

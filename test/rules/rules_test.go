@@ -57,7 +57,8 @@ var mayImport = map[string][]string{
 	"controllers/waves":                     {"controllers/rollout"},
 	"controllers":                           {"config/admission", "config/rbac", "network", "network/explain", "hcp", "hcp/nad", "hcp/settings", "hcp/lenient", "envoy", "controllers/attachments", "controllers/rollout", "controllers/waves", "edge/wire"},
 	"version":                               {},
-	"cmd/oooi":                              {"network", "network/access/dial", "network/resolvconf", "network/explain", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "hcp/manifest", "hcp/apirewrite", "hcp/apirewrite/proxy", "controllers", "controllers/attachments", "version"},
+	"cmd/oooi":                              {"network", "network/access/dial", "network/resolvconf", "network/explain", "edge/leaseobject", "edge/wire", "hcp", "hcp/settings", "hcp/manifest", "hcp/apirewrite", "hcp/apirewrite/proxy", "controllers", "controllers/attachments", "version", "cmd/oooi/source"},
+	"cmd/oooi/source":                       {"edge/wire", "hcp", "hcp/settings", "hcp/manifest"},
 	"cmd/oooi-apiproxy":                     {"hcp/apirewrite", "hcp/apirewrite/protobuf", "hcp/apirewrite/proxy", "version"},
 	"cmd/oooi-edge":                         {"network", "network/access", "network/dhcp", "network/dns", "network/ntp", "network/resolvconf", "edge", "edge/acd", "edge/agent", "edge/device", "edge/rundir", "edge/trial", "edge/wire", "envoy", "version"},
 }

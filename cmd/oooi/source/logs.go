@@ -1,6 +1,6 @@
 // This file reads what containers logged.
 
-package main
+package source
 
 import (
 	"context"
@@ -16,10 +16,11 @@ import (
 // logLines are read of each container.
 const logLines = 20_000
 
-// A logReader returns what a container logged. Previous is its last run that ended.
-type logReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
+// A LogReader returns what a container logged. Previous is its last run that ended.
+type LogReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
 
-func logsOf(set kubernetes.Interface) logReader {
+// LogsOf reads logs through the API server.
+func LogsOf(set kubernetes.Interface) LogReader {
 	return func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error) {
 		o := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines))}
 		return set.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
@@ -28,12 +29,12 @@ func logsOf(set kubernetes.Interface) logReader {
 
 // A container is one whose logs are read.
 type container struct {
-	name      string
-	restarted bool
+	Name      string
+	Restarted bool
 }
 
-// containersOf are the containers of a pod that have started.
-func containersOf(o unstructured.Unstructured) (out []container) {
+// ContainersOf are the containers of a pod that have started.
+func ContainersOf(o unstructured.Unstructured) (out []container) {
 	var pod corev1.Pod
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod) != nil {
 		return nil

@@ -1,6 +1,6 @@
 // This file reads what `oooi must-gather` wrote, as if it were the API server.
 
-package main
+package source
 
 import (
 	"context"
@@ -27,22 +27,22 @@ import (
 )
 
 const (
-	// archiveFormat is the version of the format of archives. A newer one is not read.
-	archiveFormat = 1
-	// indexFile is the file of an archive that tells what it is.
-	indexFile = "index"
+	// ArchiveFormat is the version of the format of archives. A newer one is not read.
+	ArchiveFormat = 1
+	// IndexFile is the file of an archive that tells what it is.
+	IndexFile = "index"
 )
 
-// An archiveIndex tells when an archive was written, and what could not be read.
-type archiveIndex struct {
+// An ArchiveIndex tells when an archive was written, and what could not be read.
+type ArchiveIndex struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
 	Time    time.Time `json:"time"`
-	Unread  []unread  `json:"unread,omitempty"`
+	Unread  []Unread  `json:"unread,omitempty"`
 }
 
-// An unread is what could not be read.
-type unread struct {
+// An Unread is what could not be read.
+type Unread struct {
 	// Group and Kind are of objects; empty for a log. Namespace is empty if all were asked for at once.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
@@ -52,64 +52,66 @@ type unread struct {
 	Why  string `json:"why"`
 }
 
-func (u unread) String() string { return u.What + ": " + u.Why }
+// String is one line.
+func (u Unread) String() string { return u.What + ": " + u.Why }
 
-// add notes that w could not be read.
-func (i *archiveIndex) add(w wanted, why error) {
-	i.Unread = append(i.Unread, unread{Group: w.kind.Group, Kind: w.kind.Kind, Namespace: w.namespace, What: w.String(), Why: why.Error()})
+// Add notes that w could not be read.
+func (i *ArchiveIndex) Add(w Wanted, why error) {
+	i.Unread = append(i.Unread, Unread{Group: w.Kind.Group, Kind: w.Kind.Kind, Namespace: w.Namespace, What: w.String(), Why: why.Error()})
 }
 
-func (i *archiveIndex) write(dir string) error {
+// Write writes the index into a directory.
+func (i *ArchiveIndex) Write(dir string) error {
 	text, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, indexFile), append(text, '\n'), 0o600)
+	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o600)
 }
 
-// An archive is a client.Reader of files. What must-gather had no right to read is forbidden here, too.
-type archive struct {
-	index  archiveIndex
+// An Archive is a client.Reader of files. What must-gather had no right to read is forbidden here, too.
+type Archive struct {
+	Index  ArchiveIndex
 	scheme *runtime.Scheme
-	// objects by "<group> <Kind>", as in package manifest.
-	objects map[string][]manifest.Object
+	// Objects by "<group> <Kind>", as in package manifest.
+	Objects map[string][]manifest.Object
 }
 
-// readArchive reads directories that must-gather wrote, or any files with objects. Without an index, all that is not in
+// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, all that is not in
 // them does not exist, and the time is now. read reads each file. File - is stdin. Faults are what was not read.
-func readArchive(stdin io.Reader, files []string, read reading, scheme *runtime.Scheme) (archive, []manifest.Fault, error) {
-	a := archive{scheme: scheme, objects: map[string][]manifest.Object{}, index: archiveIndex{Time: time.Now()}}
+func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
+	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(f, indexFile))
+		text, err := os.ReadFile(filepath.Join(f, IndexFile))
 		if errors.Is(err, fs.ErrNotExist) || err != nil && !isDirectory(f) {
 			continue
 		}
 		if err == nil {
-			err = json.Unmarshal(text, &a.index)
+			err = json.Unmarshal(text, &a.Index)
 		}
-		if err == nil && a.index.Format > archiveFormat {
-			err = fmt.Errorf("format %d is of a newer release of oooi, %s", a.index.Format, a.index.Version)
+		if err == nil && a.Index.Format > ArchiveFormat {
+			err = fmt.Errorf("format %d is of a newer release of oooi, %s", a.Index.Format, a.Index.Version)
 		}
 		if err != nil {
-			return a, nil, fmt.Errorf("%s: %w", filepath.Join(f, indexFile), err)
+			return a, nil, fmt.Errorf("%s: %w", filepath.Join(f, IndexFile), err)
 		}
 	}
 	var objects []manifest.Object
 	var faults []manifest.Fault
-	r := fileReader{stdin: stdin, seen: map[string]bool{},
-		do: func(c content) {
-			found, bad := read(c.name, c.data)
+	r := FileReader{Stdin: stdin, Seen: map[string]bool{},
+		Do: func(c Content) {
+			found, bad := read(c.Name, c.Data)
 			objects, faults = append(objects, found...), append(faults, bad...)
 		},
-		unread: func(name string, err error) {
-			faults = append(faults, manifest.Fault{File: name, Err: plainly(err), Unread: true})
+		Unread: func(name string, err error) {
+			faults = append(faults, manifest.Fault{File: name, Err: Plainly(err), Unread: true})
 		}}
-	if err := r.eachFile(files); err != nil {
+	if err := r.EachFile(files); err != nil {
 		return a, nil, err
 	}
 	objects, versions := manifest.Merge(objects)
 	for _, o := range objects {
-		a.objects[o.GroupKind()] = append(a.objects[o.GroupKind()], o)
+		a.Objects[o.GroupKind()] = append(a.Objects[o.GroupKind()], o)
 	}
 	return a, append(faults, versions...), nil
 }
@@ -120,12 +122,12 @@ func isDirectory(path string) bool {
 }
 
 // Get implements client.Reader.
-func (a archive) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (a Archive) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	kind, err := apiutil.GVKForObject(into, a.scheme)
 	if err != nil {
 		return err
 	}
-	for _, o := range a.objects[groupKind(kind)] {
+	for _, o := range a.Objects[groupKind(kind)] {
 		if o.Name == key.Name && o.Namespace == key.Namespace {
 			return decode(o, kind, into)
 		}
@@ -138,7 +140,7 @@ func (a archive) Get(_ context.Context, key client.ObjectKey, into client.Object
 }
 
 // List implements client.Reader. It takes namespaces and labels.
-func (a archive) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+func (a Archive) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	kind, err := apiutil.GVKForObject(into, a.scheme)
 	if err != nil {
 		return err
@@ -149,7 +151,7 @@ func (a archive) List(_ context.Context, into client.ObjectList, opts ...client.
 		return err
 	}
 	var items []runtime.Object
-	for _, o := range a.objects[groupKind(kind)] {
+	for _, o := range a.Objects[groupKind(kind)] {
 		if asked.Namespace != "" && o.Namespace != asked.Namespace || asked.LabelSelector != nil && !asked.LabelSelector.Matches(labels.Set(o.Labels)) {
 			continue
 		}
@@ -170,8 +172,8 @@ func (a archive) List(_ context.Context, into client.ObjectList, opts ...client.
 }
 
 // readable is an error if must-gather could not read objects.
-func (a archive) readable(kind schema.GroupVersionKind, namespace string) error {
-	for _, u := range a.index.Unread {
+func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error {
+	for _, u := range a.Index.Unread {
 		if u.Group == kind.Group && u.Kind == kind.Kind && u.Namespace == namespace {
 			resource, _ := meta.UnsafeGuessKindToResource(kind)
 			return apierrors.NewForbidden(resource.GroupResource(), "", errors.New(u.Why))

@@ -1,6 +1,6 @@
 // This file has the kinds that commands read as Go types.
 
-package main
+package source
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// newScheme has the kinds that commands read as Go types.
-func newScheme() (*runtime.Scheme, error) {
+// NewScheme has the kinds that commands read as Go types.
+func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme), discoveryv1.AddToScheme(scheme), policyv1.AddToScheme(scheme),
 		authorizationv1.AddToScheme(scheme))

@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"path/filepath"
@@ -19,19 +19,19 @@ import (
 // logs are no objects.
 func TestArchivesOfEachFormat(t *testing.T) {
 	g := NewWithT(t)
-	scheme, err := newScheme()
+	scheme, err := NewScheme()
 	g.Expect(err).NotTo(HaveOccurred())
 	dirs, err := filepath.Glob(filepath.Join("..", "..", "test", "formats", "testdata", "archives", "*"))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(dirs).To(HaveLen(archiveFormat))
+	g.Expect(dirs).To(HaveLen(ArchiveFormat))
 	for _, dir := range dirs {
-		a, faults, err := readArchive(nil, []string{dir}, manifest.Read, scheme)
+		a, faults, err := ReadArchive(nil, []string{dir}, manifest.Read, scheme)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(faults).To(BeEmpty())
-		g.Expect(a.index.Time).To(Equal(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)))
-		g.Expect(a.index.Version).To(HavePrefix("v0.1.0 "))
-		g.Expect(a.index.Unread).To(ContainElement(unread{What: "data plane of edge clusters-blue/oooi-edge-1", Why: "it did not answer within 15s"}))
-		g.Expect(a.objects).To(HaveLen(1))
+		g.Expect(a.Index.Time).To(Equal(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)))
+		g.Expect(a.Index.Version).To(HavePrefix("v0.1.0 "))
+		g.Expect(a.Index.Unread).To(ContainElement(Unread{What: "data plane of edge clusters-blue/oooi-edge-1", Why: "it did not answer within 15s"}))
+		g.Expect(a.Objects).To(HaveLen(1))
 		var leases coordinationv1.LeaseList
 		g.Expect(a.List(t.Context(), &leases, client.InNamespace("clusters-blue"), client.MatchingLabels(wire.NamedLabels(wire.NameDHCP)))).To(Succeed())
 		g.Expect(leases.Items).To(HaveLen(1))

@@ -1,6 +1,6 @@
-// This file reads files, directories and standard input. It decides nothing about their content.
-
-package main
+// Package source reads what commands work on: objects of a cluster with the rights of the user, of files, and of what
+// `oooi must-gather` wrote. This file reads files, directories and standard input. It decides nothing about their content.
+package source
 
 import (
 	"errors"
@@ -15,36 +15,36 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
-// A reading returns the objects in the content of a file. manifest.Read is one.
-type reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
+// A Reading returns the objects in the content of a file. manifest.Read is one.
+type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
 
-// A content is what was read of one file.
-type content struct {
-	name string
-	data []byte
-	// found is true for a file in a directory. The user named all others.
-	found bool
+// A Content is what was read of one file.
+type Content struct {
+	Name string
+	Data []byte
+	// Found is true for a file in a directory. The user named all others.
+	Found bool
 }
 
-// A fileReader reads each file once, also if links lead to it several times.
-type fileReader struct {
-	stdin io.Reader
-	// seen are real paths.
-	seen map[string]bool
+// A FileReader reads each file once, also if links lead to it several times.
+type FileReader struct {
+	Stdin io.Reader
+	// Seen are real paths.
+	Seen map[string]bool
 	// roots are the real paths of the directories that the user named. No link leads out of them.
 	roots []string
-	do    func(content)
-	// unread is told about what is found in directories and cannot be read.
-	unread func(name string, err error)
+	Do    func(Content)
+	// Unread is told about what is found in directories and cannot be read.
+	Unread func(name string, err error)
 }
 
 // maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 1 << 30
 
-// eachFile calls do with the content of files, and of every YAML or JSON file below directories. Links
+// EachFile calls do with the content of files, and of every YAML or JSON file below directories. Links
 // are followed, unless they lead out of all named directories. An error is about a file or directory
 // that the user named.
-func (r fileReader) eachFile(files []string) error {
+func (r FileReader) EachFile(files []string) error {
 	if len(files) == 0 {
 		return errors.New("name a file or a directory with -f (- is standard input)")
 	}
@@ -62,13 +62,13 @@ func (r fileReader) eachFile(files []string) error {
 }
 
 // named reads a file or directory that the user named.
-func (r fileReader) named(file string) error {
+func (r FileReader) named(file string) error {
 	if file == "-" {
-		data, err := io.ReadAll(r.stdin)
+		data, err := io.ReadAll(r.Stdin)
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
-		r.do(content{name: "standard input", data: data})
+		r.Do(Content{Name: "standard input", Data: data})
 		return nil
 	}
 	info, err := os.Stat(file)
@@ -82,7 +82,7 @@ func (r fileReader) named(file string) error {
 }
 
 // file reads one file, unless it was read before.
-func (r fileReader) file(path string, found bool) error {
+func (r FileReader) file(path string, found bool) error {
 	if r.again(path) {
 		return nil
 	}
@@ -93,18 +93,18 @@ func (r fileReader) file(path string, found bool) error {
 	if err != nil {
 		return err
 	}
-	r.do(content{name: path, data: data, found: found})
+	r.Do(Content{Name: path, Data: data, Found: found})
 	return nil
 }
 
 // again reports whether path was read before, and remembers it. A pipe has no real path.
-func (r fileReader) again(path string) bool {
+func (r FileReader) again(path string) bool {
 	at, err := realPath(path)
 	if err != nil {
 		return false
 	}
-	before := r.seen[at]
-	r.seen[at] = true
+	before := r.Seen[at]
+	r.Seen[at] = true
 	return before
 }
 
@@ -119,7 +119,7 @@ func realPath(path string) (string, error) {
 
 // outside returns where the link at path leads to, if that is in no directory that the user named. A
 // collected directory must not make other files of this host count.
-func (r fileReader) outside(path string) (target string, ok bool) {
+func (r FileReader) outside(path string) (target string, ok bool) {
 	target, err := realPath(path)
 	return target, err == nil && !slices.ContainsFunc(r.roots, func(root string) bool {
 		below, err := filepath.Rel(root, target)
@@ -128,7 +128,7 @@ func (r fileReader) outside(path string) (target string, ok bool) {
 }
 
 // directory reads the YAML and JSON files in a directory and below.
-func (r fileReader) directory(dir string) error {
+func (r FileReader) directory(dir string) error {
 	if r.again(dir) {
 		return nil
 	}
@@ -136,14 +136,14 @@ func (r fileReader) directory(dir string) error {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if err := r.entry(path, e); err != nil {
-			r.unread(path, err)
+			r.Unread(path, err)
 		}
 	}
 	return err
 }
 
 // entry reads one entry of a directory.
-func (r fileReader) entry(path string, e fs.DirEntry) error {
+func (r FileReader) entry(path string, e fs.DirEntry) error {
 	mode, link := e.Type(), e.Type()&fs.ModeSymlink != 0
 	if link {
 		info, err := os.Stat(path)
@@ -167,8 +167,8 @@ func (r fileReader) entry(path string, e fs.DirEntry) error {
 	return r.file(path, true)
 }
 
-// plainly is err without the path, which is said already.
-func plainly(err error) error {
+// Plainly is err without the path, which is said already.
+func Plainly(err error) error {
 	var inPath *fs.PathError
 	if errors.As(err, &inPath) {
 		return inPath.Err
