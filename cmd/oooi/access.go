@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -34,7 +35,7 @@ const (
 
 // An accessRequest is what the user asks for.
 type accessRequest struct {
-	cluster clusterFlags
+	cluster command.ClusterFlags
 	// name of the HostedCluster. Zero: proxy is used.
 	name    client.ObjectKey
 	network string
@@ -88,7 +89,7 @@ Exit codes:
 			return a.run(c)
 		},
 	}
-	a.cluster.add(c)
+	a.cluster.Add(c)
 	c.Flags().StringVar(&a.listen, "listen", "", "`address` and port to listen at, port 0 for any free one (default "+accessListens+", with a COMMAND "+commandListens+")")
 	c.Flags().StringVar(&a.stdio, "stdio", "", "connect standard input and output to this `destination:port`, and do not listen")
 	c.Flags().StringVar(&a.network, "network", "", "use edges of the network with this `name` only (default: the first network that opens the destination)")
@@ -100,7 +101,7 @@ Exit codes:
 		if c.ArgsLenAtDash() >= 0 {
 			return nil, cobra.ShellCompDirectiveDefault // a program, or its arguments
 		}
-		return completeClusters(&a.cluster)(c, args, begun)
+		return command.CompleteClusters(&a.cluster)(c, args, begun)
 	}
 	return c
 }
@@ -116,7 +117,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	if len(names) > 1 {
 		return fmt.Errorf("unexpected argument %s: write -- before a command", names[1])
 	}
-	a.name, err = hostedClusterName(names)
+	a.name, err = command.HostedClusterName(names)
 	return err
 }
 
@@ -232,19 +233,19 @@ func (a *accessRequest) connect(c *cobra.Command, open opener) error {
 		return nil
 	}}
 	if err := carry(c.Context(), t, local); err != nil {
-		return fmt.Errorf("%s: %w", printable(a.stdio), err)
+		return fmt.Errorf("%s: %w", command.Printable(a.stdio), err)
 	}
 	return nil
 }
 
 // reason is why there is no tunnel, and what to do.
 func (a *accessRequest) reason(address string, err error) string {
-	text := printable(fmt.Sprintf("%s: %v", address, err))
+	text := command.Printable(fmt.Sprintf("%s: %v", address, err))
 	var refused *dial.RefusedError
 	if !errors.As(err, &refused) {
 		return text
 	}
-	text = printable(fmt.Sprintf("%s: %d %s", address, refused.Status, refused.Reason))
+	text = command.Printable(fmt.Sprintf("%s: %d %s", address, refused.Status, refused.Reason))
 	switch {
 	case refused.Status == 401:
 		text += ". Name a token with --token-file or --as-account"
@@ -264,7 +265,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		return tunnel{Conn: c}, err
 	}
 	if a.proxy == "" {
-		config, err := a.cluster.config()
+		config, err := a.cluster.Config()
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +281,7 @@ func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, 
 		pool := &edgePool{reach: forwards.reach, find: func(ctx context.Context) ([]accessEdge, error) { return a.edges(ctx, set, namespace) },
 			left: func(failed []accessEdge, why error, used accessEdge) {
 				for _, e := range failed {
-					warn(printable(fmt.Sprintf("edge %s does not work, edge %s is used: %v", e.pod, used.pod, why)))
+					warn(command.Printable(fmt.Sprintf("edge %s does not work, edge %s is used: %v", e.pod, used.pod, why)))
 				}
 			}}
 		if err := pool.load(ctx); err != nil {

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 const (
@@ -38,19 +40,19 @@ func proxyEnvironment(environment []string, proxy string) (out []string) {
 	return out
 }
 
-// runThrough runs a command with a proxy, and returns its exit code as an error. A signal for this program is for the command, which
+// runThrough runs a program with a proxy, and returns its exit code as an error. A signal for this program is for the command, which
 // decides what it does. Ctrl-C reaches both from a terminal.
-func runThrough(command []string, proxy string, in io.Reader, out, complaints io.Writer) error {
-	c := exec.Command(command[0], command[1:]...)
+func runThrough(program []string, proxy string, in io.Reader, out, complaints io.Writer) error {
+	c := exec.Command(program[0], program[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = proxyEnvironment(os.Environ(), proxy), in, out, complaints
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	if err := c.Start(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			return exit(exitNotFound, err)
+			return command.Exit(exitNotFound, err)
 		}
-		return exit(exitNotExecutable, err)
+		return command.Exit(exitNotExecutable, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
@@ -73,12 +75,12 @@ func exitOf(err error) error {
 		return err
 	}
 	if code := failed.ExitCode(); code >= 0 {
-		return exit(code, nil)
+		return command.Exit(code, nil)
 	}
 	if status, ok := failed.Sys().(syscall.WaitStatus); ok && runtime.GOOS != "windows" {
-		return exit(exitSignal+int(status.Signal()), nil)
+		return command.Exit(exitSignal+int(status.Signal()), nil)
 	}
-	return exit(1, err)
+	return command.Exit(1, err)
 }
 
 // atTerminal reports whether in is a terminal.

@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // faultWithin is how long the reason may take why a connection has ended. It comes on another stream.
@@ -184,7 +186,7 @@ func (c *forwarded) Read(b []byte) (int, error) {
 	select {
 	case <-c.over:
 		if c.fault != "" {
-			return n, errors.New(printable(c.fault))
+			return n, errors.New(command.Printable(c.fault))
 		}
 	case <-wait.C: // The other direction is still open.
 	}
@@ -196,7 +198,7 @@ func (c *forwarded) Write(b []byte) (int, error) {
 	select {
 	case <-c.over:
 		if c.fault != "" {
-			return 0, errors.New(printable(c.fault))
+			return 0, errors.New(command.Printable(c.fault))
 		}
 		return 0, io.ErrClosedPipe
 	default:

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/network/access/dial"
 )
 
@@ -142,9 +143,9 @@ func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
 func answerOf(err error) (status int, why string) {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 600 {
-		return refused.Status, printable(refused.Reason)
+		return refused.Status, command.Printable(refused.Reason)
 	}
-	return http.StatusBadGateway, printable(err.Error())
+	return http.StatusBadGateway, command.Printable(err.Error())
 }
 
 // listenAt opens the port for local programs. A warning says that others than programs on this machine reach it.

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
@@ -29,7 +30,7 @@ func TestRulesAreCheckedFirst(t *testing.T) {
 		g.Expect(code).To(Equal(1), args[0])
 		g.Expect(errs).To(And(HavePrefix("oooi: --api-rules: open "+none), HaveSuffix("no such file or directory\n")), args[0])
 	}
-	t.Setenv(envAPIRules, file)
+	t.Setenv(command.EnvAPIRules, file)
 	_, errs, code := oooi(t, "", "manager")
 	NewWithT(t).Expect(code).To(Equal(1))
 	NewWithT(t).Expect(errs).To(HavePrefix("oooi: --api-rules: "+file+":4: "), "an OLM Subscription sets the environment")
@@ -64,7 +65,9 @@ status:
 // TestEdgesGetTheName of VirtualMachineInstances, only if it is another one.
 func TestEdgesGetTheName(t *testing.T) {
 	g := NewWithT(t)
-	rules, err := (&rulesFlag{apiRules}).read()
+	text, err := os.ReadFile(apiRules)
+	g.Expect(err).NotTo(HaveOccurred())
+	rules, err := apirewrite.Parse(apiRules, text)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(vmResource(rules)).To(Equal("internalvirtualizationvirtualmachineinstances.internal.virtualization.example"))
 	g.Expect(vmResource(nil)).To(BeEmpty())

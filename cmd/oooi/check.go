@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/network"
 )
@@ -28,10 +29,10 @@ const (
 )
 
 func newCheckCommand() *cobra.Command {
-	var cluster clusterFlags
+	var cluster command.ClusterFlags
 	var output, address, node string
 	var fromNetwork, failover bool
-	var permit permissionFlags
+	var permit command.PermissionFlags
 	c := &cobra.Command{
 		Use:   "check [NAMESPACE/NAME]",
 		Short: "Check the installation, and hosted clusters before and after they run",
@@ -64,22 +65,22 @@ Exit codes:
   oooi check clusters/blue -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := hostedClusterName(args)
+			name, err := command.HostedClusterName(args)
 			if err != nil {
 				return err
 			}
 			if output != "text" && output != "json" {
 				return fmt.Errorf("--output %s: want text or json", output)
 			}
-			permitted, err := permit.parse()
+			permitted, err := permit.Parse()
 			if err != nil {
 				return err
 			}
-			config, err := cluster.config()
+			config, err := cluster.Config()
 			if err != nil {
 				return err
 			}
-			api, err := newClient(config)
+			api, err := command.NewClient(config)
 			if err != nil {
 				return err
 			}
@@ -96,14 +97,14 @@ Exit codes:
 			return check(c, output, func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
 		},
 	}
-	cluster.add(c)
+	cluster.Add(c)
 	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
 	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
 	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
 	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any on which edges can run)")
-	c.ValidArgsFunction = completeClusters(&cluster)
-	permit = addPermissionFlags(c)
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
+	permit = command.AddPermissionFlags(c)
 	return c
 }
 
@@ -154,7 +155,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, errInterrupted
+		return nil, command.ErrInterrupted
 	}
 	return out, nil
 }
@@ -209,12 +210,12 @@ func writeChecks(w io.Writer, all []checks, output string) error {
 		failed = failed || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == failure })
 		unknown = unknown || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == unsure && !x.aside })
 		if output == "text" {
-			section(w, c.Title, i)
+			command.Section(w, c.Title, i)
 			if i == 0 {
-				line(w, "%s", c.Title)
+				command.Line(w, "%s", c.Title)
 			}
 			for _, x := range c.Checks {
-				line(w, "  %-8s %s", x.Verdict, x.String())
+				command.Line(w, "  %-8s %s", x.Verdict, x.String())
 			}
 		}
 	}
@@ -223,13 +224,13 @@ func writeChecks(w io.Writer, all []checks, output string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\n", escaped(text))
+		fmt.Fprintf(w, "%s\n", command.Escaped(text))
 	}
 	switch {
 	case failed:
-		return exit(exitFailure, nil)
+		return command.Exit(exitFailure, nil)
 	case unknown:
-		return exit(exitUnknown, nil)
+		return command.Exit(exitUnknown, nil)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -33,7 +34,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 	collected := &apiWarnings{}
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = collected
-	api, err := newClient(config)
+	api, err := command.NewClient(config)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	if a.of != "" {
 		c.Name = "pods of edges of " + a.of + " are admitted"
 	}
-	page := docs + "check.md#the-pods-of-edges"
+	page := command.Docs + "check.md#the-pods-of-edges"
 	kind := refusalOf(a.err)
 	switch {
 	case kind == refusedNot:
@@ -150,7 +151,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	case kind == refusedNoNamespace:
 		return c, false
 	case kind == refusedNoRight:
-		c.Verdict, c.aside, c.Page = unsure, a.served, docs+"check.md#rights"
+		c.Verdict, c.aside, c.Page = unsure, a.served, command.Docs+"check.md#rights"
 		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so the API server does not say whether it takes them."
 	case kind == refusedUnknown:
 		c.Verdict, c.aside, c.Page = unsure, a.served, page

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -16,7 +17,7 @@ func edgeChecks(n statusNetwork) (out []checked) {
 		if e.Ready != explain.Yes {
 			continue
 		}
-		c := checked{Name: fmt.Sprintf("from edge %d of %s", e.Number, n.Name), Verdict: warning, Page: docs + "check.md#from-an-edge"}
+		c := checked{Name: fmt.Sprintf("from edge %d of %s", e.Number, n.Name), Verdict: warning, Page: command.Docs + "check.md#from-an-edge"}
 		switch e.Level {
 		case network.LevelReaches:
 			c.Verdict, c.Page = fine, ""

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -62,7 +63,7 @@ func (t trier) failsOver(ctx context.Context, s statusFacts, n network.Network, 
 		}
 		select {
 		case <-ctx.Done():
-			return errInterrupted
+			return command.ErrInterrupted
 		case <-time.After(t.evicts.after):
 		}
 		if taken, err = t.evict(ctx, s, n, start.Uses, began.Add(t.evicts.until)); err != nil {
@@ -90,7 +91,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	})
 	switch {
 	case ctx.Err() != nil:
-		return start, errInterrupted
+		return start, command.ErrInterrupted
 	case err != nil:
 		return start, errors.New("the pod does not tell which edge its connections go to, so no edge is evicted")
 	}

@@ -11,6 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // imagesOf are the images of edges in the environment of the operator's pod. Empty: it has none as a plain value.
@@ -18,9 +20,9 @@ func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
 			switch e.Name {
-			case envEdgeImage:
+			case command.EnvEdgeImage:
 				edge = e.Value
-			case envEnvoyImage:
+			case command.EnvEnvoyImage:
 				envoy = e.Value
 			}
 		}
@@ -42,9 +44,9 @@ var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\
 func imagesCheck(d appsv1.Deployment) checked {
 	c := checked{Name: "images of edges", Verdict: fine}
 	edge, envoy := imagesOf(d)
-	page := docs + "check.md#the-images-of-edges"
+	page := command.Docs + "check.md#the-images-of-edges"
 	var moving, referred []string
-	for _, x := range []struct{ variable, image string }{{envEdgeImage, edge}, {envEnvoyImage, envoy}} {
+	for _, x := range []struct{ variable, image string }{{command.EnvEdgeImage, edge}, {command.EnvEnvoyImage, envoy}} {
 		parts := imageReference.FindStringSubmatch(x.image)
 		switch {
 		case x.image == "" && refersTo(d, x.variable):
@@ -139,6 +141,6 @@ func imageOn(node string) string {
 
 // unpulledCheck is the line about an image that the node of that pod does not have.
 func unpulledCheck(u unpulled) checked {
-	return checked{Name: imageOn(u.node), Verdict: warning, Page: docs + "check.md#the-images-of-edges",
+	return checked{Name: imageOn(u.node), Verdict: warning, Page: command.Docs + "check.md#the-images-of-edges",
 		Why: fmt.Sprintf("The kubelet cannot pull %s: %s. An edge that moves there does not start. Look at the registry, its mirror and the pull secret.", u.image, strings.TrimSuffix(u.why, "."))}
 }

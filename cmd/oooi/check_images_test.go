@@ -7,6 +7,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // TestImages: the images that the operator gives to edges.
@@ -30,7 +32,7 @@ func TestImages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			d := operatorOf("oooi-system")
-			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: envEdgeImage, Value: c.edge}, {Name: envEnvoyImage, Value: c.envoy}}
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: command.EnvEdgeImage, Value: c.edge}, {Name: command.EnvEnvoyImage, Value: c.envoy}}
 			got := imagesCheck(*d)
 			g.Expect(got.Verdict).To(Equal(c.want), got.Why)
 			g.Expect(got.Why).To(ContainSubstring(c.why))
@@ -42,7 +44,7 @@ func TestImages(t *testing.T) {
 // TestImagesOfOtherObjects: what is in a ConfigMap is not known, and the operator that runs has read it.
 func TestImagesOfOtherObjects(t *testing.T) {
 	key := &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "x"}}
-	edge, envoy := corev1.EnvVar{Name: envEdgeImage, ValueFrom: key}, corev1.EnvVar{Name: envEnvoyImage, ValueFrom: key}
+	edge, envoy := corev1.EnvVar{Name: command.EnvEdgeImage, ValueFrom: key}, corev1.EnvVar{Name: command.EnvEnvoyImage, ValueFrom: key}
 	for name, c := range map[string]struct {
 		env   []corev1.EnvVar
 		from  []corev1.EnvFromSource
@@ -55,8 +57,8 @@ func TestImagesOfOtherObjects(t *testing.T) {
 		"both, and it runs":     {[]corev1.EnvVar{edge, envoy}, nil, 1, unsure, "which is not read.", true},
 		"all variables":         {nil, []corev1.EnvFromSource{{}}, 0, unsure, "has RELATED_IMAGE_EDGE and RELATED_IMAGE_ENVOY from", false},
 		"one, and no other":     {[]corev1.EnvVar{edge}, nil, 0, failure, "set RELATED_IMAGE_ENVOY", false},
-		"one, and a wrong name": {[]corev1.EnvVar{edge, {Name: envEnvoyImage, Value: "Envoy"}}, nil, 0, failure, `RELATED_IMAGE_ENVOY of Deployment oooi-system/oooi is "Envoy"`, false},
-		"one, and no version":   {[]corev1.EnvVar{edge, {Name: envEnvoyImage, Value: "envoy"}}, nil, 0, warning, "which is not read. envoy: another image can get this name", false},
+		"one, and a wrong name": {[]corev1.EnvVar{edge, {Name: command.EnvEnvoyImage, Value: "Envoy"}}, nil, 0, failure, `RELATED_IMAGE_ENVOY of Deployment oooi-system/oooi is "Envoy"`, false},
+		"one, and no version":   {[]corev1.EnvVar{edge, {Name: command.EnvEnvoyImage, Value: "envoy"}}, nil, 0, warning, "which is not read. envoy: another image can get this name", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -110,5 +112,5 @@ func TestNotPulled(t *testing.T) {
 	g := NewWithT(t)
 	line := unpulledCheck(unpulled{"worker-1", "edge:v1", "ErrImagePull denied."})
 	g.Expect(line.String()).To(Equal("image of edges on node worker-1: The kubelet cannot pull edge:v1: ErrImagePull denied. An edge that moves there does not start. " +
-		"Look at the registry, its mirror and the pull secret. See " + docs + "check.md#the-images-of-edges"))
+		"Look at the registry, its mirror and the pull secret. See " + command.Docs + "check.md#the-images-of-edges"))
 }

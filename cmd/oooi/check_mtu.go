@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -34,7 +35,7 @@ func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	told := n.DHCP.MTU
 	const fix = " Larger packets are lost. Set annotation mtu to %d, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."
 	bad := func(least int, text string, args ...any) {
-		c.Verdict, c.Page = warning, docs+"check.md#the-mtu"
+		c.Verdict, c.Page = warning, command.Docs+"check.md#the-mtu"
 		c.Why = fmt.Sprintf(text, args...) + fmt.Sprintf(fix, least)
 	}
 	least := f.nad

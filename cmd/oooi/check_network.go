@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -240,7 +241,7 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	})
 	switch {
 	case ctx.Err() != nil:
-		return errInterrupted
+		return command.ErrInterrupted
 	case (err == nil || wait.Interrupted(err)) && image.failure != "":
 		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, image.failure}
 	case wait.Interrupted(err):

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -101,7 +102,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 		want    []string
 	}{
 		"results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: `[{"name":"DHCP","verdict":"ok"},{"name":"time of 192.168.100.3","verdict":"warning","why":"x."},{"kind":"isolated","name":"no way to 10.0.0.1:443","verdict":"failure","why":"\u001b[2Jy."}]`},
-			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + docs + "check.md#isolation\n"}},
+			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: x. See " + trialsPage + "\n  failure  no way to 10.0.0.1:443: \ufffd[2Jy. Find the router or the firewall on the VLAN that forwards it. See " + command.Docs + "check.md#isolation\n"}},
 		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
 			[]string{"  unknown  pod that plays a VM: pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\".\n"}},
 		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
@@ -128,7 +129,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 		ctx, cancel := context.WithCancel(t.Context())
 		eachPodChange(t.Context(), t, server, cancel)
 		_, err := checksOf(ctx, admin, blue, network.Permissions{}, nil, &trier{api: admin, address: triedAddress})
-		g.Expect(errors.Is(err, errInterrupted)).To(BeTrue(), "%v", err)
+		g.Expect(errors.Is(err, command.ErrInterrupted)).To(BeTrue(), "%v", err)
 		expectNoPod(t, admin)
 	})
 	t.Run("no right", func(t *testing.T) {

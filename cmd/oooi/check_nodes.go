@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/klog/v2"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/network"
 )
@@ -131,9 +132,9 @@ func subtract(left, taken corev1.ResourceList) {
 
 // nodeCheck checks the edges of p, and takes what they need from free.
 func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) checked {
-	out := checked{Name: p.name(), Verdict: fine, Page: docs + "check.md#nodes-for-edges"}
+	out := checked{Name: p.name(), Verdict: fine, Page: command.Docs + "check.md#nodes-for-edges"}
 	if c.nodesErr != nil {
-		out.Verdict, out.aside, out.Page = unsure, p.served, docs+"check.md#rights"
+		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
 		out.Why = "Nodes cannot be read: " + strings.TrimSuffix(c.nodesErr.Error(), ".") + "."
 		return out
 	}
@@ -157,7 +158,7 @@ func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) che
 		out.Verdict = bad
 		out.Why = fmt.Sprintf("No node has room for an edge, which requests %s: %s. Free some, or add a node.", amounts(need), lackOf(rooms))
 	case c.podsErr != nil:
-		out.Verdict, out.aside, out.Page = unsure, p.served, docs+"check.md#rights"
+		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
 		out.Why = fmt.Sprintf("Pods of all namespaces cannot be read, so what is free on %d nodes is not known: %s.", len(fit), strings.TrimSuffix(c.podsErr.Error(), "."))
 	case len(fit) < wanted:
 		out.Verdict = warning

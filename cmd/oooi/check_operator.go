@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // operatorFacts are what was read of the one Deployment of the operator.
@@ -56,7 +58,7 @@ func readOperator(ctx context.Context, api client.Reader, found []unstructured.U
 	}
 	f.known, f.namespace = d.Status.AvailableReplicas > 0, d.Namespace
 	lease := &coordinationv1.Lease{}
-	switch err := api.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: leaderElectionID}, lease); {
+	switch err := api.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: command.LeaderElectionID}, lease); {
 	case err == nil:
 		f.leader = lease
 	case !apierrors.IsNotFound(err):
@@ -93,17 +95,17 @@ func operatorChecks(f operatorFacts, now time.Time) (out []checked) {
 	case f.leaderErr != nil:
 		leads.Verdict, leads.Why = unsure, f.leaderErr.Error()+"."
 	case f.leader == nil:
-		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator leads: Lease %s/%s does not exist. Look at its logs.", f.namespace, leaderElectionID), docs+"check.md#the-operator"
+		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator leads: Lease %s/%s does not exist. Look at its logs.", f.namespace, command.LeaderElectionID), command.Docs+"check.md#the-operator"
 	case !held(*f.leader, now):
-		leads.Verdict, leads.Page = failure, docs+"check.md#the-operator"
-		leads.Why = fmt.Sprintf("No pod of the operator leads: Lease %s/%s is not renewed. Changes wait. Look at its pods and their logs.", f.namespace, leaderElectionID)
+		leads.Verdict, leads.Page = failure, command.Docs+"check.md#the-operator"
+		leads.Why = fmt.Sprintf("No pod of the operator leads: Lease %s/%s is not renewed. Changes wait. Look at its pods and their logs.", f.namespace, command.LeaderElectionID)
 	}
 	rights := checked{Name: "operator's rights", Verdict: fine}
 	switch {
 	case len(f.lacks) > 0:
-		rights.Verdict, rights.Why, rights.Page = failure, "Its ServiceAccount may not: "+strings.Join(f.lacks, ", ")+". Apply config/rbac.", docs+"check.md#the-operator"
+		rights.Verdict, rights.Why, rights.Page = failure, "Its ServiceAccount may not: "+strings.Join(f.lacks, ", ")+". Apply config/rbac.", command.Docs+"check.md#the-operator"
 	case f.rightsErr != nil:
-		rights.Verdict, rights.Why, rights.Page = unsure, f.rightsErr.Error()+".", docs+"check.md#rights"
+		rights.Verdict, rights.Why, rights.Page = unsure, f.rightsErr.Error()+".", command.Docs+"check.md#rights"
 	}
 	return append(out, leads, rights)
 }

@@ -8,6 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // TestOperatorChecks: an available pod that does not lead, or may do nothing, is no operator.
@@ -37,7 +39,7 @@ func TestOperatorChecks(t *testing.T) {
 			g.Expect(all[1].Verdict).To(Equal(c.rights), all[1].Why)
 			for _, x := range all {
 				if x.Verdict == failure {
-					g.Expect(x.Page).To(Equal(docs + "check.md#the-operator"))
+					g.Expect(x.Page).To(Equal(command.Docs + "check.md#the-operator"))
 				}
 			}
 		})

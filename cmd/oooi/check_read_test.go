@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
 
@@ -86,7 +87,7 @@ func TestReadsOfLargeClusters(t *testing.T) {
 	var all []source.HostedCluster
 	for i := range 3 * readAtOnce {
 		name := fmt.Sprintf("c%d", i)
-		all = append(all, source.HostedCluster{"clusters", name, &unstructured.Unstructured{Object: map[string]any{
+		all = append(all, source.HostedCluster{Namespace: "clusters", Name: name, Object: &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": map[string]any{"namespace": "clusters", "name": name},
 		}}})
 	}
@@ -97,7 +98,8 @@ func TestReadsOfLargeClusters(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "https://192.0.2.1"}}]}`), 0o600)).To(Succeed())
-	config, err := (&clusterFlags{kubeconfig: file}).config()
+	t.Setenv("KUBECONFIG", file)
+	config, err := (&command.ClusterFlags{}).Config()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(config.QPS).To(BeNumerically("<", 0), "no limit of five requests a second")
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -107,7 +108,7 @@ func installationChecks(f installation) checks {
 		case meta.IsNoMatchError(k.err) && k.optional:
 			c.Why = "The cluster has none. " + k.absent
 		case meta.IsNoMatchError(k.err):
-			c.Verdict, c.Why, c.Page = failure, "The cluster does not have this kind. "+k.absent, docs+"install.md"
+			c.Verdict, c.Why, c.Page = failure, "The cluster does not have this kind. "+k.absent, command.Docs+"install.md"
 		case k.err != nil && !apierrors.IsForbidden(k.err): // Without a right, the kind is there.
 			c.Verdict, c.Why = unsure, k.err.Error()+"."
 		}
@@ -122,7 +123,7 @@ func installationChecks(f installation) checks {
 
 func operatorCheck(f installation) checked {
 	c := checked{Name: "operator", Verdict: fine}
-	page := docs + "install.md"
+	page := command.Docs + "install.md"
 	switch {
 	case f.operatorsErr != nil:
 		c.Verdict, c.Why = unsure, f.operatorsErr.Error()+"."
@@ -166,9 +167,9 @@ func policyCheck(f installation) checked {
 	}
 	switch {
 	case len(f.policies) == 0:
-		c.Verdict, c.Why, c.Page = warning, "There are none. Wrong annotations are found later, and a stolen token can do more. Apply config/admission.", docs+"security.md"
+		c.Verdict, c.Why, c.Page = warning, "There are none. Wrong annotations are found later, and a stolen token can do more. Apply config/admission.", command.Docs+"security.md"
 	case len(loose) > 0:
-		c.Verdict, c.Why, c.Page = warning, "These have no binding, so they refuse nothing: "+strings.Join(loose, ", ")+". Apply config/admission.", docs+"security.md"
+		c.Verdict, c.Why, c.Page = warning, "These have no binding, so they refuse nothing: "+strings.Join(loose, ", ")+". Apply config/admission.", command.Docs+"security.md"
 	}
 	return c
 }
@@ -195,14 +196,14 @@ func clusterChecks(f clusterFacts) checks {
 		out.Checks = append(out.Checks, checked{Name: name, Verdict: v, Why: why, Page: page})
 	}
 	if f.read && !f.optedIn {
-		add("opted in", warning, "It does not have the annotation "+settings.Prefix+settings.KeyNetwork+", so oooi serves nothing. Set it to auto.", docs+"annotations.md")
+		add("opted in", warning, "It does not have the annotation "+settings.Prefix+settings.KeyNetwork+", so oooi serves nothing. Set it to auto.", command.Docs+"annotations.md")
 		return out
 	}
 	for _, u := range append(f.unread, f.status.Unread...) {
 		add("what is read", unsure, strings.TrimSuffix(u, ".")+".", "")
 	}
 	if f.partial {
-		out.Checks = append(out.Checks, checked{Name: "other hosted clusters", Verdict: unsure, aside: true, Page: docs + "check.md#rights",
+		out.Checks = append(out.Checks, checked{Name: "other hosted clusters", Verdict: unsure, aside: true, Page: command.Docs + "check.md#rights",
 			Why: "You have no right to list HostedClusters, so conflicts with others are not found."})
 	}
 	current := f.status.Condition != nil && f.status.Condition.Current.Answer == explain.Yes
@@ -221,9 +222,9 @@ func clusterChecks(f clusterFacts) checks {
 	case explain.Yes:
 		add("nodes boot", fine, "", "")
 	case explain.No:
-		add("nodes boot", failure, f.status.Boot.Why, docs+"problems.md")
+		add("nodes boot", failure, f.status.Boot.Why, command.Docs+"problems.md")
 	default:
-		add("nodes boot", unsure, f.status.Boot.Why, docs+"problems.md")
+		add("nodes boot", unsure, f.status.Boot.Why, command.Docs+"problems.md")
 	}
 	for _, p := range f.status.Problems {
 		v, counts := verdictOf(p.Severity)
@@ -255,7 +256,7 @@ func planChecks(p planned, partial bool) (out []checked) {
 		if partial && v == failure {
 			v = unsure // What could not be read may be what it misses.
 		}
-		out = append(out, checked{Name: string(x.Reason), Verdict: v, Why: x.Detail, Page: problemsPage + "#" + strings.ToLower(string(x.Reason))})
+		out = append(out, checked{Name: string(x.Reason), Verdict: v, Why: x.Detail, Page: command.ProblemsPage + "#" + strings.ToLower(string(x.Reason))})
 	}
 	if len(out) == 0 {
 		out = append(out, checked{Name: "plan", Verdict: fine})
@@ -297,20 +298,20 @@ func networkChecks(n statusNetwork) (out []checked) {
 	case len(n.Edges) == 0 || n.Edges[0].Ready == explain.Unknown:
 		c.Verdict, c.Why = unsure, "It is not known which are ready."
 	case ready == 0:
-		c.Verdict, c.Why, c.Page = failure, "None is ready."+whyNotReady(n), docs+"alerts.md#oooinoedge"
+		c.Verdict, c.Why, c.Page = failure, "None is ready."+whyNotReady(n), command.Docs+"alerts.md#oooinoedge"
 	case ready < len(n.Edges):
-		c.Verdict, c.Why, c.Page = warning, fmt.Sprintf("%d of %d are ready.", ready, len(n.Edges))+whyNotReady(n), problemsPage+"#edgeunavailable"
+		c.Verdict, c.Why, c.Page = warning, fmt.Sprintf("%d of %d are ready.", ready, len(n.Edges))+whyNotReady(n), command.ProblemsPage+"#edgeunavailable"
 	}
 	out = append(out, c)
 	if n.Primary && !slices.Contains(n.Services, network.ServiceDHCP) && len(n.Services) > 0 {
-		out = append(out, checked{Name: "DHCP of " + n.Name, Verdict: warning, Page: docs + "annotations.md#values",
+		out = append(out, checked{Name: "DHCP of " + n.Name, Verdict: warning, Page: command.Docs + "annotations.md#values",
 			Why: "Edges run no DHCP server (annotation services). VMs boot only if another one gives them their addresses, routes and DNS servers."})
 	}
 	for _, t := range append(append([]statusTarget{}, n.Endpoints...), n.Hosts...) {
 		switch t.Health {
 		case noFault, string(explain.Unknown):
 		case noEndpoint:
-			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "No pod is ready for it.", Page: problemsPage + "#edgeimpaired"}
+			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "No pod is ready for it.", Page: command.ProblemsPage + "#edgeimpaired"}
 			if t.needed {
 				c.Verdict, c.Why = failure, c.Why+" Nodes need it."
 			}

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -36,9 +37,9 @@ func lines(t *testing.T, all []checks) string {
 	matters := strings.ReplaceAll(out.String(), "\n  unknown  other hosted clusters", "")
 	switch {
 	case strings.Contains(matters, "\n  failure "):
-		want = exit(exitFailure, nil)
+		want = command.Exit(exitFailure, nil)
 	case strings.Contains(matters, "\n  unknown "):
-		want = exit(exitUnknown, nil)
+		want = command.Exit(exitUnknown, nil)
 	}
 	if want == nil {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "the exit code")
@@ -96,7 +97,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 	admin := server.Admin
 	return []checkStep{
 		{"nothing is installed", func(*WithT) {}, []string{
-			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + docs + "install.md\n",
+			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + command.Docs + "install.md\n",
 			"  failure  NetworkAttachmentDefinitions of Multus: ",
 			"  failure  VirtualMachineInstances of KubeVirt: ",
 			"  ok       Routes of OpenShift: The cluster has none. ",
@@ -139,7 +140,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 		{"all of it", func(g *WithT) {
 			d := operatorOf("oooi-system")
 			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(d), d)).To(Succeed())
-			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: envEdgeImage, Value: "edge:v1"}, {Name: envEnvoyImage, Value: "envoy:v1"}}
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: command.EnvEdgeImage, Value: "edge:v1"}, {Name: command.EnvEnvoyImage, Value: "envoy:v1"}}
 			g.Expect(admin.Update(t.Context(), d)).To(Succeed())
 			createNode(t, admin, nodeWith("worker-2", "4", "16Gi"))
 			g.Expect(admin.Create(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
@@ -148,7 +149,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			})).To(Succeed())
 			tell(t, admin, settingsOf(t, admin))
 			now := metav1.NowMicro()
-			g.Expect(admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: leaderElectionID},
+			g.Expect(admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: command.LeaderElectionID},
 				Spec: coordinationv1.LeaseSpec{HolderIdentity: new("x"), LeaseDurationSeconds: new(int32(3600)), RenewTime: &now}})).To(Succeed())
 			g.Expect(admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oooi-of-test"},
 				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
@@ -253,7 +254,7 @@ func TestCheckOfACluster(t *testing.T) {
 		unwanted string
 	}{
 		"an edge and a host are lost": {running(func(*statusFacts) {}), []string{
-			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + problemsPage + "#edgeunavailable\n",
+			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + command.ProblemsPage + "#edgeunavailable\n",
 			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused.\n",
 		}, "failure"},
 		"a pod that cannot be scheduled": {running(func(f *statusFacts) {
@@ -271,7 +272,7 @@ func TestCheckOfACluster(t *testing.T) {
 			f.slices = append(f.slices, *sliceOf(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
 			"  failure  backend kube-apiserver:6443: No pod is ready for it. Nodes need it. "}, "  ok       nodes boot"},
-		"no edge":             {running(func(f *statusFacts) { f.ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + docs + "alerts.md#oooinoedge\n"}, ""},
+		"no edge":             {running(func(f *statusFacts) { f.ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
 		"edges are not known": {running(func(f *statusFacts) { f.ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
 		"nodes do not boot": {running(func(f *statusFacts) {
 			f.Conditions[0].Status, f.Conditions[0].Message = "False", "Nodes cannot boot: x.\n(settings 01234567)"
@@ -301,8 +302,8 @@ func TestCheckExitCodes(t *testing.T) {
 	}{
 		"nothing is wrong":  {[]checked{ok, {Name: "d", Verdict: warning}}, nil},
 		"known enough":      {[]checked{ok, aside}, nil},
-		"unknown":           {[]checked{ok, aside, unknown}, exit(exitUnknown, nil)},
-		"a failure, anyway": {[]checked{unknown, {Name: "d", Verdict: failure}}, exit(exitFailure, nil)},
+		"unknown":           {[]checked{ok, aside, unknown}, command.Exit(exitUnknown, nil)},
+		"a failure, anyway": {[]checked{unknown, {Name: "d", Verdict: failure}}, command.Exit(exitFailure, nil)},
 	} {
 		for _, output := range []string{"text", "json"} {
 			t.Run(name+" "+output, func(t *testing.T) {
@@ -322,7 +323,7 @@ func TestCheckJSON(t *testing.T) {
 	g := NewWithT(t)
 	var out strings.Builder
 	all := []checks{installationChecks(installation{kinds: []neededKind{{kind: source.PodKind(), of: "x", err: &meta.NoKindMatchError{}}}, policiesErr: errors.New("no")})}
-	g.Expect(writeChecks(&out, all, "json")).To(Equal(exit(exitFailure, nil)))
+	g.Expect(writeChecks(&out, all, "json")).To(Equal(command.Exit(exitFailure, nil)))
 	var read map[string]any
 	g.Expect(json.Unmarshal([]byte(out.String()), &read)).To(Succeed())
 	g.Expect(read).To(HaveKeyWithValue("version", "v1"))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -14,17 +15,17 @@ import (
 type trialPage struct{ fix, page string }
 
 // trialsPage is about trials of an unknown kind, as those of earlier versions.
-var trialsPage = docs + "check.md#from-the-network"
+var trialsPage = command.Docs + "check.md#from-the-network"
 
 var trialPages = map[network.TrialKind]trialPage{
-	network.TrialDHCP:     {"Look for other DHCP servers on the VLAN, and at the leases in oooi status.", docs + "check.md#dhcp"},
-	network.TrialName:     {"Look at the logs of container dns of the edges, and for another host with the address.", docs + "check.md#a-name"},
-	network.TrialTime:     {"Look at the clocks of the nodes that edges run on.", docs + "check.md#the-time"},
-	network.TrialEndpoint: {"Look at the backend's line in oooi status, then at its pods.", docs + "check.md#a-backend"},
-	network.TrialRefused:  {"Look for another host with the address, and restart the edges.", docs + "check.md#what-must-not-answer"},
-	network.TrialIsolated: {"Find the router or the firewall on the VLAN that forwards it.", docs + "check.md#isolation"},
-	network.TrialOwner:    {"Remove the address from that host.", docs + "check.md#a-vip"},
-	network.TrialFailover: {"Look at the logs of container failover of both edges.", docs + "check.md#failover"},
+	network.TrialDHCP:     {"Look for other DHCP servers on the VLAN, and at the leases in oooi status.", command.Docs + "check.md#dhcp"},
+	network.TrialName:     {"Look at the logs of container dns of the edges, and for another host with the address.", command.Docs + "check.md#a-name"},
+	network.TrialTime:     {"Look at the clocks of the nodes that edges run on.", command.Docs + "check.md#the-time"},
+	network.TrialEndpoint: {"Look at the backend's line in oooi status, then at its pods.", command.Docs + "check.md#a-backend"},
+	network.TrialRefused:  {"Look for another host with the address, and restart the edges.", command.Docs + "check.md#what-must-not-answer"},
+	network.TrialIsolated: {"Find the router or the firewall on the VLAN that forwards it.", command.Docs + "check.md#isolation"},
+	network.TrialOwner:    {"Remove the address from that host.", command.Docs + "check.md#a-vip"},
+	network.TrialFailover: {"Look at the logs of container failover of both edges.", command.Docs + "check.md#failover"},
 }
 
 // lineOf is the line about one result.

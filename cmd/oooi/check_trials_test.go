@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -24,7 +25,7 @@ func TestTrialLines(t *testing.T) {
 		for _, v := range []network.TrialVerdict{network.TrialWarning, network.TrialFailure, network.TrialUnknown} {
 			c := lineOf(network.TrialResult{Kind: k, Name: "x", Verdict: v, Why: "Y."})
 			page, anchor, _ := strings.Cut(c.Page, "#")
-			g.Expect(page).To(Equal(docs + "check.md"))
+			g.Expect(page).To(Equal(command.Docs + "check.md"))
 			g.Expect(headings).To(HaveKey(anchor))
 			if k != "" && v != network.TrialUnknown {
 				g.Expect(c.Why).To(MatchRegexp(`^Y\. [A-Z].*\.$`), "the fix")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/manifest"
@@ -20,17 +21,17 @@ import (
 type inputFlags struct {
 	files  []string
 	strict bool
-	rules  rulesFlag
-	permit permissionFlags
+	rules  command.RulesFlag
+	permit command.PermissionFlags
 	// output is text or json.
 	output string
 }
 
 func addInputFlags(c *cobra.Command) *inputFlags {
-	f := &inputFlags{permit: addPermissionFlags(c)}
+	f := &inputFlags{permit: command.AddPermissionFlags(c)}
 	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
 	c.Flags().BoolVar(&f.strict, "strict", false, "stop if anything in the input cannot be read, or is ambiguous")
-	f.rules.add(c)
+	f.rules.Add(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "output `format`: text, or json (one object a line)")
 	return f
 }
@@ -61,23 +62,23 @@ const maxFaults = 30
 // An error ends the program with exitUnreadable.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	if f.output != "text" && f.output != "json" {
-		return input{}, exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", f.output))
+		return input{}, command.Exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", f.output))
 	}
-	permitted, err := f.permit.parse()
+	permitted, err := f.permit.Parse()
 	if err != nil {
-		return input{}, exit(exitUnreadable, err)
+		return input{}, command.Exit(exitUnreadable, err)
 	}
-	read, err := f.rules.reading()
+	read, err := f.rules.Reading()
 	if err != nil {
-		return input{}, exit(exitUnreadable, err)
+		return input{}, command.Exit(exitUnreadable, err)
 	}
 	in, err := readInput(c.InOrStdin(), append(f.files, args...), read)
 	if err != nil {
-		return in, exit(exitUnreadable, err)
+		return in, command.Exit(exitUnreadable, err)
 	}
 	in.permitted = permitted
 	if f.strict && len(in.faults) > 0 && !in.faults[0].Resolved {
-		return in, exit(exitUnreadable, in.faults[0])
+		return in, command.Exit(exitUnreadable, in.faults[0])
 	}
 	for i, fault := range in.faults {
 		if i == maxFaults {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -71,7 +72,7 @@ Exit codes:
 			}
 			found, err := lint(in)
 			if err != nil {
-				return exit(exitUnreadable, err)
+				return command.Exit(exitUnreadable, err)
 			}
 			for _, f := range found {
 				line := f.String()
@@ -85,7 +86,7 @@ Exit codes:
 				fmt.Fprintln(c.OutOrStdout(), line)
 			}
 			if len(found) > 0 {
-				return exit(exitFindings, nil)
+				return command.Exit(exitFindings, nil)
 			}
 			return nil
 		},

@@ -9,17 +9,19 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newRootCommand().ExecuteContext(ctx)
 	stop()
-	os.Exit(exitCode(err, os.Stderr))
+	os.Exit(command.ExitCode(err, os.Stderr))
 }
 
 func newRootCommand() *cobra.Command {
-	return newRoot(
+	return command.New(
 		newAccessCommand(),
 		newAdmissionCommand(),
 		newCheckCommand(),

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -24,7 +25,7 @@ func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, co
 	c.SetIn(strings.NewReader(stdin))
 	c.SetOut(&out)
 	c.SetErr(&complaints)
-	code = exitCode(c.ExecuteContext(t.Context()), &complaints)
+	code = command.ExitCode(c.ExecuteContext(t.Context()), &complaints)
 	return out.String(), complaints.String(), code
 }
 
@@ -79,4 +80,21 @@ func TestPlugin(t *testing.T) {
 	g.Expect(string(said)).To(ContainSubstring("\n  kubectl oooi status [NAMESPACE/NAME] [flags]\n"))
 	help, _, _ := oooi(t, "", "status", "--help")
 	g.Expect(help).To(ContainSubstring("\n  oooi status [NAMESPACE/NAME] [flags]\n"))
+}
+
+// TestEntrypointsAreHidden: help and completion have what users run, and not what containers run. Both still run it.
+func TestEntrypointsAreHidden(t *testing.T) {
+	g := NewWithT(t)
+	help, _, _ := oooi(t, "", "--help")
+	names, _, _ := oooi(t, "", "__complete", "")
+	for _, c := range []string{"manager", "admission"} {
+		g.Expect(help).NotTo(MatchRegexp(`(?m)^  `+c+` `), help)
+		g.Expect(names).NotTo(MatchRegexp(`(?m)^`+c+`\b`), names)
+		text, _, code := oooi(t, "", c, "--help")
+		g.Expect(code).To(BeZero())
+		g.Expect(text).To(ContainSubstring("oooi " + c))
+	}
+	for _, c := range []string{"check", "lint", "map", "must-gather", "plan", "status"} {
+		g.Expect(help).To(MatchRegexp(`(?m)^  `+c+` `), help)
+	}
 }

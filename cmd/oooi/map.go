@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
 
 func newMapCommand() *cobra.Command {
-	var cluster clusterFlags
+	var cluster command.ClusterFlags
 	var output string
 	var files []string
 	c := &cobra.Command{
@@ -42,7 +43,7 @@ Exit codes:
   oooi map -f cluster.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := hostedClusterName(args)
+			name, err := command.HostedClusterName(args)
 			if err != nil {
 				return err
 			}
@@ -65,8 +66,8 @@ Exit codes:
 			return mapped(c, api, clusters, ask.at, draw)
 		},
 	}
-	cluster.add(c)
-	c.ValidArgsFunction = completeClusters(&cluster)
+	cluster.Add(c)
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read instead of a cluster, or - for standard input; can be repeated")
 	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the picture: text, svg or html")
 	return c

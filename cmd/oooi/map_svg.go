@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
 // Sizes in pixels.
@@ -246,6 +248,6 @@ func fitting(text string, width int) []string {
 // markupless is text in XML or HTML, and never markup.
 func markupless(text string) string {
 	var out bytes.Buffer
-	_ = xml.EscapeText(&out, []byte(printable(text))) // A Buffer takes all.
+	_ = xml.EscapeText(&out, []byte(command.Printable(text))) // A Buffer takes all.
 	return out.String()
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/version"
@@ -39,7 +40,7 @@ const (
 )
 
 func newMustGatherCommand() *cobra.Command {
-	var cluster clusterFlags
+	var cluster command.ClusterFlags
 	var dir string
 	c := &cobra.Command{
 		Use:   "must-gather [NAMESPACE/NAME]",
@@ -61,15 +62,15 @@ The other commands read the directory without a cluster:
   tar -czf blue-report.tar.gz blue-report`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			name, err := hostedClusterName(args)
+			name, err := command.HostedClusterName(args)
 			if err != nil {
 				return err
 			}
-			config, err := cluster.config()
+			config, err := cluster.Config()
 			if err != nil {
 				return err
 			}
-			api, err := newReader(config)
+			api, err := command.NewReader(config)
 			if err != nil {
 				return err
 			}
@@ -89,8 +90,8 @@ The other commands read the directory without a cluster:
 			return nil
 		},
 	}
-	cluster.add(c)
-	c.ValidArgsFunction = completeClusters(&cluster)
+	cluster.Add(c)
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringVar(&dir, "to", "oooi-must-gather", "new `directory` to write")
 	return c
 }
@@ -133,7 +134,7 @@ func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return errInterrupted
+		return command.ErrInterrupted
 	}
 	return g.index.Write(g.dir)
 }
@@ -214,7 +215,7 @@ func (g *gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	found, err := w.Read(ctx, g.api)
 	switch {
 	case ctx.Err() != nil:
-		return nil, errInterrupted
+		return nil, command.ErrInterrupted
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:

@@ -26,6 +26,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 )
@@ -122,7 +123,7 @@ func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructur
 	case err != nil && limited.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Sprintf("it did not answer within %s", askedWithin)
 	case err != nil:
-		return nil, printable(strings.TrimSpace(fmt.Sprintf("%.500s. %s", withoutCredentials(err.Error()), withoutCredentials(complaints.words()))))
+		return nil, command.Printable(strings.TrimSpace(fmt.Sprintf("%.500s. %s", withoutCredentials(err.Error()), withoutCredentials(complaints.words()))))
 	}
 	told, whole := out.content()
 	if !whole {
@@ -133,9 +134,9 @@ func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructur
 		text, err = cleanedText(told)
 	}
 	if err != nil {
-		return nil, printable(withoutCredentials(err.Error()))
+		return nil, command.Printable(withoutCredentials(err.Error()))
 	}
-	return text, printable(withoutCredentials(missingIn(d)))
+	return text, command.Printable(withoutCredentials(missingIn(d)))
 }
 
 // missingIn is what the document lacks, in one line. Empty: nothing.

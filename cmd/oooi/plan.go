@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -67,7 +68,7 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
+			return command.Exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
 		}
 		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
 	}
@@ -80,10 +81,10 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 		}
 	}
 	if !p.serves() {
-		return exit(exitRefused, noneOptedIn(all))
+		return command.Exit(exitRefused, noneOptedIn(all))
 	}
 	if code != 0 {
-		return exit(code, nil)
+		return command.Exit(code, nil)
 	}
 	return nil
 }

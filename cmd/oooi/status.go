@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
 
@@ -34,7 +35,7 @@ type statusRequest struct {
 }
 
 func newStatusCommand() *cobra.Command {
-	var cluster clusterFlags
+	var cluster command.ClusterFlags
 	var files []string
 	var ask statusRequest
 	c := &cobra.Command{
@@ -75,7 +76,7 @@ Exit codes:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if ask.name, err = hostedClusterName(args); err != nil {
+			if ask.name, err = command.HostedClusterName(args); err != nil {
 				return err
 			}
 			if ask.output != "text" && ask.output != "json" {
@@ -94,8 +95,8 @@ Exit codes:
 			return err
 		},
 	}
-	cluster.add(c)
-	c.ValidArgsFunction = completeClusters(&cluster)
+	cluster.Add(c)
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	c.Flags().StringVarP(&ask.output, "output", "o", "text", "`format` of the output: text, or json with one line for each hosted cluster")
 	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
@@ -105,9 +106,9 @@ Exit codes:
 }
 
 // source returns what to read: the API server, or files.
-func (ask *statusRequest) source(c *cobra.Command, cluster *clusterFlags, files []string) (client.Reader, error) {
+func (ask *statusRequest) source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
-		return cluster.open()
+		return cluster.Open()
 	}
 	if ask.wait {
 		return nil, errors.New("--wait needs a cluster: files do not change")
@@ -116,7 +117,7 @@ func (ask *statusRequest) source(c *cobra.Command, cluster *clusterFlags, files 
 	if err != nil {
 		return nil, err
 	}
-	read, err := cluster.rules.reading()
+	read, err := cluster.Rules.Reading()
 	if err != nil {
 		return nil, err
 	}

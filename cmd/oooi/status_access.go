@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -115,8 +116,8 @@ func (a *statusAccess) text(w io.Writer, all bool) {
 			rows = append(rows, []string{d.Name, d.LeadsTo, cmp.Or(d.PlainTCP, "-")})
 		}
 		table(w, "OPEN TO CALLERS\tLEADS TO\tPLAIN TCP", rows)
-		line(w, "  Callers use %s. %s", a.Proxy, a.callers())
-		line(w, "  %s", a.token())
+		command.Line(w, "  Callers use %s. %s", a.Proxy, a.callers())
+		command.Line(w, "  %s", a.token())
 	}
 	if a.LoadBalancers == nil {
 		return
@@ -133,9 +134,9 @@ func (a *statusAccess) text(w io.Writer, all bool) {
 		table(w, head, rows)
 	} else {
 		table(w, head, pending[:min(len(pending), manyRows)])
-		line(w, "  %d load balancers: %d are not known to lead to edges. --all shows each.", len(rows), len(pending))
+		command.Line(w, "  %d load balancers: %d are not known to lead to edges. --all shows each.", len(rows), len(pending))
 	}
-	line(w, "  %s", a.balanced())
+	command.Line(w, "  %s", a.balanced())
 }
 
 // callers tells which pods are admitted, in whole sentences.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -102,7 +103,7 @@ func reportOf(f statusFacts, now time.Time) statusReport {
 	told = f.withStored(told, r.Condition)
 	r.Notes = told.Rest
 	for _, p := range told.Problems {
-		page := problemsPage + "#" + strings.ToLower(string(p.Reason))
+		page := command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
 		r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
 	}
 	r.Boot = f.boot(r, told, now)

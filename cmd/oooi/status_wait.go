@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -23,7 +24,7 @@ func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
 		if ctx.Err() != nil {
-			return all, errInterrupted
+			return all, command.ErrInterrupted
 		}
 		return all, cmp.Or(err, verdict(all))
 	}
@@ -55,11 +56,11 @@ func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-
 		}
 		switch {
 		case ctx.Err() != nil:
-			return last, errInterrupted
+			return last, command.ErrInterrupted
 		case last == nil:
 			return nil, failed
 		}
-		return last, exit(exitNotReady, errTimeout(ask.timeout, at, failed))
+		return last, command.Exit(exitNotReady, errTimeout(ask.timeout, at, failed))
 	}
 }
 
@@ -101,7 +102,7 @@ func (ask statusRequest) read(ctx context.Context, api client.Reader) ([]statusR
 func verdict(all []statusReport) error {
 	for _, r := range all {
 		if r.Boot.Answer != explain.Yes {
-			return exit(exitNotReady, nil)
+			return command.Exit(exitNotReady, nil)
 		}
 	}
 	return nil

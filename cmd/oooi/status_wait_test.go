@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network/explain"
@@ -107,7 +108,7 @@ func waitGivesUp(t *testing.T, admin client.Client) {
 		waiting := statusRequest{name: blue, wait: true, timeout: time.Minute}
 		begin := time.Now()
 		last, err := waiting.follow(t.Context(), files, time.NewTicker(time.Second).C)
-		g.Expect(err).To(Equal(exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
+		g.Expect(err).To(Equal(command.Exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
 		g.Expect(last).To(HaveLen(1))
 		g.Expect(time.Since(begin)).To(Equal(time.Minute))
 
@@ -124,9 +125,9 @@ func waitGivesUp(t *testing.T, admin client.Client) {
 		last, err = waiting.follow(t.Context(), broken, time.NewTicker(time.Second).C)
 		g.Expect(last).To(HaveLen(1))
 		g.Expect(err).To(MatchError(And(ContainSubstring("after 1m0s; the report was read at "+readAt), ContainSubstring("on fire"))))
-		var code exitError
+		var code command.ExitError
 		g.Expect(errors.As(err, &code)).To(BeTrue())
-		g.Expect(code.code).To(Equal(exitNotReady))
+		g.Expect(code.Code).To(Equal(exitNotReady))
 		g.Expect(reads).To(BeNumerically(">=", 60), "it is read at each tick")
 	})
 }
@@ -151,7 +152,7 @@ func oneUnread(t *testing.T, admin client.Client) {
 	g.Expect(all).To(HaveLen(1))
 	g.Expect(all[0].Cluster).To(Equal("clusters/green"))
 	g.Expect(err).To(MatchError(And(ContainSubstring("HostedCluster clusters/blue cannot be shown: "), ContainSubstring("etcd is slow"))))
-	var code exitError
+	var code command.ExitError
 	g.Expect(errors.As(err, &code)).To(BeFalse(), "exit code 1")
 }
 

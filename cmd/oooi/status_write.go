@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
@@ -26,7 +27,7 @@ func (r statusReport) write(w io.Writer, output string, all, first bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s\n", escaped(line))
+		_, err = fmt.Fprintf(w, "%s\n", command.Escaped(line))
 		return err
 	}
 	var b strings.Builder
@@ -39,38 +40,38 @@ func (r statusReport) write(w io.Writer, output string, all, first bool) error {
 }
 
 func (r statusReport) text(w io.Writer, all bool) {
-	line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
+	command.Line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
 	if c := r.Condition; c == nil {
-		line(w, "NetworkReady: unknown")
+		command.Line(w, "NetworkReady: unknown")
 	} else {
-		line(w, "NetworkReady: %s (%s) since %s, about the settings of now: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
+		command.Line(w, "NetworkReady: %s (%s) since %s, about the settings of now: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
 	}
 	for _, n := range r.Networks {
 		n.text(w, all)
 	}
 	if len(r.Networks) == 0 {
-		line(w, "No network is known to be served.")
+		command.Line(w, "No network is known to be served.")
 	}
-	section(w, "Networks that are not in the plan", len(r.Other))
+	command.Section(w, "Networks that are not in the plan", len(r.Other))
 	leaseTable(w, r.Other, all)
-	section(w, "Problems", len(r.Problems))
+	command.Section(w, "Problems", len(r.Problems))
 	for _, p := range r.Problems {
-		line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
+		command.Line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
 	}
-	section(w, "Recent warnings", len(r.Events)+len(r.EventsUnread))
+	command.Section(w, "Recent warnings", len(r.Events)+len(r.EventsUnread))
 	for _, e := range r.Events {
-		line(w, "  %s %s: %s: %s", e.Time.Format(time.RFC3339), e.Object, e.Reason, e.Text)
+		command.Line(w, "  %s %s: %s: %s", e.Time.Format(time.RFC3339), e.Object, e.Reason, e.Text)
 	}
 	for _, u := range r.EventsUnread {
-		line(w, "  %s", u)
+		command.Line(w, "  %s", u)
 	}
-	section(w, "Notes", len(r.Notes))
+	command.Section(w, "Notes", len(r.Notes))
 	for _, n := range r.Notes {
-		line(w, "  %s", n)
+		command.Line(w, "  %s", n)
 	}
-	section(w, "Unknown", len(r.Unread))
+	command.Section(w, "Unknown", len(r.Unread))
 	for _, u := range r.Unread {
-		line(w, "  %s", u)
+		command.Line(w, "  %s", u)
 	}
 }
 
@@ -79,8 +80,8 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 	if !n.Primary {
 		use = "an additional network"
 	}
-	line(w, "")
-	line(w, "Network %s (%s): %s. Next-hop VIP %s, service VIP %s", n.Name, n.CIDR, use, n.NextHopVIP, n.ServiceVIP)
+	command.Line(w, "")
+	command.Line(w, "Network %s (%s): %s. Next-hop VIP %s, service VIP %s", n.Name, n.CIDR, use, n.NextHopVIP, n.ServiceVIP)
 	var edges [][]string
 	for _, e := range n.Edges {
 		edges = append(edges, []string{fmt.Sprint(e.Number), e.Address.String(), string(e.Ready), string(e.CarriesVMs), cmp.Or(e.NotServing, e.Level, e.silence(), "unknown")})
@@ -89,14 +90,14 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 	targetTable(w, "NAME", "endpoints", n.Endpoints, all)
 	targetTable(w, "ALLOWED HOST", "allowed hosts", n.Hosts, all)
 	if slices.ContainsFunc(n.Hosts, func(t statusTarget) bool { return t.Resolves == explain.Unknown }) {
-		line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
+		command.Line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
 	}
 	n.Access.text(w, all)
 	switch {
 	case n.Leases == nil:
-		line(w, "  DHCP leases: unknown")
+		command.Line(w, "  DHCP leases: unknown")
 	case len(n.Leases) == 0:
-		line(w, "  No DHCP leases.")
+		command.Line(w, "  No DHCP leases.")
 	}
 	leaseTable(w, n.Leases, all)
 }
@@ -121,7 +122,7 @@ func targetTable(w io.Writer, head, what string, targets []statusTarget, all boo
 		return
 	}
 	table(w, head, faulty[:min(len(faulty), manyRows)])
-	line(w, "  %d %s: %d with a fault, %d unknown. --all shows each.", len(rows), what, len(faulty), unknown)
+	command.Line(w, "  %d %s: %d with a fault, %d unknown. --all shows each.", len(rows), what, len(faulty), unknown)
 }
 
 // silence tells since when an edge has not reported. Empty: it has.
@@ -143,7 +144,7 @@ func leaseTable(w io.Writer, leases []statusLease, all bool) {
 		for _, state := range slices.Sorted(maps.Keys(states)) {
 			words = append(words, fmt.Sprintf("%d %s", states[state], state))
 		}
-		line(w, "  %d DHCP leases: %s. --all shows each.", len(leases), strings.Join(words, ", "))
+		command.Line(w, "  %d DHCP leases: %s. --all shows each.", len(leases), strings.Join(words, ", "))
 		return
 	}
 	var rows [][]string
@@ -166,7 +167,7 @@ func table(w io.Writer, head string, rows [][]string) {
 	fmt.Fprintln(t, "  "+head)
 	for _, r := range rows {
 		for i := range r {
-			r[i] = printable(r[i])
+			r[i] = command.Printable(r[i])
 		}
 		fmt.Fprintln(t, "  "+strings.Join(r, "\t"))
 	}

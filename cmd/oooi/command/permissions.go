@@ -2,7 +2,7 @@
 // HostedClusters may ask for. An environment variable sets each of them: an OLM Subscription can
 // set no flags.
 
-package main
+package command
 
 import (
 	"os"
@@ -13,18 +13,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// permissionFlags are the values of settings.PermissionFlags by name.
-type permissionFlags map[string]*string
+// PermissionFlags are the values of settings.PermissionFlags by name.
+type PermissionFlags map[string]*string
 
-func addPermissionFlags(c *cobra.Command) permissionFlags {
-	values := permissionFlags{}
+// AddPermissionFlags gives a command the flags.
+func AddPermissionFlags(c *cobra.Command) PermissionFlags {
+	values := PermissionFlags{}
 	for _, f := range settings.PermissionFlags() {
 		values[f.Flag] = c.Flags().String(f.Flag, os.Getenv(f.Env), f.Usage+" (default: $"+f.Env+", then "+f.Default+")")
 	}
 	return values
 }
 
-func (values permissionFlags) parse() (network.Permissions, error) {
+// Parse returns what the flags permit.
+func (values PermissionFlags) Parse() (network.Permissions, error) {
 	var p network.Permissions
 	for _, f := range settings.PermissionFlags() {
 		if err := f.Set(&p, *values[f.Flag]); err != nil {

@@ -1,6 +1,6 @@
-// This file makes the command oooi of its subcommands.
-
-package main
+// Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for terminals, and links
+// to the pages. This file makes the command of its subcommands.
+package command
 
 import (
 	"os"
@@ -15,8 +15,8 @@ import (
 // pluginPrefix begins the name of a program that kubectl runs as one of its commands.
 const pluginPrefix = "kubectl-"
 
-// newRoot returns the command oooi with subcommands.
-func newRoot(subcommands ...*cobra.Command) *cobra.Command {
+// New returns the command oooi with subcommands.
+func New(subcommands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:           "oooi",
 		Short:         "DHCP, DNS and control plane access for hosted clusters on isolated VLANs",

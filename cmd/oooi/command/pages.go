@@ -1,15 +1,15 @@
 // This file tells where the documentation of this program is: at the tag of its release, so that a page does not
 // describe what another release does. Programs that are no release link to the newest pages.
 
-package main
+package command
 
 import "github.com/cldmnky/oooi/version"
 
-// docs is where the pages are, with a slash at its end. It does not change.
-var docs = pagesOf(version.Tag())
+// Docs is where the pages are, with a slash at its end. It does not change.
+var Docs = pagesOf(version.Tag())
 
-// problemsPage explains each reason.
-var problemsPage = docs + "problems.md"
+// ProblemsPage explains each reason.
+var ProblemsPage = Docs + "problems.md"
 
 // pagesOf returns where the pages of a tag are. Empty: the newest ones.
 func pagesOf(tag string) string {

@@ -1,6 +1,6 @@
 // This file connects commands to a management cluster, with the credentials of the user.
 
-package main
+package command
 
 import (
 	"context"
@@ -17,19 +17,20 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 )
 
-// clusterFlags are the flags that tell how a command reaches the management cluster.
-type clusterFlags struct {
+// ClusterFlags are the flags that tell how a command reaches the management cluster.
+type ClusterFlags struct {
 	kubeconfig string
-	rules      rulesFlag
+	Rules      RulesFlag
 }
 
-func (f *clusterFlags) add(c *cobra.Command) {
+// Add gives a command the flags.
+func (f *ClusterFlags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the credentials of the management cluster (default: KUBECONFIG, else ~/.kube/config)")
-	f.rules.add(c)
+	f.Rules.Add(c)
 }
 
-// hostedClusterName reads the argument NAMESPACE/NAME. Zero: there is none.
-func hostedClusterName(args []string) (client.ObjectKey, error) {
+// HostedClusterName reads the argument NAMESPACE/NAME. Zero: there is none.
+func HostedClusterName(args []string) (client.ObjectKey, error) {
 	if len(args) == 0 {
 		return client.ObjectKey{}, nil
 	}
@@ -40,9 +41,9 @@ func hostedClusterName(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// config returns how to reach the API server.
-func (f *clusterFlags) config() (*rest.Config, error) {
-	rules, err := f.rules.read()
+// Config returns how to reach the API server.
+func (f *ClusterFlags) Config() (*rest.Config, error) {
+	rules, err := f.Rules.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -56,20 +57,20 @@ func (f *clusterFlags) config() (*rest.Config, error) {
 	return proxy.Renamed(config, rules)
 }
 
-// open returns a client that reads from the API server.
-func (f *clusterFlags) open() (client.Reader, error) {
-	config, err := f.config()
+// Open returns a client that reads from the API server.
+func (f *ClusterFlags) Open() (client.Reader, error) {
+	config, err := f.Config()
 	if err != nil {
 		return nil, err
 	}
-	return newReader(config)
+	return NewReader(config)
 }
 
-// newReader returns a client that reads.
-func newReader(config *rest.Config) (client.Reader, error) { return newClient(config) }
+// NewReader returns a client that reads.
+func NewReader(config *rest.Config) (client.Reader, error) { return NewClient(config) }
 
-// newClient returns a client.
-func newClient(config *rest.Config) (client.Client, error) {
+// NewClient returns a client.
+func NewClient(config *rest.Config) (client.Client, error) {
 	scheme, err := source.NewScheme()
 	if err != nil {
 		return nil, err
@@ -80,13 +81,13 @@ func newClient(config *rest.Config) (client.Client, error) {
 // completesWithin is how long a shell waits for names.
 const completesWithin = 3 * time.Second
 
-// completeClusters completes the names of HostedClusters that opted in, with what the user may read.
-func completeClusters(cluster *clusterFlags) cobra.CompletionFunc {
+// CompleteClusters completes the names of HostedClusters that opted in, with what the user may read.
+func CompleteClusters(cluster *ClusterFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		api, err := cluster.open()
+		api, err := cluster.Open()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
