@@ -31,7 +31,7 @@ func admissionAppliesThePolicies(t *testing.T, server *apiserver.Server) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	c := newRootCommand()
+	c := command.New(subcommands()...)
 	at := freeAddress(t)
 	c.SetArgs([]string{"admission", "--health-probe-bind-address", at})
 	go func() { ended <- c.ExecuteContext(ctx) }()

@@ -3,26 +3,17 @@
 package main
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/access"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRootCommand().ExecuteContext(ctx)
-	stop()
-	os.Exit(command.ExitCode(err, os.Stderr))
-}
+func main() { command.Main(subcommands()...) }
 
-func newRootCommand() *cobra.Command {
-	return command.New(
-		newAccessCommand(),
+func subcommands() []*cobra.Command {
+	return []*cobra.Command{
+		access.New(),
 		newAdmissionCommand(),
 		newCheckCommand(),
 		newLintCommand(),
@@ -31,5 +22,5 @@ func newRootCommand() *cobra.Command {
 		newMustGatherCommand(),
 		newPlanCommand(),
 		newStatusCommand(),
-	)
+	}
 }

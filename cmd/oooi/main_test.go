@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/test/commands"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -19,14 +17,7 @@ func TestMain(m *testing.M) { programs.Main(m, main) }
 // oooi runs the command in the test's own process, and returns what its process writes and exits with.
 func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	c := newRootCommand()
-	c.SetArgs(args)
-	c.SetIn(strings.NewReader(stdin))
-	c.SetOut(&out)
-	c.SetErr(&complaints)
-	code = command.ExitCode(c.ExecuteContext(t.Context()), &complaints)
-	return out.String(), complaints.String(), code
+	return commands.Run(t, subcommands(), stdin, args...)
 }
 
 // oooiProcess runs the command as a script does.

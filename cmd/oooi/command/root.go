@@ -3,9 +3,12 @@
 package command
 
 import (
+	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,14 @@ import (
 
 // pluginPrefix begins the name of a program that kubectl runs as one of its commands.
 const pluginPrefix = "kubectl-"
+
+// Main runs the command oooi with subcommands until it ends or a signal ends it, and exits.
+func Main(subcommands ...*cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := New(subcommands...).ExecuteContext(ctx)
+	stop()
+	os.Exit(ExitCode(err, os.Stderr))
+}
 
 // New returns the command oooi with subcommands.
 func New(subcommands ...*cobra.Command) *cobra.Command {

@@ -21,7 +21,7 @@ func TestArchivesOfEachFormat(t *testing.T) {
 	g := NewWithT(t)
 	scheme, err := NewScheme()
 	g.Expect(err).NotTo(HaveOccurred())
-	dirs, err := filepath.Glob(filepath.Join("..", "..", "test", "formats", "testdata", "archives", "*"))
+	dirs, err := filepath.Glob(filepath.Join("..", "..", "..", "test", "formats", "testdata", "archives", "*"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(dirs).To(HaveLen(ArchiveFormat))
 	for _, dir := range dirs {

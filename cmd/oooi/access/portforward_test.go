@@ -1,6 +1,6 @@
 // This file plays the port-forward of an API server.
 
-package main
+package access
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // This file gets the tokens of `oooi access` for a ServiceAccount that the user names. They are kept in memory only.
 
-package main
+package access
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package main
+package access
 
 import (
 	"bufio"
@@ -109,11 +109,11 @@ func TestAccessListenWarns(t *testing.T) {
 // TestAccessCompletes: names of hosted clusters, and then files of a command.
 func TestAccessCompletes(t *testing.T) {
 	g := NewWithT(t)
-	c := newAccessCommand()
+	c := New()
 	g.Expect(c.Flags().Parse([]string{"clusters/blue", "--"})).To(Succeed())
 	_, directive := c.ValidArgsFunction(c, []string{"clusters/blue"}, "")
 	g.Expect(directive).To(BeZero())
-	c = newAccessCommand()
+	c = New()
 	g.Expect(c.Flags().Parse([]string{"clusters/blue"})).To(Succeed())
 	_, directive = c.ValidArgsFunction(c, []string{"clusters/blue"}, "")
 	g.Expect(directive).NotTo(BeZero())

@@ -2,7 +2,7 @@
 // over SPDY where something on the way does not know those. Each has a connection to the API server of its own. On a shared one, a
 // destination that does not read stalls all others.
 
-package main
+package access
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // This file runs a command whose connections go through `oooi access`.
 
-package main
+package access
 
 import (
 	"errors"

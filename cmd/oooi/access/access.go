@@ -1,7 +1,6 @@
-// This file holds `oooi access`: from a user's own machine to what a hosted cluster opens on its network. Its flags, and what it
+// Package access is `oooi access`: from a user's own machine to what a hosted cluster opens on its network. Its flags, and what it
 // composes of them, are here. It decides nothing about what is open.
-
-package main
+package access
 
 import (
 	"cmp"
@@ -51,7 +50,8 @@ type accessRequest struct {
 	command []string
 }
 
-func newAccessCommand() *cobra.Command {
+// New returns the command.
+func New() *cobra.Command {
 	var a accessRequest
 	var proxy, account string
 	c := &cobra.Command{

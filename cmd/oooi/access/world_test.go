@@ -1,6 +1,6 @@
 // This file plays the API server of a management cluster for `oooi access`, in front of real access proxies.
 
-package main
+package access
 
 import (
 	"bufio"

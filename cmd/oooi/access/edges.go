@@ -1,7 +1,7 @@
 // This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. An edge that
 // fails a connection is left for the other ones. Whether it works again is learned when it is used again, not by asking it.
 
-package main
+package access
 
 import (
 	"cmp"

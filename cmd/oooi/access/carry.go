@@ -1,6 +1,6 @@
 // This file carries bytes between a tunnel and a local connection, or standard input and output. Each direction ends by itself.
 
-package main
+package access
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 // This file is the proxy that `oooi access` listens with. It answers HTTP CONNECT, and requests for http:// URLs, which programs send
 // without CONNECT. Whether a destination is open is decided by the edge.
 
-package main
+package access
 
 import (
 	"context"
