@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/network"
 )
@@ -129,7 +130,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed.operators), time.Now())...)
 	out := []checks{first}
 	world := readWorld(ctx, api, all)
-	plans := newPlanner(world.dump, world.clusters(), permitted).plans()
+	plans := plan.NewPlanner(world.dump, world.clusters(), permitted).Plans()
 	pre := preflightReader{api: api, ask: ask}
 	pre.images, pre.imagesUnknown = installed.edgeImages()
 	if len(all) > 0 {
@@ -140,7 +141,7 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 			continue
 		}
 		facts := clusterFacts{name: hc.Key().String(), unread: world.unread[hc.Key()], partial: partial}
-		if i := slices.IndexFunc(plans, func(p planned) bool { return p.Cluster == facts.name }); i >= 0 {
+		if i := slices.IndexFunc(plans, func(p plan.Planned) bool { return p.Cluster == facts.name }); i >= 0 {
 			facts.planned = &plans[i]
 		}
 		status, err := readStatus(ctx, api, hc)

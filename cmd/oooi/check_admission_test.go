@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -143,7 +144,7 @@ func TestEdgesThatFreeQuota(t *testing.T) {
 		"all are ready":     {[]statusEdge{edge(1, explain.Yes), edge(2, explain.Yes)}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := clusterFacts{read: true, optedIn: true, planned: &planned{Plan: &network.Plan{Networks: []network.Network{n}}}}
+			f := clusterFacts{read: true, optedIn: true, planned: &plan.Planned{Plan: &network.Plan{Networks: []network.Network{n}}}}
 			f.status.Networks = []statusNetwork{{Name: n.Attachment.String(), Edges: c.edges}}
 			taken := func(context.Context, *corev1.Pod) ([]string, error) { return nil, nil }
 			got := preflightReader{api: nadReader{}, ask: taken, imagesUnknown: true}.read(t.Context(), f, statusFacts{})

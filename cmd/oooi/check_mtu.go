@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -58,7 +59,7 @@ func mtuCheck(f mtuFacts) (c checked, ok bool) {
 
 // mtuNetworks are the networks of the plan in force, else those of the plan of now, with the MTU of their NADs of now. Links are by
 // the network's label and the edge's number. If the plan of now has a problem of an MTU, there are none: a line has it already.
-func mtuNetworks(now *planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
+func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce
 	if now != nil {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 )
@@ -50,7 +51,7 @@ func TestMTUNetworks(t *testing.T) {
 	was := at
 	was.MTU = 9000
 	inForce := []network.Network{{Name: "clusters.vlan100", Attachment: was}}
-	now := &planned{Request: network.Request{Networks: []network.NetworkRequest{{Attachment: at}}}, Plan: &network.Plan{Networks: []network.Network{{Name: "clusters.vlan100", Attachment: at}}}}
+	now := &plan.Planned{Request: network.Request{Networks: []network.NetworkRequest{{Attachment: at}}}, Plan: &network.Plan{Networks: []network.Network{{Name: "clusters.vlan100", Attachment: at}}}}
 	links := map[string]map[int]int{wire.NetworkLabel("clusters.vlan100"): {1: 1500}}
 	g.Expect(mtuNetworks(now, inForce, links)).To(Equal([]mtuFacts{{inForce[0], 1400, map[int]int{1: 1500}}}))
 	g.Expect(mtuNetworks(now, nil, nil)).To(Equal([]mtuFacts{{now.Plan.Networks[0], 1400, nil}}), "before it runs")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -178,7 +179,7 @@ func policyCheck(f installation) checked {
 type clusterFacts struct {
 	name string
 	// planned is what the operator would decide now. Nil: nothing, since the cluster has not opted in or cannot be read.
-	planned *planned
+	planned *plan.Planned
 	status  statusReport
 	// read and optedIn are about the HostedCluster.
 	read, optedIn bool
@@ -247,7 +248,7 @@ func (f clusterFacts) plans(r network.Reason) bool {
 }
 
 // planChecks are the problems of the plan that the operator would make now.
-func planChecks(p planned, partial bool) (out []checked) {
+func planChecks(p plan.Planned, partial bool) (out []checked) {
 	for _, x := range explain.JSON(p.Problems) {
 		v, counts := verdictOf(x.Severity)
 		if !counts {

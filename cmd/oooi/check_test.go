@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -246,7 +247,7 @@ func TestCheckOfACluster(t *testing.T) {
 	running := func(change func(*statusFacts)) clusterFacts {
 		f := blueFacts()
 		change(&f)
-		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, statusAt), planned: &planned{}}
+		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, statusAt), planned: &plan.Planned{}}
 	}
 	for name, c := range map[string]struct {
 		facts    clusterFacts
@@ -278,7 +279,7 @@ func TestCheckOfACluster(t *testing.T) {
 			f.Conditions[0].Status, f.Conditions[0].Message = "False", "Nodes cannot boot: x.\n(settings 01234567)"
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
 		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
-		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &planned{Problems: network.Problems{{Severity: network.SeverityError, Reason: network.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
+		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: network.Problems{{Severity: network.SeverityError, Reason: network.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/access"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 )
 
 func main() { command.Main(subcommands()...) }
@@ -16,11 +17,11 @@ func subcommands() []*cobra.Command {
 		access.New(),
 		newAdmissionCommand(),
 		newCheckCommand(),
-		newLintCommand(),
+		plan.NewLint(),
 		newManagerCommand(),
 		newMapCommand(),
 		newMustGatherCommand(),
-		newPlanCommand(),
+		plan.New(),
 		newStatusCommand(),
 	}
 }

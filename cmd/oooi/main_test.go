@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/commands"
+	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -28,21 +29,25 @@ func oooiProcess(t *testing.T, stdin string, args ...string) (stdout, stderr str
 
 // TestProcess: as a process, the command writes and exits with the same as in the test's own process, where all other tests run it.
 func TestProcess(t *testing.T) {
-	served := objects(t, "lb-ip")
+	g := NewWithT(t)
+	objects := func(story string) string { return golden.Find(t, story).File(t, "objects.yaml") }
+	served := objects("lb-ip")
+	text, err := os.ReadFile(served)
+	g.Expect(err).NotTo(HaveOccurred())
 	for name, c := range map[string]struct {
 		stdin string
 		args  []string
 		code  int
 	}{
 		"a plan":            {args: []string{"plan", "-f", served}},
-		"standard input":    {stdin: read(t, served), args: []string{"plan", "-o", "json", "-f", "-"}},
-		"a plan that waits": {args: []string{"plan", "-f", objects(t, "not-yet-published")}, code: exitWaiting},
-		"a refused plan":    {args: []string{"plan", "-f", objects(t, "two-clusters-conflict")}, code: 2},
-		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: exitUnreadable},
+		"standard input":    {stdin: string(text), args: []string{"plan", "-o", "json", "-f", "-"}},
+		"a plan that waits": {args: []string{"plan", "-f", objects("not-yet-published")}, code: 3},
+		"a refused plan":    {args: []string{"plan", "-f", objects("two-clusters-conflict")}, code: 2},
+		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: 1},
 		"a map":             {args: []string{"map", "-f", served}},
 		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
 		"lint":              {args: []string{"lint", "-f", served}},
-		"a finding":         {stdin: object("Service", "git", "cidr: x"), args: []string{"lint", "-f", "-"}, code: 2},
+		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
 		"no such name":      {args: []string{"status", "blue"}, code: 1},
 		"no such flag":      {args: []string{"check", "--none"}, code: 1},
 		"no such command":   {args: []string{"none"}, code: 1},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
@@ -118,7 +119,7 @@ func derived(a source.Archive, running hcp.Running) (statusFacts, error) {
 			}
 		}
 	}
-	for _, line := range newPlanner(dump, dump.Clusters(), network.Permissions{}).plans() {
+	for _, line := range plan.NewPlanner(dump, dump.Clusters(), network.Permissions{}).Plans() {
 		if line.Cluster != running.Namespace+"/"+running.Name {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
@@ -31,7 +32,7 @@ func TestMapBeyondEdges(t *testing.T) {
 	} {
 		t.Run(story, func(t *testing.T) {
 			g := NewWithT(t)
-			text, _, code := oooi(t, "", "map", "-f", objects(t, story))
+			text, _, code := oooi(t, "", "map", "-f", golden.Find(t, story).File(t, "objects.yaml"))
 			g.Expect(code).To(BeZero())
 			plain := strings.Join(strings.Fields(text), " ")
 			for _, want := range c.has {

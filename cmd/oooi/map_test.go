@@ -172,10 +172,10 @@ func TestMapOfManyVMs(t *testing.T) {
 func TestMapArguments(t *testing.T) {
 	g := NewWithT(t)
 	for _, c := range []struct{ args, says string }{
-		{"-f " + objects(t, "two-clusters-apart") + " -o svg", "name one of 2"},
+		{"-f " + golden.Find(t, "two-clusters-apart").File(t, "objects.yaml") + " -o svg", "name one of 2"},
 		{"-o png -f x", "want text, svg or html"},
 		{"blue -f x", "want NAMESPACE/NAME"},
-		{"clusters/none -f " + objects(t, "route"), "not found"},
+		{"clusters/none -f " + golden.Find(t, "route").File(t, "objects.yaml"), "not found"},
 		{"-f /does/not/exist", "no such file"},
 	} {
 		_, faults, code := oooi(t, "", append([]string{"map"}, strings.Fields(c.args)...)...)

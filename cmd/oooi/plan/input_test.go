@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/binary"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/test/programs"
 )
 
 // TestPlanReadsAll: what tools write is read whole, and gives the same plan.
@@ -222,6 +223,6 @@ func TestLinks(t *testing.T) {
 	g.Expect(stderr).To(ContainSubstring("larger than 1 GiB"))
 
 	fifo := "/dev/stdin"
-	stdout, _, _ = oooiProcess(t, object("Service", "git", "cidr: x"), "lint", "-f", fifo)
+	stdout, _, _ = programs.RunSelf(t.Context(), t, object("Service", "git", "cidr: x"), "lint", "-f", fifo)
 	g.Expect(stdout).To(HavePrefix(fifo + ": Service clusters/git"))
 }

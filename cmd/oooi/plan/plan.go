@@ -1,7 +1,6 @@
-// This file holds `oooi plan`: what one annotation would do, from files alone.
-// It never talks to a cluster.
-
-package main
+// Package plan is `oooi plan` and `oooi lint`: what annotations would do, from files alone. It never talks to a cluster. This file holds
+// `oooi plan`.
+package plan
 
 import (
 	"errors"
@@ -25,7 +24,8 @@ const (
 	exitWaiting    = 3
 )
 
-func newPlanCommand() *cobra.Command {
+// New returns the command `oooi plan`.
+func New() *cobra.Command {
 	var set []string
 	var from *inputFlags
 	c := &cobra.Command{
@@ -72,9 +72,9 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 		}
 		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
 	}
-	p := newPlanner(in.dump, all, in.permitted)
+	p := NewPlanner(in.dump, all, in.permitted)
 	code := 0
-	for i, line := range p.plans() {
+	for i, line := range p.Plans() {
 		code = worse(code, codeOf(line.Problems))
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bytes"
@@ -191,7 +191,7 @@ func lintOf(t *testing.T, text string) (found []finding, problems network.Proble
 	if found, err = lint(in); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range newPlanner(in.dump, in.dump.Clusters(), network.Permissions{}).plans() {
+	for _, p := range NewPlanner(in.dump, in.dump.Clusters(), network.Permissions{}).Plans() {
 		problems = append(problems, p.Problems...)
 	}
 	return found, problems
@@ -241,7 +241,7 @@ func TestLintWorlds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range newPlanner(in.dump, in.dump.Clusters(), network.Permissions{}).plans() {
+		for _, p := range NewPlanner(in.dump, in.dump.Clusters(), network.Permissions{}).Plans() {
 			if text := disagreement(found, p.Problems); text != "" {
 				t.Fatalf("lint does not say %q\nseed %d, story %s: %s", text, seed, w.Story, strings.Join(w.Changes, "; "))
 			}

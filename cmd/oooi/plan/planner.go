@@ -1,7 +1,7 @@
 // This file plans all hosted clusters of the input, for `oooi plan` and `oooi lint`: both show the
 // same problems.
 
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// A planned is one line of `oooi plan -o json`: a promise to scripts.
-type planned struct {
+// A Planned is one line of `oooi plan -o json`: a promise to scripts.
+type Planned struct {
 	Cluster string          `json:"cluster"`
 	Request network.Request `json:"request"`
 	Facts   network.Facts   `json:"facts"`
@@ -33,7 +33,7 @@ type planned struct {
 }
 
 // write writes p as one line of JSON, or as text.
-func (p planned) write(w io.Writer, output string, first bool) error {
+func (p Planned) write(w io.Writer, output string, first bool) error {
 	if output == "json" {
 		line, err := json.Marshal(p)
 		if err != nil {
@@ -62,8 +62,8 @@ type member struct {
 	assumed bool
 }
 
-// newPlanner returns the planner of all clusters in dump.
-func newPlanner(dump *hcp.Dump, all []hcp.Objects, permitted network.Permissions) planner {
+// NewPlanner returns the planner of all clusters in dump.
+func NewPlanner(dump *hcp.Dump, all []hcp.Objects, permitted network.Permissions) planner {
 	var p planner
 	for _, o := range all {
 		o.Permissions = permitted
@@ -82,9 +82,9 @@ func (p planner) serves() bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return hcp.OptedIn(m.HostedCluster) && !m.deleting() })
 }
 
-// plans are those of all hosted clusters that opted in.
-func (p planner) plans() []planned {
-	var out []planned
+// Plans are those of all hosted clusters that opted in.
+func (p planner) Plans() []Planned {
+	var out []Planned
 	for _, m := range p.members {
 		if hcp.OptedIn(m.HostedCluster) {
 			out = append(out, p.plan(m))
@@ -109,7 +109,7 @@ func (m member) yieldsNamespaceTo(other member) bool {
 func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.HostedCluster.Name }
 
 // plan plans m next to all other clusters, as the operator does.
-func (p planner) plan(m member) planned {
+func (p planner) plan(m member) Planned {
 	var others []network.OtherCluster
 	facts := slices.Clone(m.problems)
 	ours := hcp.NetworksOf(m.Objects, m.last)
@@ -130,7 +130,7 @@ func (p planner) plan(m member) planned {
 	if !m.deleting() {
 		derived = network.Derive(request, observed, m.last, others)
 	}
-	out := planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
+	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
 	out.Facts.Problems = nil // they are among all problems
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
@@ -144,7 +144,7 @@ func (p planner) plan(m member) planned {
 }
 
 // preview is what people are told about o and its plan.
-func preview(o hcp.Objects, p planned) explain.Preview {
+func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
 	v := explain.Preview{
 		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,

@@ -1,6 +1,6 @@
 // This file reads the objects that `oooi plan` and `oooi lint` work on, and says what was not read.
 
-package main
+package plan
 
 import (
 	"fmt"

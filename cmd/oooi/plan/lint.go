@@ -2,7 +2,7 @@
 // ignored. It never talks to a cluster, and says nothing of what is only waited
 // for.
 
-package main
+package plan
 
 import (
 	"cmp"
@@ -44,7 +44,8 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s: %s: %s: %s", f.File, f.Object, f.Key, f.Detail)
 }
 
-func newLintCommand() *cobra.Command {
+// NewLint returns the command `oooi lint`.
+func NewLint() *cobra.Command {
 	var from *inputFlags
 	c := &cobra.Command{
 		Use:   "lint -f FILE|DIR...",
@@ -129,7 +130,7 @@ func lint(in input) ([]finding, error) {
 	}
 	clusters := in.dump.Clusters()
 	found := findings{known: map[[3]string]bool{}}
-	for _, p := range newPlanner(in.dump, clusters, in.permitted).plans() {
+	for _, p := range NewPlanner(in.dump, clusters, in.permitted).Plans() {
 		its := ofCluster(p.objects, all)
 		for _, problem := range p.Problems {
 			if isFinding(problem, its) {

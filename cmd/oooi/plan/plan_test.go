@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"encoding/json"
@@ -262,8 +262,8 @@ func TestClustersOnOneNetwork(t *testing.T) {
 		in, err := readInput(strings.NewReader(text.String()), []string{"-"}, manifest.Read)
 		g.Expect(err).NotTo(HaveOccurred())
 		all := in.dump.Clusters()
-		var plans []planned
-		allocations = testing.AllocsPerRun(1, func() { plans = newPlanner(in.dump, all, network.Permissions{}).plans() })
+		var plans []Planned
+		allocations = testing.AllocsPerRun(1, func() { plans = NewPlanner(in.dump, all, network.Permissions{}).Plans() })
 		g.Expect(plans).To(HaveLen(clusters))
 		for _, p := range plans {
 			if p.Problems.Has(network.NetworkShared) {
