@@ -22,6 +22,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // TestAdmissionCheck: each answer of an API server, and what is done about it.
@@ -194,7 +195,7 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	g.Expect(server.Admin.Delete(t.Context(), down)).To(Succeed())
 
-	t.Cleanup(func() { removePolicies(t, server.Admin) })
+	t.Cleanup(func() { blue.RemovePolicies(t, server.Admin) })
 	denyPods(t, server.Admin, ns)
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // macOfEdge is that of the edges of tests.
@@ -26,7 +27,7 @@ func macOfEdge(number int) string { return fmt.Sprintf("02:00:00:00:00:%02x", nu
 
 // TestEdgeToEvict: the one that the pod uses, and none that would leave VMs without an edge.
 func TestEdgeToEvict(t *testing.T) {
-	n := statusPlan().Networks[0]
+	n := blue.Plan().Networks[0]
 	facts := func(ready [2]bool, levels [2]string) statusFacts {
 		f := statusFacts{ready: map[string]bool{}, reports: map[string]network.Report{}}
 		for i, e := range n.Edges {
@@ -109,10 +110,10 @@ func edgePodOf(n network.Network, e network.Edge) *corev1.Pod {
 // checkFailover: the state of the edges is read again immediately before one is evicted, and its budget counts.
 func checkFailover(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
-	createBlue(t, admin)
+	blue.Create(t, admin)
 	g := NewWithT(t)
 	facts := statusFacts{planRead: true}
-	facts.ControlPlane, facts.plan = "clusters-blue", statusPlan()
+	facts.ControlPlane, facts.plan = "clusters-blue", blue.Plan()
 	n := &facts.plan.Networks[0]
 	n.Name, n.Attachment.Namespace = "clusters-blue.vlan100", "clusters-blue"
 	g.Expect(n.Edges).To(HaveLen(2))

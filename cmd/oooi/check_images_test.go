@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // TestImages: the images that the operator gives to edges.
@@ -103,7 +104,7 @@ func TestNotPulled(t *testing.T) {
 			var p pull
 			for _, x := range c.seen {
 				pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: x.state}}}}
-				p = p.seen(pod, statusAt.Add(time.Duration(x.second)*time.Second))
+				p = p.seen(pod, blue.At.Add(time.Duration(x.second)*time.Second))
 			}
 			g.Expect(p.failure).To(Equal(c.why))
 			g.Expect(p.gaveUp).To(Equal(c.gaveUp))

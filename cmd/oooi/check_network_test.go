@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // triedAddress is that of the pod.
@@ -93,7 +94,7 @@ func edgesServe(t *testing.T, admin client.Client) {
 // checkFromNetwork: the results of the pod are lines, whatever ends it is told, and it never stays.
 func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
-	createBlue(t, admin)
+	blue.Create(t, admin)
 	g := NewWithT(t)
 	edgesServe(t, admin)
 	failed := corev1.ContainerStatus{Name: wire.Try, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "unknown command \"try\""}}}
@@ -116,7 +117,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			eachPodChange(ctx, t, server, func() { c.kubelet.update(ctx) })
-			all, err := checksOf(t.Context(), admin, blue, network.Permissions{}, nil, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
+			all, err := checksOf(t.Context(), admin, blue.Key, network.Permissions{}, nil, &trier{api: admin, logs: c.kubelet.logs, address: triedAddress})
 			g.Expect(err).NotTo(HaveOccurred())
 			for _, want := range c.want {
 				g.Expect(lines(t, all)).To(ContainSubstring(want))
@@ -128,7 +129,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 		g := NewWithT(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		eachPodChange(t.Context(), t, server, cancel)
-		_, err := checksOf(ctx, admin, blue, network.Permissions{}, nil, &trier{api: admin, address: triedAddress})
+		_, err := checksOf(ctx, admin, blue.Key, network.Permissions{}, nil, &trier{api: admin, address: triedAddress})
 		g.Expect(errors.Is(err, command.ErrInterrupted)).To(BeTrue(), "%v", err)
 		expectNoPod(t, admin)
 	})
@@ -140,7 +141,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 		_, err = trier{api: c}.network(t.Context(), "clusters-blue", triedNetwork(), triedNetwork().DHCP.Range.Last)
 		g.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 	})
-	made, err := newTrier(server.Env.Config, admin, blue, "", "", true)
+	made, err := newTrier(server.Env.Config, admin, blue.Key, "", "", true)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(made.evicts).To(Equal(evictionTimes{after: failoverAfter, until: failoverUntil}))
 	_, err = newTrier(server.Env.Config, admin, client.ObjectKey{}, "", "", false)

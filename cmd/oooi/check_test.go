@@ -28,6 +28,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // lines are those of all checks, as text.
@@ -74,7 +75,7 @@ type checkStep struct {
 
 // checkFromNothing: of an API server without anything to a cluster that runs.
 func checkFromNothing(t *testing.T, server *apiserver.Server) {
-	t.Cleanup(func() { removePolicies(t, server.Admin) })
+	t.Cleanup(func() { blue.RemovePolicies(t, server.Admin) })
 	ask, err := newAdmitter(server.Env.Config)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for _, s := range append(stepsBeforeServing(t, server), stepsOfServing(t, server.Admin)...) {
@@ -107,7 +108,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 		}, []string{"HostedCluster "}},
 		{"a hosted cluster, and no operator", func(*WithT) {
 			server.InstallKinds(t)
-			createBlue(t, admin)
+			blue.Create(t, admin)
 			createNode(t, admin, nodeWith("worker-1", "4", "16Gi"))
 		}, []string{
 			"  ok       pods of edges of clusters-blue/vlan100 are admitted\n", "  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room for an edge, and the network has 2. ",
@@ -148,7 +149,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 				ObjectMeta: metav1.ObjectMeta{Name: "oooi-annotations", Labels: map[string]string{wire.LabelName: wire.Owner}},
 				Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "oooi-annotations", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
 			})).To(Succeed())
-			tell(t, admin, settingsOf(t, admin))
+			blue.Tell(t, admin, blue.Settings(t, admin))
 			now := metav1.NowMicro()
 			g.Expect(admin.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "oooi-system", Name: command.LeaderElectionID},
 				Spec: coordinationv1.LeaseSpec{HolderIdentity: new("x"), LeaseDurationSeconds: new(int32(3600)), RenewTime: &now}})).To(Succeed())
@@ -158,7 +159,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 		}, []string{"  ok       operator\n", "  ok       operator decides\n", "  ok       operator's rights\n", "  ok       admission policies\n", "  ok       nodes boot\n", "  ok       edges of clusters-blue/vlan100\n",
 			"  ok       images of edges\n", "  ok       nodes for edges of clusters-blue/vlan100\n"}, []string{"failure", "running"}},
 		{"VMs are told more than the edge's interface has, and a node is full", func(g *WithT) {
-			p := statusPlan()
+			p := blue.Plan()
 			n := &p.Networks[0]
 			n.Name, n.Attachment.Namespace, n.Services, n.DHCP.MTU = "clusters-blue.vlan100", "clusters-blue", network.AllServices(), 9000
 			g.Expect(admin.Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, Data: map[string]string{wire.PlanKey: string(p.JSON())}})).To(Succeed())
@@ -172,13 +173,13 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			"  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room ", "Others lack room: worker-2 has 0 memory left.",
 		}, []string{"failure"}},
 		{"a wrong annotation, that the operator has not seen", func(*WithT) {
-			change(t, admin, firstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")
+			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")
 		}, []string{
 			"  failure  AnnotationInvalid: ", "problems.md#annotationinvalid\n", "  warning  operator's report: The condition is about settings ",
 		}, []string{"  ok       plan"}},
 		{"the NetworkAttachmentDefinition is gone", func(g *WithT) {
-			change(t, admin, firstOf(t, "HostedCluster"), "cidr", "192.168.100.0/24")
-			g.Expect(admin.Delete(t.Context(), firstOf(t, "NetworkAttachmentDefinition"))).To(Succeed())
+			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/24")
+			g.Expect(admin.Delete(t.Context(), blue.FirstOf(t, "NetworkAttachmentDefinition"))).To(Succeed())
 		}, []string{"  failure  NetworkMissing: "}, nil},
 	}
 }
@@ -191,7 +192,7 @@ func checkWithoutRights(t *testing.T, server *apiserver.Server) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = checksOf(t.Context(), nothing, client.ObjectKey{}, network.Permissions{}, nil, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")))
-	text := checkBlue(t, nothing, blue)
+	text := checkBlue(t, nothing, blue.Key)
 	g.Expect(text).NotTo(ContainSubstring("failure"))
 	for _, want := range []string{"  unknown  operator: ", "  unknown  what is read: You have no right to read HostedCluster clusters/blue.\n", "  unknown  other hosted clusters: "} {
 		g.Expect(text).To(ContainSubstring(want))
@@ -247,7 +248,7 @@ func TestCheckOfACluster(t *testing.T) {
 	running := func(change func(*statusFacts)) clusterFacts {
 		f := blueFacts()
 		change(&f)
-		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, statusAt), planned: &plan.Planned{}}
+		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, blue.At), planned: &plan.Planned{}}
 	}
 	for name, c := range map[string]struct {
 		facts    clusterFacts
@@ -270,7 +271,7 @@ func TestCheckOfACluster(t *testing.T) {
 			n := &f.plan.Networks[0]
 			n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
 			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
-			f.slices = append(f.slices, *sliceOf(network.APIService))
+			f.slices = append(f.slices, *blue.EndpointSlice(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
 			"  failure  backend kube-apiserver:6443: No pod is ready for it. Nodes need it. "}, "  ok       nodes boot"},
 		"no edge":             {running(func(f *statusFacts) { f.ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},

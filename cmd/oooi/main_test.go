@@ -10,6 +10,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/commands"
 	"github.com/cldmnky/oooi/test/golden"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/blue"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -63,7 +64,7 @@ func hostilePicture() picture {
 	n.Access.Destinations[0].Name, n.Access.Accounts = strings.Repeat("d", 63)+"."+strings.Repeat("e-", 90)+"f", []string{strings.Repeat("a", 63) + "/" + strings.Repeat("b", 253)}
 	n.Access.LoadBalancers.Services[0].Guest = strings.Repeat("g", 63) + "/" + strings.Repeat("h", 63)
 	n.Listeners[0].Forwards[0].Backend, n.Backends[0].Name = strings.Repeat("b", 90), strings.Repeat("b", 90)
-	return pictureOf(reportOf(f, statusAt), f.plan)
+	return pictureOf(reportOf(f, blue.At), f.plan)
 }
 
 // TestMapTextIsASCII: of at most 100 columns, and long names are whole.

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/blue"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -24,7 +25,7 @@ import (
 // bluePicture is that of a cluster that has lost an edge.
 func bluePicture() picture {
 	f := blueFacts()
-	return pictureOf(reportOf(f, statusAt), f.plan)
+	return pictureOf(reportOf(f, blue.At), f.plan)
 }
 
 // drawn is what a picture is in one format.
@@ -148,7 +149,7 @@ func TestMapIsNoMarkup(t *testing.T) {
 	f := blueFacts()
 	f.leases[0].VM = "\"><script>alert(1)</script><g a=\"\x1b[31m"
 	f.plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{"</title><img src=x>"}
-	p := pictureOf(reportOf(f, statusAt), f.plan)
+	p := pictureOf(reportOf(f, blue.At), f.plan)
 	for _, format := range []string{"svg", "html"} {
 		text := drawn(t, p, format)
 		g.Expect(text).NotTo(ContainSubstring("<script"), format)
@@ -165,7 +166,7 @@ func TestMapOfManyVMs(t *testing.T) {
 	for range 30 {
 		f.leases = append(f.leases, f.leases[0])
 	}
-	NewWithT(t).Expect(drawn(t, pictureOf(reportOf(f, statusAt), f.plan), "text")).To(ContainSubstring("    and 19 more\n"))
+	NewWithT(t).Expect(drawn(t, pictureOf(reportOf(f, blue.At), f.plan), "text")).To(ContainSubstring("    and 19 more\n"))
 }
 
 // TestMapArguments: what cannot be drawn is said.

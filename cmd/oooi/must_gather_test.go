@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // secret is in each object and log that is collected.
@@ -53,8 +54,8 @@ func plantSecrets(t *testing.T, c client.Client) {
 	}
 	g.Expect(c.Status().Update(t.Context(), pod)).To(Succeed())
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(firstOf(t, "HostedCluster").GetObjectKind().GroupVersionKind())
-	g.Expect(c.Get(t.Context(), blue, u)).To(Succeed())
+	u.SetGroupVersionKind(blue.FirstOf(t, "HostedCluster").GetObjectKind().GroupVersionKind())
+	g.Expect(c.Get(t.Context(), blue.Key, u)).To(Succeed())
 	g.Expect(unstructured.SetNestedField(u.Object, "http://user:"+secret+"@proxy.example.com:3128", "spec", "configuration", "proxy", "httpProxy")).To(Succeed())
 	g.Expect(c.Update(t.Context(), u)).To(Succeed())
 }
@@ -94,7 +95,7 @@ func contentOf(t *testing.T, dir string) map[string]string {
 func gatherBlue(t *testing.T, api client.Reader) (dir string, index source.ArchiveIndex) {
 	t.Helper()
 	g := gatherer{api: api, logs: saidSecrets, run: toldSecrets, dir: filepath.Join(t.TempDir(), "report"), index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
-	NewWithT(t).Expect(g.all(t.Context(), blue)).To(Succeed())
+	NewWithT(t).Expect(g.all(t.Context(), blue.Key)).To(Succeed())
 	return g.dir, g.index
 }
 
@@ -115,7 +116,7 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	t.Helper()
 	g := NewWithT(t)
 	files := archiveOf(t, dir)
-	ask := statusRequest{name: blue, at: files.Index.Time}
+	ask := statusRequest{name: blue.Key, at: files.Index.Time}
 	var texts [2]strings.Builder
 	for i, from := range []client.Reader{api, files} {
 		all, err := ask.read(t.Context(), from)
@@ -129,10 +130,10 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 // right to read is named in both.
 func mustGather(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
-	createBlue(t, admin)
+	blue.Create(t, admin)
 	plantSecrets(t, admin)
-	tell(t, admin, settingsOf(t, admin))
-	reader := readerOfBlue(t, server)
+	blue.Tell(t, admin, blue.Settings(t, admin))
+	reader := blue.Reader(t, server)
 
 	t.Run("of an administrator", func(t *testing.T) {
 		g := NewWithT(t)
@@ -187,7 +188,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 	t.Run("into a directory with files", func(t *testing.T) {
 		dir, _ := gatherBlue(t, admin)
 		g := gatherer{api: admin, logs: saidSecrets, dir: dir}
-		NewWithT(t).Expect(g.all(t.Context(), blue)).To(MatchError(ContainSubstring("not empty")))
+		NewWithT(t).Expect(g.all(t.Context(), blue.Key)).To(MatchError(ContainSubstring("not empty")))
 	})
 	t.Run("of a newer release", func(t *testing.T) {
 		g := NewWithT(t)

@@ -4,35 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/test/golden"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // openFacts are of a cluster whose edges let callers in. Load balancer shop/new does not lead to edges yet.
 func openFacts() statusFacts {
 	f := blueFacts()
 	n := &f.plan.Networks[0]
-	n.Access = network.Access{
-		Port: 3128, Namespaces: []string{"backup", "openshift-monitoring"},
-		Destinations: []network.AccessDestination{
-			{Name: "db.example.com", Port: 5432, Listen: 5432, Addresses: []netip.Addr{netip.MustParseAddr("192.168.100.60")}},
-			{Name: "apps", Port: 443, Names: []string{"*.apps.blue.example.com"}, TargetPort: 30443},
-			{Name: "nodes", Port: 10250},
-		},
-		LoadBalancers: &network.BalancedAccess{Here: true, Services: []network.BalancedService{
-			{Name: "a1", Guest: "shop/web", Ports: []uint16{31080, 31443}}, {Name: "a2", Guest: "shop/new", Ports: []uint16{31999}},
-		}},
-	}
+	n.Access = blue.Access()
 	f.led = map[string]bool{"a1": true, "a2": false}
 	one, two := wire.EdgeReport(*n, n.Edges[0]).Name, wire.EdgeReport(*n, n.Edges[1]).Name
 	for name, ports := range map[string][]uint16{one: {31080, 31443}, two: {31080, 31443, 31999}} {
@@ -47,7 +35,7 @@ func openFacts() statusFacts {
 func accessText(t *testing.T, f statusFacts, all bool) string {
 	t.Helper()
 	var out bytes.Buffer
-	reportOf(f, statusAt).Networks[0].Access.text(&out, all)
+	reportOf(f, blue.At).Networks[0].Access.text(&out, all)
 	return out.String()
 }
 
@@ -59,7 +47,7 @@ func TestStatusAccess(t *testing.T) {
 	text := accessText(t, openFacts(), false)
 	g.Expect(string(page)).To(ContainSubstring("\n" + regexp.MustCompile(`(?m)^  `).ReplaceAllString(text, "      ")))
 	var whole bytes.Buffer
-	g.Expect(reportOf(openFacts(), statusAt).write(&whole, "text", false, true)).To(Succeed())
+	g.Expect(reportOf(openFacts(), blue.At).write(&whole, "text", false, true)).To(Succeed())
 	g.Expect(whole.String()).To(ContainSubstring(text))
 
 	f := openFacts()
@@ -93,7 +81,7 @@ func TestStatusOfManyLoadBalancers(t *testing.T) {
 func TestStatusAccessJSON(t *testing.T) {
 	g := NewWithT(t)
 	got := func(f statusFacts) any {
-		b, err := json.Marshal(reportOf(f, statusAt).Networks[0])
+		b, err := json.Marshal(reportOf(f, blue.At).Networks[0])
 		g.Expect(err).NotTo(HaveOccurred())
 		var n map[string]any
 		g.Expect(json.Unmarshal(b, &n)).To(Succeed())
@@ -108,24 +96,4 @@ func TestStatusAccessJSON(t *testing.T) {
 		map[string]any{"service": "a1", "guest": "shop/web", "ports": []any{31080.0, 31443.0}, "leadsToEdges": "yes", "edges": []any{1.0}},
 		map[string]any{"service": "a2", "guest": "shop/new", "ports": []any{31999.0}, "leadsToEdges": "no", "edges": []any{}},
 	}))
-}
-
-// TestMapAccess: docs/map.md has the same as a picture, which is drawn below that of VMs.
-func TestMapAccess(t *testing.T) {
-	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "map.md"))
-	g.Expect(err).NotTo(HaveOccurred())
-	_, after, _ := strings.Cut(string(page), "## Callers in the management cluster\n")
-	_, example, _ := strings.Cut(after, "\n\n    ")
-	example, _, _ = strings.Cut(example, "\n\nThe")
-	f := openFacts()
-	text := drawn(t, pictureOf(reportOf(f, statusAt), f.plan), "text")
-	g.Expect(text).To(HavePrefix(drawn(t, bluePicture(), "text")))
-	g.Expect(strings.TrimPrefix(text, drawn(t, bluePicture(), "text"))).To(Equal("\n" + regexp.MustCompile(`(?m)^    `).ReplaceAllString("    "+example, "") + "\n"))
-}
-
-// TestMapAccessGolden: docs/map-access.svg is the same picture.
-func TestMapAccessGolden(t *testing.T) {
-	f := openFacts()
-	golden.Check(t, filepath.Join("..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(reportOf(f, statusAt), f.plan), "svg")))
 }

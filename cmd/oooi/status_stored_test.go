@@ -9,12 +9,13 @@ import (
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // storedBlue is what the operator stores about the cluster of blueFacts.
 func storedBlue(f *statusFacts, change func(*explain.StoredStatus)) {
 	f.inputs, f.build, f.planHash = "0123456789abcdef", "v0.1.0", "fedcba9876543210"
-	f.stored = &explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: statusAt.Add(-9 * time.Minute), Generation: 3, Build: f.build, Settings: "01234567", Inputs: f.inputs,
+	f.stored = &explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: blue.At.Add(-9 * time.Minute), Generation: 3, Build: f.build, Settings: "01234567", Inputs: f.inputs,
 		Plan: f.planHash, Ready: true, Reason: "ReadyWithWarnings", Boots: explain.Yes, Summary: "All is served.",
 		Problems: []explain.StoredProblem{{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Text: "one"}, {Severity: network.SeverityInfo, Reason: network.NTPMissing, Text: "two"}}}
 	change(f.stored)
@@ -29,7 +30,7 @@ func TestStatusStored(t *testing.T) {
 	}{
 		"of now":              {func(*statusFacts, *explain.StoredStatus) {}, explain.Yes, "All is served."},
 		"nodes cannot boot":   {func(_ *statusFacts, s *explain.StoredStatus) { s.Boots, s.Summary = explain.No, "In new words." }, explain.No, "In new words."},
-		"the operator stops":  {func(_ *statusFacts, s *explain.StoredStatus) { s.Written = statusAt.Add(-21 * time.Minute) }, explain.Unknown, "Check that the operator runs."},
+		"the operator stops":  {func(_ *statusFacts, s *explain.StoredStatus) { s.Written = blue.At.Add(-21 * time.Minute) }, explain.Unknown, "Check that the operator runs."},
 		"a NodePool changed":  {func(f *statusFacts, _ *explain.StoredStatus) { f.inputs = "1" }, explain.Unknown, "has not seen the change"},
 		"Routes are unread":   {func(f *statusFacts, _ *explain.StoredStatus) { f.inputs = "" }, explain.Unknown, "Routes can be read"},
 		"another plan":        {func(_ *statusFacts, s *explain.StoredStatus) { s.Plan = "1" }, explain.Unknown, "another plan"},
@@ -46,7 +47,7 @@ func TestStatusStored(t *testing.T) {
 			g := NewWithT(t)
 			f := blueFacts()
 			storedBlue(&f, func(s *explain.StoredStatus) { c.change(&f, s) })
-			r := reportOf(f, statusAt)
+			r := reportOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
 			g.Expect(settled([]statusReport{r})).To(Equal(c.want == explain.Yes), "--wait")
@@ -65,7 +66,7 @@ func TestStatusStoredBeforeTheCondition(t *testing.T) {
 	storedBlue(&f, func(*explain.StoredStatus) {})
 	f.Conditions[0].Status, f.Conditions[0].Reason = metav1.ConditionFalse, "AddressesExhausted"
 	f.Conditions[0].Message = "New VMs get no address. Nodes cannot boot.\n(settings 01234567)"
-	r := reportOf(f, statusAt)
+	r := reportOf(f, blue.At)
 	g.Expect(r.Boot.Answer).NotTo(Equal(explain.Yes), r.Boot.Why)
 	g.Expect(r.Boot.Why).To(ContainSubstring("get no address"))
 }
@@ -76,7 +77,7 @@ func TestStatusOfOneNamespace(t *testing.T) {
 		f := blueFacts()
 		f.read, f.settings, f.Conditions, f.OptedIn = false, "", nil, false
 		storedBlue(&f, func(s *explain.StoredStatus) { change(&f, s) })
-		return reportOf(f, statusAt)
+		return reportOf(f, blue.At)
 	}
 	g := NewWithT(t)
 	r := at(func(*statusFacts, *explain.StoredStatus) {})
@@ -84,5 +85,5 @@ func TestStatusOfOneNamespace(t *testing.T) {
 	g.Expect(r.Problems).To(HaveLen(2))
 	g.Expect(settled([]statusReport{r})).To(BeFalse(), "--wait needs more rights")
 	g.Expect(at(func(f *statusFacts, _ *explain.StoredStatus) { f.ready = map[string]bool{} }).Boot.Answer).To(Equal(explain.Unknown))
-	g.Expect(at(func(_ *statusFacts, s *explain.StoredStatus) { s.Written = statusAt.Add(-21 * time.Minute) }).Boot.Why).To(ContainSubstring("Check that the operator runs."))
+	g.Expect(at(func(_ *statusFacts, s *explain.StoredStatus) { s.Written = blue.At.Add(-21 * time.Minute) }).Boot.Why).To(ContainSubstring("Check that the operator runs."))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -12,73 +11,24 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/edge/leaseobject"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/test/blue"
 )
-
-var statusAt = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-
-// statusPlan has one network with edges, an endpoint, an external host and the ingress on VMs.
-func statusPlan() network.Plan {
-	vip := netip.MustParseAddr("192.168.100.3")
-	n := network.Network{
-		Name: "clusters.vlan100", Attachment: network.Attachment{Namespace: "clusters", Name: "vlan100"}, Primary: true,
-		CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: vip,
-		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
-		Listeners: []network.Listener{
-			{Address: vip, Port: 443, Default: "machines:443", Forwards: []network.Forward{
-				{ServerNames: []string{"ignition.blue.example.com"}, Backend: "ignition-server-proxy:443"},
-				{ServerNames: []string{"quay.io"}, Backend: "quay.io:443"},
-			}},
-		},
-		Backends: []network.Backend{
-			{Name: "ignition-server-proxy:443", Service: "ignition-server-proxy", Port: 443},
-			{Name: "machines:443", Kind: network.BackendVMs, Port: 443},
-			{Name: "quay.io:443", Kind: network.BackendExternal, Host: "quay.io", Port: 443},
-		},
-	}
-	return network.Plan{Version: network.CurrentPlanVersion, Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Networks: []network.Network{n}}
-}
-
-const statusMessage = "Nodes can boot: DHCP is ready.\nWarning EdgeUnavailable: Edge 2 is not ready. Check its node.\n3 more problems are not shown.\nExternal hosts: quay.io.\n(settings 01234567)"
 
 // blueFacts are of a cluster with all facts, of which edge 2 is gone.
 func blueFacts() statusFacts {
-	p := statusPlan()
-	edges := p.Networks[0].Edges
-	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), read: true, settings: "01234567", plan: p, planRead: true, leasesRead: true}
-	f.slices = []discoveryv1.EndpointSlice{*sliceOf("ignition-server-proxy", "10.0.0.9")}
-	f.OptedIn, f.Generation = true, 3
-	f.Conditions = []metav1.Condition{{
-		Type: "hostedcluster.densityops.com/NetworkReady", Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,
-		LastTransitionTime: metav1.NewTime(statusAt), Message: statusMessage,
-	}}
-	f.ready = map[string]bool{wire.EdgeDeploymentName(p.Networks[0], edges[0]): true}
-	f.reports = map[string]network.Report{
-		wire.EdgeReport(p.Networks[0], edges[0]).Name: {Edge: 1, Level: network.LevelReaches, Peer: network.PeerUnreachable, RefusedHosts: []string{"quay.io:443"}},
-		// It outlived its pod.
-		wire.EdgeReport(p.Networks[0], edges[1]).Name: {Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, DarkBackends: []string{"ignition-server-proxy:443"}},
+	p := blue.Plan()
+	f := statusFacts{
+		Running: blue.Running(), read: true, settings: "01234567", plan: p, planRead: true, leasesRead: true, reports: blue.Reports(),
+		slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
+		ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}
-	for _, l := range []struct {
-		network, address, mac, vm string
-		left                      time.Duration
-	}{
-		{"clusters.vlan100", "192.168.100.20", "02:00:00:00:00:01", "blue-worker-1", 2 * time.Hour},
-		{"clusters.vlan100", "192.168.100.21", "", "", time.Hour},
-		{"clusters.vlan100", "192.168.100.22", "02:00:00:00:00:02", "blue-worker-2", -time.Hour},
-		{"clusters.former", "192.168.7.9", "02:00:00:00:00:03", "", time.Hour},
-	} {
-		lease := network.Lease{Address: netip.MustParseAddr(l.address), MAC: l.mac, VM: l.vm, Expires: statusAt.Add(l.left)}
-		f.leases = append(f.leases, leased{l.network, lease})
+	for _, l := range blue.Leases() {
+		f.leases = append(f.leases, leased{l.Network, l.Lease})
 	}
-	blocked, err := leaseobject.Read(blockedLease())
-	if err != nil {
-		panic(err)
-	}
-	f.leases = append(f.leases, leased{"clusters.vlan100", blocked})
 	return f
 }
 
@@ -86,7 +36,7 @@ func blueFacts() statusFacts {
 func TestStatusText(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(reportOf(blueFacts(), statusAt).write(&out, "text", false, true)).To(Succeed())
+	g.Expect(reportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
 NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the settings of now: yes
@@ -123,8 +73,8 @@ Notes
 func TestStatusTextUnread(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), plan: statusPlan(), unread: []string{noRight("HostedCluster clusters/blue")}}
-	g.Expect(reportOf(f, statusAt).write(&out, "text", false, true)).To(Succeed())
+	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}}
+	g.Expect(reportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and only its condition tells.
 NetworkReady: unknown
@@ -150,7 +100,7 @@ Unknown
 func TestStatusJSON(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(reportOf(blueFacts(), statusAt).write(&out, "json", false, true)).To(Succeed())
+	g.Expect(reportOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
 	var got map[string]any
 	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
 	g.Expect(got).To(And(HaveLen(9), HaveKeyWithValue("version", "v1"), HaveKeyWithValue("cluster", "clusters/blue")))
@@ -214,7 +164,7 @@ func TestStatusBoot(t *testing.T) {
 			g := NewWithT(t)
 			f := blueFacts()
 			c.change(&f)
-			r := reportOf(f, statusAt)
+			r := reportOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
 			g.Expect(verdict([]statusReport{r}) == nil).To(Equal(c.want == explain.Yes))
@@ -225,7 +175,7 @@ func TestStatusBoot(t *testing.T) {
 
 // TestStatusCarries: of two edges that both serve, that with connections. Edges of an earlier version do not say it.
 func TestStatusCarries(t *testing.T) {
-	p := statusPlan()
+	p := blue.Plan()
 	n := p.Networks[0]
 	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
 	f := blueFacts()
@@ -253,7 +203,7 @@ func TestStatusDarkControlPlane(t *testing.T) {
 	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
 	f.plan.Networks[0].Backends = []network.Backend{ignition}
 	dark := network.Report{Edge: 1, Level: network.LevelServes, DarkBackends: []string{ignition.Name}}
-	answer := func() statusAnswer { return reportOf(f, statusAt).Boot }
+	answer := func() statusAnswer { return reportOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
 	f.reports[one] = dark
 	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
@@ -269,10 +219,10 @@ func TestStatusWithoutPods(t *testing.T) {
 		f := blueFacts()
 		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
 		f.plan.Networks[0].Backends = []network.Backend{b}
-		f.slices = []discoveryv1.EndpointSlice{*sliceOf(service, "10.0.0.9")}
-		g.Expect(reportOf(f, statusAt).Boot.Answer).To(Equal(explain.Yes))
-		f.slices = []discoveryv1.EndpointSlice{*sliceOf(service)}
-		r := reportOf(f, statusAt)
+		f.slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service, "10.0.0.9")}
+		g.Expect(reportOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
+		f.slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
+		r := reportOf(f, blue.At)
 		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
 		g.Expect(verdict([]statusReport{r})).To(HaveOccurred(), "the exit code")
 		g.Expect(settled([]statusReport{r})).To(BeFalse(), "--wait")
@@ -291,7 +241,7 @@ func TestStatusWithoutReach(t *testing.T) {
 	} {
 		g := NewWithT(t)
 		f.reports[one] = network.Report{Edge: 1, Level: level}
-		boot := reportOf(f, statusAt).Boot
+		boot := reportOf(f, blue.At).Boot
 		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
 		if want == explain.Unknown {
 			g.Expect(boot.Why).To(ContainSubstring("no edge of network clusters/vlan100 reports that it reaches the hosted API server"))
@@ -305,8 +255,8 @@ func TestStatusOldReport(t *testing.T) {
 		f := blueFacts()
 		n := &f.plan.Networks[0]
 		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
-		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: statusAt.Add(-age)}
-		return reportOf(f, statusAt)
+		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
+		return reportOf(f, blue.At)
 	}
 	g := NewWithT(t)
 	r := at(4 * time.Minute)

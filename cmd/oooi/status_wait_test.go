@@ -21,6 +21,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // A faulty is an API server that fails to read some objects.
@@ -48,15 +49,15 @@ func (f faulty) List(ctx context.Context, l client.ObjectList, opts ...client.Li
 func plansDiffer(t *testing.T, admin client.Client) {
 	g := NewWithT(t)
 	read := func() statusReport {
-		all, err := statusRequest{name: blue}.read(t.Context(), admin)
+		all, err := statusRequest{name: blue.Key}.read(t.Context(), admin)
 		g.Expect(err).NotTo(HaveOccurred())
 		return all[0]
 	}
-	tell(t, admin, settingsOf(t, admin))
+	blue.Tell(t, admin, blue.Settings(t, admin))
 	g.Expect(read().Boot.Answer).To(Equal(explain.Yes))
 
 	pool := &hyperv1.NodePool{}
-	g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(firstOf(t, "NodePool")), pool)).To(Succeed())
+	g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(blue.FirstOf(t, "NodePool")), pool)).To(Succeed())
 	more := &hyperv1.NodePool{ObjectMeta: metav1.ObjectMeta{Namespace: pool.Namespace, Name: "more"}, Spec: *pool.Spec.DeepCopy()}
 	more.Spec.Platform.Kubevirt.AdditionalNetworks = []hyperv1.KubevirtNetwork{{Name: "clusters/new"}}
 	g.Expect(admin.Create(t.Context(), more)).To(Succeed())
@@ -79,8 +80,8 @@ func plansDiffer(t *testing.T, admin client.Client) {
 
 // waitIsInterrupted: a wait that a signal ends says so, and one with invalid credentials ends at once.
 func waitIsInterrupted(t *testing.T, admin client.Client) {
-	tell(t, admin, "00000000")
-	waiting := statusRequest{name: blue, wait: true, timeout: time.Hour}
+	blue.Tell(t, admin, "00000000")
+	waiting := statusRequest{name: blue.Key, wait: true, timeout: time.Hour}
 	g := NewWithT(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	ticks, done := make(chan time.Time), make(chan error)
@@ -100,12 +101,12 @@ func waitIsInterrupted(t *testing.T, admin client.Client) {
 // waitGivesUp: after as long as the user permits. A wait whose reads fail says why, and of when its report is. The clock is played, so
 // the cluster is read from files.
 func waitGivesUp(t *testing.T, admin client.Client) {
-	tell(t, admin, "00000000")
+	blue.Tell(t, admin, "00000000")
 	dir, _ := gatherBlue(t, admin)
 	files := archiveOf(t, dir)
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		waiting := statusRequest{name: blue, wait: true, timeout: time.Minute}
+		waiting := statusRequest{name: blue.Key, wait: true, timeout: time.Minute}
 		begin := time.Now()
 		last, err := waiting.follow(t.Context(), files, time.NewTicker(time.Second).C)
 		g.Expect(err).To(Equal(command.Exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
@@ -175,19 +176,19 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 		g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "waiter"},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: "waiter"}}})).To(Succeed())
 	}
-	tell(t, admin, settingsOf(t, admin))
+	blue.Tell(t, admin, blue.Settings(t, admin))
 	waiter, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "waiter"), client.Options{Scheme: admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	var all []statusReport
 	g.Eventually(func() []string {
 		var err error
-		all, err = statusRequest{name: blue}.read(t.Context(), waiter)
+		all, err = statusRequest{name: blue.Key}.read(t.Context(), waiter)
 		if err != nil {
 			return []string{err.Error()}
 		}
 		return all[0].Unread
 	}, time.Minute).Should(BeEmpty(), "the authorizer learns of new rights")
 	g.Expect(all[0].Boot.Answer).To(Equal(explain.Yes))
-	_, err = statusRequest{name: blue, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
+	_, err = statusRequest{name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 }

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // hostile is what an edge that an attacker controls may write into a Lease: it clears the screen, sets the title,
@@ -31,7 +32,7 @@ func hostileReport() statusReport {
 		f.reports[name] = r
 	}
 	f.unread = []string{hostile}
-	return reportOf(f, statusAt)
+	return reportOf(f, blue.At)
 }
 
 // TestStatusTextIsPrintable: nothing that an object has in it controls the terminal or adds a line.
@@ -45,7 +46,7 @@ func TestStatusTextIsPrintable(t *testing.T) {
 	f := blueFacts()
 	f.unread = []string{"x"}
 	f.Conditions[0].Message = strings.Replace(f.Conditions[0].Message, "External", "HostedCluster\nExternal", 1)
-	g.Expect(reportOf(f, statusAt).write(&plain, "text", false, true)).To(Succeed())
+	g.Expect(reportOf(f, blue.At).write(&plain, "text", false, true)).To(Succeed())
 	g.Expect(strings.Count(out.String(), "\n")).To(BeNumerically("<=", strings.Count(plain.String(), "\n")))
 }
 
@@ -74,14 +75,14 @@ func TestStatusOfALargeNetwork(t *testing.T) {
 			left = -time.Hour
 		}
 		a := netip.AddrFrom4([4]byte{192, 168, 100, byte(30 + i)})
-		f.leases = append(f.leases, leased{"clusters.vlan100", network.Lease{Address: a, MAC: "02:00:00:00:00:01", Expires: statusAt.Add(left)}})
+		f.leases = append(f.leases, leased{"clusters.vlan100", network.Lease{Address: a, MAC: "02:00:00:00:00:01", Expires: blue.At.Add(left)}})
 		b := network.Backend{Name: fmt.Sprintf("h%d.example.com:443", i), Kind: network.BackendExternal, Port: 443}
 		n.Backends = append(n.Backends, b)
 		n.Listeners[0].Forwards = append(n.Listeners[0].Forwards, network.Forward{ServerNames: []string{b.Name[:len(b.Name)-4]}, Backend: b.Name})
 	}
 	shown := func(output string, all bool) string {
 		var out bytes.Buffer
-		NewWithT(t).Expect(reportOf(f, statusAt).write(&out, output, all, true)).To(Succeed())
+		NewWithT(t).Expect(reportOf(f, blue.At).write(&out, output, all, true)).To(Succeed())
 		return out.String()
 	}
 	g := NewWithT(t)
