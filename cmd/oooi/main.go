@@ -7,6 +7,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/access"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/gather"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 )
 
@@ -20,7 +21,7 @@ func subcommands() []*cobra.Command {
 		plan.NewLint(),
 		newManagerCommand(),
 		newMapCommand(),
-		newMustGatherCommand(),
+		gather.New(),
 		plan.New(),
 		newStatusCommand(),
 	}

@@ -1,7 +1,7 @@
 // This file has each edge tell about its data plane, for `oooi must-gather`: what Envoy and the kernel have is in the pods only. An edge
 // may be one that a VM took over, so what it answers has limits, and no secret of it is kept.
 
-package main
+package gather
 
 import (
 	"bytes"
@@ -82,14 +82,14 @@ func edgePods(pods []unstructured.Unstructured) (out []unstructured.Unstructured
 
 // askEdges writes what each edge tells. Edges are asked side by side, so one that does not answer delays the others by no more than
 // askedWithin. An error is about the directory, or the end of ctx.
-func (g *gatherer) askEdges(ctx context.Context) error {
+func (g *Gatherer) askEdges(ctx context.Context) error {
 	faults := make([]string, len(g.edges))
 	var told atomic.Int32
 	var all errgroup.Group
 	all.SetLimit(askedAtOnce)
 	for i, pod := range g.edges {
 		all.Go(func() error {
-			text, fault := askEdge(ctx, g.run, pod)
+			text, fault := askEdge(ctx, g.Run, pod)
 			faults[i] = fault
 			if text == nil || ctx.Err() != nil {
 				return nil
@@ -104,7 +104,7 @@ func (g *gatherer) askEdges(ctx context.Context) error {
 	g.told = int(told.Load())
 	for i, pod := range g.edges {
 		if faults[i] != "" {
-			g.index.Unread = append(g.index.Unread, source.Unread{What: fmt.Sprintf("data plane of edge %s/%s", pod.GetNamespace(), pod.GetName()), Why: faults[i]})
+			g.Index.Unread = append(g.Index.Unread, source.Unread{What: fmt.Sprintf("data plane of edge %s/%s", pod.GetNamespace(), pod.GetName()), Why: faults[i]})
 		}
 	}
 	return nil

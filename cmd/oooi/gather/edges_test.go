@@ -1,4 +1,4 @@
-package main
+package gather
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -83,14 +85,14 @@ func TestEdgesAreAsked(t *testing.T) {
 			return err
 		},
 	}
-	gather := gatherer{dir: t.TempDir(), edges: []unstructured.Unstructured{askedEdge("hangs", true), askedEdge("crashes", false)}}
+	gather := Gatherer{Dir: t.TempDir(), edges: []unstructured.Unstructured{askedEdge("hangs", true), askedEdge("crashes", false)}}
 	for name := range answers {
 		if name != "hangs" {
 			gather.edges = append(gather.edges, askedEdge(name, true))
 			others.Add(1)
 		}
 	}
-	gather.run = func(_ context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error {
+	gather.Run = func(_ context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error {
 		if pod.Name != "hangs" {
 			defer others.Done()
 		}
@@ -101,16 +103,19 @@ func TestEdgesAreAsked(t *testing.T) {
 	}
 	g.Expect(gather.askEdges(t.Context())).To(Succeed())
 	g.Expect(gather.told).To(Equal(1))
-	all := contentOf(t, gather.dir)
-	g.Expect(all).To(HaveLen(1))
-	text := all["edges/clusters-blue/tells/diagnostics"]
+	files, err := filepath.Glob(filepath.Join(gather.Dir, "*", "*", "*", "*"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(files).To(Equal([]string{filepath.Join(gather.Dir, "edges", "clusters-blue", "tells", "diagnostics")}))
+	content, err := os.ReadFile(files[0])
+	g.Expect(err).NotTo(HaveOccurred())
+	text := string(content)
 	g.Expect(text).To(And(ContainSubstring(`"mac": "02:00:00:00:00:01"`), ContainSubstring("18446744073709551615"), ContainSubstring(`"value": "blue"`), ContainSubstring(leftOut)))
 	g.Expect(text).NotTo(ContainSubstring(secret))
-	_, err := wire.ReadDiagnostics([]byte(text))
+	_, err = wire.ReadDiagnostics(content)
 	g.Expect(err).NotTo(HaveOccurred())
 
 	why := map[string]string{}
-	for _, u := range gather.index.Unread {
+	for _, u := range gather.Index.Unread {
 		why[strings.TrimPrefix(u.What, "data plane of edge clusters-blue/")] = u.Why
 	}
 	g.Expect(why).To(HaveLen(8))

@@ -1,4 +1,4 @@
-package main
+package gather
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// secret is in each object and log that is collected.
+const secret = "hunter2"
 
 // planted are lines with a secret in each form that programs print.
 func planted() []string {

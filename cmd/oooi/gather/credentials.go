@@ -1,7 +1,7 @@
 // This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. Where a text can be read in
 // two ways, more of it is left out.
 
-package main
+package gather
 
 import (
 	"regexp"

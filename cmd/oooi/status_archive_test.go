@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/gather"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/manifest"
@@ -23,8 +24,8 @@ import (
 	"github.com/cldmnky/oooi/test/blue"
 )
 
-// secret is in each object and log that is collected.
-const secret = "hunter2"
+// password is in each object and log that is collected.
+const password = "hunter2"
 
 // plantSecrets creates what has secrets in it, and an edge's pod that has restarted once.
 func plantSecrets(t *testing.T, c client.Client) {
@@ -35,15 +36,15 @@ func plantSecrets(t *testing.T, c client.Client) {
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "x"}, {Name: "dns", Image: "x"}, {Name: wire.Failover, Image: "x"}}},
 	}
 	for _, o := range []client.Object{pod,
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "pull-secret"}, StringData: map[string]string{"x": secret}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "kubeconfig"}, Data: map[string]string{"x": secret}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "pull-secret"}, StringData: map[string]string{"x": password}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "kubeconfig"}, Data: map[string]string{"x": password}},
 		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "route.openshift.io/v1", "kind": "Route",
 			"metadata": map[string]any{"namespace": "clusters-blue", "name": "with-key"},
-			"spec":     map[string]any{"host": "x.example.com", "to": map[string]any{"kind": "Service", "name": "x"}, "tls": map[string]any{"termination": "edge", "key": secret}}}},
+			"spec":     map[string]any{"host": "x.example.com", "to": map[string]any{"kind": "Service", "name": "x"}, "tls": map[string]any{"termination": "edge", "key": password}}}},
 		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
 			"metadata": map[string]any{"namespace": "clusters-blue", "name": "vm-1"},
 			"spec": map[string]any{"domain": map[string]any{"devices": map[string]any{"interfaces": []any{map[string]any{"name": "vlan"}}}},
-				"volumes": []any{map[string]any{"name": "init", "cloudInitNoCloud": map[string]any{"userData": secret}}}}}},
+				"volumes": []any{map[string]any{"name": "init", "cloudInitNoCloud": map[string]any{"userData": password}}}}}},
 	} {
 		g.Expect(c.Create(t.Context(), o)).To(Succeed(), o.GetName())
 	}
@@ -56,7 +57,7 @@ func plantSecrets(t *testing.T, c client.Client) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(blue.FirstOf(t, "HostedCluster").GetObjectKind().GroupVersionKind())
 	g.Expect(c.Get(t.Context(), blue.Key, u)).To(Succeed())
-	g.Expect(unstructured.SetNestedField(u.Object, "http://user:"+secret+"@proxy.example.com:3128", "spec", "configuration", "proxy", "httpProxy")).To(Succeed())
+	g.Expect(unstructured.SetNestedField(u.Object, "http://user:"+password+"@proxy.example.com:3128", "spec", "configuration", "proxy", "httpProxy")).To(Succeed())
 	g.Expect(c.Update(t.Context(), u)).To(Succeed())
 }
 
@@ -65,12 +66,12 @@ func saidSecrets(_ context.Context, pod client.ObjectKey, container string, prev
 	if previous {
 		return nil, os.ErrPermission
 	}
-	return io.NopCloser(strings.NewReader("log of " + pod.Name + " " + container + ": https://user:" + secret + "@registry.example.com\n" + strings.Join(planted(), "\n") + "\n")), nil
+	return io.NopCloser(strings.NewReader("log of " + pod.Name + " " + container + ": https://user:" + password + "@registry.example.com\n")), nil
 }
 
 // toldSecrets is what an edge tells, with a secret.
 func toldSecrets(_ context.Context, _ client.ObjectKey, _ string, _ []string, out, _ io.Writer) error {
-	_, err := io.WriteString(out, `{"version": 1, "parts": [{"name": "envoyStats", "content": ["https://user:`+secret+`@registry.example.com"]}]}`)
+	_, err := io.WriteString(out, `{"version": 1, "parts": [{"name": "envoyStats", "content": ["https://user:`+password+`@registry.example.com"]}]}`)
 	return err
 }
 
@@ -94,9 +95,9 @@ func contentOf(t *testing.T, dir string) map[string]string {
 // gatherBlue collects blue with secrets in its logs.
 func gatherBlue(t *testing.T, api client.Reader) (dir string, index source.ArchiveIndex) {
 	t.Helper()
-	g := gatherer{api: api, logs: saidSecrets, run: toldSecrets, dir: filepath.Join(t.TempDir(), "report"), index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
-	NewWithT(t).Expect(g.all(t.Context(), blue.Key)).To(Succeed())
-	return g.dir, g.index
+	g := gather.Gatherer{API: api, Logs: saidSecrets, Run: toldSecrets, Dir: filepath.Join(t.TempDir(), "report"), Index: source.ArchiveIndex{Format: source.ArchiveFormat, Time: time.Now().UTC()}}
+	NewWithT(t).Expect(g.All(t.Context(), blue.Key)).To(Succeed())
+	return g.Dir, g.Index
 }
 
 // archiveOf reads a directory that must-gather wrote.
@@ -140,7 +141,7 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 		dir, index := gatherBlue(t, admin)
 		all := contentOf(t, dir)
 		for name, text := range all {
-			g.Expect(text).NotTo(ContainSubstring(secret), name)
+			g.Expect(text).NotTo(ContainSubstring(password), name)
 			g.Expect(name).NotTo(ContainSubstring("secret"))
 		}
 		g.Expect(all).To(HaveKey("objects/clusters-blue/configmap.oooi-plan.yaml"))
@@ -187,8 +188,8 @@ func mustGather(t *testing.T, server *apiserver.Server) {
 	})
 	t.Run("into a directory with files", func(t *testing.T) {
 		dir, _ := gatherBlue(t, admin)
-		g := gatherer{api: admin, logs: saidSecrets, dir: dir}
-		NewWithT(t).Expect(g.all(t.Context(), blue.Key)).To(MatchError(ContainSubstring("not empty")))
+		g := gather.Gatherer{API: admin, Logs: saidSecrets, Dir: dir}
+		NewWithT(t).Expect(g.All(t.Context(), blue.Key)).To(MatchError(ContainSubstring("not empty")))
 	})
 	t.Run("of a newer release", func(t *testing.T) {
 		g := NewWithT(t)

@@ -1,6 +1,6 @@
 // This file decides what `oooi must-gather` leaves out of what it collects. It is pure.
 
-package main
+package gather
 
 import (
 	"regexp"

@@ -1,7 +1,6 @@
-// This file holds `oooi must-gather`: what a bug report needs, from a running cluster into a directory. Package
-// source lists the objects, must_gather_edges.go asks edges, and must_gather_secrets.go decides what is left out.
-
-package main
+// Package gather is `oooi must-gather`: what a bug report needs, from a running cluster into a directory. Package
+// source lists the objects, edges.go asks edges, and secrets.go decides what is left out.
+package gather
 
 import (
 	"bytes"
@@ -39,7 +38,8 @@ const (
 	unnamespaced = "_cluster"
 )
 
-func newMustGatherCommand() *cobra.Command {
+// New returns the command.
+func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var dir string
 	c := &cobra.Command{
@@ -78,12 +78,12 @@ The other commands read the directory without a cluster:
 			if err != nil {
 				return err
 			}
-			g := gatherer{api: api, logs: source.LogsOf(set), run: commandsIn(config, set), dir: dir,
-				index: source.ArchiveIndex{Format: source.ArchiveFormat, Version: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}}
-			if err := g.all(c.Context(), name); err != nil {
+			g := Gatherer{API: api, Logs: source.LogsOf(set), Run: commandsIn(config, set), Dir: dir,
+				Index: source.ArchiveIndex{Format: source.ArchiveFormat, Version: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}}
+			if err := g.All(c.Context(), name); err != nil {
 				return err
 			}
-			for _, u := range g.index.Unread {
+			for _, u := range g.Index.Unread {
 				fmt.Fprintln(c.ErrOrStderr(), "oooi: "+u.String())
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s has %d objects, %d logs and the data plane of %d edges.\n", dir, g.objects, g.logFiles, g.told)
@@ -96,13 +96,13 @@ The other commands read the directory without a cluster:
 	return c
 }
 
-// A gatherer writes one archive.
-type gatherer struct {
-	api   client.Reader
-	logs  source.LogReader
-	run   commandRunner
-	dir   string
-	index source.ArchiveIndex
+// A Gatherer writes one archive.
+type Gatherer struct {
+	API   client.Reader
+	Logs  source.LogReader
+	Run   commandRunner
+	Dir   string
+	Index source.ArchiveIndex
 	// objects and logFiles were written.
 	objects, logFiles int
 	// edges are the pods to ask, of which told answered.
@@ -112,13 +112,13 @@ type gatherer struct {
 	written map[string]bool
 }
 
-// all collects the named hosted cluster, or each that opted in, and what they share.
-func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
-	clusters, err := source.Selected(ctx, g.api, name)
+// All collects the named hosted cluster, or each that opted in, and what they share.
+func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
+	clusters, err := source.Selected(ctx, g.API, name)
 	if err != nil {
 		return err
 	}
-	if err := newDirectory(g.dir); err != nil {
+	if err := newDirectory(g.Dir); err != nil {
 		return err
 	}
 	g.written = map[string]bool{}
@@ -136,7 +136,7 @@ func (g *gatherer) all(ctx context.Context, name client.ObjectKey) error {
 	if ctx.Err() != nil {
 		return command.ErrInterrupted
 	}
-	return g.index.Write(g.dir)
+	return g.Index.Write(g.Dir)
 }
 
 // newDirectory creates dir. One that has files already is an error: they would be mixed.
@@ -152,10 +152,10 @@ func newDirectory(dir string) error {
 }
 
 // cluster collects one hosted cluster.
-func (g *gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
+func (g *Gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 	running := hcp.UnreadRunning(hc.Namespace, hc.Name)
 	if hc.Object == nil {
-		g.index.Add(source.Wanted{Kind: hcp.NewHostedCluster().GroupVersionKind(), Namespace: hc.Namespace}, errors.New("you have no right to read it"))
+		g.Index.Add(source.Wanted{Kind: hcp.NewHostedCluster().GroupVersionKind(), Namespace: hc.Namespace}, errors.New("you have no right to read it"))
 	} else {
 		if err := g.write(hc.Namespace, []unstructured.Unstructured{*hc.Object}); err != nil {
 			return err
@@ -186,7 +186,7 @@ func (g *gatherer) cluster(ctx context.Context, hc source.HostedCluster) error {
 }
 
 // installation collects the operator, and what all hosted clusters share.
-func (g *gatherer) installation(ctx context.Context) error {
+func (g *Gatherer) installation(ctx context.Context) error {
 	namespaces := map[string]bool{}
 	for _, w := range source.WantedOfAll() {
 		found, err := g.collect(ctx, w)
@@ -211,15 +211,15 @@ func (g *gatherer) installation(ctx context.Context) error {
 
 // collect writes what w asks for, with the logs of pods, and returns it. What cannot be read is noted. An error is
 // about the directory, or the end of ctx.
-func (g *gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
-	found, err := w.Read(ctx, g.api)
+func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
+	found, err := w.Read(ctx, g.API)
 	switch {
 	case ctx.Err() != nil:
 		return nil, command.ErrInterrupted
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		g.index.Add(w, err)
+		g.Index.Add(w, err)
 		return nil, nil
 	}
 	byNamespace := map[string][]unstructured.Unstructured{}
@@ -242,7 +242,7 @@ func (g *gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 }
 
 // write writes objects of one kind and namespace, without their secrets. Those of a file that exists are the same ones.
-func (g *gatherer) write(namespace string, all []unstructured.Unstructured) error {
+func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) error {
 	kind := all[0].GroupVersionKind()
 	name := strings.ToLower(kind.GroupKind().String()) + ".yaml"
 	if len(all) == 1 {
@@ -270,15 +270,15 @@ func (g *gatherer) write(namespace string, all []unstructured.Unstructured) erro
 }
 
 // podLogs writes what each container of a pod logs, and logged in its last run.
-func (g *gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
+func (g *Gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
 	for _, c := range source.ContainersOf(o) {
 		for _, previous := range []bool{false, true} {
 			if previous && !c.Restarted {
 				continue
 			}
-			text, err := readLog(ctx, g.logs, client.ObjectKeyFromObject(&o), c.Name, previous)
+			text, err := readLog(ctx, g.Logs, client.ObjectKeyFromObject(&o), c.Name, previous)
 			if err != nil {
-				g.index.Unread = append(g.index.Unread, source.Unread{What: fmt.Sprintf("log of %s/%s, container %s", o.GetNamespace(), o.GetName(), c.Name), Why: err.Error()})
+				g.Index.Unread = append(g.Index.Unread, source.Unread{What: fmt.Sprintf("log of %s/%s, container %s", o.GetNamespace(), o.GetName(), c.Name), Why: err.Error()})
 				continue
 			}
 			name := c.Name + ".log"
@@ -331,11 +331,11 @@ func lastLines(r io.Reader, most int) (string, error) {
 }
 
 // file writes one file of the archive. A name from the cluster cannot lead out of it.
-func (g *gatherer) file(path string, content []byte) error {
+func (g *Gatherer) file(path string, content []byte) error {
 	if !filepath.IsLocal(path) {
 		return &fs.PathError{Op: "write", Path: path, Err: errors.New("leads out of the directory")}
 	}
-	path = filepath.Join(g.dir, path)
+	path = filepath.Join(g.Dir, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
