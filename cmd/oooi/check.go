@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -144,15 +145,15 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 		if i := slices.IndexFunc(plans, func(p plan.Planned) bool { return p.Cluster == facts.name }); i >= 0 {
 			facts.planned = &plans[i]
 		}
-		status, err := readStatus(ctx, api, hc)
+		seen, err := status.Read(ctx, api, hc)
 		if err != nil {
 			facts.unread = append(facts.unread, err.Error())
 		}
-		facts.status, facts.optedIn, facts.read = reportOf(status, time.Now()), status.OptedIn, status.read
-		facts.preflight = pre.read(ctx, facts, status)
+		facts.status, facts.optedIn, facts.read = status.ReportOf(seen, time.Now()), seen.OptedIn, seen.Read
+		facts.preflight = pre.read(ctx, facts, seen)
 		out = append(out, clusterChecks(facts))
 		if t != nil {
-			out = append(out, t.networks(ctx, status)...)
+			out = append(out, t.networks(ctx, seen)...)
 		}
 	}
 	if ctx.Err() != nil {

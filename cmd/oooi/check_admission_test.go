@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
@@ -134,21 +135,21 @@ func TestAdmissionBeforeNADs(t *testing.T) {
 func TestEdgesThatFreeQuota(t *testing.T) {
 	n := triedNetwork()
 	n.Edges = append(n.Edges, network.Edge{Number: 2})
-	edge := func(number int, ready explain.Answer) statusEdge { return statusEdge{Number: number, Ready: ready} }
+	edge := func(number int, ready explain.Answer) status.Edge { return status.Edge{Number: number, Ready: ready} }
 	for name, c := range map[string]struct {
-		edges            []statusEdge
+		edges            []status.Edge
 		served, allReady bool
 	}{
 		"none runs":         {nil, false, false},
-		"one is ready":      {[]statusEdge{edge(1, explain.Yes), edge(2, explain.No)}, true, false},
-		"one edge is newer": {[]statusEdge{edge(1, explain.Yes)}, true, false},
-		"all are ready":     {[]statusEdge{edge(1, explain.Yes), edge(2, explain.Yes)}, true, true},
+		"one is ready":      {[]status.Edge{edge(1, explain.Yes), edge(2, explain.No)}, true, false},
+		"one edge is newer": {[]status.Edge{edge(1, explain.Yes)}, true, false},
+		"all are ready":     {[]status.Edge{edge(1, explain.Yes), edge(2, explain.Yes)}, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := clusterFacts{read: true, optedIn: true, planned: &plan.Planned{Plan: &network.Plan{Networks: []network.Network{n}}}}
-			f.status.Networks = []statusNetwork{{Name: n.Attachment.String(), Edges: c.edges}}
+			f.status.Networks = []status.Network{{Name: n.Attachment.String(), Edges: c.edges}}
 			taken := func(context.Context, *corev1.Pod) ([]string, error) { return nil, nil }
-			got := preflightReader{api: nadReader{}, ask: taken, imagesUnknown: true}.read(t.Context(), f, statusFacts{})
+			got := preflightReader{api: nadReader{}, ask: taken, imagesUnknown: true}.read(t.Context(), f, status.Facts{})
 			NewWithT(t).Expect(got.admissions).To(Equal([]podAdmission{{of: n.Attachment.String(), served: c.served, allReady: c.allReady, imagesUnknown: true}}))
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/explain"
@@ -54,18 +55,18 @@ type preflightReader struct {
 }
 
 // read reads what would become of the networks of f, which status is about.
-func (r preflightReader) read(ctx context.Context, f clusterFacts, status statusFacts) (out preflight) {
+func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
 	if !f.read || !f.optedIn {
 		return out
 	}
-	ns, inForce := status.ControlPlane, status.plan.Networks
+	ns, inForce := seen.ControlPlane, seen.Plan.Networks
 	networks := inForce
 	if f.planned != nil && f.planned.Plan != nil {
 		networks = f.planned.Plan.Networks
 	}
 	ready, edges := map[string]int{}, map[string]int{}
 	for _, n := range f.status.Networks {
-		ready[n.Name] = len(slices.DeleteFunc(slices.Clone(n.Edges), func(e statusEdge) bool { return e.Ready != explain.Yes }))
+		ready[n.Name] = len(slices.DeleteFunc(slices.Clone(n.Edges), func(e status.Edge) bool { return e.Ready != explain.Yes }))
 	}
 	if r.ask != nil {
 		out.admissions = readAdmissions(ctx, r.ask, r.api, networks, r.images, ns)

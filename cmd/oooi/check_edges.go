@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
 // edgeChecks are about the edges of n that are ready. Of others, it is not of now.
-func edgeChecks(n statusNetwork) (out []checked) {
+func edgeChecks(n status.Network) (out []checked) {
 	for _, e := range n.Edges {
 		if e.Ready != explain.Yes {
 			continue

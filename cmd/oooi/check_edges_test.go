@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestEdgeChecks(t *testing.T) {
 	for level, want := range map[string]outcome{"reaches": fine, "serves": warning, "nothing": warning, "": unsure} {
 		g := NewWithT(t)
-		n := statusNetwork{Name: "clusters/vlan100", Edges: []statusEdge{{Number: 1, Ready: explain.Yes, Level: level}, {Number: 2, Ready: explain.No}}}
+		n := status.Network{Name: "clusters/vlan100", Edges: []status.Edge{{Number: 1, Ready: explain.Yes, Level: level}, {Number: 2, Ready: explain.No}}}
 		all := edgeChecks(n)
 		g.Expect(all).To(HaveLen(1))
 		g.Expect(all[0].Name).To(Equal("from edge 1 of clusters/vlan100"))

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -45,7 +46,7 @@ type edgePod struct {
 }
 
 // failsOver tries failover on n from a pod with address.
-func (t trier) failsOver(ctx context.Context, s statusFacts, n network.Network, address netip.Addr) checked {
+func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network, address netip.Addr) checked {
 	c := checked{Name: "failover", Verdict: unsure, Page: trialPages[network.TrialFailover].page}
 	if len(n.Edges) < 2 {
 		c.Why = "The network has one edge."
@@ -100,14 +101,14 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 
 // evict evicts the edge with a MAC by the Eviction API, which respects PodDisruptionBudgets. It reads immediately before
 // whether the other edge can take over.
-func (t trier) evict(ctx context.Context, s statusFacts, n network.Network, mac string, before time.Time) (edgePod, error) {
-	now := statusReader{api: t.api, statusFacts: statusFacts{Running: s.Running}}
+func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
+	now := status.Reader{API: t.api, Facts: status.Facts{Running: s.Running}}
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
-	if err := errors.Join(err, now.readEdges(ctx), now.readLeases(ctx)); err != nil {
+	if err := errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx)); err != nil {
 		return edgePod{}, err
 	}
-	now.plan = s.plan
-	taken, why := edgeToEvict(now.withoutOldReports(time.Now()), n, pods, mac)
+	now.Plan = s.Plan
+	taken, why := edgeToEvict(now.WithoutOldReports(time.Now()), n, pods, mac)
 	switch {
 	case why != "":
 		return edgePod{}, errors.New(why)
@@ -124,13 +125,13 @@ func (t trier) evict(ctx context.Context, s statusFacts, n network.Network, mac 
 }
 
 // edgeToEvict returns the edge with a MAC, or why it is not evicted.
-func edgeToEvict(now statusFacts, n network.Network, pods []edgePod, mac string) (taken edgePod, why string) {
+func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (taken edgePod, why string) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })
-		if own < 0 || now.readyEdge(n, e) != explain.Yes {
+		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
 			return edgePod{}, fmt.Sprintf("edge %d is not ready now, so no edge is evicted", e.Number)
 		}
-		if level := now.reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != network.LevelReaches {
+		if level := now.Reports[wire.EdgeReport(n, e).Name].Level; pods[own].mac != mac && level != network.LevelReaches {
 			return edgePod{}, fmt.Sprintf("edge %d does not report that it reaches the API server, so the other one is not evicted", e.Number)
 		}
 	}

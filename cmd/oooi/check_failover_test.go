@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -28,11 +29,11 @@ func macOfEdge(number int) string { return fmt.Sprintf("02:00:00:00:00:%02x", nu
 // TestEdgeToEvict: the one that the pod uses, and none that would leave VMs without an edge.
 func TestEdgeToEvict(t *testing.T) {
 	n := blue.Plan().Networks[0]
-	facts := func(ready [2]bool, levels [2]string) statusFacts {
-		f := statusFacts{ready: map[string]bool{}, reports: map[string]network.Report{}}
+	facts := func(ready [2]bool, levels [2]string) status.Facts {
+		f := status.Facts{Ready: map[string]bool{}, Reports: map[string]network.Report{}}
 		for i, e := range n.Edges {
-			f.ready[wire.EdgeDeploymentName(n, e)] = ready[i]
-			f.reports[wire.EdgeReport(n, e).Name] = network.Report{Edge: e.Number, Level: levels[i]}
+			f.Ready[wire.EdgeDeploymentName(n, e)] = ready[i]
+			f.Reports[wire.EdgeReport(n, e).Name] = network.Report{Edge: e.Number, Level: levels[i]}
 		}
 		return f
 	}
@@ -44,7 +45,7 @@ func TestEdgeToEvict(t *testing.T) {
 	}
 	both, reach := [2]bool{true, true}, [2]string{network.LevelReaches, network.LevelReaches}
 	for name, c := range map[string]struct {
-		f    statusFacts
+		f    status.Facts
 		pods []edgePod
 		mac  string
 		want int
@@ -56,7 +57,7 @@ func TestEdgeToEvict(t *testing.T) {
 		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
 		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "edge 1 is not ready now, so no edge is evicted"},
 		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "edge 2 is not ready now, so no edge is evicted"},
-		"no right":                  {statusFacts{}, pods(both), macOfEdge(1), 0, "edge 1 is not ready now, so no edge is evicted"},
+		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "edge 1 is not ready now, so no edge is evicted"},
 		"the other reaches nothing": {facts(both, [2]string{network.LevelReaches, network.LevelServes}), pods(both), macOfEdge(1), 0, "edge 2 does not report that it reaches the API server, so the other one is not evicted"},
 		"the used reaches nothing":  {facts(both, [2]string{network.LevelReaches, network.LevelServes}), pods(both), macOfEdge(2), 2, ""},
 	} {
@@ -112,9 +113,9 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	blue.Create(t, admin)
 	g := NewWithT(t)
-	facts := statusFacts{planRead: true}
-	facts.ControlPlane, facts.plan = "clusters-blue", blue.Plan()
-	n := &facts.plan.Networks[0]
+	facts := status.Facts{PlanRead: true}
+	facts.ControlPlane, facts.Plan = "clusters-blue", blue.Plan()
+	n := &facts.Plan.Networks[0]
 	n.Name, n.Attachment.Namespace = "clusters-blue.vlan100", "clusters-blue"
 	g.Expect(n.Edges).To(HaveLen(2))
 	edgesServe(t, admin)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
@@ -73,19 +74,19 @@ func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, add
 }
 
 // networks tries each network of the plan in force.
-func (t trier) networks(ctx context.Context, s statusFacts) (out []checks) {
-	if !s.planRead {
+func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
+	if !s.PlanRead {
 		return []checks{{Title: "From the network", Checks: []checked{{Name: "plan", Verdict: failure, Why: "There is none in force, so nothing can be tried."}}}}
 	}
-	for _, n := range s.plan.Networks {
+	for _, n := range s.Plan.Networks {
 		c := checks{Title: "From network " + n.Attachment.String()}
-		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.readyEdge(n, e) != explain.No }) {
+		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }) {
 			c.Checks = []checked{{Name: "pod that plays a VM", Verdict: unsure, Why: "It is not started, since no edge is ready."}}
 			out = append(out, c)
 			continue
 		}
 		address, err := addressToTry(n, t.address, leasesOf(s, n))
-		if !s.leasesRead {
+		if !s.LeasesRead {
 			err = errors.New("leases cannot be read, so no address is known to be free")
 		}
 		if err == nil {
@@ -108,9 +109,9 @@ func (t trier) networks(ctx context.Context, s statusFacts) (out []checks) {
 }
 
 // leasesOf are the addresses that are leased on n.
-func leasesOf(f statusFacts, n network.Network) (out []netip.Addr) {
-	for _, l := range f.leases {
-		if l.network == wire.NetworkLabel(n.Name) {
+func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
+	for _, l := range f.Leases {
+		if l.Network == wire.NetworkLabel(n.Name) {
 			out = append(out, l.Address)
 		}
 	}

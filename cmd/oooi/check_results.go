@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -180,7 +181,7 @@ type clusterFacts struct {
 	name string
 	// planned is what the operator would decide now. Nil: nothing, since the cluster has not opted in or cannot be read.
 	planned *plan.Planned
-	status  statusReport
+	status  status.Report
 	// read and optedIn are about the HostedCluster.
 	read, optedIn bool
 	// partial: other hosted clusters are not known.
@@ -277,7 +278,7 @@ func verdictOf(s network.Severity) (v outcome, counts bool) {
 }
 
 // whyNotReady tells what is known of the edges that are not ready, as further sentences.
-func whyNotReady(n statusNetwork) (out string) {
+func whyNotReady(n status.Network) (out string) {
 	for _, e := range n.Edges {
 		if e.NotServing != "" {
 			out += fmt.Sprintf(" Edge %d: %s.", e.Number, strings.TrimSuffix(e.NotServing, "."))
@@ -287,7 +288,7 @@ func whyNotReady(n statusNetwork) (out string) {
 }
 
 // networkChecks checks the edges and the backends of a network that is served.
-func networkChecks(n statusNetwork) (out []checked) {
+func networkChecks(n status.Network) (out []checked) {
 	ready := 0
 	for _, e := range n.Edges {
 		if e.Ready == explain.Yes {
@@ -308,12 +309,12 @@ func networkChecks(n statusNetwork) (out []checked) {
 		out = append(out, checked{Name: "DHCP of " + n.Name, Verdict: warning, Page: command.Docs + "annotations.md#values",
 			Why: "Edges run no DHCP server (annotation services). VMs boot only if another one gives them their addresses, routes and DNS servers."})
 	}
-	for _, t := range append(append([]statusTarget{}, n.Endpoints...), n.Hosts...) {
+	for _, t := range append(append([]status.Target{}, n.Endpoints...), n.Hosts...) {
 		switch t.Health {
-		case noFault, string(explain.Unknown):
-		case noEndpoint:
+		case status.NoFault, string(explain.Unknown):
+		case status.NoEndpoint:
 			c := checked{Name: "backend " + t.Backend, Verdict: warning, Why: "No pod is ready for it.", Page: command.ProblemsPage + "#edgeimpaired"}
-			if t.needed {
+			if t.Needed {
 				c.Verdict, c.Why = failure, c.Why+" Nodes need it."
 			}
 			out = append(out, c)

@@ -24,11 +24,13 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
+	"github.com/cldmnky/oooi/test/facts"
 )
 
 // lines are those of all checks, as text.
@@ -245,38 +247,38 @@ func policyOf(name string) *admissionv1.ValidatingAdmissionPolicy {
 
 // TestCheckOfACluster: what is told of a cluster that runs.
 func TestCheckOfACluster(t *testing.T) {
-	running := func(change func(*statusFacts)) clusterFacts {
-		f := blueFacts()
+	running := func(change func(*status.Facts)) clusterFacts {
+		f := facts.Blue()
 		change(&f)
-		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: reportOf(f, blue.At), planned: &plan.Planned{}}
+		return clusterFacts{name: "clusters/blue", read: true, optedIn: f.OptedIn, status: status.ReportOf(f, blue.At), planned: &plan.Planned{}}
 	}
 	for name, c := range map[string]struct {
 		facts    clusterFacts
 		want     []string
 		unwanted string
 	}{
-		"an edge and a host are lost": {running(func(*statusFacts) {}), []string{
+		"an edge and a host are lost": {running(func(*status.Facts) {}), []string{
 			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + command.ProblemsPage + "#edgeunavailable\n",
 			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused.\n",
 		}, "failure"},
-		"a pod that cannot be scheduled": {running(func(f *statusFacts) {
-			f.ready, f.pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
+		"a pod that cannot be scheduled": {running(func(f *status.Facts) {
+			f.Ready, f.Pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
 		}), []string{"  failure  edges of clusters/vlan100: None is ready. Edge 1: 0/3 nodes are available. See "}, ""},
-		"paused": {running(func(f *statusFacts) {
+		"paused": {running(func(f *status.Facts) {
 			f.Conditions[0].Message = "Nodes can boot: x.\nInfo Paused: The operator is paused.\n(settings 01234567)"
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
-		"DHCP of others": {running(func(f *statusFacts) { f.plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
+		"DHCP of others": {running(func(f *status.Facts) { f.Plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
 			[]string{"  warning  DHCP of clusters/vlan100: Edges run no DHCP server (annotation services). "}, "failure"},
-		"the API server has no pod": {running(func(f *statusFacts) {
-			n := &f.plan.Networks[0]
+		"the API server has no pod": {running(func(f *status.Facts) {
+			n := &f.Plan.Networks[0]
 			n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
 			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
-			f.slices = append(f.slices, *blue.EndpointSlice(network.APIService))
+			f.Slices = append(f.Slices, *blue.EndpointSlice(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now: Service kube-apiserver of the control plane has no endpoint. ",
 			"  failure  backend kube-apiserver:6443: No pod is ready for it. Nodes need it. "}, "  ok       nodes boot"},
-		"no edge":             {running(func(f *statusFacts) { f.ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
-		"edges are not known": {running(func(f *statusFacts) { f.ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
-		"nodes do not boot": {running(func(f *statusFacts) {
+		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
+		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
+		"nodes do not boot": {running(func(f *status.Facts) {
 			f.Conditions[0].Status, f.Conditions[0].Message = "False", "Nodes cannot boot: x.\n(settings 01234567)"
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
 		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},

@@ -9,6 +9,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/gather"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 )
 
 func main() { command.Main(subcommands()...) }
@@ -23,6 +24,6 @@ func subcommands() []*cobra.Command {
 		newMapCommand(),
 		gather.New(),
 		plan.New(),
-		newStatusCommand(),
+		status.New(),
 	}
 }

@@ -48,7 +48,7 @@ func TestProcess(t *testing.T) {
 		"a map":             {args: []string{"map", "-f", served}},
 		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
 		"lint":              {args: []string{"lint", "-f", served}},
-		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
+		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {namespace: clusters, name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
 		"no such name":      {args: []string{"status", "blue"}, code: 1},
 		"no such flag":      {args: []string{"check", "--none"}, code: 1},
 		"no such command":   {args: []string{"none"}, code: 1},

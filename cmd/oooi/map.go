@@ -14,6 +14,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network"
 )
@@ -52,8 +53,8 @@ Exit codes:
 			if !known {
 				return fmt.Errorf("--output %s: want text, svg or html", output)
 			}
-			ask := statusRequest{name: name}
-			api, err := ask.source(c, &cluster, files)
+			ask := status.Request{Name: name}
+			api, err := ask.Source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ Exit codes:
 			if output != "text" && len(clusters) > 1 {
 				return fmt.Errorf("--output %s draws one hosted cluster: name one of %d", output, len(clusters))
 			}
-			return mapped(c, api, clusters, ask.at, draw)
+			return mapped(c, api, clusters, ask.At, draw)
 		},
 	}
 	cluster.Add(c)
@@ -86,12 +87,12 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	}
 	var failed error
 	for i, hc := range clusters {
-		facts, err := readStatus(c.Context(), api, hc)
-		if from, ok := api.(source.Archive); ok && err == nil && !facts.planRead {
+		facts, err := status.Read(c.Context(), api, hc)
+		if from, ok := api.(source.Archive); ok && err == nil && !facts.PlanRead {
 			facts, err = derived(from, facts.Running)
-		} else if err == nil && !facts.planRead {
-			err = errors.New(facts.noPlan)
-			if facts.noPlan == "" {
+		} else if err == nil && !facts.PlanRead {
+			err = errors.New(facts.NoPlan)
+			if facts.NoPlan == "" {
 				err = errors.New("the plan cannot be read: a right is missing")
 			}
 		}
@@ -102,7 +103,7 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if err := draw(pictureOf(reportOf(facts, at), facts.plan), c.OutOrStdout()); err != nil {
+		if err := draw(pictureOf(status.ReportOf(facts, at), facts.Plan), c.OutOrStdout()); err != nil {
 			return err
 		}
 	}
@@ -110,12 +111,12 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 }
 
 // derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
-func derived(a source.Archive, running hcp.Running) (statusFacts, error) {
+func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
 	dump := &hcp.Dump{}
 	for _, all := range a.Objects {
 		for _, o := range all {
 			if err := dump.AddObject(o); err != nil {
-				return statusFacts{}, err
+				return status.Facts{}, err
 			}
 		}
 	}
@@ -124,9 +125,9 @@ func derived(a source.Archive, running hcp.Running) (statusFacts, error) {
 			continue
 		}
 		if line.Plan == nil {
-			return statusFacts{}, errors.New("its files lead to no plan; oooi plan says why")
+			return status.Facts{}, errors.New("its files lead to no plan; oooi plan says why")
 		}
-		return statusFacts{Running: running, plan: *line.Plan}, nil
+		return status.Facts{Running: running, Plan: *line.Plan}, nil
 	}
-	return statusFacts{}, errors.New("it has not opted in")
+	return status.Facts{}, errors.New("it has not opted in")
 }

@@ -5,36 +5,37 @@ package main
 import (
 	"strings"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
 // callersOf are whom a lets in.
-func callersOf(a *statusAccess) (out []shown) {
+func callersOf(a *status.Access) (out []shown) {
 	if a == nil {
 		return nil
 	}
 	if a.Proxy != "" {
 		for _, ns := range a.Namespaces {
-			out = append(out, shown{ns, "namespace", "Pods of namespace " + ns + " are admitted. " + a.token(), unknown})
+			out = append(out, shown{ns, "namespace", "Pods of namespace " + ns + " are admitted. " + a.Token(), unknown})
 		}
-		out = append(out, shown{"ingress, monitoring", "", "HyperShift's own policies admit pods of the ingress and of monitoring. " + a.token(), unknown})
+		out = append(out, shown{"ingress, monitoring", "", "HyperShift's own policies admit pods of the ingress and of monitoring. " + a.Token(), unknown})
 		for _, account := range a.Accounts {
-			out = append(out, shown{account, "its token is asked for", a.token(), unknown})
+			out = append(out, shown{account, "its token is asked for", a.Token(), unknown})
 		}
 	}
 	switch {
 	case a.LoadBalancersElsewhere:
-		out = append(out, shown{"load balancers", "elsewhere", a.balanced(), unknown})
+		out = append(out, shown{"load balancers", "elsewhere", a.Balanced(), unknown})
 	case a.LoadBalancers != nil && len(a.LoadBalancers) == 0:
-		out = append(out, shown{"load balancers", "none yet", a.balanced(), unknown})
+		out = append(out, shown{"load balancers", "none yet", a.Balanced(), unknown})
 	case a.LoadBalancers != nil:
-		out = append(out, shown{"anyone", "through load balancers", a.balanced(), unknown})
+		out = append(out, shown{"anyone", "through load balancers", a.Balanced(), unknown})
 	}
 	return out
 }
 
 // opensOf are the addresses of callers, with what each leads to.
-func opensOf(a *statusAccess) (out []port) {
+func opensOf(a *status.Access) (out []port) {
 	if a == nil {
 		return nil
 	}
@@ -55,14 +56,14 @@ func opensOf(a *statusAccess) (out []port) {
 			target.Note = "NOT YET"
 			target.Why = "The Service does not lead to edges yet."
 		}
-		out = append(out, port{Address: "load balancer " + b.guest() + ", Service " + b.Service,
-			Paths: []path{{Names: []string{"node port " + joined(b.Ports)}, Backend: target}}})
+		out = append(out, port{Address: "load balancer " + b.GuestName() + ", Service " + b.Service,
+			Paths: []path{{Names: []string{"node port " + status.Joined(b.Ports)}, Backend: target}}})
 	}
 	return out
 }
 
 // refusedTo is what callers do not reach.
-func refusedTo(a *statusAccess) []string {
+func refusedTo(a *status.Access) []string {
 	if a == nil || a.Proxy == "" {
 		return nil
 	}

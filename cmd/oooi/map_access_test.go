@@ -9,7 +9,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/test/blue"
+	"github.com/cldmnky/oooi/test/facts"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -21,14 +23,14 @@ func TestMapAccess(t *testing.T) {
 	_, after, _ := strings.Cut(string(page), "## Callers in the management cluster\n")
 	_, example, _ := strings.Cut(after, "\n\n    ")
 	example, _, _ = strings.Cut(example, "\n\nThe")
-	f := openFacts()
-	text := drawn(t, pictureOf(reportOf(f, blue.At), f.plan), "text")
+	f := facts.Open()
+	text := drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "text")
 	g.Expect(text).To(HavePrefix(drawn(t, bluePicture(), "text")))
 	g.Expect(strings.TrimPrefix(text, drawn(t, bluePicture(), "text"))).To(Equal("\n" + regexp.MustCompile(`(?m)^    `).ReplaceAllString("    "+example, "") + "\n"))
 }
 
 // TestMapAccessGolden: docs/map-access.svg is the same picture.
 func TestMapAccessGolden(t *testing.T) {
-	f := openFacts()
-	golden.Check(t, filepath.Join("..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(reportOf(f, blue.At), f.plan), "svg")))
+	f := facts.Open()
+	golden.Check(t, filepath.Join("..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "svg")))
 }

@@ -11,7 +11,9 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/test/blue"
+	"github.com/cldmnky/oooi/test/facts"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -53,18 +55,18 @@ func TestMapBeyondEdges(t *testing.T) {
 // hostilePicture has long names, markup and other scripts in all that others write.
 func hostilePicture() picture {
 	const odd = "</style></text><script>alert(1)</script>\"'\u202e\u00e9\u6f22 "
-	f := blueFacts()
-	n := &f.plan.Networks[0]
+	f := facts.Blue()
+	n := &f.Plan.Networks[0]
 	n.Attachment.Name = strings.Repeat("n", 253)
 	f.Name = strings.Repeat("c", 63)
-	f.leases[0].VM = odd + strings.Repeat("v", 200)
-	f.leases[0].MAC = odd
+	f.Leases[0].VM = odd + strings.Repeat("v", 200)
+	f.Leases[0].MAC = odd
 	n.Listeners[0].Forwards[0].ServerNames = []string{strings.Repeat("s", 63) + "." + strings.Repeat("t-", 90) + "u", odd}
-	n.Access = openFacts().plan.Networks[0].Access
+	n.Access = facts.Open().Plan.Networks[0].Access
 	n.Access.Destinations[0].Name, n.Access.Accounts = strings.Repeat("d", 63)+"."+strings.Repeat("e-", 90)+"f", []string{strings.Repeat("a", 63) + "/" + strings.Repeat("b", 253)}
 	n.Access.LoadBalancers.Services[0].Guest = strings.Repeat("g", 63) + "/" + strings.Repeat("h", 63)
 	n.Listeners[0].Forwards[0].Backend, n.Backends[0].Name = strings.Repeat("b", 90), strings.Repeat("b", 90)
-	return pictureOf(reportOf(f, blue.At), f.plan)
+	return pictureOf(status.ReportOf(f, blue.At), f.Plan)
 }
 
 // TestMapTextIsASCII: of at most 100 columns, and long names are whole.

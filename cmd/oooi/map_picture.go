@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/explain"
 )
@@ -83,7 +84,7 @@ func (p path) names() []string {
 }
 
 // pictureOf is the picture of a plan, with what is known of its cluster.
-func pictureOf(r statusReport, plan network.Plan) picture {
+func pictureOf(r status.Report, plan network.Plan) picture {
 	out := picture{Cluster: r.Cluster}
 	for i, n := range plan.Networks {
 		known := r.Networks[i]
@@ -97,7 +98,7 @@ func pictureOf(r statusReport, plan network.Plan) picture {
 }
 
 // vmsOf are the VMs that have a lease. Without one, the pool stands for them.
-func vmsOf(n network.Network, known statusNetwork) (out []shown) {
+func vmsOf(n network.Network, known status.Network) (out []shown) {
 	for _, l := range known.Leases {
 		if l.State != "assigned" {
 			continue
@@ -122,7 +123,7 @@ func vmsOf(n network.Network, known statusNetwork) (out []shown) {
 	return out
 }
 
-func edgesOf(known statusNetwork) (out []shown) {
+func edgesOf(known status.Network) (out []shown) {
 	for _, e := range known.Edges {
 		x := shown{fmt.Sprintf("edge %d", e.Number), e.Address.String(), fmt.Sprintf("Deployment %s has address %s.", e.Deployment, e.Address), stateOfAnswer(e.Ready)}
 		switch e.Ready {
@@ -191,14 +192,14 @@ func upstreamOf(n network.Network) string {
 }
 
 // portsOf are the endpoints and allowed hosts by address.
-func portsOf(known statusNetwork) (out []port) {
-	add := func(t statusTarget, outside bool) {
+func portsOf(known status.Network) (out []port) {
+	add := func(t status.Target, outside bool) {
 		b := shown{Name: t.Backend, Note: t.Health, Why: "Envoy connects to " + t.Backend + " in the control plane namespace. Health: " + t.Health + ".", State: bad}
 		if outside {
 			b.Why = "Envoy connects to " + t.Backend + ", outside the management cluster. Health: " + t.Health + "."
 		}
 		switch t.Health {
-		case noFault:
+		case status.NoFault:
 			b.Note, b.State = "", good
 		case string(explain.Unknown):
 			b.Note, b.State = "", unknown

@@ -16,16 +16,18 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/status"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/blue"
+	"github.com/cldmnky/oooi/test/facts"
 	"github.com/cldmnky/oooi/test/golden"
 	"github.com/cldmnky/oooi/test/netns"
 )
 
 // bluePicture is that of a cluster that has lost an edge.
 func bluePicture() picture {
-	f := blueFacts()
-	return pictureOf(reportOf(f, blue.At), f.plan)
+	f := facts.Blue()
+	return pictureOf(status.ReportOf(f, blue.At), f.Plan)
 }
 
 // drawn is what a picture is in one format.
@@ -146,10 +148,10 @@ func wellFormed(text string) error {
 // TestMapIsNoMarkup: an edge that an attacker controls can write any text into its Leases.
 func TestMapIsNoMarkup(t *testing.T) {
 	g := NewWithT(t)
-	f := blueFacts()
-	f.leases[0].VM = "\"><script>alert(1)</script><g a=\"\x1b[31m"
-	f.plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{"</title><img src=x>"}
-	p := pictureOf(reportOf(f, blue.At), f.plan)
+	f := facts.Blue()
+	f.Leases[0].VM = "\"><script>alert(1)</script><g a=\"\x1b[31m"
+	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{"</title><img src=x>"}
+	p := pictureOf(status.ReportOf(f, blue.At), f.Plan)
 	for _, format := range []string{"svg", "html"} {
 		text := drawn(t, p, format)
 		g.Expect(text).NotTo(ContainSubstring("<script"), format)
@@ -162,11 +164,11 @@ func TestMapIsNoMarkup(t *testing.T) {
 
 // TestMapOfManyVMs counts those that do not fit.
 func TestMapOfManyVMs(t *testing.T) {
-	f := blueFacts()
+	f := facts.Blue()
 	for range 30 {
-		f.leases = append(f.leases, f.leases[0])
+		f.Leases = append(f.Leases, f.Leases[0])
 	}
-	NewWithT(t).Expect(drawn(t, pictureOf(reportOf(f, blue.At), f.plan), "text")).To(ContainSubstring("    and 19 more\n"))
+	NewWithT(t).Expect(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "text")).To(ContainSubstring("    and 19 more\n"))
 }
 
 // TestMapArguments: what cannot be drawn is said.

@@ -33,8 +33,6 @@ func TestOnAPIServer(t *testing.T) {
 		{"pods of edges are admitted", admissionOfEdges},
 		{"check --failover", checkFailover},
 		{"check --from-network", checkFromNetwork},
-		{"must-gather", mustGather},
-		{"status", statusReads},
 	})
 }
 
@@ -42,7 +40,7 @@ func TestOnAPIServer(t *testing.T) {
 func runOn(t *testing.T, server *apiserver.Server, tests []serverTest) {
 	for _, x := range tests {
 		t.Run(x.name, func(t *testing.T) {
-			t.Cleanup(func() { blue.RemoveObjects(t, server, blue.Key.Namespace, "clusters-blue") })
+			blue.Clean(t, server)
 			x.run(t, server)
 		})
 	}

@@ -280,8 +280,13 @@ func FirstOf(t *testing.T, kind string) client.Object {
 	return nil
 }
 
-// RemoveObjects deletes all that is in namespaces. The namespaces stay, as no controller ends their deletion.
-func RemoveObjects(t *testing.T, server *apiserver.Server, namespaces ...string) {
+// Clean deletes all of the hosted cluster when the test ends. The namespaces stay, as no controller ends their deletion.
+func Clean(t *testing.T, server *apiserver.Server) {
+	t.Helper()
+	t.Cleanup(func() { removeObjects(t, server, Key.Namespace, "clusters-blue") })
+}
+
+func removeObjects(t *testing.T, server *apiserver.Server, namespaces ...string) {
 	g, ctx := NewWithT(t), context.WithoutCancel(t.Context())
 	kinds, err := discovery.NewDiscoveryClientForConfig(server.Env.Config)
 	g.Expect(err).NotTo(HaveOccurred())

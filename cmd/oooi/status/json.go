@@ -1,7 +1,7 @@
 // This file holds the report of `oooi status` as a value. Its JSON is a promise to scripts, which
 // docs/status.md describes.
 
-package main
+package status
 
 import (
 	"net/netip"
@@ -14,14 +14,14 @@ import (
 // statusVersion is the version of the report as JSON. Fields are only added within a version.
 const statusVersion = "v1"
 
-// A statusReport is one line of `oooi status -o json`: a promise to scripts.
-type statusReport struct {
+// A Report is one line of `oooi status -o json`: a promise to scripts.
+type Report struct {
 	Version      string           `json:"version"`
 	Cluster      string           `json:"cluster"`
 	ControlPlane string           `json:"controlPlaneNamespace"`
 	Boot         statusAnswer     `json:"boot"`
 	Condition    *statusCondition `json:"condition"`
-	Networks     []statusNetwork  `json:"networks"`
+	Networks     []Network        `json:"networks"`
 	Problems     []statusProblem  `json:"problems"`
 	// Other are leases on networks that are not in the plan.
 	Other []statusLease `json:"otherLeases,omitempty"`
@@ -50,7 +50,8 @@ type statusCondition struct {
 	Current statusAnswer `json:"current"`
 }
 
-type statusNetwork struct {
+// A Network is one that edges serve.
+type Network struct {
 	Name       string       `json:"name"`
 	Primary    bool         `json:"primary"`
 	CIDR       netip.Prefix `json:"cidr"`
@@ -58,16 +59,17 @@ type statusNetwork struct {
 	ServiceVIP netip.Addr   `json:"serviceVIP"`
 	// Services are the servers that edges run.
 	Services  []network.Service `json:"services"`
-	Edges     []statusEdge      `json:"edges"`
-	Endpoints []statusTarget    `json:"endpoints"`
-	Hosts     []statusTarget    `json:"allowedHosts"`
+	Edges     []Edge            `json:"edges"`
+	Endpoints []Target          `json:"endpoints"`
+	Hosts     []Target          `json:"allowedHosts"`
 	// Access is left out if annotation management-access opens nothing on the network.
-	Access *statusAccess `json:"access,omitempty"`
+	Access *Access `json:"access,omitempty"`
 	// Leases is null if they could not be read.
 	Leases []statusLease `json:"leases"`
 }
 
-type statusEdge struct {
+// An Edge is one of a network.
+type Edge struct {
 	Number     int            `json:"number"`
 	Deployment string         `json:"deployment"`
 	Address    netip.Addr     `json:"address"`
@@ -81,7 +83,8 @@ type statusEdge struct {
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }
 
-type statusTarget struct {
+// A Target is what a name leads to.
+type Target struct {
 	// Names that VMs ask for. Empty: each name that leads to the address.
 	Names   []string       `json:"names"`
 	Address netip.AddrPort `json:"address"`
@@ -90,8 +93,8 @@ type statusTarget struct {
 	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
 	// allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`
-	// needed: no node boots without it.
-	needed bool
+	// Needed: no node boots without it.
+	Needed bool `json:"-"`
 }
 
 type statusLease struct {

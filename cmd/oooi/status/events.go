@@ -1,6 +1,6 @@
 // This file reads for `oooi status` the Warning events about the HostedCluster and its edges, and decides which of them are shown.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -30,11 +30,11 @@ const (
 
 // readEvents reads Warning events of both namespaces, at most mostEventsRead of each. No answer depends on them, so what cannot
 // be read does not count as unread.
-func (r *statusReader) readEvents(ctx context.Context) error {
+func (r *Reader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
 		var list corev1.EventList
 		warnings := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)}
-		switch err := r.api.List(ctx, &list, client.InNamespace(namespace), warnings, client.Limit(mostEventsRead)); {
+		switch err := r.API.List(ctx, &list, client.InNamespace(namespace), warnings, client.Limit(mostEventsRead)); {
 		case apierrors.IsForbidden(err):
 			r.eventsUnread = append(r.eventsUnread, noRight("Events in namespace "+namespace))
 		case err != nil:
@@ -49,7 +49,7 @@ func (r *statusReader) readEvents(ctx context.Context) error {
 
 // recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first. Of events that differ in
 // their time only, as of several probes that failed at once, the newest counts.
-func (f statusFacts) recentEvents() (out []statusEvent) {
+func (f Facts) recentEvents() (out []statusEvent) {
 	for _, e := range f.events {
 		of := e.InvolvedObject
 		ofCluster := of.Kind == "HostedCluster" && of.Namespace == f.Namespace && of.Name == f.Name

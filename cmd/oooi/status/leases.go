@@ -1,6 +1,6 @@
 // This file makes the rows of leases in the report of `oooi status`. It is pure.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 )
 
 // row is l in a report at now.
-func (l leased) row(now time.Time) statusLease {
-	return statusLease{l.network, l.Address, l.VM, l.MAC, l.Expires.UTC(), stateOf(l.Lease, now)}
+func (l Leased) row(now time.Time) statusLease {
+	return statusLease{l.Network, l.Address, l.VM, l.MAC, l.Expires.UTC(), stateOf(l.Lease, now)}
 }
 
 // stateOf is the state of a lease at now.
@@ -28,6 +28,6 @@ func stateOf(l network.Lease, now time.Time) string {
 }
 
 // compareLeases orders by network and address.
-func compareLeases(a, b leased) int {
-	return cmp.Or(cmp.Compare(a.network, b.network), a.Address.Compare(b.Address))
+func compareLeases(a, b Leased) int {
+	return cmp.Or(cmp.Compare(a.Network, b.Network), a.Address.Compare(b.Address))
 }

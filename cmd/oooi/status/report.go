@@ -1,7 +1,7 @@
 // This file makes the report of `oooi status` from what was read. It is pure. What is not known is
 // "unknown" there, and nothing is guessed.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -26,43 +26,43 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// statusFacts are what was read about one hosted cluster.
-type statusFacts struct {
+// Facts are what was read about one hosted cluster.
+type Facts struct {
 	hcp.Running
-	// read: the HostedCluster was read.
-	read bool
-	// settings is the hash of the annotations as they are now. Empty: unknown.
-	settings string
+	// Read: the HostedCluster was read.
+	Read bool
+	// Settings is the hash of the annotations as they are now. Empty: unknown.
+	Settings string
 	// inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
 	inputs string
 	// stored is what the operator stored about this cluster. Nil: nothing, as an earlier version, or it cannot be read.
 	stored *explain.StoredStatus
 	// build is the version of this program.
 	build string
-	// plan in force, known if planRead. planHash is the explain.PlanHash of the text that is stored.
-	plan     network.Plan
+	// Plan in force, known if planRead. planHash is the explain.PlanHash of the text that is stored.
+	Plan     network.Plan
 	planHash string
-	planRead bool
-	// noPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
+	PlanRead bool
+	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
 	// could not be looked for.
-	noPlan string
+	NoPlan string
 	// unplanned are the networks that NodePools name now and that plan does not have. They are known if
 	// settings are.
 	unplanned []network.Attachment
-	// ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
-	ready map[string]bool
-	pods  map[string]string
-	// reports of edges by the name of their Lease.
-	reports map[string]network.Report
+	// Ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
+	Ready map[string]bool
+	Pods  map[string]string
+	// Reports of edges by the name of their Lease.
+	Reports map[string]network.Report
 	// reported is when each report was renewed. Edges of an earlier version do not renew it, and have no time.
 	reported map[string]time.Time
-	leases   []leased
-	// leasesRead: leases and reports are known.
-	leasesRead bool
-	// slices are the EndpointSlices of the control plane. Empty: unknown.
-	slices []discoveryv1.EndpointSlice
-	// led are the Services of the control plane that lead to edges, by name. Nil: unknown.
-	led map[string]bool
+	Leases   []Leased
+	// LeasesRead: leases and reports are known.
+	LeasesRead bool
+	// Slices are the EndpointSlices of the control plane. Empty: unknown.
+	Slices []discoveryv1.EndpointSlice
+	// Led are the Services of the control plane that lead to edges, by name. Nil: unknown.
+	Led map[string]bool
 	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
 	events       []corev1.Event
 	eventsUnread []string
@@ -70,28 +70,28 @@ type statusFacts struct {
 	unread []string
 }
 
-// noFault is the health of a backend against which no edge that serves says anything.
-const noFault = "no fault reported"
+// NoFault is the health of a backend against which no edge that serves says anything.
+const NoFault = "no fault reported"
 
-// reportOf makes the report at now.
-func reportOf(f statusFacts, now time.Time) statusReport {
-	f = f.withoutOldReports(now)
-	r := statusReport{
+// ReportOf makes the report at now.
+func ReportOf(f Facts, now time.Time) Report {
+	f = f.WithoutOldReports(now)
+	r := Report{
 		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
-		Networks: []statusNetwork{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.read || f.settings == "",
+		Networks: []Network{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.Read || f.Settings == "",
 	}
 	if f.lacksPlan() {
-		r.Unread = append(slices.Clone(f.unread), f.noPlan)
+		r.Unread = append(slices.Clone(f.unread), f.NoPlan)
 	}
 	known := map[string]bool{}
-	for i, n := range f.plan.Networks {
+	for i, n := range f.Plan.Networks {
 		shown := f.network(n, now)
 		shown.Access = f.access(i, n)
 		r.Networks = append(r.Networks, shown)
 		known[wire.NetworkLabel(n.Name)] = true
 	}
-	for _, l := range f.leases {
-		if !known[l.network] {
+	for _, l := range f.Leases {
+		if !known[l.Network] {
 			r.Other = append(r.Other, l.row(now))
 		}
 	}
@@ -113,28 +113,28 @@ func reportOf(f statusFacts, now time.Time) statusReport {
 // oldReport is the age from which a report counts for nothing. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// withoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
+// WithoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
 // server, or whose failover agent hangs, says nothing of now.
-func (f statusFacts) withoutOldReports(now time.Time) statusFacts {
+func (f Facts) WithoutOldReports(now time.Time) Facts {
 	reports, old := map[string]network.Report{}, map[string]time.Time{}
-	for name, r := range f.reports {
+	for name, r := range f.Reports {
 		if at, timed := f.reported[name]; timed && now.Sub(at) > oldReport {
 			old[name] = at
 			continue
 		}
 		reports[name] = r
 	}
-	f.reports, f.reported = reports, old
+	f.Reports, f.reported = reports, old
 	return f
 }
 
 // boot answers whether nodes will boot.
-func (f statusFacts) boot(r statusReport, told explain.Told, now time.Time) statusAnswer {
+func (f Facts) boot(r Report, told explain.Told, now time.Time) statusAnswer {
 	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
 	switch {
-	case !f.read && f.stored != nil:
+	case !f.Read && f.stored != nil:
 		return f.bootAsStored(r, now)
-	case !f.read:
+	case !f.Read:
 		return unknown("The HostedCluster cannot be read, and only its condition tells.")
 	case r.Condition == nil && !f.OptedIn:
 		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
@@ -151,10 +151,10 @@ func (f statusFacts) boot(r statusReport, told explain.Told, now time.Time) stat
 		return statusAnswer{answer, told.Summary}
 	}
 	if f.lacksPlan() {
-		return unknown("The condition says that nodes can boot, but no plan for edges is found. " + f.noPlan)
+		return unknown("The condition says that nodes can boot, but no plan for edges is found. " + f.NoPlan)
 	}
 	for _, a := range f.unplanned {
-		if name := strings.TrimPrefix(a.String(), "/"); f.planRead && !tells(told, name) {
+		if name := strings.TrimPrefix(a.String(), "/"); f.PlanRead && !tells(told, name) {
 			return unknown("NodePools name network " + name + ", which is not in the plan. The operator may not have seen that.")
 		}
 	}
@@ -165,13 +165,13 @@ func (f statusFacts) boot(r statusReport, told explain.Told, now time.Time) stat
 }
 
 // contradiction is what is known of the edges and of the Services now that a yes of the operator does not fit to.
-func (f statusFacts) contradiction(networks []statusNetwork) (statusAnswer, bool) {
+func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
-		if n.Primary && !slices.ContainsFunc(n.Edges, func(e statusEdge) bool { return e.Ready != explain.No }) {
+		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
 			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
 		}
 	}
-	for _, n := range f.plan.Networks {
+	for _, n := range f.Plan.Networks {
 		for _, b := range n.NeededBackends() {
 			switch {
 			case !n.Primary:
@@ -182,7 +182,7 @@ func (f statusFacts) contradiction(networks []statusNetwork) (statusAnswer, bool
 			}
 		}
 	}
-	for _, n := range f.plan.Networks {
+	for _, n := range f.Plan.Networks {
 		if _, checked := n.ReachBackend(); n.Primary && checked && !f.mayReach(n) {
 			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Attachment.String() +
 				" reports that it reaches the hosted API server. Look at their logs, and at the NetworkPolicies of namespace " + f.ControlPlane + "."}, true
@@ -192,22 +192,22 @@ func (f statusFacts) contradiction(networks []statusNetwork) (statusAnswer, bool
 }
 
 // mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.
-func (f statusFacts) mayReach(n network.Network) bool {
+func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReport(n, e).Name
-		level := f.reports[name].Level
-		return f.readyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == network.LevelReaches)
+		level := f.Reports[name].Level
+		return f.ReadyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == network.LevelReaches)
 	})
 }
 
 // isDark reports whether each edge of n that is ready reports that no endpoint of b accepts connections.
-func (f statusFacts) isDark(n network.Network, b network.Backend) bool {
+func (f Facts) isDark(n network.Network, b network.Backend) bool {
 	dark := 0
 	for _, e := range n.Edges {
-		if f.readyEdge(n, e) == explain.No {
+		if f.ReadyEdge(n, e) == explain.No {
 			continue
 		}
-		if !slices.Contains(f.reports[wire.EdgeReport(n, e).Name].DarkBackends, b.Name) {
+		if !slices.Contains(f.Reports[wire.EdgeReport(n, e).Name].DarkBackends, b.Name) {
 			return false
 		}
 		dark++
@@ -217,8 +217,8 @@ func (f statusFacts) isDark(n network.Network, b network.Backend) bool {
 
 // lacksPlan reports whether edges have no plan although they need one: NodePools name networks, or it is unknown
 // whether they do.
-func (f statusFacts) lacksPlan() bool {
-	return f.noPlan != "" && (f.settings == "" || len(f.unplanned) > 0)
+func (f Facts) lacksPlan() bool {
+	return f.NoPlan != "" && (f.Settings == "" || len(f.unplanned) > 0)
 }
 
 // tells reports whether the condition has a problem that names a network. Then the operator knows of it.
@@ -232,29 +232,29 @@ func tells(t explain.Told, networkName string) bool {
 }
 
 // current answers whether c is about the generation and the annotations of now.
-func (f statusFacts) current(c metav1.Condition, told explain.Told, now time.Time) statusAnswer {
+func (f Facts) current(c metav1.Condition, told explain.Told, now time.Time) statusAnswer {
 	switch {
 	case c.ObservedGeneration != f.Generation:
 		return statusAnswer{explain.No, fmt.Sprintf("The condition is about generation %d of the HostedCluster, which has %d. The operator has not seen the change.",
 			c.ObservedGeneration, f.Generation)}
-	case f.settings == "":
+	case f.Settings == "":
 		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the condition may be about former ones."}
 	case told.Settings == "":
 		return statusAnswer{explain.Unknown, "The condition does not say which annotations it is about."}
-	case told.Settings != f.settings && f.isOfAnotherBuild():
+	case told.Settings != f.Settings && f.isOfAnotherBuild():
 		return f.anotherBuild()
-	case told.Settings != f.settings:
-		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.", told.Settings, f.settings)}
+	case told.Settings != f.Settings:
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.", told.Settings, f.Settings)}
 	case f.stored != nil:
 		return f.storedIsCurrent(now)
 	}
 	return statusAnswer{explain.Yes, ""}
 }
 
-func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
-	out := statusNetwork{
+func (f Facts) network(n network.Network, now time.Time) Network {
+	out := Network{
 		Name: n.Attachment.String(), Primary: n.Primary, CIDR: n.CIDR, NextHopVIP: n.NextHopVIP, ServiceVIP: n.ServiceVIP, Services: n.Services,
-		Edges: []statusEdge{}, Endpoints: []statusTarget{}, Hosts: []statusTarget{},
+		Edges: []Edge{}, Endpoints: []Target{}, Hosts: []Target{},
 	}
 	for _, e := range n.Edges {
 		out.Edges = append(out.Edges, f.edge(n, e))
@@ -273,7 +273,7 @@ func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
 				continue
 			}
 			b := n.Backends[i]
-			t := statusTarget{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), "", needed(b)}
+			t := Target{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), "", needed(b)}
 			if b.Kind == network.BackendExternal {
 				t.Resolves = f.resolves(n, b)
 				out.Hosts = append(out.Hosts, t)
@@ -282,11 +282,11 @@ func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
 			}
 		}
 	}
-	if f.leasesRead {
+	if f.LeasesRead {
 		out.Leases = []statusLease{}
 	}
-	for _, l := range f.leases {
-		if l.network == wire.NetworkLabel(n.Name) {
+	for _, l := range f.Leases {
+		if l.Network == wire.NetworkLabel(n.Name) {
 			out.Leases = append(out.Leases, l.row(now))
 		}
 	}
@@ -294,9 +294,9 @@ func (f statusFacts) network(n network.Network, now time.Time) statusNetwork {
 }
 
 // edge is e of n. A report outlives its pod, so that of an edge that is not ready counts for nothing.
-func (f statusFacts) edge(n network.Network, e network.Edge) statusEdge {
-	out := statusEdge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.readyEdge(n, e), CarriesVMs: f.carries(n, e)}
-	r, reported := f.reports[wire.EdgeReport(n, e).Name]
+func (f Facts) edge(n network.Network, e network.Edge) Edge {
+	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
+	r, reported := f.Reports[wire.EdgeReport(n, e).Name]
 	if reported && out.Ready == explain.Yes {
 		out.Level = r.Level
 	}
@@ -304,16 +304,17 @@ func (f statusFacts) edge(n network.Network, e network.Edge) statusEdge {
 		out.ReportedLast = new(at.UTC())
 	}
 	if out.Ready == explain.No {
-		out.NotServing = cmp.Or(f.pods[out.Deployment], r.NotServing)
+		out.NotServing = cmp.Or(f.Pods[out.Deployment], r.NotServing)
 	}
 	return out
 }
 
-func (f statusFacts) readyEdge(n network.Network, e network.Edge) explain.Answer {
+// ReadyEdge answers whether e of n is ready.
+func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	switch {
-	case f.ready == nil:
+	case f.Ready == nil:
 		return explain.Unknown
-	case f.ready[wire.EdgeDeploymentName(n, e)]:
+	case f.Ready[wire.EdgeDeploymentName(n, e)]:
 		return explain.Yes
 	}
 	return explain.No
@@ -321,24 +322,24 @@ func (f statusFacts) readyEdge(n network.Network, e network.Edge) explain.Answer
 
 // carries answers whether VMs of n use e now. Each VM uses the edge that announced last. An edge that serves
 // without its peer has announced. While both serve, each reports whether it has connections.
-func (f statusFacts) carries(n network.Network, e network.Edge) explain.Answer {
-	ready := f.readyEdge(n, e)
+func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
+	ready := f.ReadyEdge(n, e)
 	if len(n.Edges) == 1 {
 		return ready
 	}
 	alone := func(e network.Edge) bool {
-		r := f.reports[wire.EdgeReport(n, e).Name]
+		r := f.Reports[wire.EdgeReport(n, e).Name]
 		serves := r.Level == network.LevelServes || r.Level == network.LevelReaches
-		return f.readyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == network.PeerUnreachable
+		return f.ReadyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == network.PeerUnreachable
 	}
 	i := slices.IndexFunc(n.Edges, func(x network.Edge) bool { return x.Number != e.Number })
 	switch peer := n.Edges[max(i, 0)]; {
-	case alone(e) && f.readyEdge(n, peer) == explain.No:
+	case alone(e) && f.ReadyEdge(n, peer) == explain.No:
 		return explain.Yes
 	case ready == explain.No && alone(peer):
 		return explain.No
 	case ready == explain.Yes:
-		return connected(f.reports[wire.EdgeReport(n, e).Name])
+		return connected(f.Reports[wire.EdgeReport(n, e).Name])
 	}
 	return explain.Unknown
 }
@@ -356,14 +357,14 @@ func connected(r network.Report) explain.Answer {
 
 // health is what the edges of n that are ready, and EndpointSlices, say of b. A report names no backend that has no
 // endpoint, so without them it does not prove that there is no fault.
-func (f statusFacts) health(n network.Network, b network.Backend) string {
+func (f Facts) health(n network.Network, b network.Backend) string {
 	var faults []string
-	heard, unknown := false, f.ready == nil
+	heard, unknown := false, f.Ready == nil
 	for _, e := range n.Edges {
-		if f.readyEdge(n, e) != explain.Yes {
+		if f.ReadyEdge(n, e) != explain.Yes {
 			continue
 		}
-		r, reported := f.reports[wire.EdgeReport(n, e).Name]
+		r, reported := f.Reports[wire.EdgeReport(n, e).Name]
 		fault, known := r.BackendFault(b)
 		heard, unknown = true, unknown || !reported || !known
 		if reported && fault != "" {
@@ -374,9 +375,9 @@ func (f statusFacts) health(n network.Network, b network.Backend) string {
 	case len(faults) > 0:
 		return strings.Join(faults, "; ")
 	case f.endpoint(b) == explain.No:
-		return noEndpoint
+		return NoEndpoint
 	case unknown || !heard || f.endpoint(b) == explain.Unknown:
 		return string(explain.Unknown)
 	}
-	return noFault
+	return NoFault
 }

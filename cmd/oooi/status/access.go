@@ -1,6 +1,6 @@
 // This file tells in the report of `oooi status` what management access opens on a network, and to whom. It is pure.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// A statusAccess is what callers of the management cluster reach on a network.
-type statusAccess struct {
+// A Access is what callers of the management cluster reach on a network.
+type Access struct {
 	// Proxy is the URL of HTTP CONNECT. Empty: only load balancers are open.
 	Proxy        string              `json:"proxy,omitempty"`
 	Destinations []statusDestination `json:"destinations"`
@@ -53,14 +53,14 @@ type statusBalanced struct {
 }
 
 // access is what n opens. Nil: nothing.
-func (f statusFacts) access(i int, n network.Network) *statusAccess {
+func (f Facts) access(i int, n network.Network) *Access {
 	a := n.Access
 	if !a.Opens() && a.LoadBalancers == nil {
 		return nil
 	}
-	out := &statusAccess{Destinations: []statusDestination{}, Namespaces: []string{}, Accounts: append([]string{}, a.Accounts...), Audience: a.Audience}
+	out := &Access{Destinations: []statusDestination{}, Namespaces: []string{}, Accounts: append([]string{}, a.Accounts...), Audience: a.Audience}
 	if a.Opens() {
-		service := f.plan.AccessService(i) + "." + f.ControlPlane + ".svc"
+		service := f.Plan.AccessService(i) + "." + f.ControlPlane + ".svc"
 		out.Proxy = fmt.Sprintf("http://%s:%d", service, a.Port)
 		out.Namespaces = append([]string{f.ControlPlane}, a.Namespaces...)
 		for _, d := range a.Destinations {
@@ -82,23 +82,23 @@ func (f statusFacts) access(i int, n network.Network) *statusAccess {
 }
 
 // leads answers whether a Service leads to edges.
-func (f statusFacts) leads(service string) explain.Answer {
+func (f Facts) leads(service string) explain.Answer {
 	switch {
-	case f.led == nil:
+	case f.Led == nil:
 		return explain.Unknown
-	case f.led[service]:
+	case f.Led[service]:
 		return explain.Yes
 	}
 	return explain.No
 }
 
 // listen returns the edges of n that are ready and report that all these ports are open.
-func (f statusFacts) listen(n network.Network, ports []uint16) []int {
+func (f Facts) listen(n network.Network, ports []uint16) []int {
 	out := []int{}
 	for _, e := range n.Edges {
-		open := f.reports[wire.EdgeReport(n, e).Name].Balanced
+		open := f.Reports[wire.EdgeReport(n, e).Name].Balanced
 		closed := func(p uint16) bool { return !slices.Contains(open, p) }
-		if f.readyEdge(n, e) == explain.Yes && !slices.ContainsFunc(ports, closed) {
+		if f.ReadyEdge(n, e) == explain.Yes && !slices.ContainsFunc(ports, closed) {
 			out = append(out, e.Number)
 		}
 	}
@@ -106,7 +106,7 @@ func (f statusFacts) listen(n network.Network, ports []uint16) []int {
 }
 
 // text writes a, with each of many load balancers only if all.
-func (a *statusAccess) text(w io.Writer, all bool) {
+func (a *Access) text(w io.Writer, all bool) {
 	if a == nil {
 		return
 	}
@@ -117,14 +117,14 @@ func (a *statusAccess) text(w io.Writer, all bool) {
 		}
 		table(w, "OPEN TO CALLERS\tLEADS TO\tPLAIN TCP", rows)
 		command.Line(w, "  Callers use %s. %s", a.Proxy, a.callers())
-		command.Line(w, "  %s", a.token())
+		command.Line(w, "  %s", a.Token())
 	}
 	if a.LoadBalancers == nil {
 		return
 	}
 	var rows, pending [][]string
 	for _, b := range a.LoadBalancers {
-		row := []string{b.guest(), b.Service, joined(b.Ports), string(b.LeadsToEdges), cmp.Or(joined(b.Edges), "none")}
+		row := []string{b.GuestName(), b.Service, Joined(b.Ports), string(b.LeadsToEdges), cmp.Or(Joined(b.Edges), "none")}
 		if rows = append(rows, row); b.LeadsToEdges != explain.Yes {
 			pending = append(pending, row)
 		}
@@ -136,24 +136,24 @@ func (a *statusAccess) text(w io.Writer, all bool) {
 		table(w, head, pending[:min(len(pending), manyRows)])
 		command.Line(w, "  %d load balancers: %d are not known to lead to edges. --all shows each.", len(rows), len(pending))
 	}
-	command.Line(w, "  %s", a.balanced())
+	command.Line(w, "  %s", a.Balanced())
 }
 
 // callers tells which pods are admitted, in whole sentences.
-func (a *statusAccess) callers() string {
+func (a *Access) callers() string {
 	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
 }
 
-// token tells whether callers need one, a whole sentence.
-func (a *statusAccess) token() string {
+// Token tells whether callers need one, a whole sentence.
+func (a *Access) Token() string {
 	if len(a.Accounts) == 0 {
 		return "Callers need no token."
 	}
 	return "Callers need a token of " + strings.Join(a.Accounts, ", ") + " for audience " + a.Audience + "."
 }
 
-// balanced tells who reaches what through load balancers, a whole sentence.
-func (a *statusAccess) balanced() string {
+// Balanced tells who reaches what through load balancers, a whole sentence.
+func (a *Access) Balanced() string {
 	switch {
 	case a.LoadBalancersElsewhere:
 		return "Load balancers of the hosted cluster lead to edges of another network."
@@ -163,11 +163,11 @@ func (a *statusAccess) balanced() string {
 	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
 }
 
-// guest is what the hosted cluster calls b.
-func (b statusBalanced) guest() string { return cmp.Or(b.Guest, "the ingress") }
+// GuestName is what the hosted cluster calls b.
+func (b statusBalanced) GuestName() string { return cmp.Or(b.Guest, "the ingress") }
 
-// joined is numbers with commas.
-func joined[T int | uint16](all []T) string {
+// Joined is numbers with commas.
+func Joined[T int | uint16](all []T) string {
 	var out []string
 	for _, x := range all {
 		out = append(out, strconv.Itoa(int(x)))

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -117,7 +117,7 @@ func bothStatus(t *testing.T, api client.Reader, dir string) (cluster, archived 
 	t.Helper()
 	g := NewWithT(t)
 	files := archiveOf(t, dir)
-	ask := statusRequest{name: blue.Key, at: files.Index.Time}
+	ask := Request{Name: blue.Key, At: files.Index.Time}
 	var texts [2]strings.Builder
 	for i, from := range []client.Reader{api, files} {
 		all, err := ask.read(t.Context(), from)

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -48,8 +48,8 @@ func (f faulty) List(ctx context.Context, l client.ObjectList, opts ...client.Li
 // plansDiffer: a condition of before a NodePool named another network, or with no plan for edges, is not believed.
 func plansDiffer(t *testing.T, admin client.Client) {
 	g := NewWithT(t)
-	read := func() statusReport {
-		all, err := statusRequest{name: blue.Key}.read(t.Context(), admin)
+	read := func() Report {
+		all, err := Request{Name: blue.Key}.read(t.Context(), admin)
 		g.Expect(err).NotTo(HaveOccurred())
 		return all[0]
 	}
@@ -81,7 +81,7 @@ func plansDiffer(t *testing.T, admin client.Client) {
 // waitIsInterrupted: a wait that a signal ends says so, and one with invalid credentials ends at once.
 func waitIsInterrupted(t *testing.T, admin client.Client) {
 	blue.Tell(t, admin, "00000000")
-	waiting := statusRequest{name: blue.Key, wait: true, timeout: time.Hour}
+	waiting := Request{Name: blue.Key, wait: true, timeout: time.Hour}
 	g := NewWithT(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	ticks, done := make(chan time.Time), make(chan error)
@@ -106,7 +106,7 @@ func waitGivesUp(t *testing.T, admin client.Client) {
 	files := archiveOf(t, dir)
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		waiting := statusRequest{name: blue.Key, wait: true, timeout: time.Minute}
+		waiting := Request{Name: blue.Key, wait: true, timeout: time.Minute}
 		begin := time.Now()
 		last, err := waiting.follow(t.Context(), files, time.NewTicker(time.Second).C)
 		g.Expect(err).To(Equal(command.Exit(exitNotReady, errTimeout(time.Minute, time.Time{}, nil))))
@@ -149,7 +149,7 @@ func oneUnread(t *testing.T, admin client.Client) {
 		}
 		return nil
 	}}
-	all, err := statusRequest{}.follow(t.Context(), broken, nil)
+	all, err := Request{}.follow(t.Context(), broken, nil)
 	g.Expect(all).To(HaveLen(1))
 	g.Expect(all[0].Cluster).To(Equal("clusters/green"))
 	g.Expect(err).To(MatchError(And(ContainSubstring("HostedCluster clusters/blue cannot be shown: "), ContainSubstring("etcd is slow"))))
@@ -179,16 +179,16 @@ func rightsSuffice(t *testing.T, server *apiserver.Server) {
 	blue.Tell(t, admin, blue.Settings(t, admin))
 	waiter, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "waiter"), client.Options{Scheme: admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	var all []statusReport
+	var all []Report
 	g.Eventually(func() []string {
 		var err error
-		all, err = statusRequest{name: blue.Key}.read(t.Context(), waiter)
+		all, err = Request{Name: blue.Key}.read(t.Context(), waiter)
 		if err != nil {
 			return []string{err.Error()}
 		}
 		return all[0].Unread
 	}, time.Minute).Should(BeEmpty(), "the authorizer learns of new rights")
 	g.Expect(all[0].Boot.Answer).To(Equal(explain.Yes))
-	_, err = statusRequest{name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
+	_, err = Request{Name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), waiter, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 }

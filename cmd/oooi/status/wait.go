@@ -1,6 +1,6 @@
 // This file reads the reports of `oooi status`, and repeats that with --wait. It decides the exit code.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 
 // follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
 // code, and the reports are the last ones that could be read.
-func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]statusReport, error) {
+func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Report, error) {
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
 		if ctx.Err() != nil {
@@ -30,7 +30,7 @@ func (ask statusRequest) follow(ctx context.Context, api client.Reader, ticks <-
 	}
 	limited, cancel := context.WithTimeout(ctx, ask.timeout)
 	defer cancel()
-	var last []statusReport
+	var last []Report
 	var at time.Time
 	var failed error
 	for {
@@ -76,30 +76,30 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 
 // read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
 // others are in the result.
-func (ask statusRequest) read(ctx context.Context, api client.Reader) ([]statusReport, error) {
-	selected, err := source.Selected(ctx, api, ask.name)
+func (ask Request) read(ctx context.Context, api client.Reader) ([]Report, error) {
+	selected, err := source.Selected(ctx, api, ask.Name)
 	if err != nil {
 		return nil, err
 	}
-	var all []statusReport
+	var all []Report
 	var failed error
-	at := ask.at
+	at := ask.At
 	if at.IsZero() {
 		at = time.Now()
 	}
 	for _, hc := range selected {
-		facts, err := readStatus(ctx, api, hc)
+		facts, err := Read(ctx, api, hc)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.Namespace, hc.Name, err))
 			continue
 		}
-		all = append(all, reportOf(facts, at))
+		all = append(all, ReportOf(facts, at))
 	}
 	return all, failed
 }
 
 // verdict is the error that leads to the exit code: nil if nodes of all can boot.
-func verdict(all []statusReport) error {
+func verdict(all []Report) error {
 	for _, r := range all {
 		if r.Boot.Answer != explain.Yes {
 			return command.Exit(exitNotReady, nil)
@@ -109,7 +109,7 @@ func verdict(all []statusReport) error {
 }
 
 // settled reports whether NetworkReady of all is True for the settings of now, and nodes can boot.
-func settled(all []statusReport) bool {
+func settled(all []Report) bool {
 	for _, r := range all {
 		c := r.Condition
 		if r.Boot.Answer != explain.Yes || c == nil || c.Status != string(metav1.ConditionTrue) || c.Current.Answer != explain.Yes {
@@ -120,7 +120,7 @@ func settled(all []statusReport) bool {
 }
 
 // unreadable reports whether rights are missing without which a condition is never known to be current.
-func unreadable(all []statusReport) bool {
+func unreadable(all []Report) bool {
 	for _, r := range all {
 		if r.Blind {
 			return true

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"testing"
@@ -25,27 +25,27 @@ func TestStatusHealth(t *testing.T) {
 		slices []discoveryv1.EndpointSlice
 		health string
 	}{
-		"an endpoint":                 {one(func(*discoveryv1.EndpointSlice) {}), noFault},
+		"an endpoint":                 {one(func(*discoveryv1.EndpointSlice) {}), NoFault},
 		"no EndpointSlice":            {nil, "unknown"},
 		"that of another Service":     {[]discoveryv1.EndpointSlice{*blue.EndpointSlice("other", "10.0.0.9")}, "unknown"},
 		"no endpoint":                 {[]discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy")}, "its Service has no endpoint"},
-		"in one of two":               {append(one(func(*discoveryv1.EndpointSlice) {}), *blue.EndpointSlice("ignition-server-proxy")), noFault},
-		"of IPv6":                     {one(func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), noEndpoint},
-		"of another port":             {one(func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = &name }), noEndpoint},
-		"not ready, which edges dial": {conditions(discoveryv1.EndpointConditions{Ready: &no}), noFault},
-		"that ends and serves":        {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}), noFault},
-		"that ends":                   {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}), noEndpoint},
+		"in one of two":               {append(one(func(*discoveryv1.EndpointSlice) {}), *blue.EndpointSlice("ignition-server-proxy")), NoFault},
+		"of IPv6":                     {one(func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), NoEndpoint},
+		"of another port":             {one(func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = &name }), NoEndpoint},
+		"not ready, which edges dial": {conditions(discoveryv1.EndpointConditions{Ready: &no}), NoFault},
+		"that ends and serves":        {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}), NoFault},
+		"that ends":                   {conditions(discoveryv1.EndpointConditions{Ready: &no, Serving: &no, Terminating: &yes}), NoEndpoint},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := blueFacts()
-			f.slices = c.slices
-			NewWithT(t).Expect(reportOf(f, blue.At).Networks[0].Endpoints[0].Health).To(Equal(c.health))
+			f.Slices = c.slices
+			NewWithT(t).Expect(ReportOf(f, blue.At).Networks[0].Endpoints[0].Health).To(Equal(c.health))
 		})
 	}
 	f := blueFacts()
-	for name, r := range f.reports {
+	for name, r := range f.Reports {
 		r.RefusedHosts = nil
-		f.reports[name] = r
+		f.Reports[name] = r
 	}
-	NewWithT(t).Expect(reportOf(f, blue.At).Networks[0].Hosts[0].Health).To(Equal("unknown"), "addresses of external hosts are not reported")
+	NewWithT(t).Expect(ReportOf(f, blue.At).Networks[0].Hosts[0].Health).To(Equal("unknown"), "addresses of external hosts are not reported")
 }

@@ -1,7 +1,7 @@
 // This file reads what `oooi status` shows from the API server, with the rights of the user. It writes
 // nothing. What the user may not read is left out and named. Any other error ends the report of its cluster.
 
-package main
+package status
 
 import (
 	"context"
@@ -31,45 +31,45 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// A leased is a lease on one network, by the label of the network.
-type leased struct {
-	network string
+// A Leased is a lease on one network, by the label of the network.
+type Leased struct {
+	Network string
 	network.Lease
 }
 
-// A statusReader reads one hosted cluster.
-type statusReader struct {
-	api client.Reader
-	statusFacts
+// A Reader reads one hosted cluster.
+type Reader struct {
+	API client.Reader
+	Facts
 	// routesRead: all Routes are known.
 	routesRead bool
 }
 
-// readStatus reads what is known of a HostedCluster.
-func readStatus(ctx context.Context, api client.Reader, hc source.HostedCluster) (statusFacts, error) {
-	r := statusReader{api: api, statusFacts: statusFacts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), build: version.Number()}}
+// Read reads what is known of a HostedCluster.
+func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
+	r := Reader{API: api, Facts: Facts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), build: version.Number()}}
 	if hc.Object != nil {
 		running, err := hcp.ReadRunning(hc.Object)
 		if err != nil {
-			return r.statusFacts, err
+			return r.Facts, err
 		}
-		r.Running, r.read = running, true
+		r.Running, r.Read = running, true
 	} else {
 		r.unread = append(r.unread, noRight("HostedCluster "+hc.Namespace+"/"+hc.Name))
 	}
-	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.readEdges, r.readPods, r.readLeases, r.readEndpoints, r.readEvents} {
+	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.ReadEdges, r.readPods, r.ReadLeases, r.readEndpoints, r.readEvents} {
 		if err := read(ctx); err != nil {
-			return r.statusFacts, err
+			return r.Facts, err
 		}
 	}
 	if hc.Object == nil {
-		return r.statusFacts, nil
+		return r.Facts, nil
 	}
-	return r.statusFacts, r.readSettings(ctx, hc.Object)
+	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
 // misses notes that the user may not read something. Any other error is returned.
-func (r *statusReader) misses(what string, err error) error {
+func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -80,11 +80,11 @@ func (r *statusReader) misses(what string, err error) error {
 func noRight(what string) string { return "You have no right to read " + what + "." }
 
 // readPlan reads the plan in force.
-func (r *statusReader) readPlan(ctx context.Context) error {
+func (r *Reader) readPlan(ctx context.Context) error {
 	var stored corev1.ConfigMap
-	err := r.api.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.PlanConfigMap}, &stored)
+	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.PlanConfigMap}, &stored)
 	if apierrors.IsNotFound(err) {
-		r.noPlan = fmt.Sprintf("ConfigMap %s/%s with the plan of the edges does not exist.", r.ControlPlane, wire.PlanConfigMap)
+		r.NoPlan = fmt.Sprintf("ConfigMap %s/%s with the plan of the edges does not exist.", r.ControlPlane, wire.PlanConfigMap)
 		return nil
 	}
 	if err != nil {
@@ -93,11 +93,11 @@ func (r *statusReader) readPlan(ctx context.Context) error {
 	plan, err := network.ReadPlan([]byte(stored.Data[wire.PlanKey]))
 	switch of := plan.Cluster; {
 	case err != nil:
-		r.noPlan = fmt.Sprintf("The plan in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.PlanConfigMap, err)
+		r.NoPlan = fmt.Sprintf("The plan in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.PlanConfigMap, err)
 	case of.Namespace != r.Namespace || of.Name != r.Name:
-		r.noPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
+		r.NoPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
 	default:
-		r.plan, r.planRead = plan, true
+		r.Plan, r.PlanRead = plan, true
 		if len(plan.Networks) > 0 {
 			r.planHash = explain.PlanHash(stored.Data[wire.PlanKey])
 		}
@@ -106,9 +106,9 @@ func (r *statusReader) readPlan(ctx context.Context) error {
 }
 
 // readStored reads what the operator stored. Whether the user may read it is told with the plan.
-func (r *statusReader) readStored(ctx context.Context) error {
+func (r *Reader) readStored(ctx context.Context) error {
 	var o corev1.ConfigMap
-	err := r.api.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
+	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -125,40 +125,40 @@ func (r *statusReader) readStored(ctx context.Context) error {
 	return nil
 }
 
-// readEdges reads which edges are ready.
-func (r *statusReader) readEdges(ctx context.Context) error {
+// ReadEdges reads which edges are ready.
+func (r *Reader) ReadEdges(ctx context.Context) error {
 	var list appsv1.DeploymentList
-	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
 	if err != nil {
 		return r.misses("Deployments in namespace "+r.ControlPlane, err)
 	}
-	r.ready = map[string]bool{}
+	r.Ready = map[string]bool{}
 	for _, d := range list.Items {
-		r.ready[d.Name] = controllers.EdgeReady(d)
+		r.Ready[d.Name] = controllers.EdgeReady(d)
 	}
 	return nil
 }
 
 // readPods reads why pods of edges do not run, if edges are not ready.
-func (r *statusReader) readPods(ctx context.Context) error {
-	if !slices.ContainsFunc(r.plan.Networks, func(n network.Network) bool {
-		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.readyEdge(n, e) == explain.No })
+func (r *Reader) readPods(ctx context.Context) error {
+	if !slices.ContainsFunc(r.Plan.Networks, func(n network.Network) bool {
+		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.ReadyEdge(n, e) == explain.No })
 	}) {
 		return nil
 	}
 	var list corev1.PodList
-	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
 	if err != nil {
 		return r.misses("Pods in namespace "+r.ControlPlane, err)
 	}
-	r.pods = map[string]string{}
-	for _, n := range r.plan.Networks {
+	r.Pods = map[string]string{}
+	for _, n := range r.Plan.Networks {
 		for _, e := range n.Edges {
 			selector := labels.SelectorFromSet(wire.EdgeLabels(n, e))
-			r.pods[wire.EdgeDeploymentName(n, e)] = "it has no pod"
+			r.Pods[wire.EdgeDeploymentName(n, e)] = "it has no pod"
 			for i := range list.Items {
 				if p := &list.Items[i]; p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
-					r.pods[wire.EdgeDeploymentName(n, e)] = notRunning(p)
+					r.Pods[wire.EdgeDeploymentName(n, e)] = notRunning(p)
 				}
 			}
 		}
@@ -189,20 +189,20 @@ func notRunning(p *corev1.Pod) string {
 	return "the pod is Pending, with images " + strings.Join(slices.Compact(images), ", ")
 }
 
-// readLeases reads DHCP leases, and the reports of edges.
-func (r *statusReader) readLeases(ctx context.Context) error {
+// ReadLeases reads DHCP leases, and the reports of edges.
+func (r *Reader) ReadLeases(ctx context.Context) error {
 	var list coordinationv1.LeaseList
-	err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))
 	if err != nil {
 		return r.misses("Leases in namespace "+r.ControlPlane, err)
 	}
-	r.leasesRead, r.reports, r.reported = true, map[string]network.Report{}, map[string]time.Time{}
+	r.LeasesRead, r.Reports, r.reported = true, map[string]network.Report{}, map[string]time.Time{}
 	for i := range list.Items {
 		o := &list.Items[i]
 		switch o.Labels[wire.LabelName] {
 		case wire.NameReport:
 			if report, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
-				r.reports[o.Name] = report
+				r.Reports[o.Name] = report
 				if o.Spec.RenewTime != nil {
 					r.reported[o.Name] = o.Spec.RenewTime.Time
 				}
@@ -210,17 +210,17 @@ func (r *statusReader) readLeases(ctx context.Context) error {
 		case wire.NameDHCP:
 			// Another name is no lease of an address.
 			if l, err := leaseobject.Read(o); err == nil {
-				r.leases = append(r.leases, leased{o.Labels[wire.LabelNetwork], l})
+				r.Leases = append(r.Leases, Leased{o.Labels[wire.LabelNetwork], l})
 			}
 		}
 	}
-	slices.SortFunc(r.leases, compareLeases)
+	slices.SortFunc(r.Leases, compareLeases)
 	return nil
 }
 
 // readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
 // condition is about those of now.
-func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
+func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump hcp.Dump
 	if !r.add(&dump, hc) {
 		return nil
@@ -231,7 +231,7 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 	}{{hcp.NodePoolKind(), r.Namespace}, {corev1.SchemeGroupVersion.WithKind("Service"), r.ControlPlane}} {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(x.kind.GroupVersion().WithKind(x.kind.Kind + "List"))
-		if err := r.api.List(ctx, list, client.InNamespace(x.namespace)); err != nil {
+		if err := r.API.List(ctx, list, client.InNamespace(x.namespace)); err != nil {
 			return r.misses(x.kind.Kind+"s in namespace "+x.namespace, err)
 		}
 		for i := range list.Items {
@@ -240,9 +240,9 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 			}
 		}
 	}
-	r.led = map[string]bool{}
+	r.Led = map[string]bool{}
 	for _, s := range dump.Clusters()[0].Services {
-		r.led[s.Name] = hcp.LeadsToEdges(&s)
+		r.Led[s.Name] = hcp.LeadsToEdges(&s)
 	}
 	if err := r.readRoutes(ctx, &dump); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 	for _, a := range hcp.NamedNADs(dump.Clusters()[0]) {
 		nad := &unstructured.Unstructured{}
 		nad.SetGroupVersionKind(hcp.NADKind())
-		err := r.api.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
+		err := r.API.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 			continue
 		}
@@ -262,7 +262,7 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 		}
 	}
 	o := dump.Clusters()[0]
-	r.settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.plan)
+	r.Settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.Plan)
 	if r.routesRead {
 		r.inputs = controllers.Inputs(o)
 	}
@@ -270,10 +270,10 @@ func (r *statusReader) readSettings(ctx context.Context, hc *unstructured.Unstru
 }
 
 // readRoutes reads the Routes of the control plane, which only OpenShift has.
-func (r *statusReader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
+func (r *Reader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(source.KindOf("route.openshift.io", "v1", "RouteList"))
-	err := r.api.List(ctx, list, client.InNamespace(r.ControlPlane))
+	err := r.API.List(ctx, list, client.InNamespace(r.ControlPlane))
 	if err != nil && !meta.IsNoMatchError(err) {
 		return r.misses("Routes in namespace "+r.ControlPlane, err)
 	}
@@ -287,7 +287,7 @@ func (r *statusReader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
 }
 
 // add adds u to dump. If that fails, it notes why and returns false.
-func (r *statusReader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
+func (r *Reader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
 	text, err := json.Marshal(u)
 	if err == nil {
 		err = dump.Add(text)

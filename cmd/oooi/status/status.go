@@ -1,7 +1,6 @@
-// This file holds `oooi status`: what a running cluster has, as the operator and the edges
-// report it. Its flags, its wait and its exit codes are here.
-
-package main
+// Package status is `oooi status`: what a running cluster has, as the operator and the edges
+// report it. Its flags and its exit codes are in this file.
+package status
 
 import (
 	"errors"
@@ -21,23 +20,24 @@ const exitNotReady = 2
 // statusInterval is how often `oooi status --wait` reads the state.
 const statusInterval = 2 * time.Second
 
-// A statusRequest is what the user asks for.
-type statusRequest struct {
-	// name of the HostedCluster. Zero: each that opted in.
-	name    client.ObjectKey
+// A Request is what the user asks for.
+type Request struct {
+	// Name of the HostedCluster. Zero: each that opted in.
+	Name    client.ObjectKey
 	wait    bool
 	timeout time.Duration
-	// at is the time that the report is about. Zero: now.
-	at     time.Time
+	// At is the time that the report is about. Zero: now.
+	At     time.Time
 	output string
 	// all: text has each lease and name.
 	all bool
 }
 
-func newStatusCommand() *cobra.Command {
+// New returns the command.
+func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var files []string
-	var ask statusRequest
+	var ask Request
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE/NAME]",
 		Short: "Show whether nodes of a running hosted cluster boot, and what serves them",
@@ -76,13 +76,13 @@ Exit codes:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if ask.name, err = command.HostedClusterName(args); err != nil {
+			if ask.Name, err = command.HostedClusterName(args); err != nil {
 				return err
 			}
 			if ask.output != "text" && ask.output != "json" {
 				return fmt.Errorf("--output %s: want text or json", ask.output)
 			}
-			api, err := ask.source(c, &cluster, files)
+			api, err := ask.Source(c, &cluster, files)
 			if err != nil {
 				return err
 			}
@@ -105,8 +105,8 @@ Exit codes:
 	return c
 }
 
-// source returns what to read: the API server, or files.
-func (ask *statusRequest) source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
+// Source returns what to read: the API server, or files.
+func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
 		return cluster.Open()
 	}
@@ -125,6 +125,6 @@ func (ask *statusRequest) source(c *cobra.Command, cluster *command.ClusterFlags
 	for _, f := range faults {
 		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+f.Error())
 	}
-	ask.at = a.Index.Time
+	ask.At = a.Index.Time
 	return a, err
 }

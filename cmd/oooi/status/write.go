@@ -1,6 +1,6 @@
 // This file renders the report of `oooi status`, as text and as JSON. It decides nothing.
 
-package main
+package status
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 const manyRows = 10
 
 // write writes r as one line of JSON, or as text. All: the text has each lease and name, however many there are.
-func (r statusReport) write(w io.Writer, output string, all, first bool) error {
+func (r Report) write(w io.Writer, output string, all, first bool) error {
 	if output == "json" {
 		line, err := json.Marshal(r)
 		if err != nil {
@@ -39,7 +39,7 @@ func (r statusReport) write(w io.Writer, output string, all, first bool) error {
 	return err
 }
 
-func (r statusReport) text(w io.Writer, all bool) {
+func (r Report) text(w io.Writer, all bool) {
 	command.Line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
 	if c := r.Condition; c == nil {
 		command.Line(w, "NetworkReady: unknown")
@@ -75,7 +75,7 @@ func (r statusReport) text(w io.Writer, all bool) {
 	}
 }
 
-func (n statusNetwork) text(w io.Writer, all bool) {
+func (n Network) text(w io.Writer, all bool) {
 	use := "VMs boot from it"
 	if !n.Primary {
 		use = "an additional network"
@@ -89,7 +89,7 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 	table(w, "EDGE\tADDRESS\tREADY\tCARRIES VMS\tREPORTS", edges)
 	targetTable(w, "NAME", "endpoints", n.Endpoints, all)
 	targetTable(w, "ALLOWED HOST", "allowed hosts", n.Hosts, all)
-	if slices.ContainsFunc(n.Hosts, func(t statusTarget) bool { return t.Resolves == explain.Unknown }) {
+	if slices.ContainsFunc(n.Hosts, func(t Target) bool { return t.Resolves == explain.Unknown }) {
 		command.Line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
 	}
 	n.Access.text(w, all)
@@ -103,13 +103,13 @@ func (n statusNetwork) text(w io.Writer, all bool) {
 }
 
 // targetTable shows each of many targets only with all: else those with a fault, and how many there are.
-func targetTable(w io.Writer, head, what string, targets []statusTarget, all bool) {
+func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	var rows, faulty [][]string
 	unknown := 0
 	for _, t := range targets {
 		rows = append(rows, t.row())
 		switch t.Health {
-		case noFault:
+		case NoFault:
 		case string(explain.Unknown):
 			unknown++
 		default:
@@ -126,7 +126,7 @@ func targetTable(w io.Writer, head, what string, targets []statusTarget, all boo
 }
 
 // silence tells since when an edge has not reported. Empty: it has.
-func (e statusEdge) silence() string {
+func (e Edge) silence() string {
 	if e.ReportedLast == nil {
 		return ""
 	}
@@ -154,7 +154,7 @@ func leaseTable(w io.Writer, leases []statusLease, all bool) {
 	table(w, "LEASE\tVM\tMAC\tUNTIL\tSTATE", rows)
 }
 
-func (t statusTarget) row() []string {
+func (t Target) row() []string {
 	return []string{cmp.Or(strings.Join(t.Names, ", "), "any name"), t.Address.String(), t.Backend, t.Health}
 }
 

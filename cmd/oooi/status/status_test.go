@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"bytes"
@@ -19,15 +19,15 @@ import (
 )
 
 // blueFacts are of a cluster with all facts, of which edge 2 is gone.
-func blueFacts() statusFacts {
+func blueFacts() Facts {
 	p := blue.Plan()
-	f := statusFacts{
-		Running: blue.Running(), read: true, settings: "01234567", plan: p, planRead: true, leasesRead: true, reports: blue.Reports(),
-		slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
-		ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
+	f := Facts{
+		Running: blue.Running(), Read: true, Settings: "01234567", Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
+		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}
 	for _, l := range blue.Leases() {
-		f.leases = append(f.leases, leased{l.Network, l.Lease})
+		f.Leases = append(f.Leases, Leased{l.Network, l.Lease})
 	}
 	return f
 }
@@ -36,7 +36,7 @@ func blueFacts() statusFacts {
 func TestStatusText(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(reportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
 NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the settings of now: yes
@@ -73,8 +73,8 @@ Notes
 func TestStatusTextUnread(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	f := statusFacts{Running: hcp.UnreadRunning("clusters", "blue"), plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}}
-	g.Expect(reportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
+	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}}
+	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
 HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and only its condition tells.
 NetworkReady: unknown
@@ -100,7 +100,7 @@ Unknown
 func TestStatusJSON(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	g.Expect(reportOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
+	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
 	var got map[string]any
 	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
 	g.Expect(got).To(And(HaveLen(9), HaveKeyWithValue("version", "v1"), HaveKeyWithValue("cluster", "clusters/blue")))
@@ -118,57 +118,57 @@ func TestStatusJSON(t *testing.T) {
 
 // TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
 func TestStatusBoot(t *testing.T) {
-	condition := func(f *statusFacts) *metav1.Condition { return &f.Conditions[0] }
+	condition := func(f *Facts) *metav1.Condition { return &f.Conditions[0] }
 	for name, c := range map[string]struct {
-		change func(f *statusFacts)
+		change func(f *Facts)
 		want   explain.Answer
 		why    string
 	}{
-		"all is well":         {func(*statusFacts) {}, explain.Yes, "Nodes can boot"},
-		"an older generation": {func(f *statusFacts) { f.Generation++ }, explain.Unknown, "generation 3"},
-		"former annotations":  {func(f *statusFacts) { f.settings = "76543210" }, explain.Unknown, "settings 01234567"},
-		"annotations unread":  {func(f *statusFacts) { f.settings = "" }, explain.Unknown, "cannot be read completely"},
-		"a message without hash": {func(f *statusFacts) { condition(f).Message = "Nodes can boot." }, explain.Unknown,
+		"all is well":         {func(*Facts) {}, explain.Yes, "Nodes can boot"},
+		"an older generation": {func(f *Facts) { f.Generation++ }, explain.Unknown, "generation 3"},
+		"former annotations":  {func(f *Facts) { f.Settings = "76543210" }, explain.Unknown, "settings 01234567"},
+		"annotations unread":  {func(f *Facts) { f.Settings = "" }, explain.Unknown, "cannot be read completely"},
+		"a message without hash": {func(f *Facts) { condition(f).Message = "Nodes can boot." }, explain.Unknown,
 			"does not say which annotations"},
-		"no condition":      {func(f *statusFacts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
-		"not opted in":      {func(f *statusFacts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},
-		"unread":            {func(f *statusFacts) { f.read, f.Conditions = false, nil }, explain.Unknown, "cannot be read"},
-		"no edge is ready":  {func(f *statusFacts) { f.ready = map[string]bool{} }, explain.Unknown, "no edge of network clusters/vlan100 is ready"},
-		"edges are unknown": {func(f *statusFacts) { f.ready = nil }, explain.Yes, "Nodes can boot"},
-		"the operator says no": {func(f *statusFacts) {
+		"no condition":      {func(f *Facts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
+		"not opted in":      {func(f *Facts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},
+		"unread":            {func(f *Facts) { f.Read, f.Conditions = false, nil }, explain.Unknown, "cannot be read"},
+		"no edge is ready":  {func(f *Facts) { f.Ready = map[string]bool{} }, explain.Unknown, "no edge of network clusters/vlan100 is ready"},
+		"edges are unknown": {func(f *Facts) { f.Ready = nil }, explain.Yes, "Nodes can boot"},
+		"the operator says no": {func(f *Facts) {
 			condition(f).Status, condition(f).Message = metav1.ConditionFalse, "Nothing is applied. Nodes cannot boot.\n(settings 01234567)"
 		}, explain.No, "Nothing is applied"},
-		"a network that NodePools name now": {func(f *statusFacts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
+		"a network that NodePools name now": {func(f *Facts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
 			explain.Unknown, "network clusters/vlan10, which is not in the plan"},
-		"a network that the plan leaves out, as the condition tells": {func(f *statusFacts) {
+		"a network that the plan leaves out, as the condition tells": {func(f *Facts) {
 			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
 			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan10.\n(settings 01234567)"
 		}, explain.Yes, "Nodes can boot"},
-		"a network whose name another one begins with": {func(f *statusFacts) {
+		"a network whose name another one begins with": {func(f *Facts) {
 			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
 			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan100.\n(settings 01234567)"
 		}, explain.Unknown, "not in the plan"},
-		"no plan": {func(f *statusFacts) {
-			f.plan, f.planRead, f.noPlan = network.Plan{}, false, "ConfigMap x does not exist."
+		"no plan": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
 			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
 		}, explain.Unknown, "ConfigMap x does not exist."},
-		"no plan, as no network is asked for": {func(f *statusFacts) {
-			f.plan, f.planRead, f.noPlan = network.Plan{}, false, "ConfigMap x does not exist."
+		"no plan, as no network is asked for": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
 		}, explain.Yes, "Nodes can boot"},
-		"no right to read the plan": {func(f *statusFacts) {
-			f.plan, f.planRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
+		"no right to read the plan": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
 		}, explain.Yes, "Nodes can boot"},
-		"only a part waits": {func(f *statusFacts) { condition(f).Status = metav1.ConditionFalse }, explain.Yes, "Nodes can boot"},
+		"only a part waits": {func(f *Facts) { condition(f).Status = metav1.ConditionFalse }, explain.Yes, "Nodes can boot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			f := blueFacts()
 			c.change(&f)
-			r := reportOf(f, blue.At)
+			r := ReportOf(f, blue.At)
 			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
 			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
-			g.Expect(verdict([]statusReport{r}) == nil).To(Equal(c.want == explain.Yes))
-			g.Expect(settled([]statusReport{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
+			g.Expect(verdict([]Report{r}) == nil).To(Equal(c.want == explain.Yes))
+			g.Expect(settled([]Report{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
 		})
 	}
 }
@@ -182,13 +182,13 @@ func TestStatusCarries(t *testing.T) {
 	carries := func() [2]explain.Answer { return [2]explain.Answer{f.carries(n, n.Edges[0]), f.carries(n, n.Edges[1])} }
 	g := NewWithT(t)
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Yes, explain.No}))
-	f.reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing}
+	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
-	f.ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerUnreachable}
+	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerUnreachable}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
-	f.reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedNo}
-	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedYes}
+	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedNo}
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedYes}
 	g.Expect(carries()).To(Equal([2]explain.Answer{explain.No, explain.Yes}))
 	n.Edges = n.Edges[:1]
 	g.Expect(f.carries(n, n.Edges[0])).To(Equal(explain.Yes))
@@ -198,17 +198,17 @@ func TestStatusCarries(t *testing.T) {
 func TestStatusDarkControlPlane(t *testing.T) {
 	g := NewWithT(t)
 	f := blueFacts()
-	n := f.plan.Networks[0]
+	n := f.Plan.Networks[0]
 	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
 	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
-	f.plan.Networks[0].Backends = []network.Backend{ignition}
+	f.Plan.Networks[0].Backends = []network.Backend{ignition}
 	dark := network.Report{Edge: 1, Level: network.LevelServes, DarkBackends: []string{ignition.Name}}
-	answer := func() statusAnswer { return reportOf(f, blue.At).Boot }
+	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
 	g.Expect(answer().Answer).To(Equal(explain.Yes))
-	f.reports[one] = dark
+	f.Reports[one] = dark
 	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
-	f.ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
-	f.reports[two] = network.Report{Edge: 2, Level: network.LevelReaches}
+	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches}
 	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
 }
 
@@ -218,14 +218,14 @@ func TestStatusWithoutPods(t *testing.T) {
 		g := NewWithT(t)
 		f := blueFacts()
 		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
-		f.plan.Networks[0].Backends = []network.Backend{b}
-		f.slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service, "10.0.0.9")}
-		g.Expect(reportOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
-		f.slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
-		r := reportOf(f, blue.At)
+		f.Plan.Networks[0].Backends = []network.Backend{b}
+		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service, "10.0.0.9")}
+		g.Expect(ReportOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
+		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
+		r := ReportOf(f, blue.At)
 		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
-		g.Expect(verdict([]statusReport{r})).To(HaveOccurred(), "the exit code")
-		g.Expect(settled([]statusReport{r})).To(BeFalse(), "--wait")
+		g.Expect(verdict([]Report{r})).To(HaveOccurred(), "the exit code")
+		g.Expect(settled([]Report{r})).To(BeFalse(), "--wait")
 	}
 }
 
@@ -233,15 +233,15 @@ func TestStatusWithoutPods(t *testing.T) {
 func TestStatusWithoutReach(t *testing.T) {
 	f := blueFacts()
 	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
-	f.plan.Networks[0].Backends = []network.Backend{api}
-	one := wire.EdgeReport(f.plan.Networks[0], f.plan.Networks[0].Edges[0]).Name
+	f.Plan.Networks[0].Backends = []network.Backend{api}
+	one := wire.EdgeReport(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
 	for level, want := range map[string]explain.Answer{
 		network.LevelReaches: explain.Yes, network.LevelServes: explain.Unknown, network.LevelNothing: explain.Unknown,
 		"": explain.Yes, // An edge of an earlier version does not report it.
 	} {
 		g := NewWithT(t)
-		f.reports[one] = network.Report{Edge: 1, Level: level}
-		boot := reportOf(f, blue.At).Boot
+		f.Reports[one] = network.Report{Edge: 1, Level: level}
+		boot := ReportOf(f, blue.At).Boot
 		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
 		if want == explain.Unknown {
 			g.Expect(boot.Why).To(ContainSubstring("no edge of network clusters/vlan100 reports that it reaches the hosted API server"))
@@ -251,12 +251,12 @@ func TestStatusWithoutReach(t *testing.T) {
 
 // TestStatusOldReport: what an edge reported that does not report any more is unknown, and so is a yes that rests on it.
 func TestStatusOldReport(t *testing.T) {
-	at := func(age time.Duration) statusReport {
+	at := func(age time.Duration) Report {
 		f := blueFacts()
-		n := &f.plan.Networks[0]
+		n := &f.Plan.Networks[0]
 		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
 		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
-		return reportOf(f, blue.At)
+		return ReportOf(f, blue.At)
 	}
 	g := NewWithT(t)
 	r := at(4 * time.Minute)

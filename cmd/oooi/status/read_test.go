@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ func store(t *testing.T, c client.Client, written time.Time) {
 // storedCounts: --wait believes nothing from before a change of a spec, or of an operator that does not run. Rights on one
 // namespace show whether nodes boot.
 func storedCounts(t *testing.T, admin client.Client) {
-	read := func() statusReport {
-		all, err := statusRequest{name: blue.Key}.read(t.Context(), admin)
+	read := func() Report {
+		all, err := Request{Name: blue.Key}.read(t.Context(), admin)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return all[0]
 	}
@@ -70,10 +70,10 @@ func storedCounts(t *testing.T, admin client.Client) {
 		g := NewWithT(t)
 		store(t, admin, time.Now())
 		r := read()
-		g.Expect(settled([]statusReport{r})).To(BeTrue(), "%+v", r.Condition)
+		g.Expect(settled([]Report{r})).To(BeTrue(), "%+v", r.Condition)
 		change(g)
 		r = read()
-		g.Expect(settled([]statusReport{r})).To(BeFalse(), what)
+		g.Expect(settled([]Report{r})).To(BeFalse(), what)
 		g.Expect(r.Condition.Current.Why).To(ContainSubstring("former NodePools"), what)
 	}
 	g := NewWithT(t)
@@ -87,8 +87,8 @@ func storedCounts(t *testing.T, admin client.Client) {
 func statusReads(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
 	blue.Create(t, admin)
-	ask := statusRequest{name: blue.Key}
-	read := func(t *testing.T, api client.Reader) statusReport {
+	ask := Request{Name: blue.Key}
+	read := func(t *testing.T, api client.Reader) Report {
 		t.Helper()
 		all, err := ask.read(t.Context(), api)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -101,7 +101,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 		g.Expect(r.Boot.Answer).To(Equal(explain.Unknown))
 		g.Expect(r.Unread).To(BeEmpty())
 		g.Expect(r.Networks[0].Edges[1].Ready).To(Equal(explain.Yes))
-		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal(noFault))
+		g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal(NoFault))
 		g.Expect(r.Networks[0].Leases[0].VM).To(Equal("blue-1"))
 		both := r.Networks[0].Access.LoadBalancers
 		g.Expect([]explain.Answer{both[0].LeadsToEdges, both[1].LeadsToEdges}).To(Equal([]explain.Answer{explain.Yes, explain.No}))
@@ -129,7 +129,7 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 	t.Run("--wait", func(t *testing.T) {
 		g := NewWithT(t)
 		blue.Tell(t, admin, "00000000")
-		waiting := statusRequest{name: blue.Key, wait: true, timeout: time.Hour}
+		waiting := Request{Name: blue.Key, wait: true, timeout: time.Hour}
 		ticks, done := make(chan time.Time), make(chan error)
 		go func() {
 			_, err := waiting.follow(t.Context(), admin, ticks)
@@ -142,15 +142,15 @@ func statusReads(t *testing.T, server *apiserver.Server) {
 	})
 	t.Run("what the operator stored", func(t *testing.T) { storedCounts(t, admin) })
 	t.Run("with rights on one namespace", func(t *testing.T) { rightsOnOneNamespace(t, server) })
-	_, err := statusRequest{name: client.ObjectKey{Namespace: "clusters", Name: "green"}}.read(t.Context(), admin)
+	_, err := Request{Name: client.ObjectKey{Namespace: "clusters", Name: "green"}}.read(t.Context(), admin)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("HostedCluster clusters/green: ")))
 }
 
 // rightsOnOneNamespace: they show all but the condition, and a wait that can never end ends at once.
 func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	admin := server.Admin
-	read := func(api client.Reader) statusReport {
-		all, err := statusRequest{name: blue.Key}.read(t.Context(), api)
+	read := func(api client.Reader) Report {
+		all, err := Request{Name: blue.Key}.read(t.Context(), api)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return all[0]
 	}
@@ -163,16 +163,16 @@ func rightsOnOneNamespace(t *testing.T, server *apiserver.Server) {
 	g.Expect(r.Unread).To(Equal([]string{"You have no right to read HostedCluster clusters/blue."}))
 	g.Expect(r.Networks[0].Edges[0].Ready).To(Equal(explain.Yes))
 	g.Expect(r.Networks[0].Leases).To(HaveLen(1))
-	_, err := statusRequest{name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), reader, nil)
+	_, err := Request{Name: blue.Key, wait: true, timeout: time.Hour}.follow(t.Context(), reader, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("--wait needs the right")))
 
 	nothing, err := client.New(apiserver.Impersonating(server.Env.Config, "default", "nothing"), client.Options{Scheme: admin.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	r = read(nothing)
 	g.Expect(r.Unread).To(HaveLen(6))
-	_, err = statusRequest{wait: true, timeout: time.Hour}.follow(t.Context(), nothing, nil)
+	_, err = Request{wait: true, timeout: time.Hour}.follow(t.Context(), nothing, nil)
 	g.Expect(err).To(MatchError(ContainSubstring("HostedClusters: ")), "a missing right does not come while --wait waits")
-	_, err = statusRequest{}.read(t.Context(), nothing)
+	_, err = Request{}.read(t.Context(), nothing)
 	g.Expect(err).To(MatchError(ContainSubstring("Name one: NAMESPACE/NAME")))
 }
 

@@ -1,6 +1,6 @@
 // This file reads for `oooi status` whether Services of the control plane have endpoints, which no edge reports.
 
-package main
+package status
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// noEndpoint is the health of a backend whose Service has EndpointSlices, and no endpoint in them that edges dial.
-const noEndpoint = "its Service has no endpoint"
+// NoEndpoint is the health of a backend whose Service has EndpointSlices, and no endpoint in them that edges dial.
+const NoEndpoint = "its Service has no endpoint"
 
 // readEndpoints reads the endpoints behind Services.
-func (r *statusReader) readEndpoints(ctx context.Context) error {
+func (r *Reader) readEndpoints(ctx context.Context) error {
 	var list discoveryv1.EndpointSliceList
-	if err := r.api.List(ctx, &list, client.InNamespace(r.ControlPlane)); err != nil {
+	if err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane)); err != nil {
 		return r.misses("EndpointSlices in namespace "+r.ControlPlane, err)
 	}
-	r.slices = list.Items
+	r.Slices = list.Items
 	return nil
 }
 
 // endpoint answers whether edges have an endpoint of b to dial. Unknown: it is an external host, VMs, or a
 // Service without EndpointSlices, of which edges dial the ClusterIP.
-func (f statusFacts) endpoint(b network.Backend) explain.Answer {
+func (f Facts) endpoint(b network.Backend) explain.Answer {
 	answer := explain.Unknown
 	if b.Kind != network.BackendPods {
 		return answer
 	}
-	for _, s := range f.slices {
+	for _, s := range f.Slices {
 		if s.Labels[discoveryv1.LabelServiceName] != b.Service {
 			continue
 		}
@@ -48,9 +48,9 @@ func (f statusFacts) endpoint(b network.Backend) explain.Answer {
 
 // resolves answers whether edges of n resolve the name of an allowed host. A report tells only that an address of it is refused, so it is
 // never no.
-func (f statusFacts) resolves(n network.Network, b network.Backend) explain.Answer {
+func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
-		if r := f.reports[wire.EdgeReport(n, e).Name]; f.readyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
+		if r := f.Reports[wire.EdgeReport(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
 			return explain.Yes
 		}
 	}
