@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/cmd/oooi/access"
+	"github.com/cldmnky/oooi/cmd/oooi/check"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/gather"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
@@ -18,7 +19,7 @@ func subcommands() []*cobra.Command {
 	return []*cobra.Command{
 		access.New(),
 		newAdmissionCommand(),
-		newCheckCommand(),
+		check.New(),
 		plan.NewLint(),
 		newManagerCommand(),
 		newMapCommand(),

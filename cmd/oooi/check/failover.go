@@ -1,6 +1,6 @@
 // This file tries failover: it evicts the edge to which a pod that plays a VM connects over and over.
 
-package main
+package check
 
 import (
 	"context"

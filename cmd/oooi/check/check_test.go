@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"encoding/json"
@@ -331,7 +331,7 @@ func TestCheckJSON(t *testing.T) {
 	var read map[string]any
 	g.Expect(json.Unmarshal([]byte(out.String()), &read)).To(Succeed())
 	g.Expect(read).To(HaveKeyWithValue("version", "v1"))
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "check.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, m := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(out.String(), -1) {
 		g.Expect(string(page)).To(ContainSubstring(m[1]), "docs/check.md has the field")

@@ -1,6 +1,6 @@
 // This file checks the images of edges: as the operator names them, and as a node pulls them. It is pure.
 
-package main
+package check
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // This file decides the pod that plays a VM, and its address. It is pure.
 
-package main
+package check
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 // This file decides what `oooi check` says about what was read. It is pure. What the operator would refuse is decided by the
 // operator's own plan, and never here.
 
-package main
+package check
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // This file asks the API server whether it would take the pods of edges. Nothing is created: each request is a dry run.
 
-package main
+package check
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // This file reads what is checked before an edge runs: whether its pods would be taken, where they have room, and MTUs.
 
-package main
+package check
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // This file reads the objects that `oooi check` derives plans from: those of each hosted cluster, and what they share.
 
-package main
+package check
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"os"
@@ -17,7 +17,7 @@ import (
 func TestTrialLines(t *testing.T) {
 	g := NewWithT(t)
 	headings := map[string]bool{}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "check.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(page), -1) {
 		headings[strings.ReplaceAll(strings.ToLower(strings.ReplaceAll(m[1], "`", "")), " ", "-")] = true

@@ -1,7 +1,7 @@
 // This file tries the networks of a hosted cluster from a pod that plays a VM. It is the only thing of
 // `oooi check` that writes: it creates the pod and its NetworkAttachmentDefinition, and deletes them.
 
-package main
+package check
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // This file decides what is said about the results of the pod that plays a VM: what to do, and where that is explained.
 
-package main
+package check
 
 import (
 	"bytes"

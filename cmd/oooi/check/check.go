@@ -1,6 +1,5 @@
-// This file holds `oooi check`: its flags, what it reads, and its exit codes. File check_results.go decides what that means.
-
-package main
+// Package check is `oooi check`: its flags, what it reads, and its exit codes. File results.go decides what that means.
+package check
 
 import (
 	"context"
@@ -30,7 +29,8 @@ const (
 	exitUnknown = 3
 )
 
-func newCheckCommand() *cobra.Command {
+// New returns the command.
+func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var output, address, node string
 	var fromNetwork, failover bool

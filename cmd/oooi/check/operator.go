@@ -1,6 +1,6 @@
 // This file checks whether the operator decides, and whether it may do what it needs. An available pod alone does neither.
 
-package main
+package check
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // This file checks that VMs are told an MTU that the network carries.
 
-package main
+package check
 
 import (
 	"context"

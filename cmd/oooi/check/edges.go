@@ -1,6 +1,6 @@
 // This file decides what is said about what each edge tries itself: it speaks TLS with the API server through its own proxy.
 
-package main
+package check
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // This file decides whether nodes have room for the edges of a network, as the scheduler would. It is pure.
 
-package main
+package check
 
 import (
 	"cmp"
