@@ -9,6 +9,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/check"
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/cmd/oooi/gather"
+	"github.com/cldmnky/oooi/cmd/oooi/picture"
 	"github.com/cldmnky/oooi/cmd/oooi/plan"
 	"github.com/cldmnky/oooi/cmd/oooi/status"
 )
@@ -22,7 +23,7 @@ func subcommands() []*cobra.Command {
 		check.New(),
 		plan.NewLint(),
 		newManagerCommand(),
-		newMapCommand(),
+		picture.New(),
 		gather.New(),
 		plan.New(),
 		status.New(),

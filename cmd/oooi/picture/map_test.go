@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func drawn(t *testing.T, p picture, format string) string {
 // TestMapText: docs/map.md has the picture of a lost edge and a refused host.
 func TestMapText(t *testing.T) {
 	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "map.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "map.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	_, after, _ := strings.Cut(string(page), "## The picture\n\n")
 	example, _, _ := strings.Cut(after, "\nAs SVG")
@@ -50,7 +50,7 @@ func TestMapText(t *testing.T) {
 
 // TestMapGolden: docs/map.svg is the same picture.
 func TestMapGolden(t *testing.T) {
-	golden.Check(t, filepath.Join("..", "..", "docs", "map.svg"), []byte(drawn(t, bluePicture(), "svg")))
+	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map.svg"), []byte(drawn(t, bluePicture(), "svg")))
 }
 
 // TestMapInABrowser: a real browser without a network shows the page, with what serves in green and what is lost in red.

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"crypto/sha256"

@@ -1,6 +1,5 @@
-// This file holds `oooi map`: the picture of what VMs reach through edges, of a cluster or of files.
-
-package main
+// Package picture is `oooi map`: the picture of what VMs reach through edges, of a cluster or of files.
+package picture
 
 import (
 	"errors"
@@ -19,7 +18,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-func newMapCommand() *cobra.Command {
+// New returns the command.
+func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var output string
 	var files []string

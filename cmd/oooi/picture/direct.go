@@ -1,7 +1,7 @@
 // This file finds what a picture shows besides edges: hosts behind the gateway that edges answer, and what VMs reach without
 // edges. It is pure.
 
-package main
+package picture
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // This file draws a picture as text of at most 100 columns.
 
-package main
+package picture
 
 import (
 	"fmt"

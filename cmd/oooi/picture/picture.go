@@ -1,7 +1,7 @@
 // This file makes the picture of `oooi map` from what was read, as a value. It is pure. Files map_text.go and map_svg.go
 // draw it.
 
-package main
+package picture
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 // This file draws a picture as SVG, and as an HTML page that loads nothing: no script, font or image.
 
-package main
+package picture
 
 import (
 	"bytes"

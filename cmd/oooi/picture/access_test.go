@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"os"
@@ -18,7 +18,7 @@ import (
 // TestMapAccess: docs/map.md has the same as a picture, which is drawn below that of VMs.
 func TestMapAccess(t *testing.T) {
 	g := NewWithT(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "map.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "map.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	_, after, _ := strings.Cut(string(page), "## Callers in the management cluster\n")
 	_, example, _ := strings.Cut(after, "\n\n    ")
@@ -32,5 +32,5 @@ func TestMapAccess(t *testing.T) {
 // TestMapAccessGolden: docs/map-access.svg is the same picture.
 func TestMapAccessGolden(t *testing.T) {
 	f := facts.Open()
-	golden.Check(t, filepath.Join("..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "svg")))
+	golden.Check(t, filepath.Join("..", "..", "..", "docs", "map-access.svg"), []byte(drawn(t, pictureOf(status.ReportOf(f, blue.At), f.Plan), "svg")))
 }

@@ -1,6 +1,6 @@
 // This file finds what a picture shows of management access: callers, and what they reach through edges. It is pure.
 
-package main
+package picture
 
 import (
 	"strings"
