@@ -94,7 +94,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 func readInput(stdin io.Reader, files []string, read source.Reading) (input, error) {
 	in := input{dump: &hcp.Dump{}}
 	found := map[string]bool{}
-	r := source.FileReader{Stdin: stdin, Seen: map[string]bool{},
+	r := source.FileReader{Stdin: stdin,
 		Do: func(c source.Content) {
 			objects, faults := read(c.Name, c.Data)
 			in.objects, in.faults = append(in.objects, objects...), append(in.faults, faults...)

@@ -98,7 +98,7 @@ func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.
 	}
 	var objects []manifest.Object
 	var faults []manifest.Fault
-	r := FileReader{Stdin: stdin, Seen: map[string]bool{},
+	r := FileReader{Stdin: stdin,
 		Do: func(c Content) {
 			found, bad := read(c.Name, c.Data)
 			objects, faults = append(objects, found...), append(faults, bad...)

@@ -29,8 +29,8 @@ type Content struct {
 // A FileReader reads each file once, also if links lead to it several times.
 type FileReader struct {
 	Stdin io.Reader
-	// Seen are real paths.
-	Seen map[string]bool
+	// seen are real paths.
+	seen map[string]bool
 	// roots are the real paths of the directories that the user named. No link leads out of them.
 	roots []string
 	Do    func(Content)
@@ -41,13 +41,14 @@ type FileReader struct {
 // maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 1 << 30
 
-// EachFile calls do with the content of files, and of every YAML or JSON file below directories. Links
+// EachFile calls Do with the content of files, and of every YAML or JSON file below directories. Links
 // are followed, unless they lead out of all named directories. An error is about a file or directory
 // that the user named.
 func (r FileReader) EachFile(files []string) error {
 	if len(files) == 0 {
 		return errors.New("name a file or a directory with -f (- is standard input)")
 	}
+	r.seen = map[string]bool{}
 	for _, f := range files {
 		if root, err := realPath(f); err == nil {
 			r.roots = append(r.roots, root)
@@ -103,8 +104,8 @@ func (r FileReader) again(path string) bool {
 	if err != nil {
 		return false
 	}
-	before := r.Seen[at]
-	r.Seen[at] = true
+	before := r.seen[at]
+	r.seen[at] = true
 	return before
 }
 

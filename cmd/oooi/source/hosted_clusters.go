@@ -50,7 +50,7 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 	var all []HostedCluster
 	for i := range list.Items {
 		u := &list.Items[i]
-		// readStatus returns its error, too, and the others are still shown.
+		// Its error is found again where it is read, and the others are still shown.
 		one, _ := hcp.ReadRunning(u)
 		if one.OptedIn {
 			all = append(all, HostedCluster{one.Namespace, one.Name, u})

@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// A Access is what callers of the management cluster reach on a network.
+// An Access is what callers of the management cluster reach on a network.
 type Access struct {
 	// Proxy is the URL of HTTP CONNECT. Empty: only load balancers are open.
 	Proxy        string              `json:"proxy,omitempty"`
