@@ -295,7 +295,7 @@ func TestReportOfAFormerVersion(t *testing.T) {
 		w.reports = reports(append(slices.Clone(w.owned), o), w.last)
 		return decide(w, testOptions, testNow).problems
 	}
-	report := `{"edge":0,"taken":[{"address":"` + n.NextHopVIP.String() + `","mac":"02:00:00:00:00:aa"}]}`
+	report := `{"edge":0,"addressesInUse":[{"address":"` + n.NextHopVIP.String() + `","mac":"02:00:00:00:00:aa"}]}`
 	g.Expect(told(formerReport, report).Has(network.AddressInUse)).To(BeFalse())
 	g.Expect(told(wire.ACDReport(n).Name, report).Has(network.AddressInUse)).To(BeTrue(), "the ACD pod that runs says so")
 }

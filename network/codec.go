@@ -50,10 +50,7 @@ func ReadPlan(b []byte) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("not a plan: %w", err)
 	}
-	switch {
-	case p.Version == 0:
-		return Plan{}, errors.New("not a plan: it has no version")
-	case p.Networks == nil:
+	if p.Networks == nil {
 		return Plan{}, errors.New("not a plan: it has no networks")
 	}
 	return p, nil

@@ -31,17 +31,17 @@ func TestReadReport(t *testing.T) {
 		text  string
 		wrong bool
 	}{
-		"of a newer edge":           {text: `{"edge":2,"sibling":"lost","colour":"blue"}`},
-		"of the pod that asks":      {text: `{"edge":0,"taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`},
+		"of a newer edge":           {text: `{"edge":2,"peer":"unreachable","colour":"blue"}`},
+		"of the pod that asks":      {text: `{"edge":0,"addressesInUse":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`},
 		"empty":                     {text: ``, wrong: true},
 		"no object":                 {text: `[]`, wrong: true},
 		"no such edge":              {text: `{"edge":3}`, wrong: true},
 		"no edge at all":            {text: `{"edge":-1}`, wrong: true},
-		"a word for an address":     {text: `{"taken":[{"address":"router","mac":"02:00:00:00:00:01"}]}`, wrong: true},
-		"an address without a word": {text: `{"taken":[{"mac":"02:00:00:00:00:01"}]}`, wrong: true},
-		"IPv6":                      {text: `{"taken":[{"address":"fd00::2","mac":"02:00:00:00:00:01"}]}`, wrong: true},
-		"a word for a MAC":          {text: `{"taken":[{"address":"192.168.100.2","mac":"the router's own!"}]}`, wrong: true},
-		"longer than any":           {text: `{"edge":1,"sibling":"` + strings.Repeat("x", 10_000) + `"}`, wrong: true},
+		"a word for an address":     {text: `{"addressesInUse":[{"address":"router","mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"an address without a word": {text: `{"addressesInUse":[{"mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"IPv6":                      {text: `{"addressesInUse":[{"address":"fd00::2","mac":"02:00:00:00:00:01"}]}`, wrong: true},
+		"a word for a MAC":          {text: `{"addressesInUse":[{"address":"192.168.100.2","mac":"the router's own!"}]}`, wrong: true},
+		"longer than any":           {text: `{"edge":1,"peer":"` + strings.Repeat("x", 10_000) + `"}`, wrong: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
@@ -85,7 +85,7 @@ func TestReportOfTheFailoverAgent(t *testing.T) {
 		g.Expect(network.ReadReport(r.JSON())).To(Equal(want))
 	}
 	for text, misses := range map[string]bool{
-		`{"edge":1,"peer":"unreachable"}`: true, `{"edge":1,"sibling":"lost"}`: true,
+		`{"edge":1,"peer":"unreachable"}`: true,
 		`{"edge":1,"peer":"idle","peerSilent":true}`: true, `{"edge":1,"peer":"impaired"}`: false,
 	} {
 		r, err := network.ReadReport([]byte(text))
@@ -98,8 +98,8 @@ func TestReportOfTheFailoverAgent(t *testing.T) {
 // FuzzReadReport: any text is a report or an error, and what is read is written
 // and read again as it is.
 func FuzzReadReport(f *testing.F) {
-	f.Add([]byte(`{"edge":1,"sibling":"serves","slowTakeover":"x","taken":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`))
-	f.Add([]byte(`{"edge":1,"taken":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
+	f.Add([]byte(`{"edge":1,"sibling":"serves","slowTakeover":"x","addressesInUse":[{"address":"192.168.100.2","mac":"02:00:00:00:00:01"}]}`))
+	f.Add([]byte(`{"edge":1,"addressesInUse":[{"address":"::ffff:10.0.0.1","mac":"02:00:00:00:00:01"},{}]}`))
 	f.Add([]byte(`{"edge":1,"degraded":{"cause":"FailoverAnnouncementIgnored","arpAnnounce":2,"source":"fe80::1%eth0"}}`))
 	f.Add([]byte(`{"edge":1,"level":"serves","peer":"impaired","peerSilent":true,"peerSince":"9999-12-31T23:59:59-23:00","yields":true}`))
 	f.Add([]byte("{\"sibling\":\"\\u0000\xff \\n\"}"))

@@ -8,27 +8,31 @@ import (
 	"runtime/debug"
 )
 
-// Of returns the version of the running program, and whether it is in FIPS 140-3 mode. The version
-// is built, which the linker was told; without one, that of the module, else its revision.
-func Of(built string) string {
+// built is the version that the linker was told (-X github.com/cldmnky/oooi/version.built=v1.2.3).
+var built string
+
+// Of returns the version of the running program, and whether it is in FIPS 140-3 mode.
+func Of() string {
 	mode := "off"
 	if fips140.Enabled() {
 		mode = "on"
 	}
-	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", Number(built), mode, fips140.Version())
+	return fmt.Sprintf("%s (FIPS 140-3 mode %s, module %s)", Number(), mode, fips140.Version())
 }
 
-// Tag returns the tag in git of the release that the running program is. Empty: it is no release. See Of for built.
-func Tag(built string) string {
-	n := Number(built)
+// Tag returns the tag in git of the release that the running program is. Empty: it is no release.
+func Tag() string { return tagOf(Number()) }
+
+func tagOf(n string) string {
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.?\d+)?$`).MatchString(n) {
 		return ""
 	}
 	return n
 }
 
-// Number returns the version of the running program alone, as of a tag in git, or its revision. It is never empty. See Of for built.
-func Number(built string) string {
+// Number returns the version of the running program alone, as of a tag in git, or its revision. What the linker was told comes
+// first, then the version of the module. It is never empty.
+func Number() string {
 	if built != "" {
 		return built
 	}

@@ -26,15 +26,12 @@ func main() {
 	}
 }
 
-// built is the version that the linker was told (-X main.built=v1.2.3).
-var built string
-
 func newRootCommand() *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:           program,
 		Short:         "Gives a Kubernetes client and an API server their own names for groups, kinds and resources",
-		Version:       version.Of(built),
+		Version:       version.Of(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

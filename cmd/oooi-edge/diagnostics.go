@@ -30,7 +30,7 @@ func newDiagnosticsCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), wire.DiagnosticsTimeout)
 			defer cancel()
-			d := wire.Diagnostics{Version: wire.DiagnosticsVersion, Program: version.Of(built), Time: time.Now().UTC().Truncate(time.Second)}
+			d := wire.Diagnostics{Version: wire.DiagnosticsVersion, Program: version.Of(), Time: time.Now().UTC().Truncate(time.Second)}
 			d.Parts = collect(ctx, kernelSources(), envoySources(runDir))
 			return json.NewEncoder(c.OutOrStdout()).Encode(d)
 		},

@@ -30,15 +30,12 @@ func run(clock ntp.Clock) {
 	}
 }
 
-// built is the version that the linker was told (-X main.built=v1.2.3).
-var built string
-
 func newRootCommand(clock ntp.Clock) *cobra.Command {
 	const servers, containers = "servers", "containers"
 	c := &cobra.Command{
 		Use:           wire.Program,
 		Short:         "DHCP, DNS, NTP and a proxy for the VMs of a hosted cluster on one network",
-		Version:       version.Of(built) + clockNote,
+		Version:       version.Of() + clockNote,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 )
 
@@ -40,7 +41,7 @@ operator's namespace, not with the operator: they also limit edges that serve wi
 				return err
 			}
 			if namespace == "" {
-				return errors.New("the namespace is not known: set --namespace or " + envNamespace)
+				return errors.New("the namespace is not known: set --namespace or " + command.EnvNamespace)
 			}
 			log := managerLog(os.Stderr)
 			ctrl.SetLogger(log)
@@ -61,7 +62,7 @@ operator's namespace, not with the operator: they also limit edges that serve wi
 			return mgr.Start(c.Context())
 		},
 	}
-	c.Flags().StringVar(&namespace, "namespace", os.Getenv(envNamespace), "the operator's namespace, which owns the policies (default: $"+envNamespace+")")
+	c.Flags().StringVar(&namespace, "namespace", os.Getenv(command.EnvNamespace), "the operator's namespace, which owns the policies (default: $"+command.EnvNamespace+")")
 	c.Flags().StringVar(&health, "health-probe-bind-address", ":8081", "`address` of /readyz, which reports whether the policies are applied; 0 disables it")
 	return c
 }

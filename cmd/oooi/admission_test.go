@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/config/rbac"
 	"github.com/cldmnky/oooi/test/apiserver"
@@ -26,11 +27,11 @@ func admissionAppliesThePolicies(t *testing.T, server *apiserver.Server) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(file, server.Env.KubeConfig, 0o600)).To(Succeed())
 	t.Setenv("KUBECONFIG", file)
-	t.Setenv(envNamespace, namespace)
+	t.Setenv(command.EnvNamespace, namespace)
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	c := newRootCommand()
+	c := command.New(subcommands()...)
 	at := freeAddress(t)
 	c.SetArgs([]string{"admission", "--health-probe-bind-address", at})
 	go func() { ended <- c.ExecuteContext(ctx) }()

@@ -3,11 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
@@ -29,42 +29,18 @@ func TestRulesAreCheckedFirst(t *testing.T) {
 		g.Expect(code).To(Equal(1), args[0])
 		g.Expect(errs).To(And(HavePrefix("oooi: --api-rules: open "+none), HaveSuffix("no such file or directory\n")), args[0])
 	}
-	t.Setenv(envAPIRules, file)
+	t.Setenv(command.EnvAPIRules, file)
 	_, errs, code := oooi(t, "", "manager")
 	NewWithT(t).Expect(code).To(Equal(1))
 	NewWithT(t).Expect(errs).To(HavePrefix("oooi: --api-rules: "+file+":4: "), "an OLM Subscription sets the environment")
 }
 
-// TestPlanOfRenamedFiles: files of a cluster with other names lead to the plan of the same files with KubeVirt's own.
-func TestPlanOfRenamedFiles(t *testing.T) {
-	g := NewWithT(t)
-	const vm = `---
-apiVersion: kubevirt.io/v1
-kind: VirtualMachineInstance
-metadata: {namespace: clusters-blue, name: blue-1, resourceVersion: "7", labels: {kubevirt.io/domain: blue-1}}
-spec:
-  networks: [{name: iface1, multus: {networkName: clusters/vlan100}}]
-status:
-  interfaces: [{name: iface1, mac: "02:00:00:00:01:01", ipAddress: 192.168.100.4, ipAddresses: [192.168.100.4]}]
-`
-	story, err := os.ReadFile(objects(t, "lb-ip"))
-	g.Expect(err).NotTo(HaveOccurred())
-	own := string(story) + vm
-	theirs := strings.NewReplacer("kubevirt.io/v1", "internal.virtualization.example/v1", "kind: VirtualMachineInstance", "kind: InternalVirtualizationVirtualMachineInstance").Replace(own)
-	want, errs, code := oooiPlan(t, own, "-f", "-")
-	g.Expect(want).To(ContainSubstring("blue-1"), errs)
-	without, _, _ := oooiPlan(t, theirs, "-f", "-")
-	g.Expect(without).NotTo(Equal(want), "nothing is renamed without the flag")
-	got, errs, gotCode := oooiPlan(t, theirs, "-f", "-", "--api-rules", apiRules)
-	g.Expect(errs).To(BeEmpty())
-	g.Expect(got).To(Equal(want))
-	g.Expect(gotCode).To(Equal(code))
-}
-
 // TestEdgesGetTheName of VirtualMachineInstances, only if it is another one.
 func TestEdgesGetTheName(t *testing.T) {
 	g := NewWithT(t)
-	rules, err := (&rulesFlag{apiRules}).read()
+	text, err := os.ReadFile(apiRules)
+	g.Expect(err).NotTo(HaveOccurred())
+	rules, err := apirewrite.Parse(apiRules, text)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(vmResource(rules)).To(Equal("internalvirtualizationvirtualmachineinstances.internal.virtualization.example"))
 	g.Expect(vmResource(nil)).To(BeEmpty())

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/programs"
@@ -135,7 +136,7 @@ func (w renamedWorld) kubeconfig(account string) string {
 func (w renamedWorld) manager(t *testing.T, environment ...string) *programs.Output {
 	path, env := programs.Self(t)
 	c := exec.CommandContext(context.WithoutCancel(t.Context()), path, "manager", "--metrics-bind-address=0", "--health-probe-bind-address=0")
-	c.Env = append(env, "KUBECONFIG="+w.kubeconfig("oooi"), envNamespace+"=oooi-system", envServiceAccount+"=oooi", envEdgeImage+"=localhost/edge:dev", envEnvoyImage+"=localhost/envoy:dev")
+	c.Env = append(env, "KUBECONFIG="+w.kubeconfig("oooi"), command.EnvNamespace+"=oooi-system", command.EnvServiceAccount+"=oooi", command.EnvEdgeImage+"=localhost/edge:dev", command.EnvEnvoyImage+"=localhost/envoy:dev")
 	c.Env = append(c.Env, environment...)
 	return programs.Start(t, c)
 }
@@ -185,8 +186,8 @@ func (w renamedWorld) withoutRules(t *testing.T) {
 func (w renamedWorld) withRules(t *testing.T) {
 	g := NewWithT(t)
 	container := w.deployment.Spec.Template.Spec.Containers[0]
-	g.Expect(container.Env).To(ContainElement(corev1.EnvVar{Name: envAPIRules, Value: container.VolumeMounts[0].MountPath + "/rules.yaml"}))
-	log := w.manager(t, envAPIRules+"="+w.rules)
+	g.Expect(container.Env).To(ContainElement(corev1.EnvVar{Name: command.EnvAPIRules, Value: container.VolumeMounts[0].MountPath + "/rules.yaml"}))
+	log := w.manager(t, command.EnvAPIRules+"="+w.rules)
 	g.Eventually(w.condition).WithTimeout(time.Minute).Should(And(ContainSubstring("AddressInUse"), ContainSubstring("early")), "it is listed")
 	g.Expect(w.vms.Delete(t.Context(), "early", metav1.DeleteOptions{})).To(Succeed())
 	g.Eventually(w.condition).WithTimeout(time.Minute).ShouldNot(ContainSubstring("AddressInUse"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/test/golden"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestGoldenCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThe command `oooi`, also as `kubectl oooi`. `make golden` writes this page from the commands.\n")
-	for _, c := range newRootCommand().Commands() {
+	for _, c := range command.New(subcommands()...).Commands() {
 		writeCommand(&b, c)
 	}
 	golden.Check(t, filepath.Join("..", "..", "docs", "commands.md"), []byte(b.String()))

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/test/commands"
+	"github.com/cldmnky/oooi/test/golden"
+	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -18,14 +19,7 @@ func TestMain(m *testing.M) { programs.Main(m, main) }
 // oooi runs the command in the test's own process, and returns what its process writes and exits with.
 func oooi(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	c := newRootCommand()
-	c.SetArgs(args)
-	c.SetIn(strings.NewReader(stdin))
-	c.SetOut(&out)
-	c.SetErr(&complaints)
-	code = report(c.ExecuteContext(t.Context()), &complaints)
-	return out.String(), complaints.String(), code
+	return commands.Run(t, subcommands(), stdin, args...)
 }
 
 // oooiProcess runs the command as a script does.
@@ -36,21 +30,25 @@ func oooiProcess(t *testing.T, stdin string, args ...string) (stdout, stderr str
 
 // TestProcess: as a process, the command writes and exits with the same as in the test's own process, where all other tests run it.
 func TestProcess(t *testing.T) {
-	served := objects(t, "lb-ip")
+	g := NewWithT(t)
+	objects := func(story string) string { return golden.Find(t, story).File(t, "objects.yaml") }
+	served := objects("lb-ip")
+	text, err := os.ReadFile(served)
+	g.Expect(err).NotTo(HaveOccurred())
 	for name, c := range map[string]struct {
 		stdin string
 		args  []string
 		code  int
 	}{
 		"a plan":            {args: []string{"plan", "-f", served}},
-		"standard input":    {stdin: read(t, served), args: []string{"plan", "-o", "json", "-f", "-"}},
-		"a plan that waits": {args: []string{"plan", "-f", objects(t, "not-yet-published")}, code: exitWaiting},
-		"a refused plan":    {args: []string{"plan", "-f", objects(t, "two-clusters-conflict")}, code: 2},
-		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: exitUnreadable},
+		"standard input":    {stdin: string(text), args: []string{"plan", "-o", "json", "-f", "-"}},
+		"a plan that waits": {args: []string{"plan", "-f", objects("not-yet-published")}, code: 3},
+		"a refused plan":    {args: []string{"plan", "-f", objects("two-clusters-conflict")}, code: 2},
+		"no such file":      {args: []string{"plan", "-f", "/nonexistent"}, code: 1},
 		"a map":             {args: []string{"map", "-f", served}},
 		"no map":            {args: []string{"map", "-f", "/nonexistent"}, code: 1},
 		"lint":              {args: []string{"lint", "-f", served}},
-		"a finding":         {stdin: object("Service", "git", "cidr: x"), args: []string{"lint", "-f", "-"}, code: 2},
+		"a finding":         {stdin: "apiVersion: v1\nkind: Service\nmetadata: {namespace: clusters, name: git, annotations: {hostedcluster.densityops.com/cidr: x}}\n", args: []string{"lint", "-f", "-"}, code: 2},
 		"no such name":      {args: []string{"status", "blue"}, code: 1},
 		"no such flag":      {args: []string{"check", "--none"}, code: 1},
 		"no such command":   {args: []string{"none"}, code: 1},
@@ -79,4 +77,21 @@ func TestPlugin(t *testing.T) {
 	g.Expect(string(said)).To(ContainSubstring("\n  kubectl oooi status [NAMESPACE/NAME] [flags]\n"))
 	help, _, _ := oooi(t, "", "status", "--help")
 	g.Expect(help).To(ContainSubstring("\n  oooi status [NAMESPACE/NAME] [flags]\n"))
+}
+
+// TestEntrypointsAreHidden: help and completion have what users run, and not what containers run. Both still run it.
+func TestEntrypointsAreHidden(t *testing.T) {
+	g := NewWithT(t)
+	help, _, _ := oooi(t, "", "--help")
+	names, _, _ := oooi(t, "", "__complete", "")
+	for _, c := range []string{"manager", "admission"} {
+		g.Expect(help).NotTo(MatchRegexp(`(?m)^  `+c+` `), help)
+		g.Expect(names).NotTo(MatchRegexp(`(?m)^`+c+`\b`), names)
+		text, _, code := oooi(t, "", c, "--help")
+		g.Expect(code).To(BeZero())
+		g.Expect(text).To(ContainSubstring("oooi " + c))
+	}
+	for _, c := range []string{"check", "lint", "map", "must-gather", "plan", "status"} {
+		g.Expect(help).To(MatchRegexp(`(?m)^  `+c+` `), help)
+	}
 }

@@ -20,19 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/apirewrite/proxy"
 	"github.com/cldmnky/oooi/version"
-)
-
-// The environment of the operator's pod.
-const (
-	envNamespace      = "POD_NAMESPACE"
-	envServiceAccount = "SERVICE_ACCOUNT"
-	envEdgeImage      = "RELATED_IMAGE_EDGE"
-	envEnvoyImage     = "RELATED_IMAGE_ENVOY"
 )
 
 const (
@@ -53,13 +46,13 @@ const collectAt = 30
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool
-	rules           rulesFlag
+	rules           command.RulesFlag
 	controllers     controllers.Options
 }
 
 func newManagerCommand() *cobra.Command {
 	o := managerOptions{controllers: environment()}
-	var permit permissionFlags
+	var permit command.PermissionFlags
 	c := &cobra.Command{
 		Use:    "manager",
 		Hidden: true, // Only a container runs it.
@@ -68,12 +61,12 @@ func newManagerCommand() *cobra.Command {
 plane namespace. The operator starts on any cluster, and waits until HyperShift is installed.
 
 Environment variables:
-  ` + envEdgeImage + `        image of edges, which holds oooi-edge (required)
-  ` + envEnvoyImage + `       image of Envoy, which has envoy as its entrypoint (required)
+  ` + command.EnvEdgeImage + `        image of edges, which holds oooi-edge (required)
+  ` + command.EnvEnvoyImage + `       image of Envoy, which has envoy as its entrypoint (required)
   HTTPS_PROXY, NO_PROXY     HTTP proxy through which edges reach external hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			rules, err := o.rules.read()
+			rules, err := o.rules.Read()
 			if err != nil {
 				return err
 			}
@@ -88,7 +81,7 @@ Environment variables:
 			if o.controllers.Management, err = surroundings(wire.ResolvConf); err != nil {
 				return err
 			}
-			if o.controllers.Permissions, err = permit.parse(); err != nil {
+			if o.controllers.Permissions, err = permit.Parse(); err != nil {
 				return err
 			}
 			log := managerLog(os.Stderr)
@@ -104,31 +97,31 @@ Environment variables:
 	c.Flags().StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 disables them")
 	c.Flags().StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	c.Flags().BoolVar(&o.leaderElect, "leader-elect", false, "run only one active operator, elected with a Lease in its namespace")
-	permit = addPermissionFlags(c)
-	o.rules.add(c)
-	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+envNamespace+")")
-	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+envServiceAccount+")")
+	permit = command.AddPermissionFlags(c)
+	o.rules.Add(c)
+	c.Flags().StringVar(&o.controllers.ServiceAccount.Namespace, "namespace", o.controllers.ServiceAccount.Namespace, "the operator's namespace (default: $"+command.EnvNamespace+")")
+	c.Flags().StringVar(&o.controllers.ServiceAccount.Name, "service-account", o.controllers.ServiceAccount.Name, "the operator's ServiceAccount (default: $"+command.EnvServiceAccount+")")
 	return c
 }
 
 // environment is what the pod's environment says of the controllers' options.
 func environment() controllers.Options {
 	return controllers.Options{
-		Build:          version.Number(built),
-		Release:        desired.Release{Image: os.Getenv(envEdgeImage), EnvoyImage: os.Getenv(envEnvoyImage)},
+		Build:          version.Number(),
+		Release:        desired.Release{Image: os.Getenv(command.EnvEdgeImage), EnvoyImage: os.Getenv(command.EnvEnvoyImage)},
 		Proxy:          *httpproxy.FromEnvironment(),
-		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(envNamespace), Name: os.Getenv(envServiceAccount)},
+		ServiceAccount: types.NamespacedName{Namespace: os.Getenv(command.EnvNamespace), Name: os.Getenv(command.EnvServiceAccount)},
 	}
 }
 
 func (o managerOptions) validate() error {
 	switch {
 	case o.controllers.Image == "":
-		return errors.New(envEdgeImage + " is not set: set it to the image of edges, which holds oooi-edge")
+		return errors.New(command.EnvEdgeImage + " is not set: set it to the image of edges, which holds oooi-edge")
 	case o.controllers.EnvoyImage == "":
-		return errors.New(envEnvoyImage + " is not set: set it to the image of Envoy, which edges run")
+		return errors.New(command.EnvEnvoyImage + " is not set: set it to the image of Envoy, which edges run")
 	case o.controllers.ServiceAccount.Namespace == "" || o.controllers.ServiceAccount.Name == "":
-		return errors.New("the operator's ServiceAccount is not known: set --namespace and --service-account, or " + envNamespace + " and " + envServiceAccount)
+		return errors.New("the operator's ServiceAccount is not known: set --namespace and --service-account, or " + command.EnvNamespace + " and " + command.EnvServiceAccount)
 	}
 	return nil
 }
@@ -148,7 +141,7 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 		Metrics:                       server.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.health,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaderElectionID,
+		LeaderElectionID:              command.LeaderElectionID,
 		LeaderElectionNamespace:       o.controllers.ServiceAccount.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		RetryPeriod:                   new(electionRetry),

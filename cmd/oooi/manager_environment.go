@@ -1,5 +1,5 @@
 // This file reads what the operator knows of the cluster that it runs on, where
-// every pod of that cluster can: its environment and its resolver. It decides
+// every pod of that cluster can: its environment, its resolver and the names of kinds. It decides
 // nothing about networks.
 
 package main
@@ -9,8 +9,12 @@ import (
 	"net/netip"
 	"os"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
@@ -29,4 +33,17 @@ func surroundings(file string) (hcp.Management, error) {
 		m.APIServers = append(m.APIServers, a.Unmap())
 	}
 	return m, nil
+}
+
+// vmResource is the API server's name of VirtualMachineInstances, for edges. Empty: it is KubeVirt's own.
+func vmResource(rules *apirewrite.Rules) string {
+	if rules == nil {
+		return ""
+	}
+	own := schema.GroupResource{Group: kubevirtv1.SchemeGroupVersion.Group, Resource: "virtualmachineinstances"}
+	group, plural := rules.Resource(own.Group, own.Resource)
+	if server := (schema.GroupResource{Group: group, Resource: plural}); server != own {
+		return server.String()
+	}
+	return ""
 }

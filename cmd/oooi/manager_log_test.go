@@ -9,17 +9,17 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// A source logs itself, as controller-runtime's do, and holds a function.
-type source struct{ Start func() }
+// A kindSource logs itself, as controller-runtime's do, and holds a function.
+type kindSource struct{ Start func() }
 
-func (source) String() string { return "kind source: *v1.Node" }
+func (kindSource) String() string { return "kind source: *v1.Node" }
 
 // TestManagerLog: each line is one JSON object, whatever a library logs.
 func TestManagerLog(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
 	log := managerLog(&out).WithValues("cluster", "clusters/blue")
-	log.Info("starting", "source", source{}, "other", struct{ F func() }{}, "networks", []string{"a"})
+	log.Info("starting", "source", kindSource{}, "other", struct{ F func() }{}, "networks", []string{"a"})
 	log.Error(errors.New("refused"), "not applied")
 	var lines []map[string]any
 	for decoder := json.NewDecoder(&out); decoder.More(); {

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -50,8 +51,8 @@ func TestManagerReportsMissingSettings(t *testing.T) {
 // cluster names others.
 func TestManagerTakesImagesFromItsEnvironment(t *testing.T) {
 	g := NewWithT(t)
-	t.Setenv(envEnvoyImage, "localhost/envoy:dev")
-	t.Setenv(envEdgeImage, "localhost/oooi-edge:dev")
+	t.Setenv(command.EnvEnvoyImage, "localhost/envoy:dev")
+	t.Setenv(command.EnvEdgeImage, "localhost/oooi-edge:dev")
 	g.Expect(environment().EnvoyImage).To(Equal("localhost/envoy:dev"))
 	g.Expect(environment().Image).To(Equal("localhost/oooi-edge:dev"))
 }

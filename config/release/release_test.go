@@ -60,8 +60,9 @@ func printers(t *testing.T, name, version string) map[program.Target]binary {
 	g := NewWithT(t)
 	source := t.TempDir()
 	g.Expect(catalog.Files{
-		"go.mod":  []byte("module example.com/" + name + "\n\ngo 1.26\n"),
-		"main.go": []byte("package main\n\nvar built string\n\nfunc main() { println(built) }\n"),
+		"go.mod":             []byte("module github.com/cldmnky/oooi\n\ngo 1.26\n"),
+		"version/version.go": []byte("package version\n\nvar built string\n\nfunc Of() string { return built }\n"),
+		"main.go":            []byte("package main\n\nimport \"github.com/cldmnky/oooi/version\"\n\nfunc main() { println(\"" + name + "\", version.Of()) }\n"),
 	}.WriteTo(source)).To(Succeed())
 	out := map[program.Target]binary{}
 	for _, platform := range archiveTargets() {

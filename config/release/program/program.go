@@ -59,7 +59,7 @@ func (p Program) Compile(ctx context.Context, t Target, version, out string) err
 		flags = "-s -w"
 	}
 	if version != "" {
-		flags += " -X main.built=" + version
+		flags += " -X github.com/cldmnky/oooi/version.built=" + version
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-tags", p.Tags, "-ldflags", flags, "-o", out, p.Command)
 	cmd.Dir = p.Module

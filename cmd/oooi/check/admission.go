@@ -1,0 +1,234 @@
+// This file asks the API server whether it would take the pods of edges. Nothing is created: each request is a dry run.
+
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/controllers/attachments"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// An admitter asks whether a pod and its Deployment would be taken, and returns the API server's warnings.
+type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
+
+// newAdmitter returns an admitter with the rights of config.
+func newAdmitter(config *rest.Config) (admitter, error) {
+	collected := &apiWarnings{}
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = collected
+	api, err := command.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, pod *corev1.Pod) ([]string, error) {
+		deployment := deploymentOf(pod)
+		err := api.Create(ctx, pod, client.DryRunAll)
+		if err == nil { // Who may create pods only learns about pods only.
+			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != refusedNoRight {
+				err = refused
+			}
+		}
+		return collected.take(), err
+	}, nil
+}
+
+// deploymentOf returns a Deployment of pod, as an edge has one.
+func deploymentOf(pod *corev1.Pod) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.GenerateName, Labels: pod.Labels}}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: pod.Labels}
+	d.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: *pod.Spec.DeepCopy()}
+	return d
+}
+
+// apiWarnings collects the texts of Warning headers.
+type apiWarnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of warnings for people.
+func (w *apiWarnings) HandleWarningHeaderWithContext(_ context.Context, code int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if code == 299 && text != "" && !slices.Contains(w.texts, text) {
+		w.texts = append(w.texts, text)
+	}
+}
+
+// take returns what was collected since the last call.
+func (w *apiWarnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.texts
+	w.texts = nil
+	return out
+}
+
+// A podAdmission is what the API server said about the pod of an edge.
+type podAdmission struct {
+	// of names the network. Empty: there is no plan, so the pod is that of any network.
+	of        string
+	namespace string
+	// warnings are the API server's. err is why it takes no such pod.
+	warnings []string
+	err      error
+	// served: an edge of the network is ready, so such a pod was taken before. allReady: all its edges are.
+	served, allReady bool
+	// imagesUnknown: those of the operator are not known, so the pod has names that no registry has.
+	imagesUnknown bool
+}
+
+// readAdmissions asks about the first edge of each network. Without networks, it asks about any one.
+func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, r desired.Release, ns string) (out []podAdmission) {
+	if len(networks) == 0 {
+		networks = []network.Network{desired.AnyNetwork()}
+	}
+	for _, n := range networks {
+		if len(n.Edges) == 0 {
+			continue
+		}
+		a := podAdmission{namespace: ns}
+		if n.Name != "" {
+			a.of = n.Attachment.String()
+		}
+		pod := desired.EdgePod(n, n.Edges[0], r, ns)
+		if !joinable(ctx, api, n, ns) {
+			delete(pod.Annotations, wire.AnnotationNetworks)
+		}
+		account := client.ObjectKey{Namespace: ns, Name: pod.Spec.ServiceAccountName}
+		if apierrors.IsNotFound(api.Get(ctx, account, &corev1.ServiceAccount{})) {
+			pod.Spec.ServiceAccountName = "default" // The operator creates the other one with the first edge.
+		}
+		a.warnings, a.err = ask(ctx, pod)
+		out = append(out, a)
+	}
+	return out
+}
+
+// joinable reports whether a pod of n can have the annotation that Multus reads. A webhook may refuse one with a NAD that does
+// not exist: without a plan there is none, and the operator creates those of edges with the first edge. One that cannot be read counts
+// as missing.
+func joinable(ctx context.Context, api client.Reader, n network.Network, ns string) bool {
+	return n.Name != "" && !slices.ContainsFunc(attachments.NADs(n), func(nad attachments.NAD) bool {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(hcp.NADKind())
+		return api.Get(ctx, client.ObjectKey{Namespace: ns, Name: nad.Name}, o) != nil
+	})
+}
+
+// admissionCheck checks a. ok is false if there is no namespace yet: HyperShift creates it.
+func admissionCheck(a podAdmission) (c checked, ok bool) {
+	c = checked{Name: "pods of edges are admitted", Verdict: fine}
+	if a.of != "" {
+		c.Name = "pods of edges of " + a.of + " are admitted"
+	}
+	page := command.Docs + "check.md#the-pods-of-edges"
+	kind := refusalOf(a.err)
+	switch {
+	case kind == refusedNot:
+		if len(a.warnings) > 0 {
+			c.Verdict, c.Page = warning, page
+			c.Why = fmt.Sprintf("The API server takes them in namespace %s, and warns: %s.", a.namespace, strings.TrimSuffix(strings.Join(a.warnings, "; "), "."))
+		}
+	case kind == refusedNoNamespace:
+		return c, false
+	case kind == refusedNoRight:
+		c.Verdict, c.aside, c.Page = unsure, a.served, command.Docs+"check.md#rights"
+		c.Why = "You have no right to create pods in namespace " + a.namespace + ", so the API server does not say whether it takes them."
+	case kind == refusedUnknown:
+		c.Verdict, c.aside, c.Page = unsure, a.served, page
+		c.Why = "The API server does not say whether it takes them in namespace " + a.namespace + ": " + strings.TrimSuffix(a.err.Error(), ".") + "."
+	case kind == refusedByQuota && a.allReady: // An edge is deleted before its next pod is created, which frees the quota.
+	case kind == refusedByOther && a.imagesUnknown:
+		c.Verdict, c.aside, c.Page = unsure, a.served, page
+		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. The images of edges are not known, so the pod has others, which may be why. Check again when the operator names them.", a.namespace, strings.TrimSuffix(a.err.Error(), "."))
+	default:
+		c.Verdict, c.Page = failure, page
+		c.Why = fmt.Sprintf("The API server refuses them in namespace %s: %s. %s", a.namespace, strings.TrimSuffix(a.err.Error(), "."), refusalFixes[kind])
+		if a.served {
+			c.Verdict = warning // Those that run stay. One that ends does not come back.
+		}
+	}
+	return c, true
+}
+
+// A refusal is which part of the API server refused a pod.
+type refusal int
+
+const (
+	refusedNot refusal = iota
+	refusedNoNamespace
+	refusedNoRight
+	// refusedUnknown: it was not judged.
+	refusedUnknown
+	refusedByPodSecurity
+	refusedBySCC
+	// refusedByQuota: other pods use the quota up.
+	refusedByQuota
+	// refusedByLimit: the pod requests more or less than any pod may, or the quota demands requests of it.
+	refusedByLimit
+	// refusedByOther: a policy, a webhook or a check of values.
+	refusedByOther
+	// refusedByDeadWebhook: one that must answer does not.
+	refusedByDeadWebhook
+)
+
+var refusalFixes = map[refusal]string{
+	refusedByPodSecurity: "Edges keep to Pod Security level restricted: find the webhook or the policy that changes them.",
+	refusedBySCC:         "Edges ask for the SCC restricted-v2: allow it for ServiceAccounts of this namespace.",
+	refusedByQuota:       "Raise that quota or limit.",
+	refusedByLimit:       "Raise that quota or limit.",
+	refusedByOther:       "Exempt pods of edges from it, or change it.",
+	refusedByDeadWebhook: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore.",
+}
+
+// refusalOf tells from the API server's error what refused a pod. A missing right names no pod. Nor does a webhook, so the words count.
+func refusalOf(err error) refusal {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return refusedNot
+	case !errors.As(err, &status):
+		return refusedUnknown
+	}
+	text, details := err.Error(), status.Status().Details
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces", has("is being terminated"):
+		return refusedNoNamespace
+	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
+		return refusedNoRight
+	case has("failed calling webhook"):
+		return refusedByDeadWebhook
+	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
+		return refusedUnknown
+	case has("violates PodSecurity"):
+		return refusedByPodSecurity
+	case has("security context constraint"):
+		return refusedBySCC
+	case has("exceeded quota"):
+		return refusedByQuota
+	case has("failed quota"), has("usage per "):
+		return refusedByLimit
+	}
+	return refusedByOther
+}

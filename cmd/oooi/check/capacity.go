@@ -1,0 +1,146 @@
+// This file reads what is checked before an edge runs: whether its pods would be taken, where they have room, and MTUs.
+
+package check
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A preflight is what was read of how a cluster would run the edges of a hosted cluster.
+type preflight struct {
+	admissions []podAdmission
+	// places are the networks whose edges need nodes, and capacity what nodes have.
+	places   []placeable
+	capacity capacity
+	mtus     []mtuFacts
+}
+
+// preflightChecks are known before an edge runs, too.
+func preflightChecks(f preflight) (out []checked) {
+	for _, a := range f.admissions {
+		if c, ok := admissionCheck(a); ok {
+			out = append(out, c)
+		}
+	}
+	out = append(out, nodeChecks(f.places, f.capacity)...)
+	for _, m := range f.mtus {
+		if c, ok := mtuCheck(m); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// A preflightReader reads for one hosted cluster after the other.
+type preflightReader struct {
+	api client.Reader
+	// ask is nil if the API server is not asked.
+	ask admitter
+	// images are those of edges. imagesUnknown: the operator names none as plain values.
+	images        desired.Release
+	imagesUnknown bool
+	capacity      capacity
+}
+
+// read reads what would become of the networks of f, which status is about.
+func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
+	if !f.read || !f.optedIn {
+		return out
+	}
+	ns, inForce := seen.ControlPlane, seen.Plan.Networks
+	networks := inForce
+	if f.planned != nil && f.planned.Plan != nil {
+		networks = f.planned.Plan.Networks
+	}
+	ready, edges := map[string]int{}, map[string]int{}
+	for _, n := range f.status.Networks {
+		ready[n.Name] = len(slices.DeleteFunc(slices.Clone(n.Edges), func(e status.Edge) bool { return e.Ready != explain.Yes }))
+	}
+	if r.ask != nil {
+		out.admissions = readAdmissions(ctx, r.ask, r.api, networks, r.images, ns)
+	}
+	out.capacity = r.capacity
+	for _, n := range networks {
+		name := n.Attachment.String()
+		edges[name] = len(n.Edges)
+		out.places = append(out.places, placeable{n, ns, ready[name] > 0})
+	}
+	for i := range out.admissions {
+		a := &out.admissions[i]
+		a.served, a.imagesUnknown = ready[a.of] > 0, r.imagesUnknown
+		a.allReady = a.served && ready[a.of] >= edges[a.of] // The plan may have an edge more than run.
+	}
+	out.mtus = mtuNetworks(f.planned, inForce, readLinks(ctx, r.api, ns))
+	return out
+}
+
+// operator returns the one Deployment of the operator.
+func (f installation) operator() (d appsv1.Deployment, ok bool) {
+	if len(f.operators) != 1 {
+		return d, false
+	}
+	return d, runtime.DefaultUnstructuredConverter.FromUnstructured(f.operators[0].Object, &d) == nil
+}
+
+// edgeImages are those that the operator gives to edges. Unknown, as before it is installed: they are names that no registry has.
+func (f installation) edgeImages() (r desired.Release, unknown bool) {
+	if d, ok := f.operator(); ok {
+		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
+			return desired.Release{Image: edge, EnvoyImage: envoy}, false
+		}
+	}
+	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
+}
+
+// readCapacity reads nodes and pods, page by page. Of a pod it keeps its requests only.
+func readCapacity(ctx context.Context, api client.Reader) (c capacity) {
+	c.nodesErr = eachPage(ctx, api, func(list *corev1.NodeList) {
+		for _, n := range list.Items {
+			n.Status.Images, n.ManagedFields = nil, nil
+			c.nodes = append(c.nodes, n)
+		}
+	})
+	if c.nodesErr != nil {
+		return c
+	}
+	c.podsErr = eachPage(ctx, api, func(list *corev1.PodList) {
+		for _, p := range list.Items {
+			if p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+				c.pods = append(c.pods, podRequests{p.Spec.NodeName, p.Namespace, p.Labels, requestsOf(p.Spec)})
+			}
+		}
+	})
+	return c
+}
+
+// eachPage calls do with each page of the objects of all namespaces.
+func eachPage[T any, L interface {
+	*T
+	client.ObjectList
+}](ctx context.Context, api client.Reader, do func(L)) error {
+	for next := ""; ; {
+		list := L(new(T))
+		if err := api.List(ctx, list, client.Limit(source.PageSize), client.Continue(next)); err != nil {
+			return err
+		}
+		do(list)
+		if next = list.GetContinue(); next == "" {
+			return nil
+		}
+	}
+}
+
+// isEdge reports whether a pod with these labels is an edge.
+func isEdge(labels map[string]string) bool { return labels[wire.LabelName] == wire.NameEdge }

@@ -1,0 +1,238 @@
+// Package check is `oooi check`: its flags, what it reads, and its exit codes. File results.go decides what that means.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/network"
+)
+
+// The exit codes of `oooi check` if a check fails, and if none does but one is unknown.
+const (
+	exitFailure = 2
+	exitUnknown = 3
+)
+
+// New returns the command.
+func New() *cobra.Command {
+	var cluster command.ClusterFlags
+	var output, address, node string
+	var fromNetwork, failover bool
+	var permit command.PermissionFlags
+	c := &cobra.Command{
+		Use:   "check [NAMESPACE/NAME]",
+		Short: "Check the installation, and hosted clusters before and after they run",
+		Long: `Checks what oooi needs in the management cluster, and the HostedCluster of this name, or each that opted in.
+It reads with your rights and writes nothing, unless --from-network is set. By a dry run, it asks the API server
+whether it would take the pods of edges. It also looks for nodes with room for them.
+
+Of a hosted cluster, it derives the plan as the operator does, from the objects of now. So it also finds what
+is wrong before the operator is installed. Of a cluster that runs, it checks the edges, the backends and the
+operator's condition, too. Each line is one of these:
+  ok       nothing to do
+  warning  it works, but not as it should
+  failure  nodes do not boot, or will not
+  unknown  it cannot be read; the line names what
+What HyperShift publishes later is no failure. The flags that permit something must be those of the operator.
+
+With --from-network, a pod plays a VM: it joins each network of the hosted cluster for some seconds. It asks for
+an address, names and the time, and speaks TLS with each endpoint. It also tries what must not answer. With
+--failover, it then connects over and over while the pod of the edge that it uses is evicted. Connections of VMs
+through that edge are reset once.
+
+Exit codes:
+  0  no check failed
+  1  nothing could be checked
+  2  a check failed
+  3  no check failed, and what matters is unknown`,
+		Example: `  oooi check
+  oooi check clusters/blue
+  oooi check clusters/blue --from-network
+  oooi check clusters/blue -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := command.HostedClusterName(args)
+			if err != nil {
+				return err
+			}
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %s: want text or json", output)
+			}
+			permitted, err := permit.Parse()
+			if err != nil {
+				return err
+			}
+			config, err := cluster.Config()
+			if err != nil {
+				return err
+			}
+			api, err := command.NewClient(config)
+			if err != nil {
+				return err
+			}
+			var t *trier
+			if fromNetwork || failover {
+				if t, err = newTrier(config, api, name, address, node, failover); err != nil {
+					return err
+				}
+			}
+			ask, err := newAdmitter(config)
+			if err != nil {
+				return err
+			}
+			return check(c, output, func(ctx context.Context) ([]checks, error) { return checksOf(ctx, api, name, permitted, ask, t) })
+		},
+	}
+	cluster.Add(c)
+	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the output: text or json")
+	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also try each network from a pod that plays a VM; it needs the right to create pods there")
+	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; it needs the right to create pods/eviction there")
+	c.Flags().StringVar(&address, "address", "", "`address` of that pod (default: a free one of the DHCP pool)")
+	c.Flags().StringVar(&node, "node", "", "`name` of the node of that pod (default: any on which edges can run)")
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
+	permit = command.AddPermissionFlags(c)
+	return c
+}
+
+// check writes what of returns.
+func check(c *cobra.Command, output string, of func(context.Context) ([]checks, error)) error {
+	groups, err := of(c.Context())
+	if err != nil {
+		return err
+	}
+	return writeChecks(c.OutOrStdout(), groups, output)
+}
+
+// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. With ask, it asks whether pods of
+// edges would be taken. With t, it tries the networks.
+func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
+	all, partial, err := toCheck(ctx, api, name)
+	if err != nil {
+		return nil, err
+	}
+	installed := readInstallation(ctx, api)
+	first := installationChecks(installed)
+	first.Checks = append(first.Checks, operatorChecks(readOperator(ctx, api, installed.operators), time.Now())...)
+	out := []checks{first}
+	world := readWorld(ctx, api, all)
+	plans := plan.NewPlanner(world.dump, world.clusters(), permitted).Plans()
+	pre := preflightReader{api: api, ask: ask}
+	pre.images, pre.imagesUnknown = installed.edgeImages()
+	if len(all) > 0 {
+		pre.capacity = readCapacity(ctx, api)
+	}
+	for _, hc := range all {
+		if name.Name != "" && hc.Key() != name {
+			continue
+		}
+		facts := clusterFacts{name: hc.Key().String(), unread: world.unread[hc.Key()], partial: partial}
+		if i := slices.IndexFunc(plans, func(p plan.Planned) bool { return p.Cluster == facts.name }); i >= 0 {
+			facts.planned = &plans[i]
+		}
+		seen, err := status.Read(ctx, api, hc)
+		if err != nil {
+			facts.unread = append(facts.unread, err.Error())
+		}
+		facts.status, facts.optedIn, facts.read = status.ReportOf(seen, time.Now()), seen.OptedIn, seen.Read
+		facts.preflight = pre.read(ctx, facts, seen)
+		out = append(out, clusterChecks(facts))
+		if t != nil {
+			out = append(out, t.networks(ctx, seen)...)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, command.ErrInterrupted
+	}
+	return out, nil
+}
+
+// toCheck returns all hosted clusters that opted in, and the named one. Partial: only the named one is known, since the
+// others cannot be listed. Without HyperShift there is none.
+func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
+	all, err = source.Selected(ctx, api, client.ObjectKey{})
+	switch {
+	case meta.IsNoMatchError(err) && name.Name == "":
+		return nil, false, nil
+	case errors.Is(err, source.ErrNoneOptedIn):
+		all = nil
+	case apierrors.IsForbidden(err) && name.Name != "":
+		all, partial = nil, true
+	case err != nil:
+		return nil, false, err
+	}
+	if name.Name == "" || slices.ContainsFunc(all, func(hc source.HostedCluster) bool { return hc.Key() == name }) {
+		return all, partial, nil
+	}
+	named, err := source.Selected(ctx, api, name)
+	return append(named, all...), partial, err
+}
+
+// readInstallation reads what all hosted clusters need.
+func readInstallation(ctx context.Context, api client.Reader) (f installation) {
+	for _, n := range neededKinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(n.kind.GroupVersion().WithKind(n.kind.Kind + "List"))
+		n.err = api.List(ctx, list, client.Limit(1))
+		f.kinds = append(f.kinds, n)
+	}
+	for _, w := range source.WantedOfAll() {
+		found, err := w.Read(ctx, api)
+		switch w.Kind.Kind {
+		case "Deployment":
+			f.operators, f.operatorsErr = found, err
+		case "ValidatingAdmissionPolicy":
+			f.policies, f.policiesErr = found, errors.Join(f.policiesErr, err)
+		case "ValidatingAdmissionPolicyBinding":
+			f.bindings, f.policiesErr = found, errors.Join(f.policiesErr, err)
+		}
+	}
+	return f
+}
+
+// writeChecks writes all lines. The error decides the exit code.
+func writeChecks(w io.Writer, all []checks, output string) error {
+	failed, unknown := false, false
+	for i, c := range all {
+		failed = failed || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == failure })
+		unknown = unknown || slices.ContainsFunc(c.Checks, func(x checked) bool { return x.Verdict == unsure && !x.aside })
+		if output == "text" {
+			command.Section(w, c.Title, i)
+			if i == 0 {
+				command.Line(w, "%s", c.Title)
+			}
+			for _, x := range c.Checks {
+				command.Line(w, "  %-8s %s", x.Verdict, x.String())
+			}
+		}
+	}
+	if output == "json" {
+		text, err := json.Marshal(checkReport{Version: checkVersion, Groups: all})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\n", command.Escaped(text))
+	}
+	switch {
+	case failed:
+		return command.Exit(exitFailure, nil)
+	case unknown:
+		return command.Exit(exitUnknown, nil)
+	}
+	return nil
+}

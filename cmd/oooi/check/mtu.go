@@ -1,0 +1,122 @@
+// This file checks that VMs are told an MTU that the network carries.
+
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+)
+
+// mtuFacts are what is known of the MTU of one network, in bytes.
+type mtuFacts struct {
+	network network.Network
+	// nad is that of the NetworkAttachmentDefinition of now, and so of the next VM. 0: it sets none, or is not known.
+	nad int
+	// links are those of the edges that run, by edge, as Multus reports them. Not all releases of Multus do.
+	links map[int]int
+}
+
+// mtuCheck checks f. ok is false where DHCP of oooi does not serve the network.
+func mtuCheck(f mtuFacts) (c checked, ok bool) {
+	n := f.network
+	c = checked{Name: "MTU of " + n.Attachment.String(), Verdict: fine}
+	if !slices.Contains(n.Services, network.ServiceDHCP) {
+		return c, false
+	}
+	told := n.DHCP.MTU
+	const fix = " Larger packets are lost. Set annotation mtu to %d, or raise mtu in the NetworkAttachmentDefinition and on the VLAN. Then restart the VMs."
+	bad := func(least int, text string, args ...any) {
+		c.Verdict, c.Page = warning, command.Docs+"check.md#the-mtu"
+		c.Why = fmt.Sprintf(text, args...) + fmt.Sprintf(fix, least)
+	}
+	least := f.nad
+	for _, mtu := range f.links {
+		if least == 0 || mtu < least {
+			least = mtu
+		}
+	}
+	for _, e := range n.Edges {
+		if mtu := f.links[e.Number]; mtu != 0 && told > mtu {
+			bad(least, "DHCP tells VMs %d bytes, and the interface of edge %d has %d.", told, e.Number, mtu)
+			return c, true
+		}
+	}
+	if f.nad != 0 && told > f.nad {
+		bad(least, "DHCP tells VMs %d bytes, and the NetworkAttachmentDefinition has %d.", told, f.nad)
+	}
+	return c, true
+}
+
+// mtuNetworks are the networks of the plan in force, else those of the plan of now, with the MTU of their NADs of now. Links are by
+// the network's label and the edge's number. If the plan of now has a problem of an MTU, there are none: a line has it already.
+func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
+	var requested []network.NetworkRequest
+	networks := inForce
+	if now != nil {
+		requested = now.Request.Networks
+		if len(networks) == 0 && now.Plan != nil {
+			networks = now.Plan.Networks
+		}
+		if slices.ContainsFunc(now.Problems, func(p network.Problem) bool { return p.Cause == network.MTUExceedsNAD }) {
+			return nil
+		}
+	}
+	for _, n := range networks {
+		x := mtuFacts{network: n, links: links[wire.NetworkLabel(n.Name)]}
+		for _, r := range requested {
+			if r.Attachment.NetworkName() == n.Name {
+				x.nad = r.Attachment.MTU
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Pods that have ended stay for a
+// while, and do not count. Without the right, none is known.
+func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map[int]int {
+	var list corev1.PodList
+	out := map[string]map[int]int{}
+	if err := api.List(ctx, &list, client.InNamespace(ns), client.MatchingLabels(wire.NamedLabels(wire.NameEdge))); err != nil {
+		return out
+	}
+	for _, p := range list.Items {
+		of := p.Labels[wire.LabelNetwork]
+		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if mtu := mtuOf(p); mtu != 0 && !ends {
+			if out[of] == nil {
+				out[of] = map[int]int{}
+			}
+			out[of][edgeOfPod(p).edge] = mtu
+		}
+	}
+	return out
+}
+
+// mtuOf returns the MTU of an edge's pod on its network in bytes. 0: Multus does not report it.
+func mtuOf(p corev1.Pod) int {
+	var joined []struct {
+		Interface string
+		MTU       int
+	}
+	if json.Unmarshal([]byte(p.Annotations[wire.AnnotationNetworkStatus]), &joined) != nil {
+		return 0
+	}
+	for _, j := range joined {
+		if j.Interface == wire.Device {
+			return j.MTU
+		}
+	}
+	return 0
+}

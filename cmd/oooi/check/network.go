@@ -1,0 +1,302 @@
+// This file tries the networks of a hosted cluster from a pod that plays a VM. It is the only thing of
+// `oooi check` that writes: it creates the pod and its NetworkAttachmentDefinition, and deletes them.
+
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+const (
+	// triedWithin bounds the pod: its image is pulled, it is attached, and it tries.
+	triedWithin = 3 * time.Minute
+	// looksEach is how often its state is read.
+	looksEach = 500 * time.Millisecond
+	// deletedWithin bounds its deletion, also after an interrupt.
+	deletedWithin = 10 * time.Second
+)
+
+// A trier tries the networks of one hosted cluster.
+type trier struct {
+	api  client.Client
+	logs source.LogReader
+	// address that the pod has. Zero: one that is free.
+	address netip.Addr
+	// node that the pod runs on. Empty: any on which edges can run.
+	node string
+	// failover: also evict an edge, and measure how long VMs are without it.
+	failover bool
+	// evicts is when it evicts the edge.
+	evicts evictionTimes
+}
+
+// newTrier returns a trier of the named hosted cluster.
+func newTrier(config *rest.Config, api client.Client, name client.ObjectKey, address, node string, failover bool) (*trier, error) {
+	if name.Name == "" {
+		return nil, errors.New("--from-network and --failover: name the HostedCluster as NAMESPACE/NAME")
+	}
+	t := &trier{api: api, node: node, failover: failover, evicts: evictionTimes{after: failoverAfter, until: failoverUntil}}
+	if address != "" {
+		var err error
+		if t.address, err = netip.ParseAddr(address); err != nil {
+			return nil, fmt.Errorf("--address: %w", err)
+		}
+	}
+	set, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	t.logs = source.LogsOf(set)
+	return t, nil
+}
+
+// networks tries each network of the plan in force.
+func (t trier) networks(ctx context.Context, s status.Facts) (out []checks) {
+	if !s.PlanRead {
+		return []checks{{Title: "From the network", Checks: []checked{{Name: "plan", Verdict: failure, Why: "There is none in force, so nothing can be tried."}}}}
+	}
+	for _, n := range s.Plan.Networks {
+		c := checks{Title: "From network " + n.Attachment.String()}
+		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return s.ReadyEdge(n, e) != explain.No }) {
+			c.Checks = []checked{{Name: "pod that plays a VM", Verdict: unsure, Why: "It is not started, since no edge is ready."}}
+			out = append(out, c)
+			continue
+		}
+		address, err := addressToTry(n, t.address, leasesOf(s, n))
+		if !s.LeasesRead {
+			err = errors.New("leases cannot be read, so no address is known to be free")
+		}
+		if err == nil {
+			c.Title += ", as a VM with address " + address.String()
+			c.Checks, err = t.network(ctx, s.ControlPlane, n, address)
+		}
+		if err == nil && t.failover {
+			c.Checks = append(c.Checks, t.failsOver(ctx, s, n, address))
+		}
+		var image unpulled
+		if errors.As(err, &image) {
+			c.Checks = append(c.Checks, unpulledCheck(image))
+		}
+		if err != nil {
+			c.Checks = append(c.Checks, checked{Name: "pod that plays a VM", Verdict: unsure, Why: err.Error() + "."})
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// leasesOf are the addresses that are leased on n.
+func leasesOf(f status.Facts, n network.Network) (out []netip.Addr) {
+	for _, l := range f.Leases {
+		if l.Network == wire.NetworkLabel(n.Name) {
+			out = append(out, l.Address)
+		}
+	}
+	return out
+}
+
+// network tries n from a pod with address.
+func (t trier) network(ctx context.Context, ns string, n network.Network, address netip.Addr) ([]checked, error) {
+	pods, err := t.edgePods(ctx, ns, n)
+	if err != nil {
+		return nil, err
+	}
+	var macs []string
+	for _, p := range pods {
+		if p.mac != "" {
+			macs = append(macs, p.mac)
+		}
+	}
+	var pod corev1.Pod
+	ended := func(ctx context.Context, p *corev1.Pod) error {
+		defer func() { pod = *p }()
+		return t.ended(ctx, p)
+	}
+	results, err := t.run(ctx, ns, n, address, ended, "--edge-macs", strings.Join(macs, ","))
+	if err != nil {
+		return nil, err
+	}
+	return append([]checked{pullCheck(&pod)}, results...), nil
+}
+
+// edgePods are those of n that exist now.
+func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out []edgePod, err error) {
+	var list corev1.PodList
+	if err := t.api.List(ctx, &list, client.InNamespace(ns), client.MatchingLabels(wire.EdgesOf(n))); err != nil {
+		return nil, err
+	}
+	for _, p := range list.Items {
+		out = append(out, edgeOfPod(p))
+	}
+	return out, nil
+}
+
+// macOf returns the MAC of an edge's pod on its network. Empty: Multus has not attached it yet.
+func macOf(p corev1.Pod) string {
+	var joined []struct{ Interface, MAC string }
+	if json.Unmarshal([]byte(p.Annotations[wire.AnnotationNetworkStatus]), &joined) != nil {
+		return ""
+	}
+	for _, j := range joined {
+		if j.Interface == wire.Device {
+			return strings.ToLower(j.MAC)
+		}
+	}
+	return ""
+}
+
+// run starts the pod with more arguments, waits, and reads its results.
+func (t trier) run(ctx context.Context, ns string, n network.Network, address netip.Addr, wait func(context.Context, *corev1.Pod) error, more ...string) ([]checked, error) {
+	edge, err := t.edgeOf(ctx, ns, n)
+	if err != nil {
+		return nil, err
+	}
+	var plan corev1.ConfigMap
+	if err := t.api.Get(ctx, client.ObjectKey{Namespace: ns, Name: wire.PlanConfigMap}, &plan); err != nil {
+		return nil, err
+	}
+	objects := tryObjects(n, address, &plan, edge, more...)
+	pod := objects[len(objects)-1].(*corev1.Pod)
+	pod.Spec.Affinity = onNode(t.node)
+	defer t.remove(context.WithoutCancel(ctx), objects)
+	for _, o := range objects {
+		if err := t.replace(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := wait(ctx, pod); err != nil {
+		return nil, err
+	}
+	text, err := t.logOf(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	return readTrials(text)
+}
+
+// logOf returns what the pod has printed.
+func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
+	log, err := t.logs(ctx, client.ObjectKeyFromObject(pod), wire.Try, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	return io.ReadAll(log)
+}
+
+// edgeOf returns the pod of an edge of n, as its Deployment has it.
+func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1.PodSpec, error) {
+	for _, e := range n.Edges {
+		var d appsv1.Deployment
+		err := t.api.Get(ctx, client.ObjectKey{Namespace: ns, Name: wire.EdgeDeploymentName(n, e)}, &d)
+		spec := d.Spec.Template.Spec
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return corev1.PodSpec{}, err
+		case slices.ContainsFunc(spec.Containers, isFailover):
+			return spec, nil
+		}
+	}
+	return corev1.PodSpec{}, errors.New("no edge exists, whose image the pod has")
+}
+
+// ended waits until pod has ended.
+func (t trier) ended(ctx context.Context, pod *corev1.Pod) error {
+	return t.until(ctx, pod, corev1.PodSucceeded)
+}
+
+// until waits until pod has that phase.
+func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
+	var image pull
+	err := wait.PollUntilContextTimeout(ctx, looksEach, triedWithin, true, func(ctx context.Context) (bool, error) {
+		if err := t.api.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+			return false, err
+		}
+		image = image.seen(pod, time.Now())
+		return pod.Status.Phase == phase || pod.Status.Phase == corev1.PodFailed || image.gaveUp, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return command.ErrInterrupted
+	case (err == nil || wait.Interrupted(err)) && image.failure != "":
+		return unpulled{pod.Spec.NodeName, pod.Spec.Containers[0].Image, image.failure}
+	case wait.Interrupted(err):
+		return fmt.Errorf("pod %s/%s is not %s after %v: %s", pod.Namespace, pod.Name, phase, triedWithin, podState(pod))
+	case err != nil:
+		return err
+	case pod.Status.Phase == corev1.PodFailed:
+		return fmt.Errorf("pod %s/%s failed: %s", pod.Namespace, pod.Name, podState(pod))
+	}
+	return nil
+}
+
+// podState tells why a pod has not ended well.
+func podState(pod *corev1.Pod) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		switch s := c.State; {
+		case s.Terminated != nil:
+			return fmt.Sprintf("exit code %d, %s", s.Terminated.ExitCode, s.Terminated.Message)
+		case s.Waiting != nil:
+			return s.Waiting.Reason + " " + s.Waiting.Message
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Status != corev1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "it is " + string(pod.Status.Phase)
+}
+
+// replace creates o in place of what an earlier check left.
+func (t trier) replace(ctx context.Context, o client.Object) error {
+	err := wait.PollUntilContextTimeout(ctx, looksEach, deletedWithin, true, func(ctx context.Context) (bool, error) {
+		err := t.api.Create(ctx, o)
+		if apierrors.IsAlreadyExists(err) {
+			return false, client.IgnoreNotFound(t.delete(ctx, o))
+		}
+		return err == nil, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("%s of an earlier check is still there", o.GetName())
+	}
+	return err
+}
+
+// remove deletes objects. What it cannot delete ends by itself, and goes with the plan.
+func (t trier) remove(ctx context.Context, objects []client.Object) {
+	ctx, cancel := context.WithTimeout(ctx, deletedWithin)
+	defer cancel()
+	for _, o := range slices.Backward(objects) {
+		_ = t.delete(ctx, o)
+	}
+}
+
+func (t trier) delete(ctx context.Context, o client.Object) error {
+	return t.api.Delete(ctx, o, client.GracePeriodSeconds(0))
+}

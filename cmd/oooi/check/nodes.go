@@ -1,0 +1,283 @@
+// This file decides whether nodes have room for the edges of a network, as the scheduler would. It is pure.
+
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/klog/v2"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/controllers/desired"
+	"github.com/cldmnky/oooi/network"
+)
+
+// capacity is what the nodes of the management cluster have, and what its pods request of them.
+type capacity struct {
+	nodes []corev1.Node
+	pods  []podRequests
+	// nodesErr and podsErr are why they cannot be read.
+	nodesErr, podsErr error
+}
+
+// A podRequests is a pod that has a node and has not ended.
+type podRequests struct {
+	node, namespace string
+	labels          map[string]string
+	requests        corev1.ResourceList
+}
+
+// requestsOf are what the scheduler counts of a pod: the sum of its containers, or its largest init container, and its overhead.
+func requestsOf(spec corev1.PodSpec) corev1.ResourceList {
+	out, before := corev1.ResourceList{}, corev1.ResourceList{}
+	for _, c := range spec.Containers {
+		add(out, c.Resources.Requests)
+	}
+	for _, c := range spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(out, c.Resources.Requests)
+			continue
+		}
+		before = larger(before, c.Resources.Requests)
+	}
+	out = larger(out, before)
+	add(out, spec.Overhead)
+	out[corev1.ResourcePods] = resource.MustParse("1")
+	return out
+}
+
+// add adds more to sum.
+func add(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		total := sum[name]
+		total.Add(q)
+		sum[name] = total
+	}
+}
+
+// larger has the larger amount of each resource.
+func larger(a, b corev1.ResourceList) corev1.ResourceList {
+	out := maps.Clone(a)
+	for name, q := range b {
+		if has := out[name]; has.Cmp(q) < 0 {
+			out[name] = q
+		}
+	}
+	return out
+}
+
+// A nodeRoom is a node that may run an edge, and what is free on it.
+type nodeRoom struct {
+	name string
+	free corev1.ResourceList
+	// lacks is a resource that is not enough for the edge. Empty: there is room.
+	lacks corev1.ResourceName
+}
+
+// A placeable is a network whose edges need nodes.
+type placeable struct {
+	network network.Network
+	// namespace is the control plane's.
+	namespace string
+	// served: an edge is ready.
+	served bool
+}
+
+// name of the network and its check.
+func (p placeable) name() string { return "nodes for edges of " + p.network.Attachment.String() }
+
+// nodeChecks checks the networks of one hosted cluster one after the other: the edges of one leave less for the next. Edges that
+// run do not count, since the question is where edges can run.
+func nodeChecks(networks []placeable, c capacity) (out []checked) {
+	free := freeOf(c, networks)
+	for _, p := range networks {
+		if len(p.network.Edges) > 0 {
+			out = append(out, nodeCheck(p, c, free))
+		}
+	}
+	return out
+}
+
+// freeOf is by node what pods leave of it, except for those of the edges of networks.
+func freeOf(c capacity, networks []placeable) map[string]corev1.ResourceList {
+	free := map[string]corev1.ResourceList{}
+	for _, n := range c.nodes {
+		free[n.Name] = n.Status.Allocatable.DeepCopy()
+	}
+	for _, p := range c.pods {
+		own := slices.ContainsFunc(networks, func(x placeable) bool { return p.namespace == x.namespace && isEdge(p.labels) })
+		if left := free[p.node]; left != nil && !own {
+			subtract(left, p.requests)
+		}
+	}
+	return free
+}
+
+func subtract(left, taken corev1.ResourceList) {
+	for name, q := range taken {
+		if has, ok := left[name]; ok {
+			has.Sub(q)
+			left[name] = has
+		}
+	}
+}
+
+// nodeCheck checks the edges of p, and takes what they need from free.
+func nodeCheck(p placeable, c capacity, free map[string]corev1.ResourceList) checked {
+	out := checked{Name: p.name(), Verdict: fine, Page: command.Docs + "check.md#nodes-for-edges"}
+	if c.nodesErr != nil {
+		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
+		out.Why = "Nodes cannot be read: " + strings.TrimSuffix(c.nodesErr.Error(), ".") + "."
+		return out
+	}
+	spec := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace).Spec
+	need := requestsOf(spec)
+	rooms, others := roomsFor(spec, need, c.nodes, free)
+	fit := slices.DeleteFunc(slices.Clone(rooms), func(r nodeRoom) bool { return r.lacks != "" })
+	wanted := len(p.network.Edges)
+	for _, r := range fit[:min(len(fit), wanted)] {
+		subtract(free[r.name], need)
+	}
+	bad := failure
+	if p.served {
+		bad = warning // The edge that runs stays. One that ends does not come back.
+	}
+	switch {
+	case len(rooms) == 0:
+		out.Verdict = bad
+		out.Why = "No node may run an edge: " + countsOf(others) + ". Change annotation edge-node-selector, the labels of nodes, or their taints."
+	case len(fit) == 0:
+		out.Verdict = bad
+		out.Why = fmt.Sprintf("No node has room for an edge, which requests %s: %s. Free some, or add a node.", amounts(need), lackOf(rooms))
+	case c.podsErr != nil:
+		out.Verdict, out.aside, out.Page = unsure, p.served, command.Docs+"check.md#rights"
+		out.Why = fmt.Sprintf("Pods of all namespaces cannot be read, so what is free on %d nodes is not known: %s.", len(fit), strings.TrimSuffix(c.podsErr.Error(), "."))
+	case len(fit) < wanted:
+		out.Verdict = warning
+		out.Why = fmt.Sprintf("Only node %s has room for an edge, and the network has %d. Without a second node, VMs lose service with this one.%s", fit[0].name, wanted, alsoLacking(rooms))
+	default:
+		out.Page = ""
+	}
+	return out
+}
+
+func alsoLacking(rooms []nodeRoom) string {
+	if text := lackOf(rooms); text != "" {
+		return " Others lack room: " + text + "."
+	}
+	return ""
+}
+
+// roomsFor are the nodes that may run a pod, those with the most memory left first. Others is by reason how many may not.
+func roomsFor(spec corev1.PodSpec, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []nodeRoom, others map[string]int) {
+	others = map[string]int{}
+	for _, n := range nodes {
+		if why := excludes(n, spec); why != "" {
+			others[why]++
+			continue
+		}
+		r := nodeRoom{name: n.Name, free: free[n.Name]}
+		for _, name := range slices.Sorted(maps.Keys(need)) {
+			if left := r.free[name]; left.Cmp(need[name]) < 0 && r.lacks == "" {
+				r.lacks = name
+			}
+		}
+		rooms = append(rooms, r)
+	}
+	slices.SortFunc(rooms, func(a, b nodeRoom) int {
+		return cmp.Or(b.free.Memory().Cmp(*a.free.Memory()), cmp.Compare(a.name, b.name))
+	})
+	return rooms, others
+}
+
+// excludes is why no pod of spec is scheduled on n, whatever is free there. Empty: it may be.
+func excludes(n corev1.Node, spec corev1.PodSpec) string {
+	if !selects(spec.Affinity, n) {
+		return "do not have the labels that edges need"
+	}
+	taints := slices.Clone(n.Spec.Taints)
+	if n.Spec.Unschedulable {
+		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	for _, t := range taints {
+		if t.Effect == corev1.TaintEffectPreferNoSchedule || slices.ContainsFunc(spec.Tolerations, func(x corev1.Toleration) bool {
+			return x.ToleratesTaint(klog.Background(), &t, false)
+		}) {
+			continue
+		}
+		switch t.Key {
+		case corev1.TaintNodeUnschedulable:
+			return "are cordoned"
+		case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+			return "are not ready"
+		}
+		return "have taint " + t.ToString()
+	}
+	return ""
+}
+
+// selects reports whether n has what a pod requires of its node. Terms are alternatives.
+func selects(a *corev1.Affinity, n corev1.Node) bool {
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return true
+	}
+	return slices.ContainsFunc(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
+		return !slices.ContainsFunc(t.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool {
+			operator := map[corev1.NodeSelectorOperator]selection.Operator{
+				corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn, corev1.NodeSelectorOpExists: selection.Exists, corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
+			}[e.Operator]
+			r, err := labels.NewRequirement(e.Key, operator, e.Values)
+			return err != nil || !r.Matches(labels.Set(n.Labels))
+		})
+	})
+}
+
+// countsOf tells how many nodes there are of each reason, most first.
+func countsOf(why map[string]int) string {
+	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
+	var out []string
+	for _, r := range reasons {
+		out = append(out, fmt.Sprintf("%d %s", why[r], r))
+	}
+	if len(out) == 0 {
+		return "there are no nodes"
+	}
+	return strings.Join(out, ", ")
+}
+
+// namedNodes is how many nodes a line names.
+const namedNodes = 3
+
+// lackOf tells what rooms lack.
+func lackOf(rooms []nodeRoom) string {
+	var out []string
+	for _, r := range rooms {
+		if r.lacks != "" {
+			left := r.free[r.lacks]
+			out = append(out, fmt.Sprintf("%s has %s %s left", r.name, left.String(), r.lacks))
+		}
+	}
+	if more := len(out) - namedNodes; more > 0 {
+		out = append(out[:namedNodes], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// amounts are requests for people, without the count of pods.
+func amounts(list corev1.ResourceList) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if q := list[name]; name != corev1.ResourcePods && !q.IsZero() {
+			out = append(out, q.String()+" "+string(name))
+		}
+	}
+	return strings.Join(out, " and ")
+}

@@ -1,0 +1,121 @@
+// This file checks whether the operator decides, and whether it may do what it needs. An available pod alone does neither.
+
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+)
+
+// operatorFacts are what was read of the one Deployment of the operator.
+type operatorFacts struct {
+	// known: there is one such Deployment, and it has an available pod.
+	known     bool
+	namespace string
+	// leader is the Lease of the pod that decides. Nil without leaderErr: there is none.
+	leader    *coordinationv1.Lease
+	leaderErr error
+	// lacks are the rights that the operator does not have.
+	lacks     []string
+	rightsErr error
+}
+
+// neededRights are those without which the operator serves no network, one of each role.
+func neededRights() []authorizationv1.ResourceAttributes {
+	return []authorizationv1.ResourceAttributes{
+		{Verb: "list", Group: "hypershift.openshift.io", Resource: "hostedclusters"},
+		{Verb: "list", Group: "hypershift.openshift.io", Resource: "nodepools"},
+		{Verb: "patch", Group: "hypershift.openshift.io", Resource: "hostedclusters", Subresource: "status"},
+		{Verb: "list", Group: "k8s.cni.cncf.io", Resource: "network-attachment-definitions"},
+		{Verb: "list", Group: "kubevirt.io", Resource: "virtualmachineinstances"},
+		{Verb: "list", Resource: "services"},
+		{Verb: "list", Resource: "nodes"},
+		{Verb: "list", Group: "apps", Resource: "deployments"},
+		{Verb: "list", Group: "coordination.k8s.io", Resource: "leases"},
+		{Verb: "list", Group: "discovery.k8s.io", Resource: "endpointslices"},
+		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "oooi-controlplane"},
+	}
+}
+
+// readOperator reads more of the operator. Questions about rights are not stored.
+func readOperator(ctx context.Context, api client.Reader, found []unstructured.Unstructured) (f operatorFacts) {
+	var d appsv1.Deployment
+	if len(found) != 1 || runtime.DefaultUnstructuredConverter.FromUnstructured(found[0].Object, &d) != nil {
+		return f
+	}
+	f.known, f.namespace = d.Status.AvailableReplicas > 0, d.Namespace
+	lease := &coordinationv1.Lease{}
+	switch err := api.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: command.LeaderElectionID}, lease); {
+	case err == nil:
+		f.leader = lease
+	case !apierrors.IsNotFound(err):
+		f.leaderErr = err
+	}
+	writer, ok := api.(client.Writer)
+	if !ok {
+		f.rightsErr = fmt.Errorf("the API server is not asked")
+		return f
+	}
+	user := "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName
+	for _, right := range neededRights() {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.Namespace, "system:authenticated"}, ResourceAttributes: &right,
+		}}
+		if f.rightsErr = writer.Create(ctx, review); f.rightsErr != nil {
+			return f
+		}
+		if !review.Status.Allowed {
+			f.lacks = append(f.lacks, strings.TrimSuffix(right.Verb+" "+right.Resource+"/"+right.Subresource, "/"))
+		}
+	}
+	slices.Sort(f.lacks)
+	return f
+}
+
+// operatorChecks checks f at now.
+func operatorChecks(f operatorFacts, now time.Time) (out []checked) {
+	if !f.known {
+		return nil // There is a failure already.
+	}
+	leads := checked{Name: "operator decides", Verdict: fine}
+	switch {
+	case f.leaderErr != nil:
+		leads.Verdict, leads.Why = unsure, f.leaderErr.Error()+"."
+	case f.leader == nil:
+		leads.Verdict, leads.Why, leads.Page = failure, fmt.Sprintf("No pod of the operator leads: Lease %s/%s does not exist. Look at its logs.", f.namespace, command.LeaderElectionID), command.Docs+"check.md#the-operator"
+	case !held(*f.leader, now):
+		leads.Verdict, leads.Page = failure, command.Docs+"check.md#the-operator"
+		leads.Why = fmt.Sprintf("No pod of the operator leads: Lease %s/%s is not renewed. Changes wait. Look at its pods and their logs.", f.namespace, command.LeaderElectionID)
+	}
+	rights := checked{Name: "operator's rights", Verdict: fine}
+	switch {
+	case len(f.lacks) > 0:
+		rights.Verdict, rights.Why, rights.Page = failure, "Its ServiceAccount may not: "+strings.Join(f.lacks, ", ")+". Apply config/rbac.", command.Docs+"check.md#the-operator"
+	case f.rightsErr != nil:
+		rights.Verdict, rights.Why, rights.Page = unsure, f.rightsErr.Error()+".", command.Docs+"check.md#rights"
+	}
+	return append(out, leads, rights)
+}
+
+// leaderSlack is how much later than promised a Lease may be renewed: clocks differ.
+const leaderSlack = time.Minute
+
+// held reports whether a pod holds the Lease of leaders.
+func held(l coordinationv1.Lease, now time.Time) bool {
+	s := l.Spec
+	return s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && s.LeaseDurationSeconds != nil &&
+		now.Sub(s.RenewTime.Time) <= time.Duration(*s.LeaseDurationSeconds)*time.Second+leaderSlack
+}

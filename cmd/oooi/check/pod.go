@@ -1,0 +1,126 @@
+// This file decides the pod that plays a VM, and its address. It is pure.
+
+package check
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/controllers/attachments"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// addressToTry returns the asked address, or the last of the pool that no host is known to have, if another one is left. The DHCP
+// server asks for the host of an address before it offers it, so no VM gets it meanwhile.
+func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
+	held := append(n.ProbedAddresses(), n.ProbeAddress(), n.DHCP.Router)
+	switch {
+	case asked.IsValid() && !n.CIDR.Contains(asked):
+		return asked, fmt.Errorf("--address %s is not in %s, the CIDR of %s", asked, n.CIDR, n.Attachment)
+	case asked.IsValid() && slices.Contains(slices.Concat(leased, held), asked):
+		return asked, fmt.Errorf("--address %s is that of a VM, an edge or a gateway on %s", asked, n.Attachment)
+	case asked.IsValid():
+		return asked, nil
+	}
+	known := slices.Concat(leased, held, n.DHCP.Named)
+	for _, r := range n.DHCP.Reservations {
+		known = append(known, r.Address)
+	}
+	excluded := func(a netip.Addr) bool {
+		return slices.ContainsFunc(n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
+	}
+	var free []netip.Addr
+	for a := n.DHCP.Range.Last; n.DHCP.Range.Contains(a) && len(free) < 2; a = a.Prev() {
+		if !slices.Contains(known, a) && !excluded(a) {
+			free = append(free, a)
+		}
+	}
+	switch len(free) {
+	case 0:
+		return netip.Addr{}, fmt.Errorf("no address of %s is known to be free: give one with --address", n.CIDR)
+	case 1:
+		return netip.Addr{}, fmt.Errorf("only one address of the DHCP pool is free, and a VM may need it: give another one of %s with --address", n.CIDR)
+	}
+	return free[0], nil
+}
+
+// isFailover: each edge has this container, of the image of edges.
+func isFailover(c corev1.Container) bool { return c.Name == wire.Failover }
+
+// onNode returns the affinity of a pod to a node, by its name. Empty: none.
+func onNode(node string) *corev1.Affinity {
+	if node == "" {
+		return nil
+	}
+	name := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{name}}},
+	}}}
+}
+
+// tryObjects returns the pod that plays a VM on network n with address, after what it needs. Their owner is the
+// plan. Edge has a container that isFailover. More are further arguments of the pod.
+func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
+	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
+	if ok {
+		definition := &unstructured.Unstructured{}
+		definition.SetGroupVersionKind(hcp.NADKind())
+		definition.SetName(own.Name)
+		definition.Object["spec"] = map[string]any{"config": own.Config}
+		if own.ResourceName != "" {
+			definition.SetAnnotations(map[string]string{wire.AnnotationResourceName: own.ResourceName})
+		}
+		out = append(out, definition)
+	}
+	pod := tryPod(n, plan.Name, edge)
+	pod.Spec.Containers[0].Args = append(pod.Spec.Containers[0].Args, more...)
+	pod.Annotations = map[string]string{wire.AnnotationNetworks: networks}
+	out = append(out, pod)
+	for _, o := range out {
+		o.SetNamespace(plan.Namespace)
+		o.SetLabels(map[string]string{wire.LabelName: wire.NameTry})
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: plan.Name, UID: plan.UID}})
+	}
+	return out
+}
+
+// tryPod returns the pod. It is as an edge's pod where it runs and how it is confined, and has neither a token
+// nor the addresses of an edge.
+func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
+	const volume = "plan"
+	image := edge.Containers[slices.IndexFunc(edge.Containers, isFailover)]
+	deadline := int64(triedWithin.Seconds())
+	hostIP := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: wire.TryPodName(n)},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                corev1.RestartPolicyNever,
+			ActiveDeadlineSeconds:        &deadline,
+			AutomountServiceAccountToken: new(false),
+			ImagePullSecrets:             edge.ImagePullSecrets,
+			SecurityContext:              edge.SecurityContext,
+			NodeSelector:                 edge.NodeSelector,
+			Tolerations:                  edge.Tolerations,
+			Containers: []corev1.Container{{
+				Name: wire.Try, Image: image.Image, ImagePullPolicy: image.ImagePullPolicy,
+				Args:                     []string{wire.Try, "--plan", wire.PlanFile, "--network", n.Name, "--interface", wire.Device},
+				Env:                      []corev1.EnvVar{{Name: wire.HostVariable, ValueFrom: hostIP}},
+				Resources:                edge.Containers[0].Resources, // The first one has the device of the network.
+				SecurityContext:          image.SecurityContext,
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+				VolumeMounts:             []corev1.VolumeMount{{Name: volume, MountPath: wire.PlanDir, ReadOnly: true}},
+			}},
+			Volumes: []corev1.Volume{{Name: volume, VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: plan}},
+			}}},
+		},
+	}
+}

@@ -1,0 +1,117 @@
+// This file reads the objects that `oooi check` derives plans from: those of each hosted cluster, and what they share.
+
+package check
+
+import (
+	"context"
+	"encoding/json"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/hcp"
+)
+
+// readAtOnce is how many hosted clusters are read at the same time.
+const readAtOnce = 8
+
+// A worldRead is what the operator would decide from, and by hosted cluster what of it could not be read.
+type worldRead struct {
+	dump   *hcp.Dump
+	unread map[client.ObjectKey][]string
+}
+
+// A readPart is what was read of one hosted cluster, or of what all share.
+type readPart struct {
+	objects []unstructured.Unstructured
+	unread  []string
+}
+
+// read reads more. What does not exist is missing, and no fault.
+func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
+	found, err := what.Read(ctx, api)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		p.unread = append(p.unread, what.String()+": "+err.Error())
+		return nil
+	}
+	p.objects = append(p.objects, found...)
+	return found
+}
+
+// readWorld reads the objects of all clusters, and what they share. Conflicts are with any of them, so all are read.
+func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluster) worldRead {
+	parts := make([]readPart, len(all)+1)
+	var g errgroup.Group
+	g.SetLimit(readAtOnce)
+	for i, hc := range all {
+		g.Go(func() error { parts[i] = readOne(ctx, api, hc); return nil })
+	}
+	g.Go(func() error {
+		for _, what := range source.WantedOfAll() {
+			if what.Matters() {
+				parts[len(all)].read(ctx, api, what)
+			}
+		}
+		return nil
+	})
+	_ = g.Wait() // None returns an error.
+	w := worldRead{&hcp.Dump{}, map[client.ObjectKey][]string{}}
+	for i, p := range parts {
+		for _, o := range p.objects {
+			text, err := json.Marshal(&o)
+			if err == nil {
+				err = w.dump.Add(text)
+			}
+			if err != nil {
+				p.unread = append(p.unread, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()+": "+err.Error())
+			}
+		}
+		for j, hc := range all {
+			if i == j || i == len(all) {
+				w.unread[hc.Key()] = append(w.unread[hc.Key()], p.unread...)
+			}
+		}
+	}
+	return w
+}
+
+// readOne reads the objects of one hosted cluster.
+func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
+	if hc.Object == nil {
+		return p // The report of its state says so.
+	}
+	p.objects = append(p.objects, *hc.Object)
+	running, err := hcp.ReadRunning(hc.Object)
+	if err != nil {
+		return p
+	}
+	var pools []unstructured.Unstructured
+	for _, what := range source.WantedOf(running.Namespace, running.ControlPlane) {
+		if !what.Matters() {
+			continue
+		}
+		if found := p.read(ctx, api, what); what.Kind == hcp.NodePoolKind() {
+			pools = found
+		}
+	}
+	for _, what := range source.DefinitionsOf(hc.Object, pools, running) {
+		p.read(ctx, api, what)
+	}
+	return p
+}
+
+// clusters are those of the dump. What the API server does not have is missing, and not only left out of the input.
+func (w worldRead) clusters() []hcp.Objects {
+	all := w.dump.Clusters()
+	for i := range all {
+		all[i].Partial = len(w.unread[client.ObjectKeyFromObject(all[i].HostedCluster)]) > 0
+	}
+	return all
+}

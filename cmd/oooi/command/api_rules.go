@@ -1,0 +1,54 @@
+// This file lets the operator and commands read and write a cluster whose API server has other names for some kinds. What is
+// renamed is decided in hcp/apirewrite.
+
+package command
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/hcp/apirewrite"
+	"github.com/cldmnky/oooi/hcp/manifest"
+)
+
+// EnvAPIRules sets flag --api-rules: an OLM Subscription can set no flags.
+const EnvAPIRules = "OOOI_API_RULES"
+
+// A RulesFlag is the flag --api-rules, and what it leads to.
+type RulesFlag struct{ file string }
+
+// Add gives a command the flag.
+func (f *RulesFlag) Add(c *cobra.Command) {
+	c.Flags().StringVar(&f.file, "api-rules", os.Getenv(EnvAPIRules),
+		"`file` with other names of kinds in the API server, such as those of KubeVirt; see docs/api-rewriting.md (default: $"+EnvAPIRules+", then none)")
+}
+
+// Read returns the rules. Nil: there are none. An error has the file and the line.
+func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
+	if f.file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.file)
+	if err != nil {
+		return nil, fmt.Errorf("--api-rules: %w", err)
+	}
+	rules, err := apirewrite.Parse(f.file, text)
+	if err != nil {
+		return nil, fmt.Errorf("--api-rules: %w", err)
+	}
+	return rules, nil
+}
+
+// Reading returns how to read files of objects, which may have the API server's names.
+func (f *RulesFlag) Reading() (source.Reading, error) {
+	rules, err := f.Read()
+	if err != nil || rules == nil {
+		return manifest.Read, err
+	}
+	return func(file string, content []byte) ([]manifest.Object, []manifest.Fault) {
+		return manifest.ReadRenamed(file, content, rules.Document)
+	}, nil
+}

@@ -1,0 +1,37 @@
+// This file has the flags with which the administrator of the management cluster limits what
+// HostedClusters may ask for. An environment variable sets each of them: an OLM Subscription can
+// set no flags.
+
+package command
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+)
+
+// PermissionFlags are the values of settings.PermissionFlags by name.
+type PermissionFlags map[string]*string
+
+// AddPermissionFlags gives a command the flags.
+func AddPermissionFlags(c *cobra.Command) PermissionFlags {
+	values := PermissionFlags{}
+	for _, f := range settings.PermissionFlags() {
+		values[f.Flag] = c.Flags().String(f.Flag, os.Getenv(f.Env), f.Usage+" (default: $"+f.Env+", then "+f.Default+")")
+	}
+	return values
+}
+
+// Parse returns what the flags permit.
+func (values PermissionFlags) Parse() (network.Permissions, error) {
+	var p network.Permissions
+	for _, f := range settings.PermissionFlags() {
+		if err := f.Set(&p, *values[f.Flag]); err != nil {
+			return network.Permissions{}, err
+		}
+	}
+	return p, nil
+}

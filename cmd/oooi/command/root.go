@@ -1,0 +1,43 @@
+// Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for terminals, and links
+// to the pages. This file makes the command of its subcommands.
+package command
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/version"
+)
+
+// pluginPrefix begins the name of a program that kubectl runs as one of its commands.
+const pluginPrefix = "kubectl-"
+
+// Main runs the command oooi with subcommands until it ends or a signal ends it, and exits.
+func Main(subcommands ...*cobra.Command) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := New(subcommands...).ExecuteContext(ctx)
+	stop()
+	os.Exit(ExitCode(err, os.Stderr))
+}
+
+// New returns the command oooi with subcommands.
+func New(subcommands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:           "oooi",
+		Short:         "DHCP, DNS and control plane access for hosted clusters on isolated VLANs",
+		Version:       version.Of(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	if strings.HasPrefix(filepath.Base(os.Args[0]), pluginPrefix) {
+		c.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl oooi"}
+	}
+	c.AddCommand(subcommands...)
+	return c
+}

@@ -1,0 +1,71 @@
+// This file finds what a picture shows of management access: callers, and what they reach through edges. It is pure.
+
+package picture
+
+import (
+	"strings"
+
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// callersOf are whom a lets in.
+func callersOf(a *status.Access) (out []shown) {
+	if a == nil {
+		return nil
+	}
+	if a.Proxy != "" {
+		for _, ns := range a.Namespaces {
+			out = append(out, shown{ns, "namespace", "Pods of namespace " + ns + " are admitted. " + a.Token(), unknown})
+		}
+		out = append(out, shown{"ingress, monitoring", "", "HyperShift's own policies admit pods of the ingress and of monitoring. " + a.Token(), unknown})
+		for _, account := range a.Accounts {
+			out = append(out, shown{account, "its token is asked for", a.Token(), unknown})
+		}
+	}
+	switch {
+	case a.LoadBalancersElsewhere:
+		out = append(out, shown{"load balancers", "elsewhere", a.Balanced(), unknown})
+	case a.LoadBalancers != nil && len(a.LoadBalancers) == 0:
+		out = append(out, shown{"load balancers", "none yet", a.Balanced(), unknown})
+	case a.LoadBalancers != nil:
+		out = append(out, shown{"anyone", "through load balancers", a.Balanced(), unknown})
+	}
+	return out
+}
+
+// opensOf are the addresses of callers, with what each leads to.
+func opensOf(a *status.Access) (out []port) {
+	if a == nil {
+		return nil
+	}
+	if a.Proxy != "" {
+		p := port{Address: a.Proxy}
+		for _, d := range a.Destinations {
+			x := path{Names: []string{d.Name}, Backend: shown{Name: d.LeadsTo, Why: "The edge dials it from its edge address.", State: unknown}}
+			if d.PlainTCP != "" {
+				x.Names = append(x.Names, "plain TCP "+d.PlainTCP[strings.LastIndex(d.PlainTCP, ":"):])
+			}
+			p.Paths = append(p.Paths, x)
+		}
+		out = append(out, p)
+	}
+	for _, b := range a.LoadBalancers {
+		target := shown{Name: "VMs with a DHCP lease", Why: "Edges dial the same port of a VM that accepts.", State: stateOfAnswer(b.LeadsToEdges)}
+		if b.LeadsToEdges == explain.No {
+			target.Note = "NOT YET"
+			target.Why = "The Service does not lead to edges yet."
+		}
+		out = append(out, port{Address: "load balancer " + b.GuestName() + ", Service " + b.Service,
+			Paths: []path{{Names: []string{"node port " + status.Joined(b.Ports)}, Backend: target}}})
+	}
+	return out
+}
+
+// refusedTo is what callers do not reach.
+func refusedTo(a *status.Access) []string {
+	if a == nil || a.Proxy == "" {
+		return nil
+	}
+	return []string{"Every other destination of callers: edges answer 403 and dial nothing."}
+}

@@ -1,0 +1,133 @@
+// Package picture is `oooi map`: the picture of what VMs reach through edges, of a cluster or of files.
+package picture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/plan"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+)
+
+// New returns the command.
+func New() *cobra.Command {
+	var cluster command.ClusterFlags
+	var output string
+	var files []string
+	c := &cobra.Command{
+		Use:   "map [NAMESPACE/NAME]",
+		Short: "Draw what VMs of a hosted cluster reach, and through which edges",
+		Long: `Draws the plan of the HostedCluster of this name, or of each that opted in. It shows the VMs, and the edges
+with their addresses and servers. Then come the names and ports that VMs ask for, where each leads, and
+what is refused.
+
+With -f it reads files as oooi plan does, or a directory of oooi must-gather, and no cluster. If the
+files have no plan in force, it draws the plan that they would lead to. Nothing is known then of leases,
+edges and health.
+
+Text has at most 100 columns. The page of -o html has no script, and loads nothing. Where the pointer is,
+it tells what is there.
+
+Exit codes:
+  0  each plan is drawn
+  1  something cannot be read, or a hosted cluster has no plan`,
+		Example: `  oooi map clusters/blue
+  oooi map clusters/blue -o html > blue.html
+  oooi map -f cluster.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name, err := command.HostedClusterName(args)
+			if err != nil {
+				return err
+			}
+			draw, known := drawings()[output]
+			if !known {
+				return fmt.Errorf("--output %s: want text, svg or html", output)
+			}
+			ask := status.Request{Name: name}
+			api, err := ask.Source(c, &cluster, files)
+			if err != nil {
+				return err
+			}
+			clusters, err := source.Selected(c.Context(), api, name)
+			if err != nil {
+				return err
+			}
+			if output != "text" && len(clusters) > 1 {
+				return fmt.Errorf("--output %s draws one hosted cluster: name one of %d", output, len(clusters))
+			}
+			return mapped(c, api, clusters, ask.At, draw)
+		},
+	}
+	cluster.Add(c)
+	c.ValidArgsFunction = command.CompleteClusters(&cluster)
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read instead of a cluster, or - for standard input; can be repeated")
+	c.Flags().StringVarP(&output, "output", "o", "text", "`format` of the picture: text, svg or html")
+	return c
+}
+
+// drawings are the formats by name.
+func drawings() map[string]func(picture, io.Writer) error {
+	return map[string]func(picture, io.Writer) error{"text": picture.writeText, "svg": picture.writeSVG, "html": picture.writeHTML}
+}
+
+// mapped draws all clusters. At is the time of what was read; zero: now.
+func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture, io.Writer) error) error {
+	if at.IsZero() {
+		at = time.Now()
+	}
+	var failed error
+	for i, hc := range clusters {
+		facts, err := status.Read(c.Context(), api, hc)
+		if from, ok := api.(source.Archive); ok && err == nil && !facts.PlanRead {
+			facts, err = derived(from, facts.Running)
+		} else if err == nil && !facts.PlanRead {
+			err = errors.New(facts.NoPlan)
+			if facts.NoPlan == "" {
+				err = errors.New("the plan cannot be read: a right is missing")
+			}
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err))
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		if err := draw(pictureOf(status.ReportOf(facts, at), facts.Plan), c.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// derived are the facts of a hosted cluster without a plan in force: the plan that the files of a lead to.
+func derived(a source.Archive, running hcp.Running) (status.Facts, error) {
+	dump := &hcp.Dump{}
+	for _, all := range a.Objects {
+		for _, o := range all {
+			if err := dump.AddObject(o); err != nil {
+				return status.Facts{}, err
+			}
+		}
+	}
+	for _, line := range plan.NewPlanner(dump, dump.Clusters(), network.Permissions{}).Plans() {
+		if line.Cluster != running.Namespace+"/"+running.Name {
+			continue
+		}
+		if line.Plan == nil {
+			return status.Facts{}, errors.New("its files lead to no plan; oooi plan says why")
+		}
+		return status.Facts{Running: running, Plan: *line.Plan}, nil
+	}
+	return status.Facts{}, errors.New("it has not opted in")
+}

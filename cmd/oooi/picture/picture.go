@@ -1,0 +1,253 @@
+// This file makes the picture of `oooi map` from what was read, as a value. It is pure. Files map_text.go and map_svg.go
+// draw it.
+
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// mostVMs is how many VMs a picture has. It counts the others.
+const mostVMs = 12
+
+// A picture is one hosted cluster.
+type picture struct {
+	Cluster  string
+	Networks []pictured
+}
+
+// A pictured is one network: from VMs through edges to what they reach, and what is refused. Then the same from callers in the
+// management cluster.
+type pictured struct {
+	Name, CIDR string
+	VMs, Edges []shown
+	// Serves are what edges are to VMs besides a proxy.
+	Serves []shown
+	Ports  []port
+	// Refused are whole sentences.
+	Refused []string
+	// Callers in the management cluster, what is open to them, and what is refused.
+	Callers         []shown
+	Opens           []port
+	RefusedToCaller []string
+}
+
+// A shown is one thing.
+type shown struct {
+	// Name and Note are short.
+	Name, Note string
+	// Why tells what it is.
+	Why   string
+	State state
+}
+
+// A state is what is known of a thing.
+type state string
+
+const (
+	good    state = "good"
+	bad     state = "bad"
+	unknown state = "unknown"
+)
+
+// A port is an address that VMs connect to, with all that it leads to.
+type port struct {
+	Address string
+	Paths   []path
+}
+
+// A path leads from names to a backend.
+type path struct {
+	// Names that VMs ask for. Empty: any, except those of the other paths of the port.
+	Names   []string
+	Backend shown
+	// Outside: the backend is an allowed host outside the management cluster.
+	Outside bool
+	// Direct: VMs connect without edges.
+	Direct bool
+}
+
+// names are what VMs ask for, in words. There is one at least.
+func (p path) names() []string {
+	if len(p.Names) == 0 {
+		return []string{"any other name"}
+	}
+	return p.Names
+}
+
+// pictureOf is the picture of a plan, with what is known of its cluster.
+func pictureOf(r status.Report, plan network.Plan) picture {
+	out := picture{Cluster: r.Cluster}
+	for i, n := range plan.Networks {
+		known := r.Networks[i]
+		out.Networks = append(out.Networks, pictured{
+			Name: known.Name, CIDR: n.CIDR.String(), VMs: append(vmsOf(n, known), clientsOf(n)...), Edges: edgesOf(known), Serves: servesOf(n),
+			Ports: append(portsOf(known), directOf(plan, n)...), Refused: refusedOf(n),
+			Callers: callersOf(known.Access), Opens: opensOf(known.Access), RefusedToCaller: refusedTo(known.Access),
+		})
+	}
+	return out
+}
+
+// vmsOf are the VMs that have a lease. Without one, the pool stands for them.
+func vmsOf(n network.Network, known status.Network) (out []shown) {
+	for _, l := range known.Leases {
+		if l.State != "assigned" {
+			continue
+		}
+		name := l.VM
+		if name == "" {
+			name = l.MAC
+		}
+		out = append(out, shown{l.Address.String(), name, fmt.Sprintf("%s has a DHCP lease for %s, MAC %s.", name, l.Address, l.MAC), good})
+	}
+	if len(out) > mostVMs {
+		more := len(out) - mostVMs
+		out = append(out[:mostVMs], shown{fmt.Sprintf("and %d more", more), "", fmt.Sprintf("%d more clients have a lease.", more), good})
+	}
+	switch {
+	case len(out) > 0:
+	case n.DHCP.Range.First.IsValid():
+		out = []shown{{n.DHCP.Range.String(), "pool", "VMs get an address of this range by DHCP.", unknown}}
+	default:
+		out = []shown{{n.CIDR.String(), "no DHCP of oooi", "Another DHCP server gives VMs their addresses.", unknown}}
+	}
+	return out
+}
+
+func edgesOf(known status.Network) (out []shown) {
+	for _, e := range known.Edges {
+		x := shown{fmt.Sprintf("edge %d", e.Number), e.Address.String(), fmt.Sprintf("Deployment %s has address %s.", e.Deployment, e.Address), stateOfAnswer(e.Ready)}
+		switch e.Ready {
+		case explain.Yes:
+			x.Note += ", ready"
+		case explain.No:
+			x.Note += ", NOT READY"
+			x.Why += " It is not ready."
+		}
+		if e.NotServing != "" {
+			x.Why += " It does not serve: " + e.NotServing + "."
+		}
+		if e.CarriesVMs == explain.Yes {
+			x.Note += ", carries VMs"
+			x.Why += " VMs use it now."
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func stateOfAnswer(a explain.Answer) state {
+	switch a {
+	case explain.Yes:
+		return good
+	case explain.No:
+		return bad
+	}
+	return unknown
+}
+
+// servesOf are the addresses that edges share, and the servers on the network.
+func servesOf(n network.Network) []shown {
+	out := []shown{
+		{"next-hop VIP", n.NextHopVIP.String(), "Each edge has this address. VMs route through it to the addresses of edges. Edges forward nothing.", unknown},
+		{"service VIP", n.ServiceVIP.String(), "Each edge has this address. The servers below answer there.", unknown},
+	}
+	add := func(s network.Service, name, note, why string) {
+		if slices.Contains(n.Services, s) {
+			out = append(out, shown{name, note, why, unknown})
+		}
+	}
+	dhcp := n.DHCP.Range.String()
+	if !n.Primary {
+		dhcp += ", no router and no routes"
+	}
+	add(network.ServiceDHCP, "DHCP", dhcp, "Edges give VMs addresses of this range.")
+	add(network.ServiceDNS, "DNS", "names of the hosted cluster, "+upstreamOf(n), "Edges answer names of the hosted cluster themselves.")
+	add(network.ServiceNTP, "NTP", "clocks of the edges' nodes", "Edges tell the time of the node on which they run.")
+	return out
+}
+
+// upstreamOf tells what answers other names.
+func upstreamOf(n network.Network) string {
+	switch n.DNS.Upstreams.Mode {
+	case network.UpstreamManagement:
+		return "then the management cluster's resolver"
+	case network.UpstreamServers:
+		var all []string
+		for _, s := range n.DNS.Upstreams.Servers {
+			all = append(all, s.String())
+		}
+		return "then " + strings.Join(all, ", ")
+	}
+	return "all others refused"
+}
+
+// portsOf are the endpoints and allowed hosts by address.
+func portsOf(known status.Network) (out []port) {
+	add := func(t status.Target, outside bool) {
+		b := shown{Name: t.Backend, Note: t.Health, Why: "Envoy connects to " + t.Backend + " in the control plane namespace. Health: " + t.Health + ".", State: bad}
+		if outside {
+			b.Why = "Envoy connects to " + t.Backend + ", outside the management cluster. Health: " + t.Health + "."
+		}
+		switch t.Health {
+		case status.NoFault:
+			b.Note, b.State = "", good
+		case string(explain.Unknown):
+			b.Note, b.State = "", unknown
+		}
+		i := slices.IndexFunc(out, func(p port) bool { return p.Address == t.Address.String() })
+		if i < 0 {
+			i, out = len(out), append(out, port{Address: t.Address.String()})
+		}
+		out[i].Paths = append(out[i].Paths, path{Names: t.Names, Backend: b, Outside: outside})
+	}
+	for _, t := range known.Endpoints {
+		add(t, false)
+	}
+	for _, t := range known.Hosts {
+		add(t, true)
+	}
+	for _, p := range out {
+		if len(p.Paths) == 1 && len(p.Paths[0].Names) == 0 {
+			p.Paths[0].Names = []string{"every connection"}
+		}
+		slices.SortStableFunc(p.Paths, func(a, b path) int { return cmp.Compare(min(1, len(b.Names)), min(1, len(a.Names))) })
+	}
+	return out
+}
+
+// refusedOf says what VMs do not reach. What a gateway forwards is not refused.
+func refusedOf(n network.Network) []string {
+	out := []string{"Every other address: there is no route, and edges forward nothing."}
+	if n.Reach().Gateway.IsValid() {
+		out = nil
+	}
+	if len(n.Listeners) > 0 {
+		out = append(out, "Every other port and TLS server name at edges: they close the connection.")
+	}
+	if len(n.ReservedDestinations) > 0 {
+		text := "Edges never dial these for an allowed host or a DNS server: " + joinPrefixes(n.ReservedDestinations) + "."
+		if len(n.PermittedDestinations) > 0 {
+			text += " Permitted among them: " + joinPrefixes(n.PermittedDestinations) + "."
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func joinPrefixes(all []netip.Prefix) string {
+	var out []string
+	for _, p := range all {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, ", ")
+}

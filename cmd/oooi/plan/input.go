@@ -1,0 +1,133 @@
+// This file reads the objects that `oooi plan` and `oooi lint` work on, and says what was not read.
+
+package plan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/manifest"
+	"github.com/cldmnky/oooi/network"
+)
+
+// inputFlags are the flags that both commands have: what is read, what the administrator permits, and how
+// the result is written.
+type inputFlags struct {
+	files  []string
+	strict bool
+	rules  command.RulesFlag
+	permit command.PermissionFlags
+	// output is text or json.
+	output string
+}
+
+func addInputFlags(c *cobra.Command) *inputFlags {
+	f := &inputFlags{permit: command.AddPermissionFlags(c)}
+	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "`file` or directory to read, or - for standard input; can be repeated")
+	c.Flags().BoolVar(&f.strict, "strict", false, "stop if anything in the input cannot be read, or is ambiguous")
+	f.rules.Add(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "output `format`: text, or json (one object a line)")
+	return f
+}
+
+// inputHelp is what the help of both commands says about -f.
+const inputHelp = `Files are YAML or JSON, with any number of objects, and lists of them. In a directory, all
+files *.yaml, *.yml, *.json, *.jsonl and *.ndjson are read. If one of them is broken, such as
+a Helm template, standard error names it, and the others count; --strict stops. Of an object that
+is there twice, the newer version by metadata.resourceVersion counts, else the last one. If only one
+has a resourceVersion, the other is a file to apply. Its spec, annotations and labels count, with the
+status of the one from the cluster.`
+
+// An input is what was read.
+type input struct {
+	// objects are all objects that matter, each once.
+	objects []manifest.Object
+	dump    *hcp.Dump
+	// faults are what was not read, or not as it stands there. Those that are resolved come last.
+	faults []manifest.Fault
+	// permitted is what the administrator of the management cluster permits.
+	permitted network.Permissions
+}
+
+// maxFaults limits how many faults standard error names.
+const maxFaults = 30
+
+// read reads the files, and args as further files. It writes to standard error what was not read.
+// An error ends the program with exitUnreadable.
+func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
+	if f.output != "text" && f.output != "json" {
+		return input{}, command.Exit(exitUnreadable, fmt.Errorf("-o %s: want text or json", f.output))
+	}
+	permitted, err := f.permit.Parse()
+	if err != nil {
+		return input{}, command.Exit(exitUnreadable, err)
+	}
+	read, err := f.rules.Reading()
+	if err != nil {
+		return input{}, command.Exit(exitUnreadable, err)
+	}
+	in, err := readInput(c.InOrStdin(), append(f.files, args...), read)
+	if err != nil {
+		return in, command.Exit(exitUnreadable, err)
+	}
+	in.permitted = permitted
+	if f.strict && len(in.faults) > 0 && !in.faults[0].Resolved {
+		return in, command.Exit(exitUnreadable, in.faults[0])
+	}
+	for i, fault := range in.faults {
+		if i == maxFaults {
+			fmt.Fprintf(c.ErrOrStderr(), "oooi: and %d more\n", len(in.faults)-i)
+			break
+		}
+		fmt.Fprintln(c.ErrOrStderr(), "oooi: "+fault.Error())
+	}
+	return in, nil
+}
+
+// readInput reads all files, each with read. An error is about a file that the user named: it cannot be read whole.
+func readInput(stdin io.Reader, files []string, read source.Reading) (input, error) {
+	in := input{dump: &hcp.Dump{}}
+	found := map[string]bool{}
+	r := source.FileReader{Stdin: stdin,
+		Do: func(c source.Content) {
+			objects, faults := read(c.Name, c.Data)
+			in.objects, in.faults = append(in.objects, objects...), append(in.faults, faults...)
+			found[c.Name] = c.Found
+		},
+		Unread: func(name string, err error) {
+			found[name] = true
+			in.faults = append(in.faults, manifest.Fault{File: name, Err: source.Plainly(err), Unread: true})
+		}}
+	if err := r.EachFile(files); err != nil {
+		return in, err
+	}
+	var versions []manifest.Fault
+	in.objects, versions = manifest.Merge(slices.DeleteFunc(in.objects, func(o manifest.Object) bool { return !hcp.Matters(o) }))
+	in.faults = append(in.faults, versions...)
+	for _, o := range in.objects {
+		if err := in.dump.AddObject(o); err != nil {
+			in.faults = append(in.faults, manifest.Fault{File: o.File, Err: err, Unread: true})
+		}
+	}
+	slices.SortStableFunc(in.faults, func(a, b manifest.Fault) int { return last(a) - last(b) })
+	for _, f := range in.faults {
+		if f.Unread && !found[f.File] {
+			return in, f
+		}
+	}
+	return in, nil
+}
+
+// last is 1 for a fault that is resolved.
+func last(f manifest.Fault) int {
+	if f.Resolved {
+		return 1
+	}
+	return 0
+}

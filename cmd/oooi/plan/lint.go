@@ -1,0 +1,235 @@
+// This file holds `oooi lint`: which annotations in files would be refused or
+// ignored. It never talks to a cluster, and says nothing of what is only waited
+// for.
+
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/manifest"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// exitFindings is `oooi lint`'s where it has found something.
+const exitFindings = 2
+
+// A finding is one annotation or field that would not do what it says, and one line
+// of `oooi lint -o json`: a promise to scripts.
+type finding struct {
+	File string `json:"file"`
+	// Object is "Kind namespace/name".
+	Object string `json:"object"`
+	// Key is an annotation with its prefix, or a field path such as spec.services.
+	Key      string           `json:"key"`
+	Reason   network.Reason   `json:"reason"`
+	Cause    network.Cause    `json:"cause"`
+	Severity network.Severity `json:"severity"`
+	Detail   string           `json:"detail"`
+}
+
+// String is "file: Kind namespace/name: key: message".
+func (f finding) String() string {
+	return fmt.Sprintf("%s: %s: %s: %s", f.File, f.Object, f.Key, f.Detail)
+}
+
+// NewLint returns the command `oooi lint`.
+func NewLint() *cobra.Command {
+	var from *inputFlags
+	c := &cobra.Command{
+		Use:   "lint -f FILE|DIR...",
+		Short: "Check annotations in YAML files",
+		Long: `Checks the annotations ` + settings.Prefix + `* of HostedClusters, NodePools,
+NetworkAttachmentDefinitions and Services. Hosted clusters that opted in are checked as a whole:
+their errors are those of oooi plan. Each object is also checked alone.
+Each finding is one line: an error, or an annotation that would be refused or ignored, or has
+less effect than it says.
+
+` + inputHelp + `
+
+Exit codes:
+  0  no findings
+  1  the input cannot be read, or has none of these objects
+  2  findings`,
+		Example: `  oooi lint -f clusters/
+  hypershift create cluster kubevirt ... --render | oooi lint -f -
+  oooi lint -f clusters/ -o json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := from.read(c, args)
+			if err != nil {
+				return err
+			}
+			found, err := lint(in)
+			if err != nil {
+				return command.Exit(exitUnreadable, err)
+			}
+			for _, f := range found {
+				line := f.String()
+				if from.output == "json" {
+					b, err := json.Marshal(f)
+					if err != nil {
+						return err
+					}
+					line = string(b)
+				}
+				fmt.Fprintln(c.OutOrStdout(), line)
+			}
+			if len(found) > 0 {
+				return command.Exit(exitFindings, nil)
+			}
+			return nil
+		},
+	}
+	from = addInputFlags(c)
+	return c
+}
+
+// An annotated object is one whose kind can have annotations of ours.
+type annotated struct{ manifest.Object }
+
+// finds is p as a finding about key of a.
+func (a annotated) finds(p network.Problem, key string) finding {
+	if !strings.HasPrefix(key, "spec.") && !strings.HasPrefix(key, "status.") && !strings.Contains(key, "/") {
+		key = settings.Prefix + key
+	}
+	return finding{File: a.File, Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
+}
+
+// named reports whether s has a's name, and its namespace where it says one.
+func (a annotated) named(s network.Subject) bool {
+	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
+}
+
+// sets reports whether a has the annotation key, without prefix.
+func (a annotated) sets(key string) bool {
+	_, ok := a.Annotations[settings.Prefix+key]
+	return ok
+}
+
+func lint(in input) ([]finding, error) {
+	var all []annotated
+	for _, o := range in.objects {
+		if _, ok := hcp.PlaceOf(o); ok {
+			all = append(all, annotated{o})
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there is no HostedCluster, NodePool, NetworkAttachmentDefinition or Service in the input")
+	}
+	clusters := in.dump.Clusters()
+	found := findings{known: map[[3]string]bool{}}
+	for _, p := range NewPlanner(in.dump, clusters, in.permitted).Plans() {
+		its := ofCluster(p.objects, all)
+		for _, problem := range p.Problems {
+			if isFinding(problem, its) {
+				found.add(toChange(problem, its))
+			}
+		}
+	}
+	for _, a := range all {
+		for _, problem := range alone(a, clusters) {
+			found.add(a.finds(problem, bestKey(problem)))
+		}
+	}
+	slices.SortStableFunc(found.all, func(a, b finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Object, b.Object), strings.Compare(a.Key, b.Key))
+	})
+	return found.all, nil
+}
+
+// alone are the problems of a that need no plan. A user of the hosted cluster set the annotations of
+// a copied Service.
+func alone(a annotated, clusters []hcp.Objects) network.Problems {
+	place := settings.Place(a.Kind)
+	if _, copied := a.Labels[settings.LabelGuestService]; copied && place == settings.OnService {
+		return nil
+	}
+	name := hcp.NameOf(a.Object)
+	return slices.Concat(settings.Check(a.Kind, name, a.Annotations), settings.Unquoted(place, name, a.Annotations, a.Unquoted),
+		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
+}
+
+// publishedElsewhere is the problem of a Service that would be published, if its namespace is the
+// control plane of no hosted cluster. Without any in the input, that is unknown.
+func publishedElsewhere(a annotated, clusters []hcp.Objects) network.Problems {
+	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
+	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(settings.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
+		return nil
+	}
+	on := network.Subject{Kind: a.Kind, Name: a.Name}
+	return network.Problems{network.NewProblem(network.PublishedElsewhere, on, network.Args{"namespace": a.Namespace}, settings.KeyPublish)}
+}
+
+// findings are without repetition. The plans of two clusters may find one fact.
+type findings struct {
+	all   []finding
+	known map[[3]string]bool
+}
+
+// add appends f, unless it is known.
+func (fs *findings) add(f finding) {
+	place := [3]string{f.Object, f.Key, f.Detail}
+	if !fs.known[place] {
+		fs.known[place], fs.all = true, append(fs.all, f)
+	}
+}
+
+// isFinding reports whether p is about something in the input that would be refused or
+// ignored, or that has less effect than it says: each Error, each problem of annotations, and each
+// Warning about an annotation that one of the objects has.
+func isFinding(p network.Problem, objects []annotated) bool {
+	ofAnnotations := p.Reason == network.AnnotationInvalid || p.Reason == network.AnnotationUnknown
+	if ofAnnotations || p.Level() == network.SeverityError {
+		return true
+	}
+	return p.Level() == network.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {
+		return slices.ContainsFunc(objects, func(a annotated) bool { return a.sets(key) })
+	})
+}
+
+// bestKey is the best key of p to change, "*" where p is about all annotations.
+func bestKey(p network.Problem) string {
+	if len(p.Keys) == 0 {
+		return "*"
+	}
+	return p.Keys[0]
+}
+
+// ofCluster are the objects whose annotations speak of o: the HostedCluster first, its
+// NodePools, then NetworkAttachmentDefinitions and Services.
+func ofCluster(o hcp.Objects, all []annotated) []annotated {
+	order := []settings.Place{settings.OnHostedCluster, settings.OnNodePool, settings.OnNetworkAttachmentDefinition, settings.OnService}
+	its := slices.DeleteFunc(slices.Clone(all), func(a annotated) bool { return !o.Has(a.Object) })
+	at := func(x annotated) int { return slices.Index(order, settings.Place(x.Kind)) }
+	slices.SortStableFunc(its, func(a, b annotated) int { return at(a) - at(b) })
+	return its
+}
+
+// toChange is the finding about p: at the object that p is about, else where the best
+// of p's keys that is set is, else at the HostedCluster, the first of objects.
+func toChange(p network.Problem, objects []annotated) finding {
+	if i := slices.IndexFunc(objects, func(a annotated) bool { return a.Kind == p.Subject.Kind && a.named(p.Subject) }); i >= 0 {
+		return objects[i].finds(p, bestKey(p))
+	}
+	for _, key := range p.Keys {
+		for _, a := range objects {
+			onCluster := a.Kind == string(settings.OnHostedCluster) || a.Kind == string(settings.OnNodePool)
+			if a.sets(key) && (onCluster || p.Subject.Kind == "Network" && a.named(p.Subject)) {
+				return a.finds(p, key)
+			}
+		}
+	}
+	return objects[0].finds(p, bestKey(p))
+}

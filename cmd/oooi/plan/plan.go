@@ -1,0 +1,143 @@
+// Package plan is `oooi plan` and `oooi lint`: what annotations would do, from files alone. It never talks to a cluster. This file holds
+// `oooi plan`.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// Exit codes of `oooi plan`; scripts rely on them.
+const (
+	exitUnreadable = 1
+	exitRefused    = 2
+	exitWaiting    = 3
+)
+
+// New returns the command `oooi plan`.
+func New() *cobra.Command {
+	var set []string
+	var from *inputFlags
+	c := &cobra.Command{
+		Use:   "plan -f FILE|DIR...",
+		Short: "Show what VMs get and reach, from YAML files alone",
+		Long: `Reads Kubernetes objects from files and prints a plan for each hosted cluster that opted in.
+The files can be the output of a HyperShift command line with --render, a must-gather,
+or the output of kubectl get -o yaml. No cluster is contacted. If they have the ConfigMap
+oooi-plan of a control plane namespace, that is the plan in force: what runs keeps its addresses.
+
+` + inputHelp + `
+
+The text says first whether nodes will become Ready. For each network it then lists what
+a VM gets, what a VM reaches, which addresses to reserve, and what runs.
+
+Exit codes:
+  0  everything would be served; hints and warnings are possible
+  1  the input cannot be read
+  2  a hosted cluster has an error, or none opted in
+  3  no errors, but a hosted cluster waits for something, such as what HyperShift publishes later`,
+		Example: `  hypershift create cluster kubevirt ... --render | oooi plan -f -
+  oooi plan -f must-gather/ -o json
+  oooi plan -f cluster.yaml --set network=auto`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := from.read(c, args)
+			if err != nil {
+				return err
+			}
+			return plan(c, in, set, from.output)
+		},
+	}
+	from = addInputFlags(c)
+	c.Flags().StringArrayVar(&set, "set", nil, "annotation `KEY=VALUE` to set before planning, without prefix; network is set only where it is missing; can be repeated")
+	return c
+}
+
+func plan(c *cobra.Command, in input, set []string, output string) error {
+	all := in.dump.Clusters()
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return command.Exit(exitUnreadable, fmt.Errorf("--set %s: want KEY=VALUE", s))
+		}
+		annotate(all, strings.TrimPrefix(key, settings.Prefix), value)
+	}
+	p := NewPlanner(in.dump, all, in.permitted)
+	code := 0
+	for i, line := range p.Plans() {
+		code = worse(code, codeOf(line.Problems))
+		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
+			return err
+		}
+	}
+	if !p.serves() {
+		return command.Exit(exitRefused, noneOptedIn(all))
+	}
+	if code != 0 {
+		return command.Exit(code, nil)
+	}
+	return nil
+}
+
+// codeOf is the one for a hosted cluster with these problems.
+func codeOf(ps network.Problems) int {
+	switch {
+	case len(ps.Of(network.SeverityError)) > 0:
+		return exitRefused
+	case ps.Waiting():
+		return exitWaiting
+	}
+	return 0
+}
+
+// worse is the exit code of two hosted clusters: an error of one is not hidden by what
+// the other waits for.
+func worse(a, b int) int {
+	if a == exitRefused || b == exitRefused {
+		return exitRefused
+	}
+	return max(a, b)
+}
+
+func noneOptedIn(clusters []hcp.Objects) error {
+	switch {
+	case len(clusters) == 0:
+		return errors.New("there is no HostedCluster in the input")
+	case slices.ContainsFunc(clusters, func(o hcp.Objects) bool { return hcp.OptedIn(o.HostedCluster) }):
+		return errors.New("each HostedCluster in the input that opted in is being deleted")
+	}
+	for _, o := range clusters {
+		hc := o.HostedCluster
+		for _, p := range settings.Check(string(settings.OnHostedCluster), hc.Name, hc.Annotations) {
+			if p.Reason == network.AnnotationUnknown {
+				return fmt.Errorf("no HostedCluster in the input has the annotation %snetwork: %s", settings.Prefix, explain.Problem(p))
+			}
+		}
+	}
+	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; add it for the sake of the plan with --set network=auto", len(clusters), settings.Prefix)
+}
+
+// annotate sets a key on every cluster; the key that opts in only where a cluster
+// has not, since one that has said which network it wants.
+func annotate(all []hcp.Objects, key, value string) {
+	for _, o := range all {
+		hc := o.HostedCluster
+		if key == "network" && hcp.OptedIn(hc) {
+			continue
+		}
+		if hc.Annotations == nil {
+			hc.Annotations = map[string]string{}
+		}
+		hc.Annotations[settings.Prefix+key] = value
+	}
+}

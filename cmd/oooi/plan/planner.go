@@ -1,0 +1,181 @@
+// This file plans all hosted clusters of the input, for `oooi plan` and `oooi lint`: both show the
+// same problems.
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// A Planned is one line of `oooi plan -o json`: a promise to scripts.
+type Planned struct {
+	Cluster string          `json:"cluster"`
+	Request network.Request `json:"request"`
+	Facts   network.Facts   `json:"facts"`
+	// Plan is null where a problem blocks or the cluster is being deleted. It holds what is
+	// known where something is waited for.
+	Plan     *network.Plan    `json:"plan"`
+	Problems network.Problems `json:"-"`
+	// Explained is Problems as scripts read them.
+	Explained []explain.JSONProblem `json:"problems"`
+	// preview is the same for people.
+	preview explain.Preview
+	objects hcp.Objects
+}
+
+// write writes p as one line of JSON, or as text.
+func (p Planned) write(w io.Writer, output string, first bool) error {
+	if output == "json" {
+		line, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", line)
+		return err
+	}
+	if !first {
+		fmt.Fprintln(w)
+	}
+	explain.WritePlan(w, p.preview)
+	return nil
+}
+
+// A planner has all hosted clusters of the input.
+type planner struct{ members []member }
+
+// A member is a hosted cluster with its plan in force, if that is in the input.
+type member struct {
+	hcp.Objects
+	last     network.Plan
+	problems network.Problems
+	neighbor hcp.Neighbor
+	// assumed is true if the input has no VM, so that each network of last counts as in use.
+	assumed bool
+}
+
+// NewPlanner returns the planner of all clusters in dump.
+func NewPlanner(dump *hcp.Dump, all []hcp.Objects, permitted network.Permissions) planner {
+	var p planner
+	for _, o := range all {
+		o.Permissions = permitted
+		last, problems := dump.PlanInForce(o.HostedCluster)
+		assumed := !dump.HasVMs() && len(last.Networks) > 0
+		if assumed {
+			o = hcp.AssumingVMs(o, last)
+		}
+		p.members = append(p.members, member{Objects: o, last: last, problems: problems, neighbor: hcp.NewNeighbor(o, last), assumed: assumed})
+	}
+	return p
+}
+
+// serves reports whether any hosted cluster is to be served.
+func (p planner) serves() bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return hcp.OptedIn(m.HostedCluster) && !m.deleting() })
+}
+
+// Plans are those of all hosted clusters that opted in.
+func (p planner) Plans() []Planned {
+	var out []Planned
+	for _, m := range p.members {
+		if hcp.OptedIn(m.HostedCluster) {
+			out = append(out, p.plan(m))
+		}
+	}
+	return out
+}
+
+// deleting reports whether m is being deleted. The operator then changes nothing.
+func (m member) deleting() bool { return !m.HostedCluster.DeletionTimestamp.IsZero() }
+
+// matters reports whether m counts for the others on its networks: it opted in, or edges serve it.
+func (m member) matters() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
+
+// yieldsNamespaceTo reports whether other keeps the control plane namespace that is m's, too.
+func (m member) yieldsNamespaceTo(other member) bool {
+	shared := hcp.ControlPlaneNamespace(m.HostedCluster) == hcp.ControlPlaneNamespace(other.HostedCluster)
+	return shared && hcp.KeepsControlPlane(other.HostedCluster, len(other.last.Networks) > 0, m.HostedCluster, len(m.last.Networks) > 0)
+}
+
+// name is "namespace/name".
+func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.HostedCluster.Name }
+
+// plan plans m next to all other clusters, as the operator does.
+func (p planner) plan(m member) Planned {
+	var others []network.OtherCluster
+	facts := slices.Clone(m.problems)
+	ours := hcp.NetworksOf(m.Objects, m.last)
+	for _, other := range p.members {
+		if other.HostedCluster == m.HostedCluster || !other.matters() {
+			continue
+		}
+		if m.yieldsNamespaceTo(other) {
+			facts = append(facts, hcp.ControlPlaneShared(m.HostedCluster, other.name()))
+		}
+		if n, ok := other.neighbor.For(m.HostedCluster, ours); ok {
+			others, facts = append(others, n), append(facts, other.problems...)
+		}
+	}
+	request, observed := hcp.Translate(m.Objects, m.last)
+	observed.Problems = slices.Concat(facts, observed.Problems)
+	derived := network.Decision{Problems: network.Problems{network.NewProblem(network.ClusterDeleting, network.Subject{}, nil)}}
+	if !m.deleting() {
+		derived = network.Derive(request, observed, m.last, others)
+	}
+	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
+	out.Facts.Problems = nil // they are among all problems
+	if decided, ok := derived.Plan(); ok && !m.deleting() {
+		out.Plan = &decided
+	}
+	out.preview = preview(m.Objects, out)
+	if m.assumed {
+		out.preview.Remarks = append(out.preview.Remarks, vmsAssumed)
+	}
+	out.preview.Running = len(m.last.Networks) > 0
+	return out
+}
+
+// preview is what people are told about o and its plan.
+func preview(o hcp.Objects, p Planned) explain.Preview {
+	nodes, _ := hcp.EdgeNodeSelector(o)
+	v := explain.Preview{
+		Cluster: p.Cluster, Plan: p.Plan, Problems: p.Problems, Remarks: remarks(o), EdgeNodes: nodes,
+		Created:   !reflect.ValueOf(o.HostedCluster.Status).IsZero(),
+		PoolSizes: hcp.NodePoolSizes(o), MaxVMs: map[string]int{}, Sources: map[string]map[string]string{},
+	}
+	for _, s := range p.Request.Networks {
+		v.MaxVMs[s.Attachment.NetworkName()] = s.VMs
+		v.Sources[s.Attachment.NetworkName()] = hcp.SettingSources(o, s)
+	}
+	return v
+}
+
+// vmsAssumed is the remark that the input has a plan in force, and no VM.
+const vmsAssumed = "The input has no VirtualMachineInstance, so each network of the plan in force counts as in use. Its addresses do not change."
+
+// vmPatch is HyperShift's annotation with which a user patches the VMs of a NodePool.
+const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
+
+// remarks are what else people should know of o, and no problem is.
+func remarks(o hcp.Objects) []string {
+	var out []string
+	if hcp.Paused(o.HostedCluster, time.Now()) {
+		out = append(out, "PAUSED by spec.pausedUntil or the annotation paused. Nothing is applied until the pause ends; running edges do not change.")
+	}
+	patched := o.HostedCluster.Annotations[vmPatch] != ""
+	for _, np := range o.NodePools {
+		patched = patched || np.Annotations[vmPatch] != ""
+	}
+	if patched {
+		out = append(out, "The annotation "+vmPatch+" patches the VMs. This plan does not include its effect on their networks.")
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+// This file reads what `oooi must-gather` wrote, as if it were the API server.
+
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/cldmnky/oooi/hcp/manifest"
+)
+
+const (
+	// ArchiveFormat is the version of the format of archives. A newer one is not read.
+	ArchiveFormat = 1
+	// IndexFile is the file of an archive that tells what it is.
+	IndexFile = "index"
+)
+
+// An ArchiveIndex tells when an archive was written, and what could not be read.
+type ArchiveIndex struct {
+	Format  int       `json:"format"`
+	Version string    `json:"version"`
+	Time    time.Time `json:"time"`
+	Unread  []Unread  `json:"unread,omitempty"`
+}
+
+// An Unread is what could not be read.
+type Unread struct {
+	// Group and Kind are of objects; empty for a log. Namespace is empty if all were asked for at once.
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	// What it is, for people.
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// String is one line.
+func (u Unread) String() string { return u.What + ": " + u.Why }
+
+// Add notes that w could not be read.
+func (i *ArchiveIndex) Add(w Wanted, why error) {
+	i.Unread = append(i.Unread, Unread{Group: w.Kind.Group, Kind: w.Kind.Kind, Namespace: w.Namespace, What: w.String(), Why: why.Error()})
+}
+
+// Write writes the index into a directory.
+func (i *ArchiveIndex) Write(dir string) error {
+	text, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o600)
+}
+
+// An Archive is a client.Reader of files. What must-gather had no right to read is forbidden here, too.
+type Archive struct {
+	Index  ArchiveIndex
+	scheme *runtime.Scheme
+	// Objects by "<group> <Kind>", as in package manifest.
+	Objects map[string][]manifest.Object
+}
+
+// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, all that is not in
+// them does not exist, and the time is now. read reads each file. File - is stdin. Faults are what was not read.
+func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
+	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(f, IndexFile))
+		if errors.Is(err, fs.ErrNotExist) || err != nil && !isDirectory(f) {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &a.Index)
+		}
+		if err == nil && a.Index.Format > ArchiveFormat {
+			err = fmt.Errorf("format %d is of a newer release of oooi, %s", a.Index.Format, a.Index.Version)
+		}
+		if err != nil {
+			return a, nil, fmt.Errorf("%s: %w", filepath.Join(f, IndexFile), err)
+		}
+	}
+	var objects []manifest.Object
+	var faults []manifest.Fault
+	r := FileReader{Stdin: stdin,
+		Do: func(c Content) {
+			found, bad := read(c.Name, c.Data)
+			objects, faults = append(objects, found...), append(faults, bad...)
+		},
+		Unread: func(name string, err error) {
+			faults = append(faults, manifest.Fault{File: name, Err: Plainly(err), Unread: true})
+		}}
+	if err := r.EachFile(files); err != nil {
+		return a, nil, err
+	}
+	objects, versions := manifest.Merge(objects)
+	for _, o := range objects {
+		a.Objects[o.GroupKind()] = append(a.Objects[o.GroupKind()], o)
+	}
+	return a, append(faults, versions...), nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Get implements client.Reader.
+func (a Archive) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	kind, err := apiutil.GVKForObject(into, a.scheme)
+	if err != nil {
+		return err
+	}
+	for _, o := range a.Objects[groupKind(kind)] {
+		if o.Name == key.Name && o.Namespace == key.Namespace {
+			return decode(o, kind, into)
+		}
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	if err := a.readable(kind, key.Namespace); err != nil {
+		return err
+	}
+	return apierrors.NewNotFound(resource.GroupResource(), key.Name)
+}
+
+// List implements client.Reader. It takes namespaces and labels.
+func (a Archive) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	kind, err := apiutil.GVKForObject(into, a.scheme)
+	if err != nil {
+		return err
+	}
+	kind.Kind = kind.Kind[:len(kind.Kind)-len("List")]
+	asked := (&client.ListOptions{}).ApplyOptions(opts)
+	if err := a.readable(kind, asked.Namespace); err != nil {
+		return err
+	}
+	var items []runtime.Object
+	for _, o := range a.Objects[groupKind(kind)] {
+		if asked.Namespace != "" && o.Namespace != asked.Namespace || asked.LabelSelector != nil && !asked.LabelSelector.Matches(labels.Set(o.Labels)) {
+			continue
+		}
+		var item client.Object = &unstructured.Unstructured{}
+		if _, typed := into.(*unstructured.UnstructuredList); !typed {
+			made, err := a.scheme.New(kind)
+			if err != nil {
+				return err
+			}
+			item = made.(client.Object)
+		}
+		if err := decode(o, kind, item); err != nil {
+			return err
+		}
+		items = append(items, item)
+	}
+	return meta.SetList(into, items)
+}
+
+// readable is an error if must-gather could not read objects.
+func (a Archive) readable(kind schema.GroupVersionKind, namespace string) error {
+	for _, u := range a.Index.Unread {
+		if u.Group == kind.Group && u.Kind == kind.Kind && u.Namespace == namespace {
+			resource, _ := meta.UnsafeGuessKindToResource(kind)
+			return apierrors.NewForbidden(resource.GroupResource(), "", errors.New(u.Why))
+		}
+	}
+	return nil
+}
+
+// groupKind is how package manifest writes a kind.
+func groupKind(k schema.GroupVersionKind) string {
+	if k.Group == "" {
+		return "v1 " + k.Kind
+	}
+	return k.Group + " " + k.Kind
+}
+
+// decode reads o, which may be of another version.
+func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
+	content := map[string]any{}
+	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {
+		return fmt.Errorf("%s: %s: %w", o.File, o, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(kind)
+	if raw, ok := into.(*unstructured.Unstructured); ok {
+		raw.Object = u.Object
+		return nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into); err != nil {
+		return fmt.Errorf("%s: %s: %w", o.File, o, err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+// This file reads what containers logged.
+
+package source
+
+import (
+	"context"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// logLines are read of each container.
+const logLines = 20_000
+
+// A LogReader returns what a container logged. Previous is its last run that ended.
+type LogReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
+
+// LogsOf reads logs through the API server.
+func LogsOf(set kubernetes.Interface) LogReader {
+	return func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error) {
+		o := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines))}
+		return set.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
+	}
+}
+
+// A container is one whose logs are read.
+type container struct {
+	Name      string
+	Restarted bool
+}
+
+// ContainersOf are the containers of a pod that have started.
+func ContainersOf(o unstructured.Unstructured) (out []container) {
+	var pod corev1.Pod
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod) != nil {
+		return nil
+	}
+	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if s.State.Waiting == nil || s.RestartCount > 0 {
+			out = append(out, container{s.Name, s.RestartCount > 0})
+		}
+	}
+	return out
+}

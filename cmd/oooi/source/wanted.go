@@ -1,0 +1,158 @@
+// This file lists the objects that oooi reads and writes, which `oooi check` and `oooi must-gather` read.
+
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/manifest"
+)
+
+// A Wanted is objects of one kind: one by its name, or those with labels.
+type Wanted struct {
+	Kind schema.GroupVersionKind
+	// Namespace is empty for all.
+	Namespace, name string
+	labels          map[string]string
+}
+
+// DeploymentKind is that of Deployments.
+func DeploymentKind() schema.GroupVersionKind { return KindOf("apps", "v1", "Deployment") }
+
+// PodKind is that of pods.
+func PodKind() schema.GroupVersionKind { return KindOf("", "v1", "Pod") }
+
+// KindOf is a kind of one version.
+func KindOf(group, version, kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
+}
+
+// WantedOf are the objects of one hosted cluster. Of ConfigMaps, the plan and the status.
+func WantedOf(namespace, controlPlane string) []Wanted {
+	out := []Wanted{
+		{Kind: hcp.NodePoolKind(), Namespace: namespace},
+		{Kind: KindOf("", "v1", "Event"), Namespace: namespace},
+		{Kind: KindOf("", "v1", "ConfigMap"), Namespace: controlPlane, name: wire.PlanConfigMap},
+		{Kind: KindOf("", "v1", "ConfigMap"), Namespace: controlPlane, name: wire.StatusConfigMap},
+	}
+	for _, k := range []schema.GroupVersionKind{
+		KindOf("hypershift.openshift.io", "v1beta1", "HostedControlPlane"),
+		KindOf("", "v1", "Service"),
+		KindOf("route.openshift.io", "v1", "Route"),
+		KindOf("discovery.k8s.io", "v1", "EndpointSlice"),
+		KindOf("kubevirt.io", "v1", "VirtualMachineInstance"),
+		KindOf("", "v1", "Event"),
+	} {
+		out = append(out, Wanted{Kind: k, Namespace: controlPlane})
+	}
+	for _, k := range []schema.GroupVersionKind{
+		hcp.NADKind(),
+		DeploymentKind(),
+		KindOf("apps", "v1", "ReplicaSet"),
+		PodKind(),
+		KindOf("coordination.k8s.io", "v1", "Lease"),
+		KindOf("networking.k8s.io", "v1", "NetworkPolicy"),
+		KindOf("policy", "v1", "PodDisruptionBudget"),
+		KindOf("rbac.authorization.k8s.io", "v1", "RoleBinding"),
+	} {
+		out = append(out, Wanted{Kind: k, Namespace: controlPlane, labels: wire.OwnedLabels()})
+	}
+	return out
+}
+
+// DefinitionsOf are the NetworkAttachmentDefinitions that the NodePools of hc name. Without hc none is known.
+func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured, running hcp.Running) (out []Wanted) {
+	if hc == nil {
+		return nil
+	}
+	var dump hcp.Dump
+	for _, o := range append([]unstructured.Unstructured{*hc}, pools...) {
+		if text, err := json.Marshal(&o); err == nil {
+			_ = dump.Add(text) // One that cannot be read names none.
+		}
+	}
+	for _, c := range dump.Clusters() {
+		for _, a := range hcp.NamedNADs(c) {
+			out = append(out, Wanted{Kind: hcp.NADKind(), Namespace: a.Namespace, name: a.Name})
+		}
+	}
+	return out
+}
+
+// WantedOfAll are the objects that all hosted clusters share, and the operator.
+func WantedOfAll() []Wanted {
+	operator := map[string]string{wire.LabelName: wire.Owner}
+	out := []Wanted{
+		{Kind: DeploymentKind(), labels: operator},
+		{Kind: KindOf("", "v1", "Node")},
+		{Kind: KindOf("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"), labels: operator},
+		{Kind: KindOf("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding"), labels: operator},
+	}
+	for _, k := range hcp.ManagementKinds() {
+		out = append(out, Wanted{Kind: k})
+	}
+	return out
+}
+
+// WantedOfOperator are the objects of the operator in its namespace.
+func WantedOfOperator(namespace string) []Wanted {
+	return []Wanted{
+		{Kind: PodKind(), Namespace: namespace, labels: map[string]string{wire.LabelName: wire.Owner}},
+		{Kind: KindOf("", "v1", "Event"), Namespace: namespace},
+	}
+}
+
+// PageSize is how many objects the API server returns at once.
+const PageSize = 250
+
+// Read reads the objects, page by page. None of a kind that is not installed is an error of package meta.
+func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
+	if w.name != "" {
+		o := unstructured.Unstructured{}
+		o.SetGroupVersionKind(w.Kind)
+		err := api.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: w.name}, &o)
+		return []unstructured.Unstructured{o}, err
+	}
+	var all []unstructured.Unstructured
+	for next := ""; ; {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(w.Kind.GroupVersion().WithKind(w.Kind.Kind + "List"))
+		err := api.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels(w.labels), client.Limit(PageSize), client.Continue(next))
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range list.Items {
+			unstructured.RemoveNestedField(o.Object, "status", "images") // Of a node: most of it, and no command reads it.
+			all = append(all, o)
+		}
+		if next = list.GetContinue(); next == "" {
+			return all, nil
+		}
+	}
+}
+
+// String tells what is wanted.
+func (w Wanted) String() string {
+	out := w.Kind.Kind
+	if w.name != "" {
+		out += " " + w.name
+	}
+	if w.Namespace != "" {
+		out += " in namespace " + w.Namespace
+	}
+	return out
+}
+
+// Matters reports whether plans are made from it.
+func (w Wanted) Matters() bool {
+	group, _, _ := strings.Cut(groupKind(w.Kind), " ")
+	return hcp.Matters(manifest.Object{Group: group, Kind: w.Kind.Kind, Name: w.name})
+}

@@ -1,0 +1,176 @@
+// This file tells in the report of `oooi status` what management access opens on a network, and to whom. It is pure.
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// An Access is what callers of the management cluster reach on a network.
+type Access struct {
+	// Proxy is the URL of HTTP CONNECT. Empty: only load balancers are open.
+	Proxy        string              `json:"proxy,omitempty"`
+	Destinations []statusDestination `json:"destinations"`
+	// Namespaces whose pods our NetworkPolicy or those of HyperShift admit for certain.
+	Namespaces []string `json:"namespaces"`
+	// Accounts that callers must be. Empty: they need no token. Audience is that of tokens.
+	Accounts []string `json:"accounts"`
+	Audience string   `json:"audience,omitempty"`
+	// LoadBalancers is null if annotation management-access does not have the word.
+	LoadBalancers []statusBalanced `json:"loadBalancers"`
+	// LoadBalancersElsewhere: they lead to edges of another network.
+	LoadBalancersElsewhere bool `json:"loadBalancersElsewhere,omitempty"`
+}
+
+type statusDestination struct {
+	// Name is host and port, as a caller names them.
+	Name    string `json:"name"`
+	LeadsTo string `json:"leadsTo"`
+	// PlainTCP is host and port of a Service for clients without HTTP CONNECT. Empty: there is none.
+	PlainTCP string `json:"plainTCP,omitempty"`
+}
+
+// A statusBalanced is a Service of the control plane that stands for one of the hosted cluster.
+type statusBalanced struct {
+	Service string `json:"service"`
+	// Guest is NAMESPACE/NAME in the hosted cluster. Empty: the ingress, by base domain passthrough.
+	Guest string `json:"guest,omitempty"`
+	// Ports are the node ports.
+	Ports        []uint16       `json:"ports"`
+	LeadsToEdges explain.Answer `json:"leadsToEdges"`
+	// Edges that are ready and report that all ports are open there.
+	Edges []int `json:"edges"`
+}
+
+// access is what n opens. Nil: nothing.
+func (f Facts) access(i int, n network.Network) *Access {
+	a := n.Access
+	if !a.Opens() && a.LoadBalancers == nil {
+		return nil
+	}
+	out := &Access{Destinations: []statusDestination{}, Namespaces: []string{}, Accounts: append([]string{}, a.Accounts...), Audience: a.Audience}
+	if a.Opens() {
+		service := f.Plan.AccessService(i) + "." + f.ControlPlane + ".svc"
+		out.Proxy = fmt.Sprintf("http://%s:%d", service, a.Port)
+		out.Namespaces = append([]string{f.ControlPlane}, a.Namespaces...)
+		for _, d := range a.Destinations {
+			x := statusDestination{Name: fmt.Sprintf("%s:%d", d.Name, d.Port), LeadsTo: explain.Destination(d)}
+			if d.Listen != 0 {
+				x.PlainTCP = fmt.Sprintf("%s:%d", service, d.Listen)
+			}
+			out.Destinations = append(out.Destinations, x)
+		}
+	}
+	if a.LoadBalancers == nil {
+		return out
+	}
+	out.LoadBalancers, out.LoadBalancersElsewhere = []statusBalanced{}, !a.LoadBalancers.Here
+	for _, s := range a.LoadBalancers.Services {
+		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.Guest, s.Ports, f.leads(s.Name), f.listen(n, s.Ports)})
+	}
+	return out
+}
+
+// leads answers whether a Service leads to edges.
+func (f Facts) leads(service string) explain.Answer {
+	switch {
+	case f.Led == nil:
+		return explain.Unknown
+	case f.Led[service]:
+		return explain.Yes
+	}
+	return explain.No
+}
+
+// listen returns the edges of n that are ready and report that all these ports are open.
+func (f Facts) listen(n network.Network, ports []uint16) []int {
+	out := []int{}
+	for _, e := range n.Edges {
+		open := f.Reports[wire.EdgeReport(n, e).Name].Balanced
+		closed := func(p uint16) bool { return !slices.Contains(open, p) }
+		if f.ReadyEdge(n, e) == explain.Yes && !slices.ContainsFunc(ports, closed) {
+			out = append(out, e.Number)
+		}
+	}
+	return out
+}
+
+// text writes a, with each of many load balancers only if all.
+func (a *Access) text(w io.Writer, all bool) {
+	if a == nil {
+		return
+	}
+	if a.Proxy != "" {
+		var rows [][]string
+		for _, d := range a.Destinations {
+			rows = append(rows, []string{d.Name, d.LeadsTo, cmp.Or(d.PlainTCP, "-")})
+		}
+		table(w, "OPEN TO CALLERS\tLEADS TO\tPLAIN TCP", rows)
+		command.Line(w, "  Callers use %s. %s", a.Proxy, a.callers())
+		command.Line(w, "  %s", a.Token())
+	}
+	if a.LoadBalancers == nil {
+		return
+	}
+	var rows, pending [][]string
+	for _, b := range a.LoadBalancers {
+		row := []string{b.GuestName(), b.Service, Joined(b.Ports), string(b.LeadsToEdges), cmp.Or(Joined(b.Edges), "none")}
+		if rows = append(rows, row); b.LeadsToEdges != explain.Yes {
+			pending = append(pending, row)
+		}
+	}
+	const head = "LOAD BALANCER\tSERVICE\tNODE PORTS\tLEADS TO EDGES\tOPEN AT EDGES"
+	if all || len(rows) <= manyRows {
+		table(w, head, rows)
+	} else {
+		table(w, head, pending[:min(len(pending), manyRows)])
+		command.Line(w, "  %d load balancers: %d are not known to lead to edges. --all shows each.", len(rows), len(pending))
+	}
+	command.Line(w, "  %s", a.Balanced())
+}
+
+// callers tells which pods are admitted, in whole sentences.
+func (a *Access) callers() string {
+	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
+}
+
+// Token tells whether callers need one, a whole sentence.
+func (a *Access) Token() string {
+	if len(a.Accounts) == 0 {
+		return "Callers need no token."
+	}
+	return "Callers need a token of " + strings.Join(a.Accounts, ", ") + " for audience " + a.Audience + "."
+}
+
+// Balanced tells who reaches what through load balancers, a whole sentence.
+func (a *Access) Balanced() string {
+	switch {
+	case a.LoadBalancersElsewhere:
+		return "Load balancers of the hosted cluster lead to edges of another network."
+	case len(a.LoadBalancers) == 0:
+		return "No load balancer of the hosted cluster exists that can lead to edges."
+	}
+	return "Anyone who reaches a load balancer reaches VMs with a DHCP lease."
+}
+
+// GuestName is what the hosted cluster calls b.
+func (b statusBalanced) GuestName() string { return cmp.Or(b.Guest, "the ingress") }
+
+// Joined is numbers with commas.
+func Joined[T int | uint16](all []T) string {
+	var out []string
+	for _, x := range all {
+		out = append(out, strconv.Itoa(int(x)))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,99 @@
+package status
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/blue"
+)
+
+// openFacts are of a cluster whose edges let callers in. Load balancer shop/new does not lead to edges yet.
+func openFacts() Facts {
+	f := blueFacts()
+	n := &f.Plan.Networks[0]
+	n.Access = blue.Access()
+	f.Led = map[string]bool{"a1": true, "a2": false}
+	one, two := wire.EdgeReport(*n, n.Edges[0]).Name, wire.EdgeReport(*n, n.Edges[1]).Name
+	for name, ports := range map[string][]uint16{one: {31080, 31443}, two: {31080, 31443, 31999}} {
+		r := f.Reports[name]
+		r.Balanced = ports
+		f.Reports[name] = r
+	}
+	return f
+}
+
+// accessText is what the report says of the first network, without the other lines.
+func accessText(t *testing.T, f Facts, all bool) string {
+	t.Helper()
+	var out bytes.Buffer
+	ReportOf(f, blue.At).Networks[0].Access.text(&out, all)
+	return out.String()
+}
+
+// TestStatusAccess: docs/status.md has what is open and to whom. The report of an edge that is not ready does not count.
+func TestStatusAccess(t *testing.T) {
+	g := NewWithT(t)
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "status.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	text := accessText(t, openFacts(), false)
+	g.Expect(string(page)).To(ContainSubstring("\n" + regexp.MustCompile(`(?m)^  `).ReplaceAllString(text, "      ")))
+	var whole bytes.Buffer
+	g.Expect(ReportOf(openFacts(), blue.At).write(&whole, "text", false, true)).To(Succeed())
+	g.Expect(whole.String()).To(ContainSubstring(text))
+
+	f := openFacts()
+	f.Led, f.Plan.Networks[0].Access.Accounts, f.Plan.Networks[0].Access.Audience = nil, []string{"backup/tool"}, "oooi-access.clusters-blue"
+	text = accessText(t, f, false)
+	g.Expect(text).To(ContainSubstring("  Callers need a token of backup/tool for audience oooi-access.clusters-blue.\n"))
+	g.Expect(text).To(MatchRegexp(`shop/web +a1 +31080, 31443 +unknown +1\n`), "Services cannot be read")
+
+	f.Plan.Networks[0].Access = network.Access{LoadBalancers: &network.BalancedAccess{}}
+	g.Expect(accessText(t, f, false)).To(Equal("  Load balancers of the hosted cluster lead to edges of another network.\n"))
+	f.Plan.Networks[0].Access.LoadBalancers.Here = true
+	g.Expect(accessText(t, f, false)).To(Equal("  No load balancer of the hosted cluster exists that can lead to edges.\n"))
+	g.Expect(accessText(t, blueFacts(), false)).To(BeEmpty())
+}
+
+// TestStatusOfManyLoadBalancers: those that do not lead to edges are shown, and all are counted.
+func TestStatusOfManyLoadBalancers(t *testing.T) {
+	g, f := NewWithT(t), openFacts()
+	for i := range 20 {
+		name := fmt.Sprintf("b%d", i)
+		b := f.Plan.Networks[0].Access.LoadBalancers
+		b.Services = append(b.Services, network.BalancedService{Name: name, Guest: "shop/" + name, Ports: []uint16{31080}})
+		f.Led[name] = true
+	}
+	g.Expect(accessText(t, f, false)).To(And(ContainSubstring("shop/new"), Not(ContainSubstring("shop/b7")),
+		ContainSubstring("  22 load balancers: 1 are not known to lead to edges. --all shows each.\n")))
+	g.Expect(accessText(t, f, true)).To(And(ContainSubstring("shop/new"), ContainSubstring("shop/b7"), Not(ContainSubstring("--all"))))
+}
+
+// TestStatusAccessJSON: the names that scripts rely on, and no field without access.
+func TestStatusAccessJSON(t *testing.T) {
+	g := NewWithT(t)
+	got := func(f Facts) any {
+		b, err := json.Marshal(ReportOf(f, blue.At).Networks[0])
+		g.Expect(err).NotTo(HaveOccurred())
+		var n map[string]any
+		g.Expect(json.Unmarshal(b, &n)).To(Succeed())
+		return n["access"]
+	}
+	g.Expect(got(blueFacts())).To(BeNil())
+	a := got(openFacts()).(map[string]any)
+	g.Expect(a).To(And(HaveLen(5), HaveKeyWithValue("proxy", "http://oooi-access.clusters-blue.svc:3128"), HaveKeyWithValue("accounts", []any{}),
+		HaveKeyWithValue("namespaces", []any{"clusters-blue", "backup", "openshift-monitoring"})))
+	g.Expect(a["destinations"].([]any)[0]).To(Equal(map[string]any{"name": "db.example.com:5432", "leadsTo": "192.168.100.60", "plainTCP": "oooi-access.clusters-blue.svc:5432"}))
+	g.Expect(a["loadBalancers"].([]any)).To(Equal([]any{
+		map[string]any{"service": "a1", "guest": "shop/web", "ports": []any{31080.0, 31443.0}, "leadsToEdges": "yes", "edges": []any{1.0}},
+		map[string]any{"service": "a2", "guest": "shop/new", "ports": []any{31999.0}, "leadsToEdges": "no", "edges": []any{}},
+	}))
+}

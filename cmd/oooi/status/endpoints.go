@@ -1,0 +1,79 @@
+// This file reads for `oooi status` whether Services of the control plane have endpoints, which no edge reports.
+
+package status
+
+import (
+	"context"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// NoEndpoint is the health of a backend whose Service has EndpointSlices, and no endpoint in them that edges dial.
+const NoEndpoint = "its Service has no endpoint"
+
+// readEndpoints reads the endpoints behind Services.
+func (r *Reader) readEndpoints(ctx context.Context) error {
+	var list discoveryv1.EndpointSliceList
+	if err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane)); err != nil {
+		return r.misses("EndpointSlices in namespace "+r.ControlPlane, err)
+	}
+	r.Slices = list.Items
+	return nil
+}
+
+// endpoint answers whether edges have an endpoint of b to dial. Unknown: it is an external host, VMs, or a
+// Service without EndpointSlices, of which edges dial the ClusterIP.
+func (f Facts) endpoint(b network.Backend) explain.Answer {
+	answer := explain.Unknown
+	if b.Kind != network.BackendPods {
+		return answer
+	}
+	for _, s := range f.Slices {
+		if s.Labels[discoveryv1.LabelServiceName] != b.Service {
+			continue
+		}
+		if dialed(s, b.PortName) {
+			return explain.Yes
+		}
+		answer = explain.No
+	}
+	return answer
+}
+
+// resolves answers whether edges of n resolve the name of an allowed host. A report tells only that an address of it is refused, so it is
+// never no.
+func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
+	for _, e := range n.Edges {
+		if r := f.Reports[wire.EdgeReport(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
+			return explain.Yes
+		}
+	}
+	return explain.Unknown
+}
+
+// dialed reports whether s has an endpoint of a port that edges dial. They dial one that is not ready if there is
+// no better one, and none that ends.
+func dialed(s discoveryv1.EndpointSlice, portName string) bool {
+	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
+	if s.AddressType != discoveryv1.AddressTypeIPv4 {
+		return false
+	}
+	for _, p := range s.Ports {
+		if p.Port == nil || p.Name != nil && *p.Name != portName || p.Name == nil && portName != "" {
+			continue
+		}
+		for _, e := range s.Endpoints {
+			c := e.Conditions
+			if len(e.Addresses) > 0 && (has(c.Ready, true) || has(c.Serving, false) || !has(c.Terminating, false)) {
+				return true
+			}
+		}
+	}
+	return false
+}

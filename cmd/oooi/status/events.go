@@ -1,0 +1,87 @@
+// This file reads for `oooi status` the Warning events about the HostedCluster and its edges, and decides which of them are shown.
+
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+const (
+	// mostEvents are shown.
+	mostEvents = 5
+	// mostEventsRead are read of each namespace. The API server does not return the newest ones first.
+	mostEventsRead = 1000
+	// mostEventText is how much of an event is shown, in bytes.
+	mostEventText = 500
+)
+
+// readEvents reads Warning events of both namespaces, at most mostEventsRead of each. No answer depends on them, so what cannot
+// be read does not count as unread.
+func (r *Reader) readEvents(ctx context.Context) error {
+	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
+		var list corev1.EventList
+		warnings := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)}
+		switch err := r.API.List(ctx, &list, client.InNamespace(namespace), warnings, client.Limit(mostEventsRead)); {
+		case apierrors.IsForbidden(err):
+			r.eventsUnread = append(r.eventsUnread, noRight("Events in namespace "+namespace))
+		case err != nil:
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Events in namespace %s: %v", namespace, err))
+		case list.Continue != "":
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has more than %d warnings. There may be newer ones.", namespace, mostEventsRead))
+		}
+		r.events = append(r.events, list.Items...)
+	}
+	return ctx.Err()
+}
+
+// recentEvents are the newest Warning events about the HostedCluster and its edges, the newest first. Of events that differ in
+// their time only, as of several probes that failed at once, the newest counts.
+func (f Facts) recentEvents() (out []statusEvent) {
+	for _, e := range f.events {
+		of := e.InvolvedObject
+		ofCluster := of.Kind == "HostedCluster" && of.Namespace == f.Namespace && of.Name == f.Name
+		ofEdge := of.Namespace == f.ControlPlane && strings.HasPrefix(of.Name, wire.NameEdge+"-")
+		if e.Type != corev1.EventTypeWarning || !ofCluster && !ofEdge {
+			continue // An archive has all events.
+		}
+		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(strings.Join(strings.Fields(e.Message), " "), mostEventText)})
+	}
+	slices.SortFunc(out, func(a, b statusEvent) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Text, b.Text))
+	})
+	said := map[statusEvent]bool{}
+	out = slices.DeleteFunc(out, func(e statusEvent) bool {
+		e.Time = time.Time{}
+		again := said[e]
+		said[e] = true
+		return again
+	})
+	return out[:min(len(out), mostEvents)]
+}
+
+// happened is when an event happened last. Programs fill different fields.
+func happened(e corev1.Event) time.Time {
+	last := e.CreationTimestamp.Time
+	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(last) {
+		last = e.Series.LastObservedTime.Time
+	}
+	return last.UTC().Truncate(time.Second)
+}

@@ -1,0 +1,125 @@
+// This file holds the report of `oooi status` as a value. Its JSON is a promise to scripts, which
+// docs/status.md describes.
+
+package status
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// statusVersion is the version of the report as JSON. Fields are only added within a version.
+const statusVersion = "v1"
+
+// A Report is one line of `oooi status -o json`: a promise to scripts.
+type Report struct {
+	Version      string           `json:"version"`
+	Cluster      string           `json:"cluster"`
+	ControlPlane string           `json:"controlPlaneNamespace"`
+	Boot         statusAnswer     `json:"boot"`
+	Condition    *statusCondition `json:"condition"`
+	Networks     []Network        `json:"networks"`
+	Problems     []statusProblem  `json:"problems"`
+	// Other are leases on networks that are not in the plan.
+	Other []statusLease `json:"otherLeases,omitempty"`
+	// Events are the newest Warning events about the HostedCluster and its edges, the newest first, at most five.
+	Events []statusEvent `json:"events,omitempty"`
+	// EventsUnread says which events are missing.
+	EventsUnread []string `json:"eventsUnread,omitempty"`
+	// Notes are the other lines of the condition.
+	Notes []string `json:"notes,omitempty"`
+	// Unread says what could not be read.
+	Unread []string `json:"unread,omitempty"`
+	// Blind: rights are missing to tell whether the condition is about the settings of now.
+	Blind bool `json:"-"`
+}
+
+type statusAnswer struct {
+	Answer explain.Answer `json:"answer"`
+	Why    string         `json:"why"`
+}
+
+type statusCondition struct {
+	Status string    `json:"status"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+	// Current: the condition is about the generation and the annotations of now.
+	Current statusAnswer `json:"current"`
+}
+
+// A Network is one that edges serve.
+type Network struct {
+	Name       string       `json:"name"`
+	Primary    bool         `json:"primary"`
+	CIDR       netip.Prefix `json:"cidr"`
+	NextHopVIP netip.Addr   `json:"nextHopVIP"`
+	ServiceVIP netip.Addr   `json:"serviceVIP"`
+	// Services are the servers that edges run.
+	Services  []network.Service `json:"services"`
+	Edges     []Edge            `json:"edges"`
+	Endpoints []Target          `json:"endpoints"`
+	Hosts     []Target          `json:"allowedHosts"`
+	// Access is left out if annotation management-access opens nothing on the network.
+	Access *Access `json:"access,omitempty"`
+	// Leases is null if they could not be read.
+	Leases []statusLease `json:"leases"`
+}
+
+// An Edge is one of a network.
+type Edge struct {
+	Number     int            `json:"number"`
+	Deployment string         `json:"deployment"`
+	Address    netip.Addr     `json:"address"`
+	Ready      explain.Answer `json:"ready"`
+	CarriesVMs explain.Answer `json:"carriesVMs"`
+	// Level is what the edge reports: nothing, serves or reaches. Empty: unknown.
+	Level string `json:"level,omitempty"`
+	// NotServing is why its servers do not serve. Empty: they do, or it is unknown.
+	NotServing string `json:"notServing,omitempty"`
+	// ReportedLast is when it reported last, if that is so long ago that the report counts for nothing.
+	ReportedLast *time.Time `json:"reportedLast,omitempty"`
+}
+
+// A Target is what a name leads to.
+type Target struct {
+	// Names that VMs ask for. Empty: each name that leads to the address.
+	Names   []string       `json:"names"`
+	Address netip.AddrPort `json:"address"`
+	Backend string         `json:"backend"`
+	Health  string         `json:"health"`
+	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is no
+	// allowed host.
+	Resolves explain.Answer `json:"resolves,omitempty"`
+	// Needed: no node boots without it.
+	Needed bool `json:"-"`
+}
+
+type statusLease struct {
+	// Network is the label of the network.
+	Network string     `json:"network"`
+	Address netip.Addr `json:"address"`
+	VM      string     `json:"vm,omitempty"`
+	MAC     string     `json:"mac,omitempty"`
+	Until   time.Time  `json:"until"`
+	State   string     `json:"state"`
+}
+
+type statusEvent struct {
+	// Time is when it happened last.
+	Time time.Time `json:"time"`
+	// Object is KIND NAMESPACE/NAME.
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+type statusProblem struct {
+	Severity network.Severity `json:"severity"`
+	Reason   network.Reason   `json:"reason"`
+	Text     string           `json:"text"`
+	// Page has the fix in full.
+	Page string `json:"page"`
+}

@@ -1,0 +1,299 @@
+// This file reads what `oooi status` shows from the API server, with the rights of the user. It writes
+// nothing. What the user may not read is left out and named. Any other error ends the report of its cluster.
+
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/leaseobject"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/version"
+)
+
+// A Leased is a lease on one network, by the label of the network.
+type Leased struct {
+	Network string
+	network.Lease
+}
+
+// A Reader reads one hosted cluster.
+type Reader struct {
+	API client.Reader
+	Facts
+	// routesRead: all Routes are known.
+	routesRead bool
+}
+
+// Read reads what is known of a HostedCluster.
+func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
+	r := Reader{API: api, Facts: Facts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), build: version.Number()}}
+	if hc.Object != nil {
+		running, err := hcp.ReadRunning(hc.Object)
+		if err != nil {
+			return r.Facts, err
+		}
+		r.Running, r.Read = running, true
+	} else {
+		r.unread = append(r.unread, noRight("HostedCluster "+hc.Namespace+"/"+hc.Name))
+	}
+	for _, read := range []func(context.Context) error{r.readPlan, r.readStored, r.ReadEdges, r.readPods, r.ReadLeases, r.readEndpoints, r.readEvents} {
+		if err := read(ctx); err != nil {
+			return r.Facts, err
+		}
+	}
+	if hc.Object == nil {
+		return r.Facts, nil
+	}
+	return r.Facts, r.readSettings(ctx, hc.Object)
+}
+
+// misses notes that the user may not read something. Any other error is returned.
+func (r *Reader) misses(what string, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	r.unread = append(r.unread, noRight(what))
+	return nil
+}
+
+func noRight(what string) string { return "You have no right to read " + what + "." }
+
+// readPlan reads the plan in force.
+func (r *Reader) readPlan(ctx context.Context) error {
+	var stored corev1.ConfigMap
+	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.PlanConfigMap}, &stored)
+	if apierrors.IsNotFound(err) {
+		r.NoPlan = fmt.Sprintf("ConfigMap %s/%s with the plan of the edges does not exist.", r.ControlPlane, wire.PlanConfigMap)
+		return nil
+	}
+	if err != nil {
+		return r.misses("ConfigMap "+r.ControlPlane+"/"+wire.PlanConfigMap, err)
+	}
+	plan, err := network.ReadPlan([]byte(stored.Data[wire.PlanKey]))
+	switch of := plan.Cluster; {
+	case err != nil:
+		r.NoPlan = fmt.Sprintf("The plan in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.PlanConfigMap, err)
+	case of.Namespace != r.Namespace || of.Name != r.Name:
+		r.NoPlan = fmt.Sprintf("The plan in namespace %s is the one of HostedCluster %s.", r.ControlPlane, of)
+	default:
+		r.Plan, r.PlanRead = plan, true
+		if len(plan.Networks) > 0 {
+			r.planHash = explain.PlanHash(stored.Data[wire.PlanKey])
+		}
+	}
+	return nil
+}
+
+// readStored reads what the operator stored. Whether the user may read it is told with the plan.
+func (r *Reader) readStored(ctx context.Context) error {
+	var o corev1.ConfigMap
+	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return r.misses("ConfigMap "+r.ControlPlane+"/"+wire.StatusConfigMap, err)
+	}
+	s, err := explain.ReadStatus([]byte(o.Data[wire.StatusKey]))
+	switch {
+	case err != nil:
+		r.unread = append(r.unread, fmt.Sprintf("The operator's status in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.StatusConfigMap, err))
+	case s.Cluster == r.Namespace+"/"+r.Name:
+		r.stored = &s
+	}
+	return nil
+}
+
+// ReadEdges reads which edges are ready.
+func (r *Reader) ReadEdges(ctx context.Context) error {
+	var list appsv1.DeploymentList
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	if err != nil {
+		return r.misses("Deployments in namespace "+r.ControlPlane, err)
+	}
+	r.Ready = map[string]bool{}
+	for _, d := range list.Items {
+		r.Ready[d.Name] = controllers.EdgeReady(d)
+	}
+	return nil
+}
+
+// readPods reads why pods of edges do not run, if edges are not ready.
+func (r *Reader) readPods(ctx context.Context) error {
+	if !slices.ContainsFunc(r.Plan.Networks, func(n network.Network) bool {
+		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.ReadyEdge(n, e) == explain.No })
+	}) {
+		return nil
+	}
+	var list corev1.PodList
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
+	if err != nil {
+		return r.misses("Pods in namespace "+r.ControlPlane, err)
+	}
+	r.Pods = map[string]string{}
+	for _, n := range r.Plan.Networks {
+		for _, e := range n.Edges {
+			selector := labels.SelectorFromSet(wire.EdgeLabels(n, e))
+			r.Pods[wire.EdgeDeploymentName(n, e)] = "it has no pod"
+			for i := range list.Items {
+				if p := &list.Items[i]; p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
+					r.Pods[wire.EdgeDeploymentName(n, e)] = notRunning(p)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// notRunning tells why a pod does not run. Empty: it does, though it may not be ready.
+func notRunning(p *corev1.Pod) string {
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return strings.TrimSpace("container " + c.Name + ": " + w.Reason + " " + w.Message)
+		}
+	}
+	if p.Status.Phase != corev1.PodPending {
+		return ""
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	var images []string
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		images = append(images, c.Image)
+	}
+	slices.Sort(images)
+	return "the pod is Pending, with images " + strings.Join(slices.Compact(images), ", ")
+}
+
+// ReadLeases reads DHCP leases, and the reports of edges.
+func (r *Reader) ReadLeases(ctx context.Context) error {
+	var list coordinationv1.LeaseList
+	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))
+	if err != nil {
+		return r.misses("Leases in namespace "+r.ControlPlane, err)
+	}
+	r.LeasesRead, r.Reports, r.reported = true, map[string]network.Report{}, map[string]time.Time{}
+	for i := range list.Items {
+		o := &list.Items[i]
+		switch o.Labels[wire.LabelName] {
+		case wire.NameReport:
+			if report, err := network.ReadReport([]byte(o.Annotations[wire.AnnotationReport])); err == nil {
+				r.Reports[o.Name] = report
+				if o.Spec.RenewTime != nil {
+					r.reported[o.Name] = o.Spec.RenewTime.Time
+				}
+			}
+		case wire.NameDHCP:
+			// Another name is no lease of an address.
+			if l, err := leaseobject.Read(o); err == nil {
+				r.Leases = append(r.Leases, Leased{o.Labels[wire.LabelNetwork], l})
+			}
+		}
+	}
+	slices.SortFunc(r.Leases, compareLeases)
+	return nil
+}
+
+// readSettings reads all objects with annotations, as the operator does. Their hash tells whether a
+// condition is about those of now.
+func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
+	var dump hcp.Dump
+	if !r.add(&dump, hc) {
+		return nil
+	}
+	for _, x := range []struct {
+		kind      schema.GroupVersionKind
+		namespace string
+	}{{hcp.NodePoolKind(), r.Namespace}, {corev1.SchemeGroupVersion.WithKind("Service"), r.ControlPlane}} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(x.kind.GroupVersion().WithKind(x.kind.Kind + "List"))
+		if err := r.API.List(ctx, list, client.InNamespace(x.namespace)); err != nil {
+			return r.misses(x.kind.Kind+"s in namespace "+x.namespace, err)
+		}
+		for i := range list.Items {
+			if !r.add(&dump, &list.Items[i]) {
+				return nil
+			}
+		}
+	}
+	r.Led = map[string]bool{}
+	for _, s := range dump.Clusters()[0].Services {
+		r.Led[s.Name] = hcp.LeadsToEdges(&s)
+	}
+	if err := r.readRoutes(ctx, &dump); err != nil {
+		return err
+	}
+	for _, a := range hcp.NamedNADs(dump.Clusters()[0]) {
+		nad := &unstructured.Unstructured{}
+		nad.SetGroupVersionKind(hcp.NADKind())
+		err := r.API.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Name}, nad)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return r.misses("NetworkAttachmentDefinition "+a.String(), err)
+		}
+		if !r.add(&dump, nad) {
+			return nil
+		}
+	}
+	o := dump.Clusters()[0]
+	r.Settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.Plan)
+	if r.routesRead {
+		r.inputs = controllers.Inputs(o)
+	}
+	return nil
+}
+
+// readRoutes reads the Routes of the control plane, which only OpenShift has.
+func (r *Reader) readRoutes(ctx context.Context, dump *hcp.Dump) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(source.KindOf("route.openshift.io", "v1", "RouteList"))
+	err := r.API.List(ctx, list, client.InNamespace(r.ControlPlane))
+	if err != nil && !meta.IsNoMatchError(err) {
+		return r.misses("Routes in namespace "+r.ControlPlane, err)
+	}
+	r.routesRead = true
+	for i := range list.Items {
+		if !r.add(dump, &list.Items[i]) {
+			r.routesRead = false
+		}
+	}
+	return nil
+}
+
+// add adds u to dump. If that fails, it notes why and returns false.
+func (r *Reader) add(dump *hcp.Dump, u *unstructured.Unstructured) bool {
+	text, err := json.Marshal(u)
+	if err == nil {
+		err = dump.Add(text)
+	}
+	if err != nil {
+		r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
+	}
+	return err == nil
+}

@@ -1,0 +1,383 @@
+// This file makes the report of `oooi status` from what was read. It is pure. What is not known is
+// "unknown" there, and nothing is guessed.
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/controllers"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// Facts are what was read about one hosted cluster.
+type Facts struct {
+	hcp.Running
+	// Read: the HostedCluster was read.
+	Read bool
+	// Settings is the hash of the annotations as they are now. Empty: unknown.
+	Settings string
+	// inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
+	inputs string
+	// stored is what the operator stored about this cluster. Nil: nothing, as an earlier version, or it cannot be read.
+	stored *explain.StoredStatus
+	// build is the version of this program.
+	build string
+	// Plan in force, known if planRead. planHash is the explain.PlanHash of the text that is stored.
+	Plan     network.Plan
+	planHash string
+	PlanRead bool
+	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
+	// could not be looked for.
+	NoPlan string
+	// unplanned are the networks that NodePools name now and that plan does not have. They are known if
+	// settings are.
+	unplanned []network.Attachment
+	// Ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
+	Ready map[string]bool
+	Pods  map[string]string
+	// Reports of edges by the name of their Lease.
+	Reports map[string]network.Report
+	// reported is when each report was renewed. Edges of an earlier version do not renew it, and have no time.
+	reported map[string]time.Time
+	Leases   []Leased
+	// LeasesRead: leases and reports are known.
+	LeasesRead bool
+	// Slices are the EndpointSlices of the control plane. Empty: unknown.
+	Slices []discoveryv1.EndpointSlice
+	// Led are the Services of the control plane that lead to edges, by name. Nil: unknown.
+	Led map[string]bool
+	// events are Warning events of both namespaces, and others. eventsUnread says which are missing, in whole sentences.
+	events       []corev1.Event
+	eventsUnread []string
+	// unread says what could not be read, in whole sentences.
+	unread []string
+}
+
+// NoFault is the health of a backend against which no edge that serves says anything.
+const NoFault = "no fault reported"
+
+// ReportOf makes the report at now.
+func ReportOf(f Facts, now time.Time) Report {
+	f = f.WithoutOldReports(now)
+	r := Report{
+		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
+		Networks: []Network{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.Read || f.Settings == "",
+	}
+	if f.lacksPlan() {
+		r.Unread = append(slices.Clone(f.unread), f.NoPlan)
+	}
+	known := map[string]bool{}
+	for i, n := range f.Plan.Networks {
+		shown := f.network(n, now)
+		shown.Access = f.access(i, n)
+		r.Networks = append(r.Networks, shown)
+		known[wire.NetworkLabel(n.Name)] = true
+	}
+	for _, l := range f.Leases {
+		if !known[l.Network] {
+			r.Other = append(r.Other, l.row(now))
+		}
+	}
+	var told explain.Told
+	if c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType); c != nil {
+		f, told = f.agreeing(*c), explain.ReadCondition(c.Message)
+		r.Condition = &statusCondition{Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.UTC(), Current: f.current(*c, told, now)}
+	}
+	told = f.withStored(told, r.Condition)
+	r.Notes = told.Rest
+	for _, p := range told.Problems {
+		page := command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
+		r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
+	}
+	r.Boot = f.boot(r, told, now)
+	return r
+}
+
+// oldReport is the age from which a report counts for nothing. Edges renew it every two minutes.
+const oldReport = 5 * time.Minute
+
+// WithoutOldReports is f without the reports that are old at now, but for the times of those. An edge that has lost the API
+// server, or whose failover agent hangs, says nothing of now.
+func (f Facts) WithoutOldReports(now time.Time) Facts {
+	reports, old := map[string]network.Report{}, map[string]time.Time{}
+	for name, r := range f.Reports {
+		if at, timed := f.reported[name]; timed && now.Sub(at) > oldReport {
+			old[name] = at
+			continue
+		}
+		reports[name] = r
+	}
+	f.Reports, f.reported = reports, old
+	return f
+}
+
+// boot answers whether nodes will boot.
+func (f Facts) boot(r Report, told explain.Told, now time.Time) statusAnswer {
+	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
+	switch {
+	case !f.Read && f.stored != nil:
+		return f.bootAsStored(r, now)
+	case !f.Read:
+		return unknown("The HostedCluster cannot be read, and only its condition tells.")
+	case r.Condition == nil && !f.OptedIn:
+		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
+	case r.Condition == nil:
+		return unknown("The operator has not reported. Check that the operator runs.")
+	case r.Condition.Current.Answer != explain.Yes:
+		return unknown(r.Condition.Current.Why)
+	}
+	answer := told.Boots()
+	if f.stored != nil {
+		answer = f.stored.Boots
+	}
+	if answer != explain.Yes {
+		return statusAnswer{answer, told.Summary}
+	}
+	if f.lacksPlan() {
+		return unknown("The condition says that nodes can boot, but no plan for edges is found. " + f.NoPlan)
+	}
+	for _, a := range f.unplanned {
+		if name := strings.TrimPrefix(a.String(), "/"); f.PlanRead && !tells(told, name) {
+			return unknown("NodePools name network " + name + ", which is not in the plan. The operator may not have seen that.")
+		}
+	}
+	if a, ok := f.contradiction(r.Networks); ok {
+		return a
+	}
+	return statusAnswer{answer, told.Summary}
+}
+
+// contradiction is what is known of the edges and of the Services now that a yes of the operator does not fit to.
+func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
+	for _, n := range networks {
+		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
+			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
+		}
+	}
+	for _, n := range f.Plan.Networks {
+		for _, b := range n.NeededBackends() {
+			switch {
+			case !n.Primary:
+			case f.endpoint(b) == explain.No:
+				return statusAnswer{explain.No, "Nodes cannot boot now: Service " + b.Service + " of the control plane has no endpoint. Check its pods."}, true
+			case f.isDark(n, b):
+				return statusAnswer{explain.No, "Nodes cannot boot now: no edge of network " + n.Attachment.String() + " reaches " + b.Name + ". Check the pods of Service " + b.Service + "."}, true
+			}
+		}
+	}
+	for _, n := range f.Plan.Networks {
+		if _, checked := n.ReachBackend(); n.Primary && checked && !f.mayReach(n) {
+			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Attachment.String() +
+				" reports that it reaches the hosted API server. Look at their logs, and at the NetworkPolicies of namespace " + f.ControlPlane + "."}, true
+		}
+	}
+	return statusAnswer{}, false
+}
+
+// mayReach reports whether an edge of n that may be ready reaches the hosted control plane, or does not report whether it does.
+func (f Facts) mayReach(n network.Network) bool {
+	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
+		name := wire.EdgeReport(n, e).Name
+		level := f.Reports[name].Level
+		return f.ReadyEdge(n, e) != explain.No && f.reported[name].IsZero() && (level == "" || level == network.LevelReaches)
+	})
+}
+
+// isDark reports whether each edge of n that is ready reports that no endpoint of b accepts connections.
+func (f Facts) isDark(n network.Network, b network.Backend) bool {
+	dark := 0
+	for _, e := range n.Edges {
+		if f.ReadyEdge(n, e) == explain.No {
+			continue
+		}
+		if !slices.Contains(f.Reports[wire.EdgeReport(n, e).Name].DarkBackends, b.Name) {
+			return false
+		}
+		dark++
+	}
+	return dark > 0
+}
+
+// lacksPlan reports whether edges have no plan although they need one: NodePools name networks, or it is unknown
+// whether they do.
+func (f Facts) lacksPlan() bool {
+	return f.NoPlan != "" && (f.Settings == "" || len(f.unplanned) > 0)
+}
+
+// tells reports whether the condition has a problem that names a network. Then the operator knows of it.
+func tells(t explain.Told, networkName string) bool {
+	ends := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)
+	}
+	return slices.ContainsFunc(t.Problems, func(p explain.ToldProblem) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(p.Text, ends), func(word string) bool { return strings.TrimRight(word, ".") == networkName })
+	})
+}
+
+// current answers whether c is about the generation and the annotations of now.
+func (f Facts) current(c metav1.Condition, told explain.Told, now time.Time) statusAnswer {
+	switch {
+	case c.ObservedGeneration != f.Generation:
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about generation %d of the HostedCluster, which has %d. The operator has not seen the change.",
+			c.ObservedGeneration, f.Generation)}
+	case f.Settings == "":
+		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the condition may be about former ones."}
+	case told.Settings == "":
+		return statusAnswer{explain.Unknown, "The condition does not say which annotations it is about."}
+	case told.Settings != f.Settings && f.isOfAnotherBuild():
+		return f.anotherBuild()
+	case told.Settings != f.Settings:
+		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.", told.Settings, f.Settings)}
+	case f.stored != nil:
+		return f.storedIsCurrent(now)
+	}
+	return statusAnswer{explain.Yes, ""}
+}
+
+func (f Facts) network(n network.Network, now time.Time) Network {
+	out := Network{
+		Name: n.Attachment.String(), Primary: n.Primary, CIDR: n.CIDR, NextHopVIP: n.NextHopVIP, ServiceVIP: n.ServiceVIP, Services: n.Services,
+		Edges: []Edge{}, Endpoints: []Target{}, Hosts: []Target{},
+	}
+	for _, e := range n.Edges {
+		out.Edges = append(out.Edges, f.edge(n, e))
+	}
+	needed := func(b network.Backend) bool {
+		return slices.ContainsFunc(n.NeededBackends(), func(x network.Backend) bool { return x.Name == b.Name })
+	}
+	for _, l := range n.Listeners {
+		forwards := l.Forwards
+		if l.Default != "" {
+			forwards = append(slices.Clone(forwards), network.Forward{Backend: l.Default})
+		}
+		for _, x := range forwards {
+			i := slices.IndexFunc(n.Backends, func(b network.Backend) bool { return b.Name == x.Backend })
+			if i < 0 {
+				continue
+			}
+			b := n.Backends[i]
+			t := Target{append([]string{}, x.ServerNames...), netip.AddrPortFrom(l.Address, l.Port), b.Name, f.health(n, b), "", needed(b)}
+			if b.Kind == network.BackendExternal {
+				t.Resolves = f.resolves(n, b)
+				out.Hosts = append(out.Hosts, t)
+			} else {
+				out.Endpoints = append(out.Endpoints, t)
+			}
+		}
+	}
+	if f.LeasesRead {
+		out.Leases = []statusLease{}
+	}
+	for _, l := range f.Leases {
+		if l.Network == wire.NetworkLabel(n.Name) {
+			out.Leases = append(out.Leases, l.row(now))
+		}
+	}
+	return out
+}
+
+// edge is e of n. A report outlives its pod, so that of an edge that is not ready counts for nothing.
+func (f Facts) edge(n network.Network, e network.Edge) Edge {
+	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
+	r, reported := f.Reports[wire.EdgeReport(n, e).Name]
+	if reported && out.Ready == explain.Yes {
+		out.Level = r.Level
+	}
+	if at := f.reported[wire.EdgeReport(n, e).Name]; !at.IsZero() && out.Ready != explain.No {
+		out.ReportedLast = new(at.UTC())
+	}
+	if out.Ready == explain.No {
+		out.NotServing = cmp.Or(f.Pods[out.Deployment], r.NotServing)
+	}
+	return out
+}
+
+// ReadyEdge answers whether e of n is ready.
+func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
+	switch {
+	case f.Ready == nil:
+		return explain.Unknown
+	case f.Ready[wire.EdgeDeploymentName(n, e)]:
+		return explain.Yes
+	}
+	return explain.No
+}
+
+// carries answers whether VMs of n use e now. Each VM uses the edge that announced last. An edge that serves
+// without its peer has announced. While both serve, each reports whether it has connections.
+func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
+	ready := f.ReadyEdge(n, e)
+	if len(n.Edges) == 1 {
+		return ready
+	}
+	alone := func(e network.Edge) bool {
+		r := f.Reports[wire.EdgeReport(n, e).Name]
+		serves := r.Level == network.LevelServes || r.Level == network.LevelReaches
+		return f.ReadyEdge(n, e) == explain.Yes && serves && !r.Deaf && !r.Yields && r.Peer == network.PeerUnreachable
+	}
+	i := slices.IndexFunc(n.Edges, func(x network.Edge) bool { return x.Number != e.Number })
+	switch peer := n.Edges[max(i, 0)]; {
+	case alone(e) && f.ReadyEdge(n, peer) == explain.No:
+		return explain.Yes
+	case ready == explain.No && alone(peer):
+		return explain.No
+	case ready == explain.Yes:
+		return connected(f.Reports[wire.EdgeReport(n, e).Name])
+	}
+	return explain.Unknown
+}
+
+// connected answers whether VMs have connections through the edge of r.
+func connected(r network.Report) explain.Answer {
+	switch r.Connected {
+	case network.ConnectedYes:
+		return explain.Yes
+	case network.ConnectedNo:
+		return explain.No
+	}
+	return explain.Unknown
+}
+
+// health is what the edges of n that are ready, and EndpointSlices, say of b. A report names no backend that has no
+// endpoint, so without them it does not prove that there is no fault.
+func (f Facts) health(n network.Network, b network.Backend) string {
+	var faults []string
+	heard, unknown := false, f.Ready == nil
+	for _, e := range n.Edges {
+		if f.ReadyEdge(n, e) != explain.Yes {
+			continue
+		}
+		r, reported := f.Reports[wire.EdgeReport(n, e).Name]
+		fault, known := r.BackendFault(b)
+		heard, unknown = true, unknown || !reported || !known
+		if reported && fault != "" {
+			faults = append(faults, fmt.Sprintf("edge %d: %s", e.Number, fault))
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return strings.Join(faults, "; ")
+	case f.endpoint(b) == explain.No:
+		return NoEndpoint
+	case unknown || !heard || f.endpoint(b) == explain.Unknown:
+		return string(explain.Unknown)
+	}
+	return NoFault
+}

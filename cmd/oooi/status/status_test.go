@@ -1,0 +1,292 @@
+package status
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
+	"github.com/cldmnky/oooi/test/blue"
+)
+
+// blueFacts are of a cluster with all facts, of which edge 2 is gone.
+func blueFacts() Facts {
+	p := blue.Plan()
+	f := Facts{
+		Running: blue.Running(), Read: true, Settings: "01234567", Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
+		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
+	}
+	for _, l := range blue.Leases() {
+		f.Leases = append(f.Leases, Leased{l.Network, l.Lease})
+	}
+	return f
+}
+
+// TestStatusText: what a user reads of a cluster that has lost an edge.
+func TestStatusText(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect("\n" + out.String()).To(Equal(`
+HostedCluster clusters/blue: will nodes boot: yes. Nodes can boot: DHCP is ready.
+NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the settings of now: yes
+
+Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
+  EDGE   ADDRESS         READY   CARRIES VMS   REPORTS
+  1      192.168.100.4   yes     yes           reaches
+  2      192.168.100.5   no      no            unknown
+  NAME                        ADDRESS             BACKEND                     HEALTH
+  ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   no fault reported
+  any name                    192.168.100.3:443   machines:443                unknown
+  ALLOWED HOST   ADDRESS             BACKEND       HEALTH
+  quay.io        192.168.100.3:443   quay.io:443   edge 1: its address is refused
+  LEASE            VM              MAC                 UNTIL                  STATE
+  192.168.100.20   blue-worker-1   02:00:00:00:00:01   2026-03-04T07:06:07Z   assigned
+  192.168.100.21   -               -                   2026-03-04T06:06:07Z   declined
+  192.168.100.22   blue-worker-2   02:00:00:00:00:02   2026-03-04T04:06:07Z   expired
+  192.168.100.24   -               -                   9999-01-01T00:00:00Z   blocked
+
+Networks that are not in the plan
+  LEASE         VM   MAC                 UNTIL                  STATE
+  192.168.7.9   -    02:00:00:00:00:03   2026-03-04T06:06:07Z   assigned
+
+Problems
+  Warning EdgeUnavailable: Edge 2 is not ready. Check its node. See https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable
+
+Notes
+  3 more problems are not shown.
+  External hosts: quay.io.
+`))
+}
+
+// TestStatusTextUnread: with no rights at all, each value is unknown and the missing rights are named.
+func TestStatusTextUnread(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}}
+	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
+	g.Expect("\n" + out.String()).To(Equal(`
+HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and only its condition tells.
+NetworkReady: unknown
+
+Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
+  EDGE   ADDRESS         READY     CARRIES VMS   REPORTS
+  1      192.168.100.4   unknown   unknown       unknown
+  2      192.168.100.5   unknown   unknown       unknown
+  NAME                        ADDRESS             BACKEND                     HEALTH
+  ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   unknown
+  any name                    192.168.100.3:443   machines:443                unknown
+  ALLOWED HOST   ADDRESS             BACKEND       HEALTH
+  quay.io        192.168.100.3:443   quay.io:443   unknown
+  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.
+  DHCP leases: unknown
+
+Unknown
+  You have no right to read HostedCluster clusters/blue.
+`))
+}
+
+// TestStatusJSON: the names that scripts rely on.
+func TestStatusJSON(t *testing.T) {
+	var out bytes.Buffer
+	g := NewWithT(t)
+	g.Expect(ReportOf(blueFacts(), blue.At).write(&out, "json", false, true)).To(Succeed())
+	var got map[string]any
+	g.Expect(json.Unmarshal(out.Bytes(), &got)).To(Succeed())
+	g.Expect(got).To(And(HaveLen(9), HaveKeyWithValue("version", "v1"), HaveKeyWithValue("cluster", "clusters/blue")))
+	g.Expect(got["boot"]).To(Equal(map[string]any{"answer": "yes", "why": "Nodes can boot: DHCP is ready."}))
+	n := got["networks"].([]any)[0].(map[string]any)
+	g.Expect(n["edges"].([]any)[0]).To(Equal(map[string]any{
+		"number": 1.0, "deployment": "oooi-edge-clusters-vlan100-1", "address": "192.168.100.4", "ready": "yes", "carriesVMs": "yes", "level": "reaches"}))
+	g.Expect(n["allowedHosts"].([]any)[0]).To(Equal(map[string]any{
+		"names": []any{"quay.io"}, "address": "192.168.100.3:443", "backend": "quay.io:443", "health": "edge 1: its address is refused", "resolves": "yes"}))
+	g.Expect(n["leases"].([]any)[0]).To(Equal(map[string]any{"network": "clusters.vlan100", "address": "192.168.100.20", "vm": "blue-worker-1",
+		"mac": "02:00:00:00:00:01", "until": "2026-03-04T07:06:07Z", "state": "assigned"}))
+	g.Expect(got["problems"].([]any)[0]).To(Equal(map[string]any{
+		"severity": "Warning", "reason": "EdgeUnavailable", "text": "Edge 2 is not ready. Check its node.", "page": "https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable"}))
+}
+
+// TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
+func TestStatusBoot(t *testing.T) {
+	condition := func(f *Facts) *metav1.Condition { return &f.Conditions[0] }
+	for name, c := range map[string]struct {
+		change func(f *Facts)
+		want   explain.Answer
+		why    string
+	}{
+		"all is well":         {func(*Facts) {}, explain.Yes, "Nodes can boot"},
+		"an older generation": {func(f *Facts) { f.Generation++ }, explain.Unknown, "generation 3"},
+		"former annotations":  {func(f *Facts) { f.Settings = "76543210" }, explain.Unknown, "settings 01234567"},
+		"annotations unread":  {func(f *Facts) { f.Settings = "" }, explain.Unknown, "cannot be read completely"},
+		"a message without hash": {func(f *Facts) { condition(f).Message = "Nodes can boot." }, explain.Unknown,
+			"does not say which annotations"},
+		"no condition":      {func(f *Facts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
+		"not opted in":      {func(f *Facts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},
+		"unread":            {func(f *Facts) { f.Read, f.Conditions = false, nil }, explain.Unknown, "cannot be read"},
+		"no edge is ready":  {func(f *Facts) { f.Ready = map[string]bool{} }, explain.Unknown, "no edge of network clusters/vlan100 is ready"},
+		"edges are unknown": {func(f *Facts) { f.Ready = nil }, explain.Yes, "Nodes can boot"},
+		"the operator says no": {func(f *Facts) {
+			condition(f).Status, condition(f).Message = metav1.ConditionFalse, "Nothing is applied. Nodes cannot boot.\n(settings 01234567)"
+		}, explain.No, "Nothing is applied"},
+		"a network that NodePools name now": {func(f *Facts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
+			explain.Unknown, "network clusters/vlan10, which is not in the plan"},
+		"a network that the plan leaves out, as the condition tells": {func(f *Facts) {
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
+			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan10.\n(settings 01234567)"
+		}, explain.Yes, "Nodes can boot"},
+		"a network whose name another one begins with": {func(f *Facts) {
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
+			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan100.\n(settings 01234567)"
+		}, explain.Unknown, "not in the plan"},
+		"no plan": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
+			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
+		}, explain.Unknown, "ConfigMap x does not exist."},
+		"no plan, as no network is asked for": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
+		}, explain.Yes, "Nodes can boot"},
+		"no right to read the plan": {func(f *Facts) {
+			f.Plan, f.PlanRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
+		}, explain.Yes, "Nodes can boot"},
+		"only a part waits": {func(f *Facts) { condition(f).Status = metav1.ConditionFalse }, explain.Yes, "Nodes can boot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			f := blueFacts()
+			c.change(&f)
+			r := ReportOf(f, blue.At)
+			g.Expect(r.Boot.Answer).To(Equal(c.want), r.Boot.Why)
+			g.Expect(r.Boot.Why).To(ContainSubstring(c.why))
+			g.Expect(verdict([]Report{r}) == nil).To(Equal(c.want == explain.Yes))
+			g.Expect(settled([]Report{r})).To(Equal(c.want == explain.Yes && f.Conditions[0].Status == metav1.ConditionTrue))
+		})
+	}
+}
+
+// TestStatusCarries: of two edges that both serve, that with connections. Edges of an earlier version do not say it.
+func TestStatusCarries(t *testing.T) {
+	p := blue.Plan()
+	n := p.Networks[0]
+	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	f := blueFacts()
+	carries := func() [2]explain.Answer { return [2]explain.Answer{f.carries(n, n.Edges[0]), f.carries(n, n.Edges[1])} }
+	g := NewWithT(t)
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Yes, explain.No}))
+	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
+	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerUnreachable}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.Unknown, explain.Unknown}))
+	f.Reports[one] = network.Report{Edge: 1, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedNo}
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches, Peer: network.PeerServing, Connected: network.ConnectedYes}
+	g.Expect(carries()).To(Equal([2]explain.Answer{explain.No, explain.Yes}))
+	n.Edges = n.Edges[:1]
+	g.Expect(f.carries(n, n.Edges[0])).To(Equal(explain.Yes))
+}
+
+// TestStatusDarkControlPlane: nodes do not boot while no edge reaches what they need, whatever the condition says.
+func TestStatusDarkControlPlane(t *testing.T) {
+	g := NewWithT(t)
+	f := blueFacts()
+	n := f.Plan.Networks[0]
+	one, two := wire.EdgeReport(n, n.Edges[0]).Name, wire.EdgeReport(n, n.Edges[1]).Name
+	ignition := network.Backend{Name: "ignition-server-proxy:443", Service: network.IgnitionService, Port: 443}
+	f.Plan.Networks[0].Backends = []network.Backend{ignition}
+	dark := network.Report{Edge: 1, Level: network.LevelServes, DarkBackends: []string{ignition.Name}}
+	answer := func() statusAnswer { return ReportOf(f, blue.At).Boot }
+	g.Expect(answer().Answer).To(Equal(explain.Yes))
+	f.Reports[one] = dark
+	g.Expect(answer()).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: no edge of network clusters/vlan100 reaches ignition-server-proxy:443. Check the pods of Service ignition-server-proxy."}))
+	f.Ready[wire.EdgeDeploymentName(n, n.Edges[1])] = true
+	f.Reports[two] = network.Report{Edge: 2, Level: network.LevelReaches}
+	g.Expect(answer().Answer).To(Equal(explain.Yes), "the other edge reaches it")
+}
+
+// TestStatusWithoutPods: nodes do not boot while a Service that they need has no pod. No edge reports that.
+func TestStatusWithoutPods(t *testing.T) {
+	for _, service := range []string{network.APIService, network.IgnitionService, network.KonnectivityService} {
+		g := NewWithT(t)
+		f := blueFacts()
+		b := network.Backend{Name: service + ":443", Service: service, Port: 443}
+		f.Plan.Networks[0].Backends = []network.Backend{b}
+		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service, "10.0.0.9")}
+		g.Expect(ReportOf(f, blue.At).Boot.Answer).To(Equal(explain.Yes))
+		f.Slices = []discoveryv1.EndpointSlice{*blue.EndpointSlice(service)}
+		r := ReportOf(f, blue.At)
+		g.Expect(r.Boot).To(Equal(statusAnswer{explain.No, "Nodes cannot boot now: Service " + service + " of the control plane has no endpoint. Check its pods."}))
+		g.Expect(verdict([]Report{r})).To(HaveOccurred(), "the exit code")
+		g.Expect(settled([]Report{r})).To(BeFalse(), "--wait")
+	}
+}
+
+// TestStatusWithoutReach: a yes needs an edge that reaches the API server, if edges report it.
+func TestStatusWithoutReach(t *testing.T) {
+	f := blueFacts()
+	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
+	f.Plan.Networks[0].Backends = []network.Backend{api}
+	one := wire.EdgeReport(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
+	for level, want := range map[string]explain.Answer{
+		network.LevelReaches: explain.Yes, network.LevelServes: explain.Unknown, network.LevelNothing: explain.Unknown,
+		"": explain.Yes, // An edge of an earlier version does not report it.
+	} {
+		g := NewWithT(t)
+		f.Reports[one] = network.Report{Edge: 1, Level: level}
+		boot := ReportOf(f, blue.At).Boot
+		g.Expect(boot.Answer).To(Equal(want), level+": "+boot.Why)
+		if want == explain.Unknown {
+			g.Expect(boot.Why).To(ContainSubstring("no edge of network clusters/vlan100 reports that it reaches the hosted API server"))
+		}
+	}
+}
+
+// TestStatusOldReport: what an edge reported that does not report any more is unknown, and so is a yes that rests on it.
+func TestStatusOldReport(t *testing.T) {
+	at := func(age time.Duration) Report {
+		f := blueFacts()
+		n := &f.Plan.Networks[0]
+		n.Backends = append(n.Backends, network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443})
+		f.reported = map[string]time.Time{wire.EdgeReport(*n, n.Edges[0]).Name: blue.At.Add(-age)}
+		return ReportOf(f, blue.At)
+	}
+	g := NewWithT(t)
+	r := at(4 * time.Minute)
+	g.Expect(r.Boot.Answer).To(Equal(explain.Yes), r.Boot.Why)
+	g.Expect(r.Networks[0].Edges[0].Level).To(Equal(network.LevelReaches))
+	r = at(6 * time.Minute)
+	edge := r.Networks[0].Edges[0]
+	g.Expect(r.Boot.Answer).To(Equal(explain.Unknown), r.Boot.Why)
+	g.Expect(edge.Level).To(BeEmpty())
+	g.Expect(edge.CarriesVMs).To(Equal(explain.Unknown))
+	g.Expect(r.Networks[0].Endpoints[0].Health).To(Equal("unknown"))
+	var out bytes.Buffer
+	g.Expect(r.write(&out, "text", false, true)).To(Succeed())
+	g.Expect(out.String()).To(ContainSubstring("  1      192.168.100.4   yes     unknown       unknown: no report since 2026-03-04T05:00:07Z\n"))
+}
+
+// TestNotRunning: what a user needs to know of a pod that does not run.
+func TestNotRunning(t *testing.T) {
+	waiting := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: "dhcp",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}
+	}
+	for want, status := range map[string]corev1.PodStatus{
+		"0/3 nodes are available: no match.": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: no match."}}},
+		"container dhcp: ImagePullBackOff denied": waiting("ImagePullBackOff", "denied"),
+		"the pod is Pending, with images edge:v1": waiting("ContainerCreating", ""),
+		"": {Phase: corev1.PodRunning},
+	} {
+		spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "dhcp", Image: "edge:v1"}, {Name: "dns", Image: "edge:v1"}}}
+		NewWithT(t).Expect(notRunning(&corev1.Pod{Spec: spec, Status: status})).To(Equal(want))
+	}
+}

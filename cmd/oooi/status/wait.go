@@ -1,0 +1,130 @@
+// This file reads the reports of `oooi status`, and repeats that with --wait. It decides the exit code.
+
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// follow reads the reports, and with wait at each tick again until all are ready. The error decides the exit
+// code, and the reports are the last ones that could be read.
+func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Report, error) {
+	if !ask.wait {
+		all, err := ask.read(ctx, api)
+		if ctx.Err() != nil {
+			return all, command.ErrInterrupted
+		}
+		return all, cmp.Or(err, verdict(all))
+	}
+	limited, cancel := context.WithTimeout(ctx, ask.timeout)
+	defer cancel()
+	var last []Report
+	var at time.Time
+	var failed error
+	for {
+		all, err := ask.read(limited, api)
+		if err == nil || limited.Err() == nil || failed == nil && last == nil {
+			failed = err // That the time is over is no cause, unless there is no other.
+		}
+		if err == nil || len(all) > 0 && limited.Err() == nil {
+			last, at = all, time.Now()
+		}
+		switch {
+		case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+			return last, err
+		case unreadable(all):
+			return last, errors.New("--wait needs the right to read the condition and all annotations")
+		case err == nil && settled(all):
+			return last, nil
+		}
+		select {
+		case <-ticks:
+			continue
+		case <-limited.Done():
+		}
+		switch {
+		case ctx.Err() != nil:
+			return last, command.ErrInterrupted
+		case last == nil:
+			return nil, failed
+		}
+		return last, command.Exit(exitNotReady, errTimeout(ask.timeout, at, failed))
+	}
+}
+
+// errTimeout is the error of a wait that took as long as the user permits. The last report was read at, and later
+// reads failed. Failed is nil if none did.
+func errTimeout(after time.Duration, at time.Time, failed error) error {
+	err := fmt.Errorf("NetworkReady is not True for the settings of now after %s", after)
+	if failed == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the report was read at %s, and then: %w", err, at.UTC().Format(time.RFC3339), failed)
+}
+
+// read makes the report of each hosted cluster that is asked for. One that cannot be read is in the error, and the
+// others are in the result.
+func (ask Request) read(ctx context.Context, api client.Reader) ([]Report, error) {
+	selected, err := source.Selected(ctx, api, ask.Name)
+	if err != nil {
+		return nil, err
+	}
+	var all []Report
+	var failed error
+	at := ask.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	for _, hc := range selected {
+		facts, err := Read(ctx, api, hc)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("HostedCluster %s/%s cannot be shown: %w", hc.Namespace, hc.Name, err))
+			continue
+		}
+		all = append(all, ReportOf(facts, at))
+	}
+	return all, failed
+}
+
+// verdict is the error that leads to the exit code: nil if nodes of all can boot.
+func verdict(all []Report) error {
+	for _, r := range all {
+		if r.Boot.Answer != explain.Yes {
+			return command.Exit(exitNotReady, nil)
+		}
+	}
+	return nil
+}
+
+// settled reports whether NetworkReady of all is True for the settings of now, and nodes can boot.
+func settled(all []Report) bool {
+	for _, r := range all {
+		c := r.Condition
+		if r.Boot.Answer != explain.Yes || c == nil || c.Status != string(metav1.ConditionTrue) || c.Current.Answer != explain.Yes {
+			return false
+		}
+	}
+	return true
+}
+
+// unreadable reports whether rights are missing without which a condition is never known to be current.
+func unreadable(all []Report) bool {
+	for _, r := range all {
+		if r.Blind {
+			return true
+		}
+	}
+	return false
+}

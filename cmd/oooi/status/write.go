@@ -1,0 +1,175 @@
+// This file renders the report of `oooi status`, as text and as JSON. It decides nothing.
+
+package status
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/network/explain"
+)
+
+// manyRows is how many leases or names of a network are shown one by one without --all.
+const manyRows = 10
+
+// write writes r as one line of JSON, or as text. All: the text has each lease and name, however many there are.
+func (r Report) write(w io.Writer, output string, all, first bool) error {
+	if output == "json" {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", command.Escaped(line))
+		return err
+	}
+	var b strings.Builder
+	if !first {
+		fmt.Fprintln(&b)
+	}
+	r.text(&b, all)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r Report) text(w io.Writer, all bool) {
+	command.Line(w, "HostedCluster %s: will nodes boot: %s. %s", r.Cluster, r.Boot.Answer, r.Boot.Why)
+	if c := r.Condition; c == nil {
+		command.Line(w, "NetworkReady: unknown")
+	} else {
+		command.Line(w, "NetworkReady: %s (%s) since %s, about the settings of now: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
+	}
+	for _, n := range r.Networks {
+		n.text(w, all)
+	}
+	if len(r.Networks) == 0 {
+		command.Line(w, "No network is known to be served.")
+	}
+	command.Section(w, "Networks that are not in the plan", len(r.Other))
+	leaseTable(w, r.Other, all)
+	command.Section(w, "Problems", len(r.Problems))
+	for _, p := range r.Problems {
+		command.Line(w, "  %s %s: %s See %s", p.Severity, p.Reason, p.Text, p.Page)
+	}
+	command.Section(w, "Recent warnings", len(r.Events)+len(r.EventsUnread))
+	for _, e := range r.Events {
+		command.Line(w, "  %s %s: %s: %s", e.Time.Format(time.RFC3339), e.Object, e.Reason, e.Text)
+	}
+	for _, u := range r.EventsUnread {
+		command.Line(w, "  %s", u)
+	}
+	command.Section(w, "Notes", len(r.Notes))
+	for _, n := range r.Notes {
+		command.Line(w, "  %s", n)
+	}
+	command.Section(w, "Unknown", len(r.Unread))
+	for _, u := range r.Unread {
+		command.Line(w, "  %s", u)
+	}
+}
+
+func (n Network) text(w io.Writer, all bool) {
+	use := "VMs boot from it"
+	if !n.Primary {
+		use = "an additional network"
+	}
+	command.Line(w, "")
+	command.Line(w, "Network %s (%s): %s. Next-hop VIP %s, service VIP %s", n.Name, n.CIDR, use, n.NextHopVIP, n.ServiceVIP)
+	var edges [][]string
+	for _, e := range n.Edges {
+		edges = append(edges, []string{fmt.Sprint(e.Number), e.Address.String(), string(e.Ready), string(e.CarriesVMs), cmp.Or(e.NotServing, e.Level, e.silence(), "unknown")})
+	}
+	table(w, "EDGE\tADDRESS\tREADY\tCARRIES VMS\tREPORTS", edges)
+	targetTable(w, "NAME", "endpoints", n.Endpoints, all)
+	targetTable(w, "ALLOWED HOST", "allowed hosts", n.Hosts, all)
+	if slices.ContainsFunc(n.Hosts, func(t Target) bool { return t.Resolves == explain.Unknown }) {
+		command.Line(w, "  Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.")
+	}
+	n.Access.text(w, all)
+	switch {
+	case n.Leases == nil:
+		command.Line(w, "  DHCP leases: unknown")
+	case len(n.Leases) == 0:
+		command.Line(w, "  No DHCP leases.")
+	}
+	leaseTable(w, n.Leases, all)
+}
+
+// targetTable shows each of many targets only with all: else those with a fault, and how many there are.
+func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
+	var rows, faulty [][]string
+	unknown := 0
+	for _, t := range targets {
+		rows = append(rows, t.row())
+		switch t.Health {
+		case NoFault:
+		case string(explain.Unknown):
+			unknown++
+		default:
+			faulty = append(faulty, t.row())
+		}
+	}
+	head += "\tADDRESS\tBACKEND\tHEALTH"
+	if all || len(rows) <= manyRows {
+		table(w, head, rows)
+		return
+	}
+	table(w, head, faulty[:min(len(faulty), manyRows)])
+	command.Line(w, "  %d %s: %d with a fault, %d unknown. --all shows each.", len(rows), what, len(faulty), unknown)
+}
+
+// silence tells since when an edge has not reported. Empty: it has.
+func (e Edge) silence() string {
+	if e.ReportedLast == nil {
+		return ""
+	}
+	return "unknown: no report since " + e.ReportedLast.Format(time.RFC3339)
+}
+
+// leaseTable shows each of many leases only with all: else how many have each state.
+func leaseTable(w io.Writer, leases []statusLease, all bool) {
+	if !all && len(leases) > manyRows {
+		states := map[string]int{}
+		for _, l := range leases {
+			states[l.State]++
+		}
+		var words []string
+		for _, state := range slices.Sorted(maps.Keys(states)) {
+			words = append(words, fmt.Sprintf("%d %s", states[state], state))
+		}
+		command.Line(w, "  %d DHCP leases: %s. --all shows each.", len(leases), strings.Join(words, ", "))
+		return
+	}
+	var rows [][]string
+	for _, l := range leases {
+		rows = append(rows, []string{l.Address.String(), cmp.Or(l.VM, "-"), cmp.Or(l.MAC, "-"), l.Until.Format(time.RFC3339), l.State})
+	}
+	table(w, "LEASE\tVM\tMAC\tUNTIL\tSTATE", rows)
+}
+
+func (t Target) row() []string {
+	return []string{cmp.Or(strings.Join(t.Names, ", "), "any name"), t.Address.String(), t.Backend, t.Health}
+}
+
+// table writes rows under their head, and nothing without rows.
+func table(w io.Writer, head string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "  "+head)
+	for _, r := range rows {
+		for i := range r {
+			r[i] = command.Printable(r[i])
+		}
+		fmt.Fprintln(t, "  "+strings.Join(r, "\t"))
+	}
+	_ = t.Flush() // into memory
+}

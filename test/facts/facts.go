@@ -1,0 +1,38 @@
+// Package facts is what commands read of the hosted cluster of package blue.
+package facts
+
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/cldmnky/oooi/cmd/oooi/status"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/test/blue"
+)
+
+// Blue are all facts, of which edge 2 is gone.
+func Blue() status.Facts {
+	p := blue.Plan()
+	f := status.Facts{
+		Running: blue.Running(), Read: true, Settings: "01234567", Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
+		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
+	}
+	for _, l := range blue.Leases() {
+		f.Leases = append(f.Leases, status.Leased{Network: l.Network, Lease: l.Lease})
+	}
+	return f
+}
+
+// Open are those of the cluster if its edges let callers in. Load balancer shop/new does not lead to edges yet.
+func Open() status.Facts {
+	f := Blue()
+	n := &f.Plan.Networks[0]
+	n.Access, f.Led = blue.Access(), map[string]bool{"a1": true, "a2": false}
+	one, two := wire.EdgeReport(*n, n.Edges[0]).Name, wire.EdgeReport(*n, n.Edges[1]).Name
+	for name, ports := range map[string][]uint16{one: {31080, 31443}, two: {31080, 31443, 31999}} {
+		r := f.Reports[name]
+		r.Balanced = ports
+		f.Reports[name] = r
+	}
+	return f
+}
