@@ -85,7 +85,7 @@ func TestReportOfTheFailoverAgent(t *testing.T) {
 		g.Expect(network.ReadReport(r.JSON())).To(Equal(want))
 	}
 	for text, misses := range map[string]bool{
-		`{"edge":1,"peer":"unreachable"}`: true,
+		`{"edge":1,"peer":"unreachable"}`:            true,
 		`{"edge":1,"peer":"idle","peerSilent":true}`: true, `{"edge":1,"peer":"impaired"}`: false,
 	} {
 		r, err := network.ReadReport([]byte(text))
