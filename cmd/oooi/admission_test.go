@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/config/admission"
 	"github.com/cldmnky/oooi/config/rbac"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/blue"
 )
 
 // admissionAppliesThePolicies, as its pod does: on an API server that has neither its namespace nor a policy or role of oooi.
@@ -47,6 +48,10 @@ func admissionAppliesThePolicies(t *testing.T, server *apiserver.Server) {
 	role, err := rbac.ControlPlane()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(api.Create(t.Context(), role)).To(Succeed())
+	t.Cleanup(func() {
+		blue.RemovePolicies(t, api)
+		g.Expect(api.Delete(context.WithoutCancel(t.Context()), role)).To(Succeed())
+	})
 	g.Eventually(readyz(at)).WithTimeout(time.Minute).Should(Equal(http.StatusOK))
 	stop()
 	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()), "it ends with its context")

@@ -55,10 +55,10 @@ type renamedWorld struct {
 	vms        dynamic.ResourceInterface
 }
 
-func newRenamedWorld(t *testing.T) renamedWorld {
+func newRenamedWorld(t *testing.T, server *apiserver.Server) renamedWorld {
 	t.Helper()
 	g := NewWithT(t)
-	w := renamedWorld{Server: apiserver.Start(t, nil), t: t, key: client.ObjectKey{Namespace: "clusters", Name: "blue"}, rules: filepath.Join(t.TempDir(), "rules.yaml")}
+	w := renamedWorld{Server: server, t: t, key: client.ObjectKey{Namespace: "clusters", Name: "blue"}, rules: filepath.Join(t.TempDir(), "rules.yaml")}
 	text := w.kustomized("config/default", "config/api-rules")
 	w.Apply(t, text)
 	for _, o := range apiserver.Objects(t, text) {
@@ -162,9 +162,9 @@ func (w renamedWorld) vm(name string) {
 	NewWithT(w.t).Expect(err).NotTo(HaveOccurred())
 }
 
-// TestRenamedKubeVirt is the operator on a real API server on which KubeVirt has other names.
-func TestRenamedKubeVirt(t *testing.T) {
-	w := newRenamedWorld(t)
+// renamedKubeVirt is the operator on a real API server on which KubeVirt has other names.
+func renamedKubeVirt(t *testing.T, server *apiserver.Server) {
+	w := newRenamedWorld(t, server)
 	t.Run("without rules", w.withoutRules)
 	t.Run("with rules", w.withRules)
 }

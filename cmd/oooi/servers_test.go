@@ -7,8 +7,10 @@ import (
 )
 
 // TestFromNothing: on an API server that has nothing but Kubernetes' own. Starting one takes seconds of CPU time, so the tests share it.
+// The last one installs kinds.
 func TestFromNothing(t *testing.T) {
 	server := apiserver.Start(t, nil)
 	t.Run("the manager is ready without HyperShift", func(t *testing.T) { managerIsReadyWithoutHyperShift(t, server) })
 	t.Run("admission applies the policies", func(t *testing.T) { admissionAppliesThePolicies(t, server) })
+	t.Run("KubeVirt has other names", func(t *testing.T) { renamedKubeVirt(t, server) })
 }
