@@ -130,23 +130,19 @@ func (k *waveKeeper) fleet(ctx context.Context) ([]waves.Cluster, error) {
 }
 
 // samePod reports whether live has the addresses, the servers and the network of wanted. An edge of
-// another release that has not cannot wait for its turn. One that lacks NTP alone can: releases before
-// it have none, and all hosted clusters would get this one at once. That exception is for the first
-// release with NTP: the next one removes it, so that annotation services adds ntp at once again.
+// another release that has not cannot wait for its turn.
 func samePod(live Edge, wanted corev1.PodTemplateSpec) bool {
 	is := live.live.Spec.Template
 	same := func(key string) bool { return is.Annotations[key] == wanted.Annotations[key] }
 	return same(wire.AnnotationNetworks) && same(wire.AnnotationClientRoutes) && !onFormer(live, wanted) &&
-		(slices.Equal(containerNames(is), containerNames(wanted)) || slices.Equal(containerNames(is), containerNames(wanted, network.ServiceNTP)))
+		slices.Equal(containerNames(is), containerNames(wanted))
 }
 
-// containerNames are those of t, without some servers.
-func containerNames(t corev1.PodTemplateSpec, without ...network.Service) []string {
+// containerNames are those of t.
+func containerNames(t corev1.PodTemplateSpec) []string {
 	var out []string
 	for _, c := range t.Spec.Containers {
-		if !slices.Contains(without, network.Service(c.Name)) {
-			out = append(out, c.Name)
-		}
+		out = append(out, c.Name)
 	}
 	return out
 }

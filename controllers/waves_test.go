@@ -72,9 +72,9 @@ func TestANewReleaseWaitsForItsWave(t *testing.T) {
 	}
 }
 
-// TestTimeWaitsForItsWave: the edges of a former release have no NTP server. That recreates none of
-// them before its turn. A server that the user leaves out ends at once.
-func TestTimeWaitsForItsWave(t *testing.T) {
+// TestServersDoNotWaitForTheWave: edges of a former release wait for their turn. A server that the user adds or leaves out
+// does not.
+func TestServersDoNotWaitForTheWave(t *testing.T) {
 	newer := testOptions
 	newer.Image = "registry.example.com/oooi-edge:v2"
 	is := func(names ...string) func(corev1.Container) bool {
@@ -87,9 +87,8 @@ func TestTimeWaitsForItsWave(t *testing.T) {
 		want     []rollout.Action
 		postpone bool
 	}{
-		"its turn is later":     {waves.Turn{Wave: 2}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Hold}, true},
-		"it is its turn":        {waves.Turn{Now: true}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
-		"DHCP is new, too":      {waves.Turn{Wave: 2}, []string{"dhcp", "ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"it is its turn":        {waves.Turn{Now: true}, nil, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
+		"NTP is new":            {waves.Turn{Wave: 2}, []string{"ntp"}, "", []rollout.Action{rollout.Hold, rollout.Recreate}, false},
 		"NTP is left out now":   {waves.Turn{Wave: 2}, nil, network.ServiceNTP, []rollout.Action{rollout.Hold, rollout.Recreate}, false},
 		"the servers are equal": {waves.Turn{Wave: 2}, nil, "", []rollout.Action{rollout.Hold, rollout.Hold}, true},
 	} {
