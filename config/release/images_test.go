@@ -45,7 +45,7 @@ func TestImageRuns(t *testing.T) {
 		run := exec.Cmd{Path: config.Config.Entrypoint[0], Args: config.Config.Entrypoint, Env: config.Config.Env, Dir: "/", Stderr: &said,
 			SysProcAttr: &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}}
 		g.Expect(run.Run()).To(Succeed())
-		g.Expect(said.String()).To(Equal(in.version+"\n"), p.name)
+		g.Expect(said.String()).To(Equal(p.name + " " + in.version + "\n"))
 	}
 }
 
