@@ -49,8 +49,8 @@ func send(t *testing.T, s *httptest.Server, contentType string, body io.Reader) 
 
 // TestMemoryOfBodies: whatever many clients send at once, the memory has a limit, and each of them gets an answer.
 func TestMemoryOfBodies(t *testing.T) {
-	const most = 512 << 20
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	const most = 256 << 20                           // Half of the container, the other half is for garbage.
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // It marks often, so the highest size is seen.
 	worst := `{"a":"kubevirt.io/","b":[` + strings.Repeat("0,", LargestRequest/2-20) + `0]}`
 	for contentType, clients := range map[string]int{"application/json": 30, "application/yaml": 5} {
 		g := NewWithT(t)
@@ -70,18 +70,19 @@ func TestMemoryOfBodies(t *testing.T) {
 		}
 		all.Wait()
 		g.Expect(stop()).To(BeNumerically("<", uint64(most)), contentType)
-		g.Expect(served.Load()).To(BeNumerically(">=", 4), contentType)
+		// How many depends on how their bodies arrive: one that finds no memory is refused at once.
+		g.Expect(served.Load()).To(BeNumerically(">=", 1), contentType)
 	}
 }
 
-// highestHeap looks at the heap until stop, which returns the highest size in bytes.
+// highestHeap looks at what the heap holds, without garbage, until stop, which returns the highest size in bytes.
 func highestHeap() (stop func() uint64) {
 	runtime.GC()
 	end, result := make(chan struct{}), make(chan uint64)
 	go func() {
 		ticker := time.NewTicker(time.Millisecond)
 		defer ticker.Stop()
-		sample, highest := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}, uint64(0)
+		sample, highest := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, uint64(0)
 		for {
 			select {
 			case <-end:
