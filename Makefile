@@ -42,7 +42,7 @@ golden: ## accept the current output of the stories; read the difference before 
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./hcp/ 
 	go run ./config/admission/annotations/generate .
 	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/ ./config/admission/annotations
-	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
+	UPDATE_GOLDEN=1 go test -run 'Stories|Golden' ./network/dhcp ./network/dns ./envoy/resources ./controllers ./cmd/oooi/... ./test/docs ./test/rules ./test/monitoring
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (5s)

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -95,8 +95,8 @@ func TestEnvoyHasItsSockets(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	mounts := mountsOf(edge(t, w, plan).Spec.Template.Spec)
-	g.Expect(mounts["proxy"]).To(ContainElement("+" + filepath.Dir(envoy.XDSSocket(wire.RunDir))))
-	for _, socket := range []string{envoy.AdminSocket(wire.RunDir), envoy.ReachSocket(wire.RunDir)} {
+	g.Expect(mounts["proxy"]).To(ContainElement("+" + filepath.Dir(resources.NewDirs(wire.EnvoyDirs(wire.RunDir)).XDS())))
+	for _, socket := range []string{resources.NewDirs(wire.EnvoyDirs(wire.RunDir)).Admin(), resources.NewDirs(wire.EnvoyDirs(wire.RunDir)).Reach()} {
 		g.Expect(mounts["envoy"]).To(ContainElement("+" + filepath.Dir(socket)))
 		g.Expect(mounts["failover"]).To(ContainElement(filepath.Dir(socket)))
 	}

@@ -14,25 +14,26 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/envoy/accesslog"
 	"github.com/cldmnky/oooi/network"
 )
 
 // A log is what Envoy has reported.
 type log struct {
 	mu  sync.Mutex
-	all []Connection
+	all []accesslog.Connection
 }
 
-func (l *log) ended(c Connection) {
+func (l *log) ended(c accesslog.Connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, c)
 }
 
-func (l *log) seen() []Connection {
+func (l *log) seen() []accesslog.Connection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]Connection{}, l.all...)
+	return append([]accesslog.Connection{}, l.all...)
 }
 
 // reports starts what Envoy reports to.
@@ -40,7 +41,8 @@ func (w *world) reports(t *testing.T) *log {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	l, done := &log{}, make(chan error, 1)
-	go func() { done <- ServeAccessLog(ctx, AccessLogSocket(w.dir), l.ended) }()
+	socket := listen(t, w.dirs.AccessLog())
+	go func() { done <- accesslog.Serve(ctx, socket, l.ended) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -74,7 +76,7 @@ func TestAccessLog(t *testing.T) {
 	_, err := w.dial(t, onVLAN+":6443", "")
 	g.Expect(err).To(HaveOccurred())
 	g.Eventually(l.seen, patient).Should(HaveLen(4))
-	by := map[string]Connection{}
+	by := map[string]accesslog.Connection{}
 	for _, c := range l.seen() {
 		g.Expect(c.Source.Addr()).To(Equal(netip.MustParseAddr("192.168.100.20")))
 		g.Expect(c.Source.Port()).NotTo(BeZero())

@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -44,11 +45,11 @@ func TestWhatIsOutsideIsOpenedByItsOwnNameOnly(t *testing.T) {
 		g := NewWithT(t)
 		n := with(c.serverName, images)
 		n.Listeners[0].Default = images.Name
-		l := NewResources(n, options(), nil).Listeners[onVLAN+":443"]
+		l := resources.New(n, options(), nil).Listeners[onVLAN+":443"]
 		g.Expect(l.DefaultFilterChain).To(BeNil(), "without a name")
 		var to []string
 		for _, chain := range l.FilterChains {
-			to = append(to, clusterOf(chain))
+			to = append(to, resources.ClusterOf(chain))
 		}
 		if c.opened {
 			g.Expect(to).To(ContainElement(images.Name), c.serverName)
@@ -68,8 +69,8 @@ func TestDeviceOfEachKind(t *testing.T) {
 		backend network.Backend
 		device  string
 	}{{api, "eth0"}, {images, "eth0"}, {proxied, "eth0"}, {machines, "net1"}} {
-		r := NewResources(network.Network{Backends: []network.Backend{c.backend}}, options(), nil)
-		cluster := r.Clusters[ClusterName(c.backend)]
+		r := resources.New(network.Network{Backends: []network.Backend{c.backend}}, options(), nil)
+		cluster := r.Clusters[resources.ClusterName(c.backend)]
 		g.Expect(string(cluster.UpstreamBindConfig.SocketOptions[0].GetBufValue())).To(Equal(c.device+"\x00"), c.backend.Name)
 		g.Expect(len(cluster.HealthChecks) > 0).To(Equal(c.backend.Kind == network.BackendVMs || c.backend.IsAPI()), c.backend.Name)
 	}

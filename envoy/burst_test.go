@@ -30,10 +30,10 @@ func TestABurst(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		return n
 	}
-	share := int(w.limits.share(true))
+	share := int(w.limits.Share(true))
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal("100"))
 	w.alive(t, other)
-	least, most := share/2, share*fullSources // The memory is enough for that.
+	least, most := share/2, share*2 // The memory is enough for that.
 	if strict() {
 		least, most = share*3/4, share*5/4
 	}
@@ -57,7 +57,7 @@ func TestABurstWithTraffic(t *testing.T) {
 	w := newWorldWith(t, 1536<<20, 0)
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
-	share := int(w.limits.share(true))
+	share := int(w.limits.Share(true))
 	var all []net.Conn
 	more := func(count int) {
 		opened := open(t, w.machine, floodPort, count)
@@ -108,18 +108,16 @@ func (w *world) unanswered(t *testing.T) int {
 }
 
 // sample is the percentage of connections that Envoy asks about while no source is near its share.
-func sample(w *world) string { return strconv.Itoa(int(w.limits.sample())) }
+func sample(w *world) string { return strconv.Itoa(int(w.limits.Sample())) }
 
 // runtime is a runtime value of Envoy.
 func (w *world) runtime(t *testing.T, key string) string {
 	t.Helper()
-	b, err := w.admin.get(t.Context(), "/runtime")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	var values struct {
 		Entries map[string]struct {
 			Final string `json:"final_value"`
 		}
 	}
-	NewWithT(t).Expect(json.Unmarshal(b, &values)).To(Succeed())
+	NewWithT(t).Expect(json.Unmarshal(w.get(t, "/runtime"), &values)).To(Succeed())
 	return values.Entries[key].Final
 }

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -149,7 +150,7 @@ func TestManyChanges(t *testing.T) {
 			n.Listeners[0].Forwards = append(n.Listeners[0].Forwards, network.Forward{ServerNames: []string{"other.example.com"}, Backend: b.Name})
 			behind[b.Name] = pods()[ingress.Name]
 		}
-		w.server.Serve(NewResources(n, w.options(), behind))
+		w.server.Serve(resources.New(n, w.options(), behind))
 		u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")
 		g.Expect(err).NotTo(HaveOccurred(), "change %d", i)
 		g.Expect(u.hello).To(HavePrefix("oauth"))

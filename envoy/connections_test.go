@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -186,7 +187,7 @@ func TestARefusalIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
 	w.pod(t, w.edge, netip.MustParseAddrPort(onVLAN+":6443"), "somebody else")
-	w.server.Serve(NewResources(blue(), w.options(), pods()))
+	w.server.Serve(resources.New(blue(), w.options(), pods()))
 	g.Eventually(w.server.Accepted, patient).Should(MatchError(And(ContainSubstring("Envoy rejected listeners"), ContainSubstring(onVLAN+":6443"))))
 	names := []string{onVLAN + ":443", onVLAN + ":6443"}
 	g.Expect(w.admin.Serves(t.Context(), names)).To(MatchError("Envoy does not listen on " + onVLAN + ":6443"))

@@ -20,6 +20,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sys/unix"
 
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -131,13 +133,13 @@ func TestFilesDoNotEnd(t *testing.T) {
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
 	w.stopGate() // Then no source has a share.
-	allowed := int(NewLimits(0, files).Others())
+	allowed := int(resources.NewLimits(0, files).Others())
 	open(t, w.machine, floodPort, files)
 	g.Eventually(func() string { return w.counter(t, "listener."+onVLAN+"_9000.downstream_cx_active") }, patient).Should(Equal(strconv.Itoa(allowed)))
 	w.alive(t, w.machine)
 	open(t, w.machine, onVLAN+":6443", files)
 	g.Eventually(func() string { return w.counter(t, "listener."+onVLAN+"_6443.downstream_cx_active") }, patient).
-		Should(Equal(strconv.Itoa(int(NewLimits(0, files).API()))))
+		Should(Equal(strconv.Itoa(int(resources.NewLimits(0, files).API()))))
 	families, err := w.admin.Metrics(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(families).To(ContainElement(HaveField("Name", HaveValue(Equal("envoy_connection_limit_192_168_100_3_6443_limited_connections")))))
@@ -149,7 +151,7 @@ func TestFilesDoNotEnd(t *testing.T) {
 func TestAShareForEachVM(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorldWith(t, 0, 1_000)
-	share := int(w.limits.share(true))
+	share := int(w.limits.Share(true))
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
 	w.machine.Address(t, "eth0", "192.168.100.21/24")
@@ -162,7 +164,7 @@ func TestAShareForEachVM(t *testing.T) {
 		return n
 	}
 	var all []net.Conn
-	refused := func() int { return int(denied(w.gate, overShare)) }
+	refused := func() int { return int(denied(w.gate)) }
 	for _, to := range []string{floodPort, onVLAN + ":6443"} {
 		before, tried, unansweredBefore := refused(), 0, w.unanswered(t)
 		unanswered := func() int { return w.unanswered(t) - unansweredBefore }
@@ -179,7 +181,7 @@ func TestAShareForEachVM(t *testing.T) {
 		}, patient).Should(Succeed())
 		w.decided(t, strings.TrimPrefix(to, onVLAN+":"))
 		g.Eventually(func() int { return active(to) - unanswered() }, patient).Should(BeNumerically("<=", share), to)
-		g.Expect(active(to)).To(BeNumerically(">=", int(enough(uint32(share)))), to)
+		g.Expect(active(to)).To(BeNumerically(">=", int(resources.Enough(uint32(share)))), to)
 		w.alive(t, other)
 		if to == floodPort {
 			w.alive(t, w.machine)
@@ -208,7 +210,7 @@ func TestOneVMDoesNotKillEnvoy(t *testing.T) {
 	peak := w.confine(t, memory)
 	n, at := w.greedy(t)
 	w.serves(t, n, at)
-	quiet := w.beyond(t, int(w.limits.API())*3/4, int(w.limits.share(true))/2)
+	quiet := w.beyond(t, int(w.limits.API())*3/4, int(w.limits.Share(true))/2)
 	other, accomplice := netns.New(t), netns.New(t)
 	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
 	w.vlan.Attach(t, accomplice, "eth0", "", "192.168.100.31/24")
@@ -237,7 +239,7 @@ func TestOneVMDoesNotKillEnvoy(t *testing.T) {
 		w.alive(t, other)
 	}
 	t.Logf("%d idle connections took up to %d MiB. With two VMs of %d it was %d MiB of %d, %v were denied",
-		len(quiet), before>>20, w.limits.share(true), peak()>>20, memory>>20, denied(w.gate, overShare))
+		len(quiet), before>>20, w.limits.Share(true), peak()>>20, memory>>20, denied(w.gate))
 	g.Expect(peak()).To(BeNumerically("<", memory))
 }
 
@@ -273,8 +275,8 @@ func TestAHungGate(t *testing.T) {
 	w.serves(t, blue(), pods())
 	w.alive(t, w.machine) // The gate's first count.
 	g.Eventually(func() string { return w.runtime(t, askedKey) }, patient).Should(Equal(sample(w)))
-	w.gate.mu.Lock()
-	defer w.gate.mu.Unlock()
+	w.hang.Lock()
+	defer w.hang.Unlock()
 	const all = 60
 	for range all {
 		w.alive(t, w.machine)
@@ -292,11 +294,11 @@ func newDenied() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"})
 }
 
-// denied is how many connections the gate denied for a reason, at all ports.
-func denied(gate *Gate, why verdict) (sum float64) {
-	for _, api := range []bool{true, false} {
+// denied is how many connections the gate denied because their source has its share, at all ports.
+func denied(from *gate.Gate) (sum float64) {
+	for _, port := range []string{"api", "other"} {
 		m := &dto.Metric{}
-		if gate.Denied.WithLabelValues(string(why), portName(api)).Write(m) != nil {
+		if from.Denied.WithLabelValues("share", port).Write(m) != nil {
 			return -1
 		}
 		sum += m.GetCounter().GetValue()

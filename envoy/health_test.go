@@ -17,6 +17,8 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -122,8 +124,8 @@ func TestADarkEndpoint(t *testing.T) {
 			pass := w.management.DropTo(t, dark.Namespace, "eth0", syns)
 			began := time.Now()
 			t.Logf("in the first 3 s, of 120 connections %d failed", w.asks(t, 120, onVLAN+":"+c.port, c.serverName))
-			g.Eventually(func() (BackendHealth, error) { return w.health(t, c.backend) }, max(time.Second, known-time.Since(began)), "20ms").
-				Should(Equal(BackendHealth{Endpoints: 2, Healthy: 1}))
+			g.Eventually(func() (admin.BackendHealth, error) { return w.health(t, c.backend) }, max(time.Second, known-time.Since(began)), "20ms").
+				Should(Equal(admin.BackendHealth{Endpoints: 2, Healthy: 1}))
 			const batch = 20
 			for range connections / batch {
 				avoided, tried := w.avoided(t, c.backend), w.tried(t, c.backend, dark.at)
@@ -150,16 +152,15 @@ func (w *world) avoided(t *testing.T, backend string) (counts [2]string) {
 	if backend == api.Name {
 		return counts
 	}
-	stats := "cluster." + strings.ReplaceAll(ClusterName(network.Backend{Name: backend}), ":", "_") + ".outlier_detection."
+	stats := "cluster." + strings.ReplaceAll(resources.ClusterName(network.Backend{Name: backend}), ":", "_") + ".outlier_detection."
 	return [2]string{w.counter(t, stats+"ejections_enforced_total"), w.counter(t, stats+"ejections_active")}
 }
 
 // tried is how many connections Envoy opened to an endpoint for VMs. Its own checks do not count.
 func (w *world) tried(t *testing.T, backend string, at netip.AddrPort) string {
 	t.Helper()
-	b, err := w.admin.get(t.Context(), "/clusters")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	prefix := fmt.Sprintf("%s::%s::cx_total::", ClusterName(network.Backend{Name: backend}), at)
+	b := w.get(t, "/clusters")
+	prefix := fmt.Sprintf("%s::%s::cx_total::", resources.ClusterName(network.Backend{Name: backend}), at)
 	for line := range strings.Lines(string(b)) {
 		if n, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
 			return n
@@ -170,7 +171,7 @@ func (w *world) tried(t *testing.T, backend string, at netip.AddrPort) string {
 }
 
 // health is what Envoy knows of the endpoints of a backend.
-func (w *world) health(t *testing.T, backend string) (BackendHealth, error) {
+func (w *world) health(t *testing.T, backend string) (admin.BackendHealth, error) {
 	t.Helper()
 	all, err := w.admin.BackendHealth(t.Context(), []network.Backend{{Name: backend}})
 	return all[backend], err
@@ -199,8 +200,8 @@ func TestReadiness(t *testing.T) {
 	} {
 		first.readyz.Store(c.first)
 		second.readyz.Store(c.second)
-		g.Eventually(func() (BackendHealth, error) { return w.health(t, api.Name) }, patient, "20ms").
-			Should(Equal(BackendHealth{Endpoints: 2, Healthy: c.healthy}), "%d and %d", c.first, c.second)
+		g.Eventually(func() (admin.BackendHealth, error) { return w.health(t, api.Name) }, patient, "20ms").
+			Should(Equal(admin.BackendHealth{Endpoints: 2, Healthy: c.healthy}), "%d and %d", c.first, c.second)
 		first.served.Store(0)
 		second.served.Store(0)
 		g.Expect(w.asks(t, 8, onVLAN+":6443", "")).To(BeZero(), "%d and %d", c.first, c.second)
@@ -218,10 +219,10 @@ func TestTheLastEndpoint(t *testing.T) {
 		behind[c.backend] = []netip.AddrPort{only.at}
 		w.serves(t, blue(), behind)
 		pass := w.management.DropTo(t, only.Namespace, "eth0", syns)
-		g.Eventually(func() (BackendHealth, error) {
+		g.Eventually(func() (admin.BackendHealth, error) {
 			w.asks(t, 1, onVLAN+":"+c.port, c.serverName)
 			return w.health(t, c.backend)
-		}, patient, "20ms").Should(Satisfy(BackendHealth.Dark))
+		}, patient, "20ms").Should(Satisfy(admin.BackendHealth.Dark))
 		pass()
 		g.Expect(w.asks(t, 4, onVLAN+":"+c.port, c.serverName)).To(BeZero())
 	}

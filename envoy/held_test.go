@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy/resources"
 )
 
 // held is the memory in KiB that connections take: in Envoy's heap, and in the sockets of the kernel.
@@ -32,7 +34,7 @@ func (w *world) sockets(t *testing.T) (sum int) {
 	return sum
 }
 
-// TestWhatAConnectionTakes: at most worstMemory, of Envoy's memory and of the kernel's, whatever client and backend send.
+// TestWhatAConnectionTakes: at most resources.WorstMemory, of Envoy's memory and of the kernel's, whatever client and backend send.
 func TestWhatAConnectionTakes(t *testing.T) {
 	for name, writes := range map[string]bool{"the client never reads": false, "nor does the backend": true} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestWhatAConnectionTakes(t *testing.T) {
 			}
 			each := (w.settled(t) - before) / readers
 			t.Logf("%d KiB for each", each)
-			g.Expect(each).To(BeNumerically("<", worstMemory>>10))
+			g.Expect(each).To(BeNumerically("<", resources.WorstMemory>>10))
 		})
 	}
 }

@@ -18,9 +18,7 @@ func (w *world) allocated(t *testing.T) int {
 	t.Helper()
 	g := NewWithT(t)
 	var memory struct{ Allocated string }
-	b, err := w.admin.get(t.Context(), "/memory")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(json.Unmarshal(b, &memory)).To(Succeed())
+	g.Expect(json.Unmarshal(w.get(t, "/memory"), &memory)).To(Succeed())
 	n, err := strconv.Atoi(memory.Allocated)
 	g.Expect(err).NotTo(HaveOccurred())
 	return n

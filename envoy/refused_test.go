@@ -2,6 +2,7 @@ package envoy
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -26,28 +28,30 @@ func moved() network.Network {
 // connections to the former names still work, and Envoy takes the next good change.
 func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(Resources)
+		spoil func(resources.Resources)
 		why   string
 		says  string
 	}{
-		"a listener": {func(r Resources) {
+		"a listener": {func(r resources.Resources) {
 			l := r.Listeners[onVLAN+":443"]
 			twice := proto.CloneOf(l.FilterChains[0])
 			twice.Name = "twice"
 			l.FilterChains = append(l.FilterChains, twice)
 		}, "Envoy rejected listeners: ", `^\[listener 192.168.100.3:443: .*filter chain 'twice' has the same matching rules`},
-		"a cluster": {func(r Resources) {
-			bad := newCluster(network.Backend{Name: "spoiled:443", Port: 443}, Options{})
-			bad.ConnectTimeout = durationpb.New(-time.Second)
-			r.Clusters[bad.Name], r.Endpoints[bad.Name] = bad, newLoadAssignment(bad.Name, nil)
-			r.Listeners[onVLAN+":443"].DefaultFilterChain = newFilterChain("any", network.Backend{Name: bad.Name})
+		"a cluster": {func(r resources.Resources) {
+			bad := network.Backend{Name: "spoiled:443", Port: 443}
+			more := resources.New(network.Network{Backends: []network.Backend{bad}, Listeners: []network.Listener{{Address: service, Port: 443, Default: bad.Name}}}, resources.Options{}, nil)
+			more.Clusters[bad.Name].ConnectTimeout = durationpb.New(-time.Second)
+			maps.Copy(r.Clusters, more.Clusters)
+			maps.Copy(r.Endpoints, more.Endpoints)
+			r.Listeners[onVLAN+":443"].DefaultFilterChain = more.Listeners[onVLAN+":443"].DefaultFilterChain
 		}, "Envoy rejected clusters: ", `^\[cluster spoiled:443: .*Invalid duration`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			w := newWorld(t)
 			w.serves(t, blue(), pods())
-			bad := NewResources(moved(), w.options(), pods())
+			bad := resources.New(moved(), w.options(), pods())
 			c.spoil(bad)
 			w.server.Serve(bad)
 			g.Eventually(w.server.Accepted, patient).Should(MatchError(ContainSubstring(c.why)))

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy/resources"
 )
 
 // TestANewServerStartsInSteps: a name moves to another backend, and its former one is gone, while no server
@@ -22,7 +24,7 @@ func TestANewServerStartsInSteps(t *testing.T) {
 			n = blue()
 		}
 		w.startServer(t)
-		w.server.Serve(NewResources(n, w.options(), behind))
+		w.server.Serve(resources.New(n, w.options(), behind))
 		for done := false; !done; {
 			done = w.server.Accepted() == nil
 			u, err := w.dial(t, onVLAN+":443", "oauth.blue.example.com")

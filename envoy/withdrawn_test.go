@@ -8,6 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -22,7 +24,7 @@ func TestAWithdrawnBackendIsUnreachable(t *testing.T) {
 	n.Listeners[0].Forwards = []network.Forward{{ServerNames: []string{"console.blue.example.com"}, Backend: other.Name}}
 	behind := pods()
 	behind[other.Name] = behind[api.Name]
-	r := NewResources(n, w.options(), behind)
+	r := resources.New(n, w.options(), behind)
 	r.Listeners[onVLAN+":443"].ListenerFiltersTimeout = durationpb.New(-time.Second)
 
 	w.stopServer()
@@ -40,5 +42,5 @@ func TestAWithdrawnBackendIsUnreachable(t *testing.T) {
 	u, err := w.dial(t, onVLAN+":443", "console.blue.example.com")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(u.hello).To(HavePrefix("ingress"))
-	g.Expect(slices.ContainsFunc(w.server.Refusals(), func(r Refusal) bool { return r.Type == "listener" })).To(BeTrue(), "it is still refused")
+	g.Expect(slices.ContainsFunc(w.server.Refusals(), func(r ads.Refusal) bool { return r.Type == "listener" })).To(BeTrue(), "it is still refused")
 }

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,11 +27,16 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
-	"github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -40,40 +46,35 @@ type world struct {
 	edge, machine, pods *netns.Namespace
 	// management is the pod network.
 	vlan, management *netns.Segment
-	dir              string
+	dirs             resources.Dirs
 	envoy            *exec.Cmd
-	server           *Server
+	server           *ads.Server
 	stopServer       func()
-	admin            *Admin
-	gate             *Gate
-	stopGate         func()
-	limits           Limits
+	admin            *admin.Client
+	gate             *gate.Gate
+	// hang stops the gate while it is locked.
+	hang     sync.RWMutex
+	stopGate func()
+	limits   resources.Limits
 	// files that Envoy may open. Zero: as many as the test.
 	files uint64
 }
 
 const (
-	onVLAN = "192.168.100.3"
-	// patient is how long a test waits for what takes milliseconds.
-	patient = patience.Limit
+	// drainTime in seconds is that of resources.Arguments.
+	drainTime = "600"
+	// askedKey is the runtime value with the percentage of connections that Envoy asks the gate about, and gateCluster the
+	// name of the gate in counters.
+	askedKey, gateCluster = "ratelimit.tcp_filter_enabled", "gate"
 )
 
 // options are what a pod of an edge has.
-func options() Options { return Options{Device: "net1", UpstreamDevice: "eth0"} }
+func options() resources.Options { return resources.Options{Device: "net1", UpstreamDevice: "eth0"} }
 
-func (w *world) options() Options {
+func (w *world) options() resources.Options {
 	o := options()
-	o.RunDir, o.Limits = w.dir, w.limits
+	o.ReachSocket, o.Limits = w.dirs.Reach(), w.limits
 	return o
-}
-
-// pods are where the backends of blue are.
-func pods() map[string][]netip.AddrPort {
-	return map[string][]netip.AddrPort{
-		api.Name:     {netip.MustParseAddrPort("10.128.0.11:7443")},
-		oauth.Name:   {netip.MustParseAddrPort("10.128.0.12:7443")},
-		ingress.Name: {netip.MustParseAddrPort("10.128.0.13:7443")},
-	}
 }
 
 // unprivileged is a program without any capability, as in a pod under Pod Security
@@ -92,9 +93,15 @@ func newWorld(t *testing.T) *world {
 // there is no limit.
 func newWorldWith(t *testing.T, memory, files uint64) *world {
 	t.Helper()
+	return newWorldThat(t, memory, files, drainTime)
+}
+
+// newWorldThat is newWorldWith for an Envoy in which connections survive the removal of what carries them for drain, in seconds.
+func newWorldThat(t *testing.T, memory, files uint64, drain string) *world {
+	t.Helper()
 	netns.Require(t, "openssl", "ss", "setpriv")
 	program := programs.RequireEnvoy(t)
-	w := &world{limits: NewLimits(memory, files), files: files, edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
+	w := &world{limits: resources.NewLimits(memory, files), files: files, edge: netns.New(t), machine: netns.New(t), pods: netns.New(t)}
 	vlan, management := netns.NewSegment(t), netns.NewSegment(t)
 	w.vlan, w.management = vlan, management
 	vlan.Attach(t, w.edge, "net1", "", "192.168.100.4/24", onVLAN+"/32")
@@ -108,15 +115,16 @@ func newWorldWith(t *testing.T, memory, files uint64) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Mkdir(filepath.Dir(AdminSocket(dir)), 0o755); err != nil {
+	w.dirs = resources.NewDirs(filepath.Join(dir, "xds"), filepath.Join(dir, "envoy"))
+	if err := os.Mkdir(w.dirs.Envoy, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.dir, w.admin = dir, NewAdmin(dir)
-	w.admin.client.Timeout = patient // On a busy machine, counters take longer than an edge waits for them.
+	w.admin = admin.NewClient(rundir.Transport(w.dirs.Admin()))
+	w.admin.HTTP.Timeout = patient // On a busy machine, counters take longer than an edge waits for them.
 	w.startServer(t)
 	t.Cleanup(func() { w.stopServer() })
 	w.startGate(t)
-	w.startEnvoy(t, program)
+	w.startEnvoy(t, program, drain)
 	for _, b := range []network.Backend{api, oauth, ingress} {
 		w.pod(t, w.pods, pods()[b.Name][0], b.Service)
 	}
@@ -126,10 +134,11 @@ func newWorldWith(t *testing.T, memory, files uint64) *world {
 func (w *world) startServer(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	s := NewServer(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})))
-	s.SetAsked(w.limits.sample()) // As a Gate does that starts with it.
+	s := ads.NewServer(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s.SetAsked(w.limits.Sample()) // As a Gate does that starts with it.
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx, XDSSocket(w.dir)) }()
+	l := listen(t, w.dirs.XDS())
+	go func() { ended <- s.Run(ctx, l) }()
 	w.server = s
 	w.stopServer = func() {
 		cancel()
@@ -148,18 +157,19 @@ func (w *world) startGate(t *testing.T) {
 	var err error
 	w.edge.Do(t, func() { clients, err = device.OpenClients("net1") })
 	g.Expect(err).NotTo(HaveOccurred())
-	w.gate = &Gate{
-		Limits: w.limits, Each: clients.Each, Sockets: clients.Sockets, MACOf: clients.MACOf, SetAsked: func(percent uint32) { w.server.SetAsked(percent) }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Denied: newDenied(),
+	w.gate = &gate.Gate{
+		Limits: w.limits, Each: clients.Each, Sockets: func() (int, error) { w.hang.RLock(); defer w.hang.RUnlock(); return clients.Sockets() }, MACOf: clients.MACOf, SetAsked: func(percent uint32) { w.server.SetAsked(percent) }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"}),
 	}
 	resetter := device.NewResetter(clients, w.gate.CountReset)
-	w.gate.Reset = func(all []Senders) (err error) {
+	w.gate.Reset = func(all []gate.Senders) (err error) {
 		w.edge.Do(t, func() { err = resetter.Set(deviceSenders(all)...) })
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- w.gate.Run(ctx, GateSocket(w.dir)) }()
+	l := listen(t, w.dirs.Gate())
+	go func() { ended <- w.gate.Run(ctx, l) }()
 	w.stopGate = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -170,21 +180,30 @@ func (w *world) startGate(t *testing.T) {
 	t.Cleanup(w.stopGate)
 }
 
+// listen listens on a socket, as an edge does for Envoy.
+func listen(t *testing.T, socket string) net.Listener {
+	t.Helper()
+	l, err := rundir.ListenOpen(socket)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return l
+}
+
 // deviceSenders are all as a Resetter takes them.
-func deviceSenders(all []Senders) (out []device.Senders) {
+func deviceSenders(all []gate.Senders) (out []device.Senders) {
 	for _, s := range all {
 		out = append(out, device.Senders(s))
 	}
 	return out
 }
 
-func (w *world) startEnvoy(t *testing.T, program string) {
+func (w *world) startEnvoy(t *testing.T, program, drain string) {
 	t.Helper()
 	var said bytes.Buffer
 	w.edge.Sysctl(t, "net/ipv4/ip_unprivileged_port_start", "0")
-	arguments := Arguments(w.dir, "test", w.limits)
+	arguments := resources.Arguments(w.dirs, "test", w.limits)
 	const kept = `{"suffix":".membership_healthy"}` // What edges count, and for tests how often endpoints are avoided.
 	arguments[1] = strings.Replace(arguments[1], kept, kept+`,{"suffix":".ejections_enforced_total"},{"suffix":".ejections_active"}`, 1)
+	arguments[slices.Index(arguments, "--drain-time-s")+1] = drain
 	program, args := unprivileged(program, arguments...)
 	if w.files > 0 {
 		program, args = "prlimit", append([]string{"--nofile=" + strconv.FormatUint(w.files, 10), program}, args...)
@@ -208,7 +227,7 @@ func (w *world) startEnvoy(t *testing.T, program string) {
 func (w *world) serves(t *testing.T, n network.Network, behind map[string][]netip.AddrPort) {
 	t.Helper()
 	w.gate.Serve(n)
-	w.server.Serve(NewResources(n, w.options(), behind))
+	w.server.Serve(resources.New(n, w.options(), behind))
 	var names []string
 	for _, l := range n.Listeners {
 		names = append(names, l.Name())
@@ -335,6 +354,14 @@ func (w *world) dial(t *testing.T, at, serverName string, over ...func(net.Conn)
 	return u, err
 }
 
+// says is what the pod said first, of any tunnel.
+func (u *tunnel) says() string {
+	if u == nil {
+		return ""
+	}
+	return u.hello
+}
+
 // works reports whether bytes still go there and back.
 func (u *tunnel) works() error {
 	_ = u.conn.SetDeadline(time.Now().Add(patient))
@@ -345,13 +372,22 @@ func (u *tunnel) works() error {
 	return err
 }
 
+// get is what Envoy's admin interface answers.
+func (w *world) get(t *testing.T, path string) []byte {
+	t.Helper()
+	g := NewWithT(t)
+	answer, err := w.admin.HTTP.Get("http://envoy" + path)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = answer.Body.Close() }()
+	b, err := io.ReadAll(answer.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	return b
+}
+
 // counter is one of Envoy's.
 func (w *world) counter(t *testing.T, name string) string {
 	t.Helper()
-	b, err := w.admin.get(t.Context(), "/stats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := w.get(t, "/stats")
 	for line := range strings.Lines(string(b)) {
 		if n, v, _ := strings.Cut(strings.TrimSpace(line), ": "); n == name {
 			return v

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cldmnky/oooi/edge/device"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/version"
 )
 
@@ -168,15 +170,15 @@ func envoySources(runDir string) []source {
 			return rawList([]string{"This edge runs no Envoy."}), false, nil
 		}}}
 	}
-	a := envoy.NewAdmin(runDir)
+	a := admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(runDir)).Admin()))
 	config := func(kind string) func(context.Context, int) ([]json.RawMessage, bool, error) {
 		return ofEnvoy(func(ctx context.Context, most int) ([]json.RawMessage, bool, error) { return a.Config(ctx, kind, most) })
 	}
 	return []source{
 		{"envoyBootstrap", 64 << 10, ofEnvoy(a.Bootstrap)},
-		{"envoyListeners", 1 << 20, config(envoy.ConfigListeners)},
-		{"envoyClusters", 512 << 10, config(envoy.ConfigClusters)},
-		{"envoyEndpoints", 384 << 10, config(envoy.ConfigEndpoints)},
+		{"envoyListeners", 1 << 20, config(admin.ConfigListeners)},
+		{"envoyClusters", 512 << 10, config(admin.ConfigClusters)},
+		{"envoyEndpoints", 384 << 10, config(admin.ConfigEndpoints)},
 		{"envoyClusterStates", 512 << 10, ofEnvoy(a.Clusters)},
 		{"envoyStats", 640 << 10, ofEnvoy(a.Stats)},
 	}

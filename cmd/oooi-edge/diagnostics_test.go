@@ -14,7 +14,8 @@ import (
 
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
@@ -23,7 +24,7 @@ import (
 // playEnvoy answers at the admin socket of dir.
 func playEnvoy(t *testing.T, dir string, answer http.HandlerFunc) {
 	t.Helper()
-	l, err := rundir.Listen(envoy.AdminSocket(dir))
+	l, err := rundir.Listen(resources.NewDirs(wire.EnvoyDirs(dir)).Admin())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	s := &http.Server{Handler: answer}
 	go func() { _ = s.Serve(l) }()
@@ -86,7 +87,7 @@ func TestDiagnosticsOfEnvoy(t *testing.T) {
 	proxied(t, file, 6443)
 	// The proxy starts an Envoy with a run directory of its own; here another container runs it.
 	start(t, v.edge, "proxy", "--plan", file, "--run-dir", run, "--no-envoy")
-	c := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "oooi", envoy.NewLimits(0, 0))...)
+	c := v.edge.Command(context.WithoutCancel(t.Context()), program, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(run)), "oooi", resources.NewLimits(0, 0))...)
 	g.Expect(c.Start()).To(Succeed())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	g.Eventually(func() string { return string(diagnosed(t, v.edge, run)["envoyListeners"].Content) }).Should(ContainSubstring(blueService))
@@ -111,11 +112,11 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	big := strings.Repeat("<", 1<<10) // Six bytes each in JSON.
 	playEnvoy(t, dir, func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path == "/config_dump" && r.URL.Query().Get("resource") == envoy.ConfigEndpoints:
+		case r.URL.Path == "/config_dump" && r.URL.Query().Get("resource") == admin.ConfigEndpoints:
 			_, _ = fmt.Fprint(w, `{"configs": [{"a": 1}, {"b"`)
 		case r.URL.Path == "/config_dump" && r.URL.Query().Has("mask"):
 			w.WriteHeader(http.StatusInternalServerError)
-		case r.URL.Path == "/config_dump" && r.URL.Query().Get("resource") == envoy.ConfigClusters:
+		case r.URL.Path == "/config_dump" && r.URL.Query().Get("resource") == admin.ConfigClusters:
 			w.WriteHeader(http.StatusNotFound) // As Envoy does while it has none.
 		case r.URL.Path == "/config_dump":
 			_, _ = fmt.Fprint(w, `{"configs": [`)

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -53,7 +53,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 			return err
 		}
 	}
-	check := agent.ReachCheck{Socket: envoy.ReachSocket(f.runDir), Log: log}
+	check := agent.ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(f.runDir)).Reach(), Log: log}
 	a := &agent.Failover{
 		Source: source, Servers: agent.NewServers(f.runDir), Reach: check.Run,
 		RunDir: f.runDir, ClusterDevice: clusterDevice, Log: log,

@@ -7,16 +7,23 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/accesslog"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -39,9 +46,9 @@ Without a cluster, every address that the plan lets a VM have is tried.`,
 				if f.runDir == "" {
 					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
 				}
-				return runProxy(c.Context(), f, f.runDir, envoy.NewLimits(memory, openFiles()), nil, log)
+				return runProxy(c.Context(), f, f.runDir, resources.NewLimits(memory, openFiles()), nil, log)
 			}
-			limits := envoy.NewLimits(containerMemory("/"), openFiles())
+			limits := resources.NewLimits(containerMemory("/"), openFiles())
 			run, err := findEnvoy(program, limits, c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -64,7 +71,7 @@ Without a cluster, every address that the plan lets a VM have is tried.`,
 
 // runProxy serves until ctx ends. Dir holds Envoy's sockets. Run runs an Envoy that
 // connects there and keeps to limits; nil if another container runs it.
-func runProxy(ctx context.Context, f serverFlags, dir string, limits envoy.Limits, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
+func runProxy(ctx context.Context, f serverFlags, dir string, limits resources.Limits, run func(ctx context.Context, dir string) error, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
@@ -73,9 +80,10 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits envoy.Limit
 	g, ctx := errgroup.WithContext(ctx)
 	gate, closeGate := newGate(f.device, limits, log)
 	defer closeGate()
+	dirs := resources.NewDirs(wire.EnvoyDirs(dir))
 	p := agent.Proxy{
-		Source: source, Options: envoy.Options{Device: f.device, RunDir: dir, Limits: limits},
-		Server: envoy.NewServer(log), Admin: envoy.NewAdmin(dir), Log: log, Needs: proxyNeeds,
+		Source: source, Options: resources.Options{Device: f.device, ReachSocket: dirs.Reach(), Limits: limits},
+		Server: ads.NewServer(log), Admin: admin.NewClient(rundir.Transport(dirs.Admin())), Log: log, Needs: proxyNeeds,
 		AccessLog: agent.NewAccessLog(log, func() network.AccessLog { return source.Current().Network.AccessLog }),
 		Gate:      gate,
 	}
@@ -108,15 +116,29 @@ func runProxy(ctx context.Context, f serverFlags, dir string, limits envoy.Limit
 		g.Go(func() error { p.FollowDarkBackends(ctx, report.SetDarkBackends); return nil })
 		g.Go(func() error { p.FollowConnected(ctx, report.SetConnected); return nil })
 	}
-	g.Go(func() error { return p.Server.Run(ctx, envoy.XDSSocket(dir)) })
-	g.Go(func() error { return envoy.ServeAccessLog(ctx, envoy.AccessLogSocket(dir), p.AccessLog.Ended) })
+	g.Go(func() error { return serveOn(dirs.XDS(), func(l net.Listener) error { return p.Server.Run(ctx, l) }) })
+	g.Go(func() error {
+		return serveOn(dirs.AccessLog(), func(l net.Listener) error { return accesslog.Serve(ctx, l, p.AccessLog.Ended) })
+	})
 	g.Go(func() error { return p.AccessLog.Run(ctx) })
-	g.Go(func() error { return p.Gate.Run(ctx, envoy.GateSocket(dir)) })
+	g.Go(func() error { return serveOn(dirs.Gate(), func(l net.Listener) error { return p.Gate.Run(ctx, l) }) })
 	g.Go(func() error { return p.Run(ctx) })
 	if run != nil {
 		g.Go(func() error { return run(ctx, dir) })
 	}
 	return g.Wait()
+}
+
+// serveOn serves Envoy on a socket.
+func serveOn(socket string, serve func(net.Listener) error) error {
+	l, err := rundir.ListenOpen(socket)
+	if err == nil {
+		err = serve(l)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(socket), err)
+	}
+	return nil
 }
 
 // proxyNeeds returns the API server, which lists the endpoints, and the resolvers if there

@@ -16,7 +16,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 )
 
 // stopTimeout is how long Envoy has to end after SIGTERM.
@@ -24,7 +24,7 @@ const stopTimeout = 10 * time.Second
 
 // findEnvoy finds the program and returns a function that runs it until its context ends.
 // An Envoy that ends by itself is an error: then the container is restarted.
-func findEnvoy(program string, limits envoy.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
+func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	if program == "" {
 		program = os.Getenv("ENVOY")
 	}
@@ -43,7 +43,7 @@ func findEnvoy(program string, limits envoy.Limits, output io.Writer) (func(ctx 
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		raiseFiles()
-		c := exec.CommandContext(ctx, path, envoy.Arguments(dir, "oooi", limits)...)
+		c := exec.CommandContext(ctx, path, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(dir)), "oooi", limits)...)
 		c.Stdout, c.Stderr = output, output
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 		c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }

@@ -24,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/golden"
@@ -182,7 +182,7 @@ func TestProxyNextToAnEnvoy(t *testing.T) {
 	g.Eventually(serves).Should(MatchError(ContainSubstring("Envoy does not answer")))
 
 	startEnvoy := func() *exec.Cmd {
-		e := v.edge.Command(context.WithoutCancel(t.Context()), program, envoy.Arguments(run, "test", envoy.NewLimits(0, 0))...)
+		e := v.edge.Command(context.WithoutCancel(t.Context()), program, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(run)), "test", resources.NewLimits(0, 0))...)
 		g.Expect(e.Start()).To(Succeed())
 		t.Cleanup(func() { _ = e.Process.Kill(); _ = e.Wait() })
 		return e

@@ -21,7 +21,7 @@ import (
 
 	"github.com/cldmnky/oooi/controllers/attachments"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -222,7 +222,7 @@ func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memor
 func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(r.EnvoyImage).
-		WithArgs(envoy.Arguments(wire.RunDir, wire.EdgeDeploymentName(n, e), envoy.NewLimits(memoryOfEnvoy(), 0))...).
+		WithArgs(resources.Arguments(resources.NewDirs(wire.EnvoyDirs(wire.RunDir)), wire.EdgeDeploymentName(n, e), resources.NewLimits(memoryOfEnvoy(), 0))...).
 		WithResources(resourcesOf(wire.Envoy)).
 		WithVolumeMounts(mounts(n, wire.Envoy)...)
 }

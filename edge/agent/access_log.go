@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/accesslog"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -88,9 +88,9 @@ func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
 }
 
 // Ended logs c, if the limits permit it.
-func (a *AccessLog) Ended(c envoy.Connection) { a.ended(c, time.Now()) }
+func (a *AccessLog) Ended(c accesslog.Connection) { a.ended(c, time.Now()) }
 
-func (a *AccessLog) ended(c envoy.Connection, now time.Time) {
+func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	limit := failureLines
 	switch a.level().Level() {
 	case network.AccessLogNone:

@@ -12,13 +12,13 @@ import (
 	. "github.com/onsi/gomega"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/accesslog"
 	"github.com/cldmnky/oooi/network"
 )
 
 // from is a connection that a VM's name was refused on.
-func from(source string) envoy.Connection {
-	return envoy.Connection{
+func from(source string) accesslog.Connection {
+	return accesslog.Connection{
 		Source: netip.AddrPortFrom(netip.MustParseAddr(source), 40000), Address: netip.MustParseAddrPort("192.168.100.3:443"),
 		ServerName: "x\"\n.example.com", Flags: "NR", Duration: 1500 * time.Millisecond,
 	}

@@ -26,8 +26,7 @@ type Admission struct {
 	// Read: the kernel told what it has, now or before. Otherwise nothing is decided: an Envoy that runs
 	// must keep what it has.
 	Read bool
-	// Open are the addresses that may be served, sorted: those of the plan, and of former plans. A listener that the plan no
-	// longer has may stay at them for a while.
+	// Open are the plan's addresses that may be served, sorted.
 	Open []netip.Addr
 }
 
@@ -41,15 +40,12 @@ func (a Admission) Same(b Admission) bool {
 // address that may be served; see Interface.Admissible. A listener is left out if its
 // address may not be served, or if all its backends are unreachable. Connections to an
 // unreachable backend are closed. Envoy could listen without the address, but would not
-// notice a replaced interface. Open are the addresses that were open so far.
-func Admit(v edge.View, open []netip.Addr, cut CutOff, admissible func(netip.Addr) error) Admission {
+// notice a replaced interface.
+func Admit(v edge.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
 	var errs []error
 	checked := map[netip.Addr]error{}
-	for _, a := range open {
-		checked[a] = admissible(a)
-	}
 	for _, l := range v.Network.Listeners {
 		err, known := checked[l.Address]
 		if !known {
@@ -101,7 +97,7 @@ func Refuse(v edge.View, err error) Admission {
 // Keep admits of a view what last admitted, because of err: the kernel does not tell what it has. It
 // admits no address that last did not.
 func Keep(last Admission, v edge.View, err error) Admission {
-	out := Admit(v, last.Open, last.CutOff, func(a netip.Addr) error {
+	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
 			return nil
 		}

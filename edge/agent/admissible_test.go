@@ -11,7 +11,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 	"github.com/cldmnky/oooi/test/netns"
@@ -38,7 +43,7 @@ func anEdge(t *testing.T) (*netns.Namespace, *Proxy, func() (network.Network, er
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer, Server: envoy.NewServer(log), Log: log, Gate: &envoy.Gate{}}
+	p := &Proxy{Source: source, Interface: Interface{Name: "net1", InPod: true}, Backends: noEndpoints(t), Needs: needsAPIServer, Server: ads.NewServer(log), Log: log, Gate: &gate.Gate{}}
 	return v, p, func() (network.Network, error) {
 		var a Admission
 		v.Do(t, func() { a = p.admit() })
@@ -52,7 +57,7 @@ func TestAnEdgeServesWhatItHas(t *testing.T) {
 	g := NewWithT(t)
 	v, p, admissible := anEdge(t)
 	run := fakes.RunDir(t)
-	p.Admin = envoy.NewAdmin(run)
+	p.Admin = admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(run)).Admin()))
 	var n network.Network
 	serves := func() error {
 		v.Do(t, func() { p.look(t.Context(), p.admit(), false) })
@@ -143,7 +148,7 @@ func TestAServiceThatIsCutOff(t *testing.T) {
 	n, cut := a.Network, a.CutOff
 	g.Expect(a.Missing).NotTo(HaveOccurred(), "a user's Service does not make the edge unready")
 	g.Expect(n.Listeners).To(HaveExactElements(plan.Networks[0].Listeners[1]), "and one that leads to it alone is closed")
-	behind := cut.Close(envoy.EndpointsOf(n, p.Backends))
+	behind := cut.Close(resources.EndpointsOf(n, p.Backends))
 	g.Expect(behind).To(And(HaveKeyWithValue("git:80", BeEmpty()), HaveKeyWithValue("oauth:6443", BeNil())))
 	g.Expect(behind["git:80"]).NotTo(BeNil(), "else its Service's own address would be dialled")
 	g.Expect(cut.String()).To(ContainSubstring("192.168.100.20 (Service git)"))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -40,7 +40,7 @@ type DarkBackends map[string]DarkBackend
 
 // dark tells which of the backends of n that Envoy has cannot be used, by name. One without endpoints counts if no
 // node boots without it: others may have no pods on purpose, and names of external hosts need not resolve.
-func dark(n network.Network, seen map[string]envoy.BackendHealth) map[string]bool {
+func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]bool {
 	out := map[string]bool{}
 	for name, health := range seen {
 		out[name] = health.Dark()

@@ -11,7 +11,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/gate"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 )
@@ -46,10 +47,10 @@ func TestDark(t *testing.T) {
 		{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}, {Name: "oauth-openshift:6443", Service: network.OAuthService, Port: 6443},
 		{Name: "quay.io:443", Kind: network.BackendExternal, Host: "quay.io", Port: 443},
 	}}
-	seen := map[string]envoy.BackendHealth{"kube-apiserver:6443": {}, "oauth-openshift:6443": {}, "quay.io:443": {Endpoints: 2}}
+	seen := map[string]admin.BackendHealth{"kube-apiserver:6443": {}, "oauth-openshift:6443": {}, "quay.io:443": {Endpoints: 2}}
 	g := NewWithT(t)
 	g.Expect(dark(n, seen)).To(Equal(map[string]bool{"kube-apiserver:6443": true, "oauth-openshift:6443": false, "quay.io:443": true}))
-	seen["kube-apiserver:6443"] = envoy.BackendHealth{Endpoints: 2, Healthy: 1}
+	seen["kube-apiserver:6443"] = admin.BackendHealth{Endpoints: 2, Healthy: 1}
 	g.Expect(dark(n, seen)).To(HaveKeyWithValue("kube-apiserver:6443", false))
 	delete(seen, "kube-apiserver:6443")
 	g.Expect(dark(n, seen)).NotTo(HaveKey("kube-apiserver:6443"), "Envoy does not have it yet")
@@ -68,7 +69,7 @@ func TestHealthOfBackends(t *testing.T) {
 	planned(t, file, n)
 	source, err := edge.NewSource(file, edge.Selection{}, nil, log)
 	g.Expect(err).NotTo(HaveOccurred())
-	p := &Proxy{Source: source, Server: w.server, Admin: w.admin, Log: log, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }), Gate: &envoy.Gate{}}
+	p := &Proxy{Source: source, Server: w.server, Admin: w.admin, Log: log, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }), Gate: &gate.Gate{}}
 	metrics := p.Metrics(t.Context())
 	endpoints := func() map[string]float64 {
 		out := map[string]float64{}

@@ -11,7 +11,10 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
 )
@@ -81,7 +84,7 @@ func TestProxyBearsASlowEnvoy(t *testing.T) {
 	g := NewWithT(t)
 	v, p, _ := anEdge(t)
 	run := fakes.RunDir(t)
-	p.Admin = envoy.NewAdmin(run)
+	p.Admin = admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(run)).Admin()))
 	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
 	serves := func() error {
 		v.Do(t, func() { p.look(t.Context(), p.admit(), false) })
@@ -95,6 +98,6 @@ func TestProxyBearsASlowEnvoy(t *testing.T) {
 	g.Expect(time.Since(began)).To(BeNumerically(">=", silenceLimit))
 	answers.Unlock()
 	g.Eventually(serves, "1m", "10ms").Should(Succeed())
-	g.Expect(os.Remove(envoy.AdminSocket(run))).To(Succeed())
+	g.Expect(os.Remove(resources.NewDirs(wire.EnvoyDirs(run)).Admin())).To(Succeed())
 	g.Expect(serves()).To(MatchError(ContainSubstring("Envoy does not answer")))
 }

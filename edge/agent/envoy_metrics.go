@@ -8,7 +8,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -60,7 +60,7 @@ func envoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamil
 	}
 	var backends, listeners []named
 	for _, b := range n.Backends {
-		backends = append(backends, named{inEnvoy: envoy.ClusterName(b), inPlan: b.Name})
+		backends = append(backends, named{inEnvoy: resources.ClusterName(b), inPlan: b.Name})
 	}
 	for _, l := range n.Listeners {
 		listeners = append(listeners, named{inEnvoy: l.Name(), inPlan: l.Name()})

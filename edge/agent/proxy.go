@@ -15,7 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/edge"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -39,11 +42,11 @@ type Proxy struct {
 	Interface Interface
 	Source    *edge.Source
 	Backends  *edge.Backends
-	Options   envoy.Options
-	Server    *envoy.Server
-	Admin     *envoy.Admin
+	Options   resources.Options
+	Server    *ads.Server
+	Admin     *admin.Client
 	// Gate limits the connections of each VM. Metrics sets its counter.
-	Gate *envoy.Gate
+	Gate *gate.Gate
 	Log  *slog.Logger
 	// Needs returns the destinations that serving depends on.
 	Needs func(network.Network) []network.ReservedDestination
@@ -81,7 +84,7 @@ func (p *Proxy) admit() Admission {
 		return Refuse(v, err)
 	}
 	var unread error
-	a := Admit(v, p.last.Open, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), func(address netip.Addr) error {
+	a := Admit(v, CutOffBackends(routes, p.Interface.Name, v.Network, p.Backends.Endpoints), func(address netip.Addr) error {
 		err := p.Interface.Admissible(address)
 		if errors.As(err, new(Unread)) {
 			unread = err
@@ -108,10 +111,10 @@ func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error
 }
 
 // listens returns nil if Envoy runs and has one of n's listeners, if n has any.
-func listens(ctx context.Context, admin *envoy.Admin, n network.Network) error {
+func listens(ctx context.Context, client *admin.Client, n network.Network) error {
 	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
 	defer cancel()
-	return admin.ServesAny(ctx, listenerNames(n))
+	return client.ServesAny(ctx, listenerNames(n))
 }
 
 // Run configures Envoy at the start and at each change, until ctx ends.
@@ -134,9 +137,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		// Connections of listeners that are not admissible any more live on.
 		p.Gate.Serve(p.Source.Current().Network)
 		if a.Read {
-			o := p.Options
-			o.Open = a.Open
-			p.Server.Serve(envoy.NewResources(a.Network, o, a.CutOff.Close(envoy.EndpointsOf(a.Network, p.Backends))))
+			p.Server.Serve(resources.New(a.Network, p.Options, a.CutOff.Close(resources.EndpointsOf(a.Network, p.Backends))))
 		}
 		p.wait(ctx, a, plan, endpoints)
 	}

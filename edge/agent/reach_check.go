@@ -16,12 +16,12 @@ import (
 
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/rundir"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 )
 
 // A ReachCheck checks whether the hosted API server answers through Envoy.
 type ReachCheck struct {
-	// Socket is envoy.ReachSocket. While it does not exist, the API server is not reached.
+	// Socket is resources.Dirs.Reach. While it does not exist, the API server is not reached.
 	Socket string
 	Log    *slog.Logger
 }
@@ -84,7 +84,7 @@ func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 // seconds, unless the worker hangs. Then the check stays open.
 func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news chan<- checked) {
 	var open []*net.UnixConn
-	for range envoy.Workers {
+	for range resources.Workers {
 		var conn *net.UnixConn
 		if conn, n.err = rundir.Dial(ctx, c.Socket); n.err != nil {
 			break

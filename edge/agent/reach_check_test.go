@@ -24,7 +24,11 @@ import (
 	"golang.org/x/sys/unix"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/fakes"
@@ -110,8 +114,8 @@ func darkBackend(t *testing.T) netip.AddrPort {
 // A reachWorld is a real Envoy and the check of what it reaches.
 type reachWorld struct {
 	envoy  *exec.Cmd
-	admin  *envoy.Admin
-	server *envoy.Server
+	admin  *admin.Client
+	server *ads.Server
 	// reports of the check: whether the API server is reached.
 	reports chan bool
 }
@@ -120,10 +124,14 @@ func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
 	t.Helper()
 	program := programs.RequireEnvoy(t)
 	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
-	w := &reachWorld{admin: envoy.NewAdmin(dir), server: envoy.NewServer(log), reports: make(chan bool, 1000)}
-	go func() { _ = w.server.Run(t.Context(), envoy.XDSSocket(dir)) }()
+	w := &reachWorld{admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(dir)).Admin())), server: ads.NewServer(log), reports: make(chan bool, 1000)}
+	l, err := rundir.ListenOpen(resources.NewDirs(wire.EnvoyDirs(dir)).XDS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = w.server.Run(t.Context(), l) }()
 	w.leadsTo(dir, backends...)
-	w.envoy = exec.Command(program, envoy.Arguments(dir, "test", envoy.NewLimits(0, 0))...)
+	w.envoy = exec.Command(program, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(dir)), "test", resources.NewLimits(0, 0))...)
 	w.envoy.Stdout, w.envoy.Stderr = t.Output(), t.Output()
 	if err := w.envoy.Start(); err != nil {
 		t.Fatal(err)
@@ -131,14 +139,14 @@ func newReachWorld(t *testing.T, backends ...netip.AddrPort) *reachWorld {
 	ended := make(chan struct{})
 	go func() { _ = w.envoy.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = w.envoy.Process.Kill(); <-ended })
-	go ReachCheck{Socket: envoy.ReachSocket(dir), Log: log}.Run(t.Context(), func(began time.Time) { w.reports <- !began.IsZero() })
+	go ReachCheck{Socket: resources.NewDirs(wire.EnvoyDirs(dir)).Reach(), Log: log}.Run(t.Context(), func(began time.Time) { w.reports <- !began.IsZero() })
 	return w
 }
 
 // leadsTo replaces the API server's endpoints.
 func (w *reachWorld) leadsTo(dir string, backends ...netip.AddrPort) {
 	api := network.Backend{Name: "kube-apiserver:6443", Service: network.APIService, Port: 6443}
-	w.server.Serve(envoy.NewResources(network.Network{Backends: []network.Backend{api}}, envoy.Options{RunDir: dir}, map[string][]netip.AddrPort{api.Name: backends}))
+	w.server.Serve(resources.New(network.Network{Backends: []network.Backend{api}}, resources.Options{ReachSocket: resources.NewDirs(wire.EnvoyDirs(dir)).Reach()}, map[string][]netip.AddrPort{api.Name: backends}))
 }
 
 // await returns at the next report that says so.
@@ -292,7 +300,7 @@ func TestAPIServersDoNotLogChecks(t *testing.T) {
 			}
 		}
 		return went
-	}).Should(BeNumerically(">=", checks*envoy.Workers))
+	}).Should(BeNumerically(">=", checks*resources.Workers))
 	g.Expect(stop()).To(Succeed())
 	for line := range strings.Lines(log) {
 		if strings.Contains(line, failed) {

@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -28,7 +28,7 @@ func TestWhatEnvoyRefusesIsReported(t *testing.T) {
 	reports := make(chan string, 100)
 	p := Proxy{Server: w.server}
 	go p.FollowRefusals(t.Context(), func(what string) { reports <- what })
-	w.server.Serve(envoy.NewResources(n, envoy.Options{}, map[string][]netip.AddrPort{}))
+	w.server.Serve(resources.New(n, resources.Options{}, map[string][]netip.AddrPort{}))
 	g.Eventually(reports, "1m").Should(Receive(MatchRegexp(`^listener %s: .*bind.*Address already in use`, at)))
 	g.Expect(taken.Close()).To(Succeed())
 	g.Eventually(reports, "1m").Should(Receive(BeEmpty()))

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -71,7 +73,7 @@ func graceOf(s network.Service) time.Duration {
 // Servers holds the answers of this edge's servers, and signals changes.
 type Servers struct {
 	health map[network.Service]edge.Health
-	admin  *envoy.Admin
+	admin  *admin.Client
 
 	mu sync.Mutex
 	// state and verdict are those of servers with an answer, or with a missing one.
@@ -86,7 +88,7 @@ type Servers struct {
 // NewServers returns Servers for the sockets in runDir.
 func NewServers(runDir string) *Servers {
 	s := &Servers{
-		health: map[network.Service]edge.Health{}, admin: envoy.NewAdmin(runDir),
+		health: map[network.Service]edge.Health{}, admin: admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(runDir)).Admin())),
 		state: map[network.Service]Health{}, verdict: map[network.Service]error{},
 	}
 	for _, x := range followed {

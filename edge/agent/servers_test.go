@@ -11,12 +11,15 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	_ "github.com/cldmnky/oooi/test/patience"
+
 	"github.com/cldmnky/oooi/edge"
+	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/fakes"
-	_ "github.com/cldmnky/oooi/test/patience"
 )
 
 // fakeEnvoy answers as Envoy's admin socket does, until it is shut.
@@ -35,7 +38,7 @@ func slowEnvoy(t *testing.T, dir, listeners string) *sync.Mutex {
 
 func anEnvoy(t *testing.T, dir, listeners string, answers *sync.Mutex) *http.Server {
 	t.Helper()
-	l, err := net.Listen("unix", envoy.AdminSocket(dir))
+	l, err := net.Listen("unix", resources.NewDirs(wire.EnvoyDirs(dir)).Admin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +209,7 @@ func TestProxyIsUncheckedUntilEnvoyAnswers(t *testing.T) {
 	g := NewWithT(t)
 	v, p, _ := anEdge(t)
 	run := fakes.RunDir(t)
-	p.Admin = envoy.NewAdmin(run)
+	p.Admin = admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(run)).Admin()))
 	answers := slowEnvoy(t, run, `{"name":"`+blueService+`:6443"}`)
 	look := func() { v.Do(t, func() { p.look(t.Context(), p.admit(), false) }) }
 	answers.Lock()
@@ -217,7 +220,7 @@ func TestProxyIsUncheckedUntilEnvoyAnswers(t *testing.T) {
 	now := time.Now()
 	g.Expect(p.servesAt(now)).To(Succeed())
 	g.Expect(p.servesAt(now.Add(silenceLimit + time.Second))).To(MatchError(errNotLooking))
-	g.Expect(os.Remove(envoy.AdminSocket(run))).To(Succeed())
+	g.Expect(os.Remove(resources.NewDirs(wire.EnvoyDirs(run)).Admin())).To(Succeed())
 	look()
 	g.Expect(p.servesAt(now.Add(time.Hour))).To(MatchError(ContainSubstring("Envoy does not answer")), "a no holds")
 }

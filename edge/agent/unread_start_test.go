@@ -14,7 +14,8 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -59,7 +60,7 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 	g.Expect(free.Close()).To(Succeed())
 
 	w := newReachWorld(t)
-	w.server.Serve(envoy.NewResources(n, envoy.Options{}, nil))
+	w.server.Serve(resources.New(n, resources.Options{}, nil))
 	g.Eventually(w.server.Accepted, "1m").Should(Succeed())
 	g.Expect(w.admin.Serves(t.Context(), listenerNames(n))).To(Succeed())
 
@@ -72,7 +73,7 @@ func TestAProxyThatStartsClosesNothingUnread(t *testing.T) {
 	kernel := &unreadKernel{err: errors.New("netlink: no buffer space available"), changed: make(chan struct{})}
 	p := Proxy{
 		Interface: Interface{Name: "lo", Watcher: kernel}, Source: source, Backends: backends, Server: w.server, Admin: w.admin, Log: log,
-		Gate: &envoy.Gate{}, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }),
+		Gate: &gate.Gate{}, AccessLog: NewAccessLog(log, func() network.AccessLog { return "" }),
 	}
 	p.Metrics(t.Context())
 	go func() { _ = p.Run(t.Context()) }()

@@ -18,7 +18,7 @@ func TestWhatCannotBeReadClosesNothing(t *testing.T) {
 	unread := Unread{errors.New("netlink: no buffer space available")}
 	v := edge.View{Network: proxied(blue(), 443, 6443)}
 	fine := func(netip.Addr) error { return nil }
-	last := Admit(v, nil, CutOff{}, fine)
+	last := Admit(v, CutOff{}, fine)
 	g.Expect(last.Network.Listeners).To(HaveLen(2))
 
 	kept := Keep(last, v, unread)

@@ -1,6 +1,6 @@
 // Package rundir opens the Unix sockets through which the containers of an edge talk to each other.
 // A VM may have taken one of them over, so what that one put in place of its socket is never followed
-// elsewhere. Which sockets there are is in packages wire and envoy.
+// elsewhere. Which sockets there are is in packages wire and envoy/resources.
 package rundir
 
 import (
@@ -25,4 +25,17 @@ func Listen(socket string) (net.Listener, error) {
 		return nil, err
 	}
 	return net.Listen("unix", socket)
+}
+
+// ListenOpen is Listen for a socket that each process may use that can enter its directory: containers may run as
+// different users.
+func ListenOpen(socket string) (net.Listener, error) {
+	l, err := Listen(socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(socket, 0o666); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }

@@ -14,7 +14,7 @@ const (
 	// Access lets pods of the management cluster in, on a network that opens something
 	// (network.Access). It holds no token.
 	Access = "access"
-	// Envoy is the proxy's data path. Its sockets are in package envoy.
+	// Envoy is the proxy's data path. Its sockets are in package envoy/resources.
 	Envoy = "envoy"
 )
 

@@ -125,5 +125,8 @@ func File(runDir, program, name string) string {
 	return filepath.Join(runDir, program, name)
 }
 
+// EnvoyDirs returns the directories of the sockets of the proxy for Envoy, and of Envoy's own. See resources.Dirs.
+func EnvoyDirs(runDir string) (proxy, envoy string) { return Dir(runDir, XDS), Dir(runDir, Envoy) }
+
 // Socket returns the path of the named program's health socket.
 func Socket(runDir, program string) string { return filepath.Join(runDir, program, program+".sock") }

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -46,7 +46,7 @@ func TestSocketsOfOthers(t *testing.T) {
 	netns.Require(t, "mount")
 	g := NewWithT(t)
 	pod := newPod(t)
-	l, err := net.Listen("unix", envoy.XDSSocket(pod.Dir))
+	l, err := net.Listen("unix", resources.NewDirs(wire.EnvoyDirs(pod.Dir)).XDS())
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = l.Close() }()
 	accepted := make(chan error, 1)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge"
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/containers"
 	"github.com/cldmnky/oooi/test/netns"
@@ -92,7 +92,7 @@ func (p *pod) run() {
 	for _, name := range []string{"dhcp", "dns", "proxy"} {
 		run(name, p.macvlan) // Servers use the second interface in a pod only.
 	}
-	p.start(wire.Envoy, p.build.envoy, envoy.Arguments(wire.RunDir, "halfdead", envoy.NewLimits(2560<<20, 0))...)
+	p.start(wire.Envoy, p.build.envoy, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(wire.RunDir)), "halfdead", resources.NewLimits(2560<<20, 0))...)
 	run(wire.Failover, !p.onePath) // In a pod, it finds the cluster network.
 }
 

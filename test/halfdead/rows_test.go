@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/programs"
 )
@@ -137,7 +137,7 @@ func (p *pod) cutOffCluster() (end func()) {
 // freezeWorkers stops Envoy's worker threads. Its main thread runs.
 func (p *pod) freezeWorkers() (thaw func()) {
 	var workers []string
-	for i := range envoy.Workers {
+	for i := range resources.Workers {
 		workers = append(workers, programs.EnvoyWorker(i))
 	}
 	return programs.Freeze(p, p.processes["envoy"], workers...)

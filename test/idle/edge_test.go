@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/edge/wire"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/containers"
 	"github.com/cldmnky/oooi/test/netns"
@@ -65,7 +65,7 @@ func newEdge(t *testing.T, vlan, pods *netns.Segment, number int, secrets, progr
 		e.start(t, string(s), e.program, slices.Concat(e.containers.Command(string(s)), flags, wire.WatchArguments(services, string(s)))...)
 	}
 	e.start(t, wire.Failover, e.program, slices.Concat(e.containers.Command(wire.Failover), flags, wire.WatchArguments(services, wire.Failover))...)
-	e.start(t, wire.Envoy, envoyProgram, envoy.Arguments(wire.RunDir, "oooi", envoy.NewLimits(2560<<20, 0))...)
+	e.start(t, wire.Envoy, envoyProgram, resources.Arguments(resources.NewDirs(wire.EnvoyDirs(wire.RunDir)), "oooi", resources.NewLimits(2560<<20, 0))...)
 	return e
 }
 

@@ -15,7 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/envoy"
+	"github.com/cldmnky/oooi/edge/rundir"
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy/admin"
+	"github.com/cldmnky/oooi/envoy/ads"
+	"github.com/cldmnky/oooi/envoy/gate"
+	"github.com/cldmnky/oooi/envoy/resources"
 )
 
 // envoyMemory is that of the container of an edge, in bytes.
@@ -24,7 +29,7 @@ const envoyMemory = 2560 << 20
 // asked is how many connections an Envoy carried because its Gate said so.
 func asked(t *testing.T, dir string) float64 {
 	t.Helper()
-	families, err := envoy.NewAdmin(dir).Metrics(t.Context())
+	families, err := admin.NewClient(rundir.Transport(resources.NewDirs(wire.EnvoyDirs(dir)).Admin())).Metrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +61,14 @@ func control(text string) error {
 		return err
 	}
 	defer clients.Close()
-	limits, log := envoy.NewLimits(envoyMemory, 0), slog.New(slog.DiscardHandler)
-	s := envoy.NewServer(log)
-	gate := &envoy.Gate{
+	limits, log := resources.NewLimits(envoyMemory, 0), slog.New(slog.DiscardHandler)
+	s := ads.NewServer(log)
+	admission := &gate.Gate{
 		Limits: limits, Each: clients.Each, Sockets: clients.Sockets, MACOf: clients.MACOf, SetAsked: s.SetAsked, Log: log,
 		Denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refused"}, []string{"reason", "port"}),
 	}
-	resetter := device.NewResetter(clients, gate.CountReset)
-	gate.Reset = func(all []envoy.Senders) error {
+	resetter := device.NewResetter(clients, admission.CountReset)
+	admission.Reset = func(all []gate.Senders) error {
 		var to []device.Senders
 		for _, s := range all {
 			to = append(to, device.Senders(s))
@@ -71,14 +76,23 @@ func control(text string) error {
 		return resetter.Set(to...)
 	}
 	n, endpoints := plan(c.At, table{c.Names, c.Own})
-	gate.Serve(n)
-	s.Serve(envoy.NewResources(n, envoy.Options{Device: lo, UpstreamDevice: lo, RunDir: c.Dir, Limits: limits}, endpoints))
+	admission.Serve(n)
+	dirs := resources.NewDirs(wire.EnvoyDirs(c.Dir))
+	s.Serve(resources.New(n, resources.Options{Device: lo, UpstreamDevice: lo, ReachSocket: dirs.Reach(), Limits: limits}, endpoints))
 
+	xds, err := rundir.ListenOpen(dirs.XDS())
+	if err != nil {
+		return err
+	}
+	questions, err := rundir.ListenOpen(dirs.Gate())
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.Run(ctx, envoy.XDSSocket(c.Dir)) })
-	g.Go(func() error { return gate.Run(ctx, envoy.GateSocket(c.Dir)) })
+	g.Go(func() error { return s.Run(ctx, xds) })
+	g.Go(func() error { return admission.Run(ctx, questions) })
 	g.Go(func() error {
-		e := exec.CommandContext(ctx, c.Envoy, envoy.Arguments(c.Dir, "bench", limits)...)
+		e := exec.CommandContext(ctx, c.Envoy, resources.Arguments(dirs, "bench", limits)...)
 		e.Stderr = os.Stderr
 		e.Cancel = func() error { return e.Process.Signal(os.Interrupt) }
 		if err := e.Run(); ctx.Err() == nil {

@@ -15,10 +15,12 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/envoy"
+	_ "github.com/cldmnky/oooi/test/patience"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/envoy/resources"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
-	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -90,7 +92,7 @@ func ours(t *testing.T, name string) proxy {
 		g := NewWithT(t)
 		dir, err := os.MkdirTemp("", "oooi-proxy-") // A path in the test's own directory is too long for a Unix socket.
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(os.Mkdir(filepath.Dir(envoy.AdminSocket(dir)), 0o755)).To(Succeed())
+		g.Expect(os.Mkdir(filepath.Dir(resources.NewDirs(wire.EnvoyDirs(dir)).Admin()), 0o755)).To(Succeed())
 		t.Cleanup(func() { g.Expect(os.RemoveAll(dir)).To(Succeed()) })
 		last = dir
 		text, err := json.Marshal(controlled{Envoy: program, Dir: dir, At: at, Names: r.names, Own: r.own})
@@ -150,7 +152,7 @@ frontend tls
 frontend raw
   bind %[4]s:%[7]d interface %[3]s
   default_backend %[8]s
-%[9]s`, envoy.Workers, buffer<<10, lo, at, tlsPort, routes, rawPort, r.backend(0), backends.String()))
+%[9]s`, resources.Workers, buffer<<10, lo, at, tlsPort, routes, rawPort, r.backend(0), backends.String()))
 }
 
 func nginxConfig(t *testing.T, dir, module, at string, r table) string {
@@ -182,7 +184,7 @@ stream {
   server { listen %[8]s:%[9]d so_keepalive=on; ssl_preread on; preread_timeout 5s; proxy_pass $backend; }
   server { listen %[8]s:%[10]d so_keepalive=on; proxy_pass %[11]s; }
 }
-`, module, dir, envoy.Workers, openFiles, names.String(), backends.String(), bufferKiB, at, tlsPort, rawPort, r.backend(0)))
+`, module, dir, resources.Workers, openFiles, names.String(), backends.String(), bufferKiB, at, tlsPort, rawPort, r.backend(0)))
 }
 
 // A running proxy.

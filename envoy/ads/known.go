@@ -1,0 +1,215 @@
+// This file tracks what one connected Envoy has, from its requests and our responses
+// (incremental xDS). It sends nothing. File due.go decides what Envoy is sent next.
+
+package ads
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The limits for an Envoy that a VM took over. The server ends a stream above them. An Envoy
+// connects again and keeps what it has.
+const (
+	// maxNames is what the names on one stream may cost, in bytes: some 20,000 resources.
+	maxNames = 4 << 20
+	// nameCost is what each name costs besides its characters and its version, in bytes.
+	nameCost = 64
+	// maxReason is the limit for the text of a refusal, in bytes.
+	maxReason = 1 << 10
+)
+
+var (
+	errType  = status.Error(codes.InvalidArgument, "resources of this type are not served")
+	errNames = status.Error(codes.ResourceExhausted, "the names of resources on this stream are too long")
+)
+
+// refusedAgain is when a refused resource is sent again. The cause may be gone, such as another
+// process at the address of a listener.
+const refusedAgain = 10 * time.Second
+
+// A known is what the Envoy of one stream has. The caller locks.
+type known struct {
+	byType map[string]*collection
+	// draining is what former listeners take. HeldOff is when listeners may change that were due: zero if none were.
+	draining *draining
+	heldOff  time.Time
+	// names that its Envoy ever mentioned, of all types. Counted is their cost in bytes.
+	names   map[string]struct{}
+	counted int
+	// responses that were sent: the next nonce.
+	responses int
+}
+
+// A collection is what Envoy has of one type.
+type collection struct {
+	has map[string]held
+	// wants are the names of endpoints that Envoy needs. Of other types it needs all.
+	wants map[string]struct{}
+	// refused by name: what Envoy did not take.
+	refused map[string]refusal
+	// pending is the response that Envoy has not answered yet, nil if it has.
+	pending *pending
+	// greeted: there was a response. Envoy waits for the first one, even if it is empty.
+	greeted bool
+}
+
+// A held is one resource. The version is empty if Envoy may have either of two. Taken: Envoy has
+// some version of it for certain.
+type held struct {
+	version string
+	taken   bool
+	// maybe are the versions that Envoy may have, of a listener.
+	maybe []string
+}
+
+// A refusal is why Envoy did not take a version of a resource. An empty version is a removal.
+type refusal struct {
+	version, why string
+	// again is when it may be sent again.
+	again time.Time
+	// alone: nothing else was in the response, so the reason is this resource's own.
+	alone bool
+}
+
+// A pending is a response: the versions of its resources by name, empty for a removal.
+type pending struct {
+	nonce    string
+	versions map[string]string
+}
+
+func newKnown(d *draining) *known {
+	return &known{byType: map[string]*collection{}, names: map[string]struct{}{}, draining: d}
+}
+
+// requested takes in a request, which may take or refuse a response. It returns an error for what
+// only an Envoy that a VM took over sends.
+func (k *known) requested(r *discoveryv3.DeltaDiscoveryRequest, now time.Time) error {
+	if !slices.Contains(served(), r.GetTypeUrl()) {
+		return errType
+	}
+	if err := k.mention(r); err != nil {
+		return err
+	}
+	c := k.byType[r.GetTypeUrl()]
+	first := c == nil
+	if first {
+		c = &collection{has: map[string]held{}, wants: map[string]struct{}{}, refused: map[string]refusal{}}
+		for name, version := range r.GetInitialResourceVersions() {
+			c.has[name] = held{version, true, []string{version}}
+		}
+		k.byType[r.GetTypeUrl()] = c
+	}
+	if r.GetTypeUrl() == endpointType {
+		c.subscribe(r, first)
+	}
+	if p := c.pending; p != nil && p.nonce == r.GetResponseNonce() {
+		c.pending = nil
+		if r.GetErrorDetail() != nil {
+			c.refuse(p, reason(r), now)
+		} else {
+			k.take(r.GetTypeUrl(), c, p, now)
+		}
+	}
+	return nil
+}
+
+// refuses reports whether r refuses the response that Envoy has not answered yet.
+func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
+	c := k.byType[r.GetTypeUrl()]
+	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
+}
+
+// subscribe takes in which endpoints Envoy needs. It gets again what it subscribes to again: a
+// cluster that was replaced waits for them.
+func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool) {
+	for _, name := range r.GetResourceNamesSubscribe() {
+		c.wants[name] = struct{}{}
+		if h, ok := c.has[name]; ok && !first {
+			c.has[name] = held{taken: h.taken}
+		}
+	}
+	for _, name := range r.GetResourceNamesUnsubscribe() {
+		delete(c.wants, name)
+		delete(c.has, name)
+		delete(c.refused, name)
+	}
+}
+
+// take takes in that Envoy has all of p. A cluster that was replaced needs its endpoints again, and a listener drains.
+func (k *known) take(typeURL string, c *collection, p *pending, now time.Time) {
+	for name, version := range p.versions {
+		delete(c.refused, name)
+		former, ok := c.has[name]
+		if typeURL == listenerType && ok {
+			k.draining.add(former, now)
+		}
+		if version == "" {
+			delete(c.has, name)
+			continue
+		}
+		c.has[name] = held{version, true, []string{version}}
+		if e := k.byType[endpointType]; typeURL == clusterType && e != nil && ok && former.version != version {
+			if h, ok := e.has[name]; ok {
+				e.has[name] = held{taken: h.taken}
+			}
+		}
+	}
+}
+
+// refuse takes in that Envoy refused p. It may have taken a part, so each resource is sent alone next.
+func (c *collection) refuse(p *pending, why string, now time.Time) {
+	x := refusal{why: why, again: now, alone: len(p.versions) == 1}
+	if x.alone {
+		x.again = now.Add(refusedAgain)
+	}
+	for name, version := range p.versions {
+		former := c.has[name]
+		former.maybe = slices.DeleteFunc(slices.Clone(former.maybe), func(v string) bool { return v == version })
+		if !x.alone && version != "" {
+			former.maybe = append(former.maybe, version)
+		}
+		c.has[name] = held{taken: former.taken, maybe: former.maybe}
+		x.version = version
+		c.refused[name] = x
+	}
+}
+
+// mention counts the names of r that are new to the stream.
+func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
+	add := func(name, version string) {
+		if _, ok := k.names[name]; !ok {
+			k.names[name] = struct{}{}
+			k.counted += len(name) + len(version) + nameCost
+		}
+	}
+	for name, version := range r.GetInitialResourceVersions() {
+		add(name, version)
+	}
+	for _, name := range slices.Concat(r.GetResourceNamesSubscribe(), r.GetResourceNamesUnsubscribe()) {
+		add(name, "")
+	}
+	if k.counted > maxNames {
+		return errNames
+	}
+	return nil
+}
+
+// reason returns why Envoy refused resources, at most maxReason bytes. It is empty only for a
+// request that refuses nothing.
+func reason(r *discoveryv3.DeltaDiscoveryRequest) string {
+	if r.GetErrorDetail() == nil {
+		return ""
+	}
+	s := strings.TrimSpace(r.GetErrorDetail().GetMessage())
+	if len(s) > maxReason {
+		return strings.ToValidUTF8(s[:maxReason], "") + "..."
+	}
+	return cmp.Or(s, "no reason")
+}

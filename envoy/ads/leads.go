@@ -1,0 +1,85 @@
+// This file tells where the names of Envoy's listeners lead, from the versions of these. Envoy reports the
+// versions when it connects, so a server that starts knows it, too. It is pure.
+
+package ads
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+)
+
+// leadSize is the size of a lead in a version, in bytes.
+const leadSize = 8
+
+// A lead is a chain of a listener and the cluster that it leads to. Both are hashes of names.
+type lead struct{ chain, cluster uint32 }
+
+func hashed(name string) uint32 {
+	sum := sha256.Sum256([]byte(name))
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// withLeads is the version of l, which is a hash of all of it, with its leads.
+func withLeads(hash string, l *listenerv3.Listener) string {
+	var out []byte
+	for _, c := range resources.ChainsOf(l) {
+		out = binary.BigEndian.AppendUint32(out, hashed(c.GetName()))
+		out = binary.BigEndian.AppendUint32(out, hashed(resources.ClusterOf(c)))
+	}
+	return hash + "." + base64.RawURLEncoding.EncodeToString(out)
+}
+
+// leadsOf returns the leads in a version of a listener. Known is false for a version without them.
+func leadsOf(version string) (out []lead, known bool) {
+	_, text, _ := strings.Cut(version, ".")
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) == 0 || len(b)%leadSize != 0 {
+		return nil, false
+	}
+	for b := range slices.Chunk(b, leadSize) {
+		out = append(out, lead{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])})
+	}
+	return out, true
+}
+
+// closing is the target with no endpoints for each cluster that Envoy has and the target has not. So a backend that is
+// withdrawn gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while a
+// name leads to it that the target leads elsewhere.
+func (k *known) closing(to target) target {
+	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
+	if clusters == nil || listeners == nil || k.moved(to) {
+		return to // Envoy has not told its listeners yet, or it may lose those clusters.
+	}
+	moves, all := map[uint32]bool{}, false
+	for name, h := range listeners.has {
+		stays := map[uint32]bool{}
+		wanted, _ := leadsOf(to.version(listenerType, name))
+		for _, l := range wanted {
+			stays[l.chain] = true
+		}
+		for _, version := range h.maybe {
+			leads, known := leadsOf(version)
+			all = all || !known
+			for _, l := range leads {
+				if stays[l.chain] {
+					moves[l.cluster] = true
+				}
+			}
+		}
+	}
+	closed := map[string]*endpointv3.ClusterLoadAssignment{}
+	for name := range clusters.has {
+		if to.byType[clusterType][name] == nil && !moves[hashed(name)] && !all {
+			closed[name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
+		}
+	}
+	return to.with(endpointType, versioned(closed))
+}

@@ -1,0 +1,230 @@
+// This file serves Envoy its resources. It decides neither what the resources are nor their
+// order.
+
+package ads
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/envoy/socket"
+)
+
+// The limits of the server. Envoy uses one connection and one stream, and two of each for a moment
+// while it connects again.
+const (
+	maxPeers   = 2
+	maxStreams = 2
+	// maxRequest in bytes is enough for the names and versions of 15,000 resources.
+	maxRequest = 2 << 20
+)
+
+// A Server sends resources to the Envoy that connects. Before the first call of
+// Serve it sends nothing, so a running Envoy keeps its configuration.
+type Server struct {
+	// State-of-the-world protocols are not served.
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+	log *slog.Logger
+
+	mu sync.Mutex
+	// wanted is that of the last Serve, nil before the first, and target what Envoy shall have of it.
+	wanted *resources.Resources
+	target *target
+	// percent of connections that Envoy asks its gate about. Zero: all.
+	percent uint32
+	// draining is what former listeners take, on all streams: they are of one Envoy.
+	draining *draining
+	// streams of connected Envoys: one, or two for a moment.
+	streams map[*known]struct{}
+	// change is closed at a new target, answers when an Envoy connects, answers or disconnects.
+	change, answers chan struct{}
+}
+
+// NewServer returns a server without resources.
+func NewServer(log *slog.Logger) *Server {
+	return &Server{log: log, draining: newDraining(), streams: map[*known]struct{}{}, change: make(chan struct{}), answers: make(chan struct{})}
+}
+
+// Serve replaces the target configuration. Equal resources change nothing.
+func (s *Server) Serve(r resources.Resources) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted != nil && s.wanted.Equal(r) {
+		return
+	}
+	s.wanted = &r
+	s.retarget()
+}
+
+// SetAsked makes Envoy ask its gate about a percentage of connections. Until the first call it asks about all.
+func (s *Server) SetAsked(percent uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.percent == percent {
+		return
+	}
+	if s.percent = percent; s.wanted != nil {
+		s.retarget()
+	}
+}
+
+// retarget makes the target of what is wanted. The caller locks.
+func (s *Server) retarget() {
+	t := newTarget(s.wanted.Asking(s.percent))
+	s.target = &t
+	close(s.change)
+	s.change = make(chan struct{})
+}
+
+// Accepted returns nil if the connected Envoy has accepted the whole target
+// configuration, else the reason. A listener that is held off is not missing.
+func (s *Server) Accepted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.target == nil {
+		return errors.New("there is no configuration for Envoy yet")
+	}
+	if len(s.streams) == 0 {
+		return errNoEnvoy
+	}
+	var errs []error
+	now := time.Now()
+	for k := range s.streams {
+		errs = append(errs, k.accepted(*s.target, now))
+	}
+	return errors.Join(errs...)
+}
+
+// Refusals returns what Envoy refuses of the target configuration, sorted by type and name.
+// It keeps the former version of each, and the clusters that these name.
+func (s *Server) Refusals() []Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Refusal
+	for k := range s.streams {
+		if s.target != nil {
+			out = append(out, k.refusals(*s.target)...)
+		}
+	}
+	return out
+}
+
+// Changed is closed when an Envoy has connected, answered or disconnected since. An
+// Envoy that has ended is disconnected at once.
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answers
+}
+
+// Run serves on l until ctx ends. See socket.Serve.
+func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	return socket.Serve(ctx, l, maxPeers, func(r *grpc.Server) { discoveryv3.RegisterAggregatedDiscoveryServiceServer(r, s) },
+		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams))
+}
+
+// DeltaAggregatedResources serves one Envoy until it disconnects.
+func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	k := newKnown(s.draining)
+	s.edit(func() { s.streams[k] = struct{}{} })
+	s.log.Info("Envoy connected")
+	defer func() {
+		s.edit(func() { delete(s.streams, k) })
+		s.log.Info("Envoy disconnected")
+	}()
+	requests, ended := receive(stream)
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		responses, changed, rest := s.due(k)
+		if again.Stop(); rest > 0 {
+			again.Reset(rest)
+		}
+		for _, r := range responses {
+			s.log.Debug("resources sent", "type", plural(r.GetTypeUrl()), "resources", len(r.GetResources()), "removed", r.GetRemovedResources())
+			if err := stream.Send(r); err != nil {
+				return err
+			}
+		}
+		select {
+		case err := <-ended:
+			return err
+		case r := <-requests:
+			if err := s.requested(k, r); err != nil {
+				return err
+			}
+		case <-changed:
+		case <-again.C:
+		}
+	}
+}
+
+// receive passes the requests of a stream until it ends, and then why.
+func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *discoveryv3.DeltaDiscoveryRequest, <-chan error) {
+	requests, ended := make(chan *discoveryv3.DeltaDiscoveryRequest), make(chan error, 1)
+	go func() {
+		for {
+			r, err := stream.Recv()
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case requests <- r:
+			case <-stream.Context().Done():
+				return
+			}
+		}
+	}()
+	return requests, ended
+}
+
+// due returns what an Envoy may get now. It may get more once changed is closed, or after rest if
+// that is not zero.
+func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.target == nil {
+		return nil, s.change, 0
+	}
+	now := time.Now()
+	responses = k.due(*s.target, now)
+	if t := k.again(); !t.IsZero() {
+		rest = max(0, t.Sub(now))
+	}
+	return responses, s.change, rest
+}
+
+// requested takes in a request.
+func (s *Server) requested(k *known, r *discoveryv3.DeltaDiscoveryRequest) error {
+	var err error
+	refuses := false
+	s.edit(func() {
+		refuses = k.refuses(r)
+		err = k.requested(r, time.Now())
+	})
+	if refuses {
+		s.log.Error("Envoy rejected resources", "type", plural(r.GetTypeUrl()), "err", reason(r))
+	}
+	if err != nil {
+		s.log.Error("Envoy's stream ended", "err", err)
+	}
+	return err
+}
+
+// edit changes what is known of Envoys.
+func (s *Server) edit(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.answers)
+	s.answers = make(chan struct{})
+}

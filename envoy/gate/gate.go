@@ -1,0 +1,242 @@
+// Package gate limits the connections of each source: a VM, or a host beyond the gateway. It answers Envoy whether a new
+// connection may be carried, over a Unix socket (Envoy's rate limit service), and names the sources that are full, whose new
+// connections the kernel resets. It counts the connections of the kernel. File shares.go decides.
+package gate
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	servicev3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/envoy/socket"
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// macsFor is how old a known MAC may be.
+	macsFor = 10 * time.Second
+	// maxQuestion in bytes.
+	maxQuestion = 4 << 10
+)
+
+// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries those for which
+// there is no answer. Set its fields before Run. It is safe for concurrent use.
+type Gate struct {
+	Limits resources.Limits
+	// Each calls f with both addresses of each open connection of this host, also of those that are not a client's.
+	Each func(f func(local, remote netip.AddrPort)) error
+	// Sockets, if set, returns how many TCP sockets this host has at most. While they are few, no source is near its share, and
+	// connections are counted only when Envoy asks.
+	Sockets func() (int, error)
+	// MACOf returns the MAC of an address of the network. Empty: it is not known.
+	MACOf func(netip.Addr) string
+	// SetAsked is called with the percentage of connections that Envoy is to ask about, first in Run and then when it
+	// changes. While no source has half of its share it is a sample, so most connections wait for no answer.
+	SetAsked func(percent uint32)
+	// Reset, if set, is called with the sources that are full at some listeners. The kernel is to reset their new connections to
+	// these before Envoy has them, which asks only about those that have sent a ClientHello. It is called with nothing
+	// when nothing is to be reset at any listener. See CountReset.
+	Reset func([]Senders) error
+	// Denied counts the connections that were closed, by reason: share or connections. Port is api or other.
+	Denied *prometheus.CounterVec
+	Log    *slog.Logger
+
+	servicev3.UnimplementedRateLimitServiceServer
+
+	mu     sync.Mutex
+	shares shares
+	// macs by address, since known.
+	macs  map[netip.Addr]string
+	known time.Time
+	cidr  netip.Prefix
+	// owners are the sources of the connections of the last count. An address may get another MAC later.
+	owners map[arrival]string
+	// ports are the listeners, and whether each leads to the API server alone.
+	ports map[netip.AddrPort]bool
+	// failed is why the last count failed, and when. Empty: it did not.
+	failed   string
+	failedAt time.Time
+	// full are those that were full in the last count.
+	full map[holder]struct{}
+	// said is when full sources were logged last, at ports of the API server or at others.
+	said map[bool]time.Time
+}
+
+// Serve replaces the network whose connections are counted.
+func (g *Gate) Serve(n network.Network) {
+	ports, api := map[netip.AddrPort]bool{}, resources.APIPorts(n)
+	for _, l := range n.Listeners {
+		ports[netip.AddrPortFrom(l.Address, l.Port)] = slices.Contains(api, l.Name())
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ports, g.cidr, g.shares.apart = ports, n.CIDR, len(api) > 0
+}
+
+// source returns whom an address belongs to. All addresses of a VM have its MAC, which tells more than each. Addresses of the
+// network without a MAC are one source, and each host beyond the gateway is one. The caller locks.
+func (g *Gate) source(a netip.Addr, now time.Time) string {
+	if !g.cidr.Contains(a) {
+		return a.String()
+	}
+	if now.Sub(g.known) >= macsFor {
+		g.macs, g.known = map[netip.Addr]string{}, now
+	}
+	mac, has := g.macs[a]
+	if !has {
+		if mac = g.MACOf(a); mac != "" {
+			g.macs[a] = mac
+		}
+	}
+	return mac
+}
+
+// ShouldRateLimit answers Envoy about one connection.
+func (g *Gate) ShouldRateLimit(_ context.Context, q *servicev3.RateLimitRequest) (*servicev3.RateLimitResponse, error) {
+	c, err := arrivalOf(q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &servicev3.RateLimitResponse{OverallCode: servicev3.RateLimitResponse_OK}
+	if why := g.admit(c, time.Now()); why != admitted {
+		answer.OverallCode = servicev3.RateLimitResponse_OVER_LIMIT
+	}
+	return answer, nil
+}
+
+func (g *Gate) admit(c arrival, now time.Time) verdict {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	api, served := g.ports[c.Listener]
+	if !served || g.failed != "" && now.Sub(g.failedAt) < countEvery {
+		return admitted
+	}
+	h, percent := holder{g.source(c.Client.Addr(), now), api}, g.shares.percent()
+	why, count := g.shares.admit(c, h, now)
+	if count {
+		if !g.count(now) {
+			return admitted
+		}
+		why, _ = g.shares.admit(c, h, now)
+	}
+	if why != admitted {
+		g.Denied.WithLabelValues(string(why), portName(api)).Inc()
+	}
+	g.setAsked(percent)
+	return why
+}
+
+// setAsked tells Envoy what it asks about, if that is not percent any more. The caller locks.
+func (g *Gate) setAsked(percent uint32) {
+	if now := g.shares.percent(); now != percent {
+		g.SetAsked(now)
+	}
+}
+
+// count counts, and reports whether it could. The caller locks.
+func (g *Gate) count(now time.Time) bool {
+	err := g.read(now)
+	if err != nil {
+		g.uncounted(err, now)
+		return false
+	}
+	g.failed = ""
+	return true
+}
+
+// uncounted notes why connections cannot be counted. The caller locks.
+func (g *Gate) uncounted(err error, now time.Time) {
+	g.shares.forget()
+	if what := err.Error(); what != g.failed {
+		g.Log.Warn("connections cannot be counted, so VMs have no share. All are accepted up to the limits of Envoy", "err", err)
+		g.failed = what
+	}
+	g.failedAt = now
+}
+
+// Counts reports whether connections can be counted, so that sources have shares.
+func (g *Gate) Counts() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failed == ""
+}
+
+// read counts the kernel's connections to all ports. A connection stays with the source that had its address when it was
+// counted first. The caller locks.
+func (g *Gate) read(now time.Time) error {
+	g.shares.reset(now)
+	g.macs, g.known = map[netip.Addr]string{}, now // New connections are charged to the MAC of now.
+	owners, unknown := map[arrival]string{}, map[netip.Addr]bool{}
+	err := g.Each(func(local, remote netip.AddrPort) {
+		api, ok := g.ports[local]
+		if !ok {
+			return
+		}
+		c := arrival{Listener: local, Client: remote}
+		source := g.owners[c]
+		if source == "" && !unknown[remote.Addr()] {
+			source = g.source(remote.Addr(), now)
+			unknown[remote.Addr()] = source == ""
+		}
+		owners[c] = source
+		g.shares.count(c, holder{source, api})
+	})
+	if err != nil {
+		return err
+	}
+	g.owners = owners
+	g.shares.settle(now)
+	return nil
+}
+
+// Run serves on l until ctx ends. See socket.Serve.
+func (g *Gate) Run(ctx context.Context, l net.Listener) error {
+	g.mu.Lock()
+	g.shares.limits = g.Limits
+	if err := g.Each(func(netip.AddrPort, netip.AddrPort) {}); err != nil {
+		g.uncounted(err, time.Now())
+	}
+	g.SetAsked(g.shares.percent())
+	g.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var resets sync.WaitGroup
+	defer resets.Wait()
+	defer cancel()
+	if g.Reset != nil {
+		resets.Go(func() { g.reset(ctx) })
+	}
+	return socket.Serve(ctx, l, socket.MaxThreads, func(s *grpc.Server) { servicev3.RegisterRateLimitServiceServer(s, g) },
+		grpc.MaxRecvMsgSize(maxQuestion), grpc.NumStreamWorkers(resources.Workers), grpc.MaxConcurrentStreams(resources.MaxConnections))
+}
+
+// arrivalOf returns the connection that a question is about.
+func arrivalOf(q *servicev3.RateLimitRequest) (c arrival, err error) {
+	for _, d := range q.GetDescriptors() {
+		for _, e := range d.GetEntries() {
+			switch e.GetKey() {
+			case resources.FromKey:
+				c.Client, err = netip.ParseAddrPort(e.GetValue())
+			case resources.ToKey:
+				c.Listener, err = netip.ParseAddrPort(e.GetValue())
+			}
+			if err != nil {
+				return c, status.Error(codes.InvalidArgument, err.Error())
+			}
+		}
+	}
+	if !c.Client.Addr().Is4() || !c.Listener.Addr().Is4() {
+		return c, status.Error(codes.InvalidArgument, "a question has both IPv4 addresses of a connection")
+	}
+	return c, nil
+}

@@ -1,0 +1,106 @@
+// This file decides how Envoy dials a backend: through which device, and for how long. A
+// cluster depends only on the backend and the devices, so it never changes. Its endpoints
+// are in endpoint.go, and which of them Envoy prefers in health.go.
+
+package resources
+
+import (
+	"slices"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+const (
+	// connectTimeout of one attempt, and connectAttempts before a connection fails, each at another
+	// endpoint if there is one. All attempts together take less than the 10 s that the load
+	// balancer of a node waits for its API server.
+	connectTimeout  = 3 * time.Second
+	connectAttempts = 3
+	// externalConnectTimeout and externalConnectAttempts are those of external hosts, which may be far away: a
+	// satellite adds 600 ms. All connections that meet an address that became dark are late by one attempt, also each time
+	// that it is tried again.
+	externalConnectTimeout  = 800 * time.Millisecond
+	externalConnectAttempts = 8
+	// podConnectTimeout and podConnectAttempts are those of pods. A pod accepts a connection within
+	// milliseconds, and the kernel would repeat a lost packet only after 1 s. A connection
+	// that meets an endpoint that became dark is late by this, not by seconds.
+	podConnectTimeout  = 400 * time.Millisecond
+	podConnectAttempts = 8
+	// clusterConnections is the limit for one backend. Envoy's default, 1,024, is
+	// less than a cluster of 500 VMs needs.
+	clusterConnections = 16_384
+	// externalConnections is the limit for one external host. VMs that all pull
+	// images at once must not use up MaxConnections.
+	externalConnections = 4_096
+)
+
+// ClusterName is the backend's name, and its HTTP proxy if it has one. With another
+// proxy it is another cluster, so the change is make-before-break.
+func ClusterName(b network.Backend) string {
+	if b.HTTPProxy == "" {
+		return b.Name
+	}
+	return b.Name + "@" + b.HTTPProxy
+}
+
+// dialing returns the time of one attempt to connect to b, and how many there are.
+func dialing(b network.Backend) (timeout time.Duration, attempts uint32) {
+	switch b.Kind {
+	case network.BackendPods:
+		return podConnectTimeout, podConnectAttempts
+	case network.BackendExternal:
+		return externalConnectTimeout, externalConnectAttempts
+	default:
+		return connectTimeout, connectAttempts
+	}
+}
+
+// newCluster dials the endpoints of b that can be used.
+func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
+	out := newDialing(b, o)
+	dialHealthy(out, b)
+	return out
+}
+
+// newDialing dials VMs through the network's device, and everything else through
+// the upstream device.
+//
+// It uses round robin and no affinity to a client: a konnectivity agent dials
+// until it has reached every replica of the API server.
+func newDialing(b network.Backend, o Options) *clusterv3.Cluster {
+	device, connections := o.UpstreamDevice, uint32(clusterConnections)
+	switch b.Kind {
+	case network.BackendVMs:
+		device = o.Device
+	case network.BackendExternal:
+		connections = externalConnections
+	}
+	timeout, _ := dialing(b)
+	out := &clusterv3.Cluster{
+		Name:                          ClusterName(b),
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig:              &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(nil)},
+		ConnectTimeout:                durationpb.New(timeout),
+		LbPolicy:                      clusterv3.Cluster_ROUND_ROBIN,
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+			MaxConnections:     wrapperspb.UInt32(connections),
+			MaxPendingRequests: wrapperspb.UInt32(connections),
+		}}},
+		UpstreamConnectionOptions: &clusterv3.UpstreamConnectionOptions{TcpKeepalive: &corev3.TcpKeepalive{
+			KeepaliveProbes:   wrapperspb.UInt32(keepaliveProbes),
+			KeepaliveTime:     wrapperspb.UInt32(uint32(keepaliveIdle / time.Second)),
+			KeepaliveInterval: wrapperspb.UInt32(uint32(keepaliveInterval / time.Second)),
+		}},
+	}
+	out.UpstreamBindConfig = &corev3.BindConfig{
+		SocketOptions: slices.Concat(boundTo(device), []*corev3.SocketOption{userTimeout()}, socketBuffers()),
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+// This file decides how an edge checks through Envoy that it reaches the hosted API server:
+// a listener on a Unix socket, which VMs cannot use, and its cluster. It sends nothing.
+
+package resources
+
+import (
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// reach names the listener and its cluster. No listener and no backend of a plan has the
+// name: theirs contain a colon.
+const reach = "reach"
+
+const (
+	// reachConnectTimeout of one attempt. One endpoint that does not answer must not make a
+	// check late.
+	reachConnectTimeout = 250 * time.Millisecond
+	// reachAvoids is how long an endpoint that could not be dialed is avoided. If all are,
+	// all are dialed.
+	reachAvoids = 5 * time.Second
+	// reachIdleTimeout is how long a check may be silent. A worker closes it then, unless the
+	// worker hangs.
+	reachIdleTimeout = 2 * time.Second
+)
+
+// newReachListener accepts the checks. Exact balance gives as many connections as there are
+// Workers, opened together, to one worker each. The limits for VMs' connections do not
+// apply: VMs that use them up must not make the edge look broken.
+func newReachListener(socket string) *listenerv3.Listener {
+	return &listenerv3.Listener{
+		Name:                          reach,
+		StatPrefix:                    reach,
+		Address:                       pipe(socket, anyone),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		EnableReusePort:               wrapperspb.Bool(false),
+		ConnectionBalanceConfig:       exactBalance(),
+		IgnoreGlobalConnLimit:         true,
+		BypassOverloadManager:         true,
+		DefaultFilterChain: tcpChain(reach, &tcpproxyv3.TcpProxy{
+			StatPrefix:         reach,
+			ClusterSpecifier:   &tcpproxyv3.TcpProxy_Cluster{Cluster: reach},
+			IdleTimeout:        durationpb.New(reachIdleTimeout),
+			MaxConnectAttempts: wrapperspb.UInt32(connectAttempts),
+		}),
+	}
+}
+
+// newReachCluster dials the endpoints of b as newDialing does. Its limits and its state are
+// its own: VMs do not change the result of a check. One endpoint of several that is broken
+// changes it for a moment at most. An endpoint that does not accept connections is avoided. One
+// that accepts and never answers has the most open checks, so the next check dials another.
+func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
+	out := newDialing(b, o)
+	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)
+	out.LoadBalancingPolicy = &clusterv3.LoadBalancingPolicy{Policies: []*clusterv3.LoadBalancingPolicy_Policy{{
+		TypedExtensionConfig: &corev3.TypedExtensionConfig{
+			Name:        "envoy.load_balancing_policies.least_request",
+			TypedConfig: Packed(&leastrequestv3.LeastRequest{SelectionMethod: leastrequestv3.LeastRequest_FULL_SCAN}),
+		},
+	}}}
+	out.OutlierDetection = avoidUndialed(reachAvoids, reachAvoids)
+	out.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{HealthyPanicThreshold: &typev3.Percent{Value: 1}}
+	return out
+}

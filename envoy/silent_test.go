@@ -1,0 +1,83 @@
+package envoy
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/envoy/resources"
+	"github.com/cldmnky/oooi/test/netns"
+)
+
+// helloTimeout is how long a client may take to send its server name.
+const helloTimeout = 5 * time.Second
+
+// TestConnectionsThatSendNothing: a VM opens connections without end, and sends no ClientHello. It keeps to its share but for
+// what opens until they are counted, and another VM is served all the time.
+func TestConnectionsThatSendNothing(t *testing.T) {
+	t.Run("with one MAC", func(t *testing.T) { testSilent(t, func(*world) {}) })
+	t.Run("with another MAC than in its ARP replies", func(t *testing.T) {
+		testSilent(t, func(w *world) {
+			w.machine.SetNeighbour(t, "eth0", onVLAN, w.edge.MAC(t, "net1"), true)
+			w.vlan.Attach(t, w.machine, "eth1", "")
+			for key, value := range map[string]string{"all/arp_ignore": "0", "all/rp_filter": "0", "eth0/rp_filter": "0", "eth1/rp_filter": "0", "eth0/arp_ignore": "8"} {
+				w.machine.Sysctl(t, "net/ipv4/conf/"+key, value)
+			}
+		})
+	})
+}
+
+// testSilent: prepare is done to the VM before.
+func testSilent(t *testing.T, prepare func(*world)) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	w.serves(t, blue(), pods())
+	prepare(w)
+	other := netns.New(t)
+	w.vlan.Attach(t, other, "eth0", "", "192.168.100.30/24")
+	ctx, cancel := context.WithCancel(t.Context())
+	opened, flood := 0, make(chan struct{})
+	go func() {
+		defer close(flood)
+		var all []net.Conn
+		for ctx.Err() == nil {
+			all = append(all, open(t, w.machine, onVLAN+":443", 500)...)
+			opened += 500
+			all = slices.DeleteFunc(all, closed)
+		}
+	}()
+	began, most := time.Now(), 0
+	for time.Since(began) < 2*helloTimeout {
+		g.Expect(w.named(t, other)).To(Succeed())
+		most = max(most, strings.Count(w.edge.Run(t, "ss", "-Htnp", "state", "established", "sport", "=", ":443"), `"envoy"`))
+	}
+	cancel()
+	<-flood
+	share := w.limits.Share(true)
+	t.Logf("%d opened, Envoy had at most %d of %d, the share is %d, %v were refused", opened, most, w.limits.Others(), share, denied(w.gate))
+	g.Expect(most).To(BeNumerically(">=", resources.Enough(share)))
+	g.Expect(denied(w.gate)).To(BeNumerically(">", 0), "what is above the share")
+	if strict() { // How many open until they are counted depends on the machine.
+		g.Expect(most).To(BeNumerically("<", share*4))
+	}
+}
+
+// named returns nil if a connection from another VM is carried by its server name.
+func (w *world) named(t *testing.T, from *netns.Namespace) error {
+	t.Helper()
+	var c net.Conn
+	var err error
+	from.Do(t, func() { c, err = net.DialTimeout("tcp4", onVLAN+":443", servedWithin()) })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(servedWithin()))
+	return tls.Client(c, &tls.Config{ServerName: "oauth.blue.example.com", InsecureSkipVerify: true}).HandshakeContext(t.Context())
+}
