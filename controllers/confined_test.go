@@ -11,13 +11,13 @@ import (
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// servedCondition is the condition for d, while each network of its plan has a ready edge.
-func servedCondition(d decision) explain.Condition {
+// servedReport is the Report of d, while each network of its plan has a ready edge.
+func servedReport(d decision) explain.Report {
 	ready := map[string]int{}
 	for _, n := range d.plan.Networks {
 		ready[n.Name] = 1
 	}
-	return explain.Status{Plan: d.plan, Problems: d.problems, Applied: d.action == serve, Running: true, ReadyEdges: ready}.Condition()
+	return explain.Status{Plan: d.plan, Problems: d.problems, Applied: d.action == serve, Running: true, ReadyEdges: ready}.Report()
 }
 
 // TestFaultOfOneNodePoolIsConfined: the condition is False, the network with the fault keeps its
@@ -40,10 +40,10 @@ func TestFaultOfOneNodePoolIsConfined(t *testing.T) {
 	g.Expect(d.action).To(Equal(serve), "%v", d.problems)
 	g.Expect(d.plan.Networks[1]).To(Equal(second), "its edges go on")
 	g.Expect(d.plan.Networks[0].DHCP.LeaseTime).NotTo(Equal(plan.Networks[0].DHCP.LeaseTime), "the other network has the new lease time")
-	c := servedCondition(d)
+	c := servedReport(d)
 	g.Expect(c.Ready).To(BeFalse())
 	g.Expect(c.Reason).To(Equal(network.AnnotationInvalid))
-	g.Expect(c.Message).To(ContainSubstring("The new configuration of network " + second.Attachment.String() + " is not applied"))
+	g.Expect(c.Message()).To(ContainSubstring("The new configuration of network " + second.Attachment.String() + " is not applied"))
 }
 
 // TestNodePoolMovesToAnotherNetwork: VMs that still run keep their network. The new one is served
@@ -71,9 +71,9 @@ func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 		d := decide(w, testOptions, testNow)
 		g.Expect(d.plan.Networks).To(HaveExactElements(HaveField("Name", "clusters.vlan100")))
 		g.Expect(d.plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
-		c := servedCondition(d)
+		c := servedReport(d)
 		g.Expect(c.Ready).To(BeFalse())
-		g.Expect(c.Message).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("which VMs still use")))
+		g.Expect(c.Message()).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("which VMs still use")))
 	})
 	t.Run("with a CIDR of its own", func(t *testing.T) {
 		g := NewWithT(t)

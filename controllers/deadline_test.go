@@ -257,7 +257,7 @@ func TestLateIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	says := func(w world) string {
 		d := decide(w, testOptions, testNow)
-		return verdictOf(w, d, outcome{edges: w.edges}).Message
+		return verdictOf(w, d, outcome{edges: w.edges}).Message()
 	}
 	w, _ := twoEdges(t)
 	w.set(second, drained(time.Minute))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -144,6 +145,14 @@ func (e Edge) starting() bool {
 // time: no act of the operator is why it is unavailable now.
 func (e Edge) lost() bool {
 	return e.Role == roleEdge && !e.Seen.Available && e.Seen.Observed && !e.starting()
+}
+
+// unavailableSince is when e became unavailable. Zero: unknown.
+func (e Edge) unavailableSince() time.Time {
+	if !e.Seen.Unavailable {
+		return time.Time{}
+	}
+	return e.Seen.Since.UTC()
 }
 
 // networkName is what users call the network with this label.

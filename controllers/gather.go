@@ -26,6 +26,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // priorityClass is HyperShift's class for pods that the API of a hosted cluster depends on.
@@ -79,6 +80,8 @@ type world struct {
 	turn waves.Turn
 	// loss is what the last pass saw of the annotation network.
 	loss loss
+	// reported is the last Report, zero where there was none.
+	reported explain.Report
 	// last is the plan in force. Zero where there is none.
 	last network.Plan
 	// lastText is last as it is stored.
@@ -116,6 +119,7 @@ func (r *Reconciler) gather(ctx context.Context, key types.NamespacedName) (w wo
 	if !w.HostedCluster.DeletionTimestamp.IsZero() {
 		return w, nil
 	}
+	w.reported = r.lastReport(ctx, w.HostedCluster, last.reported)
 	if err := r.gatherOwned(ctx, &w); err != nil {
 		return w, fmt.Errorf("reading objects of oooi: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // A memory holds what is remembered of each hosted cluster. The zero value is empty.
@@ -37,8 +38,6 @@ type remembered struct {
 	loss loss
 	// led are the load balancers that this process led to edges.
 	led map[string]bool
-	// status is what was last stored for `oooi status`.
-	status storedLast
 }
 
 // A leaseCheck is when obsolete leases were last looked for, and which networks were served then.
@@ -54,12 +53,10 @@ func (c leaseCheck) due(served []string, now time.Time) bool {
 
 // A reportedLast is what was last reported of one hosted cluster.
 type reportedLast struct {
-	// lost are the edges for which an Event said that they were lost, while they are.
-	lost []network.Subject
-	// found are the problems that edges found, for which there was an Event.
-	found []found
+	// report is the last Report, or what the operator before this one stored. Its time is zero if it is not stored.
+	report explain.Report
 	// condition is the condition of the HostedCluster that was written last, or found, nil where it
-	// had none. version is the resource version of the HostedCluster with it.
+	// had none. version is the resource version of the HostedCluster with it. Empty: nothing was written yet.
 	condition *metav1.Condition
 	version   string
 }
@@ -67,7 +64,7 @@ type reportedLast struct {
 // overlay sets the condition of hc that was written last, where a cache does not have it yet. Otherwise
 // an Event about it would be emitted twice.
 func (l *reportedLast) overlay(hc *hyperv1.HostedCluster) {
-	if l == nil {
+	if l == nil || l.version == "" {
 		return
 	}
 	if order, err := resourceversion.CompareResourceVersion(hc.ResourceVersion, l.version); err != nil || order >= 0 {

@@ -257,7 +257,7 @@ func TestEdgeSaysWhyItDoesNotServe(t *testing.T) {
 	says := func() (network.Problems, string) {
 		d := decide(w, testOptions, testNow)
 		v := verdictOf(w, d, outcome{edges: w.edges})
-		return v.problems, v.Message
+		return v.problems, v.Message()
 	}
 	problems, _ := says()
 	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.EdgeNotServing)), "its pod is ready, so the report is old")

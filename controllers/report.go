@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,15 +39,12 @@ const (
 	actionRemove = "Remove"
 )
 
-// A verdict is the result for one hosted cluster after a decision was carried out: all its
-// problems, and the texts for users. Metrics, condition and logs are made from it.
+// A verdict is the result for one hosted cluster after a decision was carried out. Metrics, condition, Events and logs are
+// made from it.
 type verdict struct {
+	// problems are all of them, also those that do not matter until the plan is applied.
 	problems network.Problems
-	explain.Condition
-	// stored is the same for programs, as far as it is known without the world.
-	stored explain.StoredStatus
-	// lost are edges that became unavailable without an act of the operator.
-	lost []Edge
+	explain.Report
 }
 
 func verdictOf(w world, d decision, o outcome) verdict {
@@ -61,8 +57,13 @@ func verdictOf(w world, d decision, o outcome) verdict {
 	for _, n := range d.plan.Networks {
 		s.ReadyEdges[n.Name] = len(available(o.edges, wire.NetworkLabel(n.Name)))
 	}
-	lost := slices.DeleteFunc(slices.Clone(o.edges), func(e Edge) bool { return !e.lost() })
-	return verdict{problems: problems, Condition: s.Condition(), stored: s.Stored(), lost: lost}
+	v := verdict{problems, s.Report()}
+	for _, e := range o.edges {
+		if e.lost() {
+			v.UnavailableEdges = append(v.UnavailableEdges, explain.UnavailableEdge{Subject: e.subject(), Since: e.unavailableSince()})
+		}
+	}
+	return v
 }
 
 // applied reports whether d.plan is in force.
@@ -81,7 +82,7 @@ func condition(w world, d decision, v verdict, now time.Time) (c metav1.Conditio
 		ObservedGeneration: w.HostedCluster.Generation,
 		LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		Reason:             string(v.Reason),
-		Message:            v.Message,
+		Message:            v.Message(),
 	}
 	if v.Ready {
 		c.Status = metav1.ConditionTrue
@@ -97,22 +98,14 @@ func conditionOf(hc *hyperv1.HostedCluster) *metav1.Condition {
 	return meta.FindStatusCondition(hc.Status.Conditions, ConditionType)
 }
 
-// settings is the hash of the annotations that were read. If a read failed, it is the one that the
-// condition has: a new hash says that a change was seen.
+// settings is the hash of the annotations that were read. If a read failed, it is the one that was
+// reported last: a new hash says that a change was seen. Empty: unknown.
 func (w world) settings() string {
-	if !w.partial {
-		return Settings(w.Objects)
+	if w.partial {
+		return w.reported.Settings
 	}
-	if before := conditionOf(w.HostedCluster); before != nil {
-		if found := settingsIn.FindStringSubmatch(before.Message); found != nil {
-			return found[1]
-		}
-	}
-	return "unknown"
+	return Settings(w.Objects)
 }
-
-// settingsIn finds the hash of the settings in a condition's message.
-var settingsIn = regexp.MustCompile(`\(settings ([0-9a-f]{8})\)$`)
 
 // Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's
 // HostedCluster, NodePools, Services and NADs. The condition's message ends with it,
@@ -143,7 +136,7 @@ func Settings(o hcp.Objects) string {
 }
 
 // report writes the condition where it differs from what exists, once the decision is
-// carried out. Edges that were lost since the last report have an Event even where the
+// carried out. Edges that were lost since the last Report have an Event even where the
 // condition stays.
 func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome) error {
 	hc := w.HostedCluster
@@ -178,24 +171,13 @@ func (r *Reconciler) report(ctx context.Context, w world, d decision, o outcome)
 	} else if exists {
 		r.Metrics.written(key, true) // A write that failed may have had an effect, or is not needed any more.
 	}
-	r.keepStatus(ctx, w, d, v)
-	now := &reportedLast{version: version, found: foundIn(v.problems)}
-	for _, e := range v.lost {
-		now.lost = append(now.lost, e.subject())
-	}
+	now := &reportedLast{report: r.store(ctx, w, d, v), version: version}
 	if exists {
 		now.condition = &want
 	}
-	var known []network.Subject
-	var knownFound []found
-	if last := r.memory.change(key, func(m *remembered) { m.reported = now }).reported; last != nil {
-		known, knownFound = last.lost, last.found
-	} else if before != nil {
-		// The operator restarted. The one before it wrote this condition, and its Events.
-		known, knownFound = namedIn(before.Message, v.lost), namedFound(before.Message, now.found)
-	}
-	for _, p := range append(newlyLost(v, known, told), newlyFound(v, knownFound, told)...) {
-		r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", explain.Problem(p).String())
+	r.memory.change(key, func(m *remembered) { m.reported = now })
+	for _, p := range begun(v.Report, w.reported, told) {
+		r.Events.Eventf(hc, nil, corev1.EventTypeWarning, string(p.Reason), actionServe, "%s", p.Event())
 	}
 	return nil
 }
@@ -233,35 +215,9 @@ func (r *Reconciler) announce(hc *hyperv1.HostedCluster, before *metav1.Conditio
 		return ""
 	}
 	kind := corev1.EventTypeNormal
-	if v.Severity == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
+	if v.Severity() == network.SeverityError || wasReady && v.Reason == network.EdgeNotReady {
 		kind = corev1.EventTypeWarning
 	}
 	r.Events.Eventf(hc, nil, kind, string(v.Reason), actionServe, "%s", v.Event())
 	return v.Reason
-}
-
-// newlyLost are the problems of edges in v that were lost after those in before. What an
-// Event of reason told has said is left out.
-func newlyLost(v verdict, before []network.Subject, told network.Reason) network.Problems {
-	var out network.Problems
-	for _, p := range v.problems {
-		isLost := slices.ContainsFunc(v.lost, func(e Edge) bool { return p.Subject == e.subject() })
-		unavailable := p.Reason == network.EdgeUnavailable || p.Reason == network.EdgeNotReady
-		follows := p.Cause == network.EdgeOverdue || p.Cause == network.EdgeRolloutHeld
-		if isLost && unavailable && !follows && p.Reason != told && !slices.Contains(before, p.Subject) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// namedIn are those edges that problems in a condition's message are about.
-func namedIn(message string, edges []Edge) []network.Subject {
-	var out []network.Subject
-	for _, e := range edges {
-		if strings.Contains(message, e.subject().String()+" ") {
-			out = append(out, e.subject())
-		}
-	}
-	return out
 }

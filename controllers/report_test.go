@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp"
@@ -97,7 +98,7 @@ func TestVerdict(t *testing.T) {
 			got, ok := condition(w, d, v, testNow)
 			g.Expect(ok).To(BeTrue())
 			g.Expect(got.Reason).To(Equal(string(c.reason)))
-			g.Expect(v.Severity).To(Equal(c.severity), got.Message)
+			g.Expect(v.Severity()).To(Equal(c.severity), got.Message)
 			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == explain.Ready || c.reason == explain.ReadyWithWarnings))
 			g.Expect(got.Message).To(ContainSubstring(c.text))
 			g.Expect(got.Message).To(MatchRegexp(`\(settings [0-9a-f]{8}\)$`))
@@ -204,6 +205,7 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 				recorder := events.NewFakeRecorder(10)
 				r.Events = recorder
 				o := outcome{edges: p.edges}
+				w.reported = r.lastReport(t.Context(), w.HostedCluster, r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported)
 				g.Expect(r.report(t.Context(), w, p.d, o)).To(Succeed())
 				c, _ := condition(w, p.d, verdictOf(w, p.d, o), testNow)
 				w.HostedCluster.Status.Conditions = []metav1.Condition{c}
@@ -220,7 +222,12 @@ func TestLostEdgeIsAnnouncedOnce(t *testing.T) {
 				}
 				g.Expect(got).To(ConsistOf(HavePrefix(p.event)), "pass %d", i)
 			}
-			// Another process knows no Events, but finds the condition as it would write it.
+			// Another process knows no Events, but reads what was stored.
+			stored := r.memory.of(client.ObjectKeyFromObject(w.HostedCluster)).reported.report
+			stored.Version, stored.Cluster, stored.Written = 1, "clusters/blue", testNow
+			var err error
+			w.reported, err = explain.ReadReport(stored.JSON())
+			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
 			restarted := &Reconciler{Client: r.Client, Live: r.Live, Events: recorder, Metrics: NewMetrics(prometheus.NewRegistry()), Now: r.Now}
 			last := passes[len(passes)-1]

@@ -1,5 +1,6 @@
-// This file keeps the status of each hosted cluster in a ConfigMap of its own, for `oooi status`. A ConfigMap of its own
-// wakes no edge. It is written if it changes, and every ten minutes, which says that the operator still looks.
+// This file stores the Report of each hosted cluster in a ConfigMap of its own, for `oooi status` and for the operator that runs
+// next. A ConfigMap of its own wakes no edge. It is written if it changes, and every ten minutes, which says that the
+// operator still looks.
 
 package controllers
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,31 +31,52 @@ import (
 // StatusEvery is how often an equal status is stored again, if passes of its cluster succeed.
 const StatusEvery = 10 * time.Minute
 
-// A storedLast is the status of one hosted cluster that was stored last.
-type storedLast struct {
-	// text is its JSON without the time of the write.
-	text string
-	at   time.Time
-}
-
 // statusKey is the ConfigMap with the status. No cache has it.
 func statusKey(ns string) ownKey {
 	return ownKey{configMapKind, types.NamespacedName{Namespace: ns, Name: wire.StatusConfigMap}}
 }
 
-// storedStatus is the status to store, without its time. ok is false if there is none: nothing is served, or the operator
+// lastReport is the Report about hc that was made last. After a restart it is read once, as it was stored: what had an Event
+// gets no second one. A cluster without a condition has none, and one that cannot be read is only logged.
+func (r *Reconciler) lastReport(ctx context.Context, hc *hyperv1.HostedCluster, last *reportedLast) (out explain.Report) {
+	if last != nil {
+		return last.report
+	}
+	if conditionOf(hc) == nil {
+		return out
+	}
+	stored, key := &corev1.ConfigMap{}, statusKey(hcp.ControlPlaneNamespace(hc))
+	err := inTime(ctx, func(ctx context.Context) error { return r.Live.Get(ctx, key.NamespacedName, stored) })
+	if apierrors.IsNotFound(err) || err == nil && !isOf(stored, hc.Name) {
+		return out
+	}
+	var report explain.Report
+	if err == nil {
+		report, err = explain.ReadReport([]byte(stored.Data[wire.StatusKey]))
+	}
+	switch {
+	case err != nil:
+		logr.FromContextOrDiscard(ctx).Error(err, "stored status not read")
+	case report.Cluster == clusterName(hc):
+		out = report
+		r.memory.change(client.ObjectKeyFromObject(hc), func(m *remembered) { m.reported = &reportedLast{report: out} })
+	}
+	return out
+}
+
+// storable is the Report to store, without its time. ok is false if there is none: nothing is served, or the operator
 // has no rights in the control plane namespace.
-func storedStatus(w world, d decision, v verdict, build string) (s explain.StoredStatus, ok bool) {
+func storable(w world, d decision, v verdict, build string) (r explain.Report, ok bool) {
 	if d.action == ignore || d.action == remove || !w.hasControlPlane() || w.binding == nil {
-		return s, false
+		return v.Report, false
 	}
-	s = v.stored
-	s.Build = build
-	s.Cluster, s.Generation, s.Plan = clusterName(w.HostedCluster), w.HostedCluster.Generation, explain.PlanHash(planAfter(w, d))
+	r = v.Report
+	r.Build = build
+	r.Cluster, r.Generation, r.Plan = clusterName(w.HostedCluster), w.HostedCluster.Generation, explain.PlanHash(planAfter(w, d))
 	if !w.partial && hcp.OptedIn(w.HostedCluster) {
-		s.Inputs = Inputs(w.Objects)
+		r.Inputs = Inputs(w.Objects)
 	}
-	return s, true
+	return r, true
 }
 
 // planAfter is the plan in force once d is carried out, as it is stored. Empty: it has no networks.
@@ -82,29 +105,27 @@ func textOf(p network.Plan, text string) string {
 	return text
 }
 
-// keepStatus stores the status unless it was stored of late. That it cannot be stored is no fault of the hosted
+// store stores the Report unless it was stored of late, and returns it. That it cannot be stored is no fault of the hosted
 // cluster, so it is only logged: a reader notices that it is old.
-func (r *Reconciler) keepStatus(ctx context.Context, w world, d decision, v verdict) {
-	key, now := client.ObjectKeyFromObject(w.HostedCluster), r.Now()
-	s, ok := storedStatus(w, d, v, r.Options.Build)
+func (r *Reconciler) store(ctx context.Context, w world, d decision, v verdict) explain.Report {
+	report, ok := storable(w, d, v, r.Options.Build)
 	if !ok {
-		r.memory.change(key, func(m *remembered) { m.status = storedLast{} })
-		return
+		return report
 	}
-	text := string(s.JSON())
-	if last := r.memory.of(key).status; last.text == text && now.Sub(last.at) < StatusEvery-time.Minute {
-		return
+	now, last := r.Now(), w.reported
+	if report.Written = last.Written; now.Sub(last.Written) < StatusEvery-time.Minute && string(report.JSON()) == string(last.JSON()) {
+		return report
 	}
-	s.Written = now.UTC().Truncate(time.Second)
-	if err := r.writeStatus(ctx, w, s); err != nil {
+	report.Written = now.UTC().Truncate(time.Second)
+	if err := r.writeStatus(ctx, w, report); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "status not stored")
-		text = ""
+		report.Written = time.Time{}
 	}
-	r.memory.change(key, func(m *remembered) { m.status = storedLast{text, now} })
+	return report
 }
 
 // writeStatus writes s. An object of others with that name stays.
-func (r *Reconciler) writeStatus(ctx context.Context, w world, s explain.StoredStatus) error {
+func (r *Reconciler) writeStatus(ctx context.Context, w world, s explain.Report) error {
 	key := statusKey(w.controlPlane.Namespace)
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(key.kind)

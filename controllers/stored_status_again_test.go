@@ -1,11 +1,17 @@
 package controllers
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/explain"
 )
 
 // TestStatusIsStoredAgain: a status that could not be stored is stored in the next pass, and then not until it changes.
@@ -18,11 +24,65 @@ func TestStatusIsStoredAgain(t *testing.T) {
 	r := &Reconciler{Client: api, Live: api, Options: testOptions, Now: func() time.Time { return testNow }}
 	store := func() int {
 		before := api.left
-		r.keepStatus(t.Context(), w, d, verdictOf(w, d, outcome{}))
+		w.reported = r.store(t.Context(), w, d, verdictOf(w, d, outcome{}))
 		return before - api.left
 	}
 	g.Expect(store()).To(Equal(1), "the API server is away")
 	api.left = 9
 	g.Expect(store()).To(Equal(1))
 	g.Expect(store()).To(BeZero())
+}
+
+// TestLastReportIsReadOnce: an operator that restarts learns from the stored Report what was reported, with one request. A
+// cluster of which nothing was reported costs none.
+func TestLastReportIsReadOnce(t *testing.T) {
+	w, _ := served(t, "lb-ip")
+	hc := w.HostedCluster
+	hc.Status.Conditions = []metav1.Condition{{Type: ConditionType, Message: "Nodes can boot.\nWarning EdgeUnavailable: Edge x is not ready.\n(settings 01234567)"}}
+	key := statusKey(w.controlPlane.Namespace)
+	stored := func(of string) *corev1.ConfigMap {
+		report := explain.Report{Version: 1, Cluster: of, Written: testNow, Settings: "76543210"}
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: ownedLabels(),
+			Annotations: map[string]string{desiredAnnotation: "x"}}, Data: map[string]string{wire.StatusKey: string(report.JSON())}}
+		return cm
+	}
+	for name, c := range map[string]struct {
+		exists   []client.Object
+		settings string
+		// reads of a pass, and of the next one.
+		reads [2]int
+	}{
+		"it is stored":                  {[]client.Object{stored(clusterName(hc))}, "76543210", [2]int{1, 0}},
+		"it is about another cluster":   {[]client.Object{stored("clusters/green")}, "", [2]int{1, 1}},
+		"it is not stored":              {nil, "", [2]int{1, 1}},
+		"nothing was reported":          {[]client.Object{stored(clusterName(hc))}, "", [2]int{0, 0}},
+		"an object of others is stored": {[]client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}, "", [2]int{1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			hc := hc.DeepCopy()
+			if c.reads == [2]int{} {
+				hc.Status.Conditions = nil
+			}
+			live := &counted{Reader: newTakes(t, 0, c.exists...)}
+			r := &Reconciler{Live: live}
+			for _, reads := range c.reads {
+				live.reads = 0
+				report := r.lastReport(t.Context(), hc, r.memory.of(client.ObjectKeyFromObject(hc)).reported)
+				g.Expect(report.Settings).To(Equal(c.settings))
+				g.Expect(live.reads).To(Equal(reads))
+			}
+		})
+	}
+}
+
+// counted counts reads of single objects.
+type counted struct {
+	client.Reader
+	reads int
+}
+
+func (c *counted) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	c.reads++
+	return c.Reader.Get(ctx, key, o, opts...)
 }

@@ -18,13 +18,13 @@ import (
 )
 
 // storedStatus is what is stored for `oooi status`.
-func (h hosted) storedStatus(t *testing.T) (explain.StoredStatus, string) {
+func (h hosted) storedStatus(t *testing.T) (explain.Report, string) {
 	t.Helper()
 	o := &corev1.ConfigMap{}
 	if err := h.admin.Get(t.Context(), types.NamespacedName{Namespace: h.ns, Name: wire.StatusConfigMap}, o); err != nil {
-		return explain.StoredStatus{Summary: err.Error()}, ""
+		return explain.Report{Summary: err.Error()}, ""
 	}
-	s, err := explain.ReadStatus([]byte(o.Data[wire.StatusKey]))
+	s, err := explain.ReadReport([]byte(o.Data[wire.StatusKey]))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return s, o.ResourceVersion
 }
@@ -49,7 +49,7 @@ func testStoredStatus(t *testing.T, s *apiServer, r *Reconciler) {
 	g.Eventually(inputs).WithTimeout(patience).ShouldNot(Equal(stored.Inputs), "a spec has no annotation, and does not change the generation")
 	g.Expect(inputs()).NotTo(BeEmpty())
 
-	// A second operator begins without a memory, and stores it once.
+	// A second operator begins without a memory, and reads what is stored.
 	now := time.Now()
 	second := &Reconciler{Client: r.Client, Live: r.Live, SecondNames: r.SecondNames, Events: r.Events, Kinds: r.Kinds, Metrics: r.Metrics, Options: r.Options, Now: func() time.Time { return now }}
 	again(t, second, h)

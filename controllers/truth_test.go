@@ -44,7 +44,7 @@ func TestTrueNeedsAnEdge(t *testing.T) {
 				changeControl(&w)
 				if d := decide(w, testOptions, testNow); d.action == keep || d.action == leave {
 					v := verdictOf(w, d, outcome{})
-					NewWithT(t).Expect(v.Ready).To(BeFalse(), v.Message)
+					NewWithT(t).Expect(v.Ready).To(BeFalse(), v.Message())
 				}
 			})
 		}
@@ -88,10 +88,10 @@ func TestWordsOfFailures(t *testing.T) {
 			v := verdictOf(w, d, outcome{edges: w.edges})
 			g.Expect(v.Ready).To(BeFalse())
 			for _, words := range c.words {
-				g.Expect(v.Message).To(ContainSubstring(words))
+				g.Expect(v.Message()).To(ContainSubstring(words))
 			}
 			for _, words := range c.not {
-				g.Expect(v.Message).NotTo(ContainSubstring(words))
+				g.Expect(v.Message()).NotTo(ContainSubstring(words))
 			}
 		})
 	}
@@ -102,13 +102,12 @@ func TestHashOfUnreadSettings(t *testing.T) {
 	g := NewWithT(t)
 	w, _ := twoEdges(t)
 	w.NodePools[0].Annotations = map[string]string{settings.Prefix + "lease-time": "30m"}
-	d := decide(w, testOptions, testNow)
-	before, _ := condition(w, d, verdictOf(w, d, outcome{edges: w.edges}), testNow)
+	before := verdictOf(w, decide(w, testOptions, testNow), outcome{edges: w.edges})
 	part := world{partial: true, last: w.last}
 	part.HostedCluster = w.HostedCluster
-	hash := func() string { return verdictOf(part, decision{action: leave}, outcome{edges: w.edges}).Message }
+	hash := func() string { return verdictOf(part, decision{action: leave}, outcome{edges: w.edges}).Message() }
 	g.Expect(hash()).To(HaveSuffix("(settings unknown)"))
-	part.HostedCluster.Status.Conditions = []metav1.Condition{before}
+	part.reported = before.Report
 	g.Expect(hash()).To(HaveSuffix("(settings " + Settings(w.Objects) + ")"))
 }
 

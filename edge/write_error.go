@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/cldmnky/oooi/network/leases"
@@ -21,7 +22,7 @@ func writeReason(err error) string {
 		return "the API server does not answer"
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return "a ResourceQuota is exceeded"
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "because it is being terminated"):
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return "the namespace is being deleted"
 	case apierrors.IsForbidden(err):
 		return "a policy or missing rights forbid it"

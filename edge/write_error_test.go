@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -16,11 +17,13 @@ import (
 func TestWriteReason(t *testing.T) {
 	const name = "oooi.clusters.vlan100.192.168.100.20"
 	forbidden := func(why string) error { return apierrors.NewForbidden(leaseResource, name, errors.New(why)) }
+	terminating := apierrors.NewForbidden(leaseResource, name, errors.New("unable to create new content in namespace clusters-blue because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	invalid := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Message: name + " is invalid"}}
 	for reason, all := range map[string][]error{
 		"the API server does not answer": {errors.New("dial tcp 10.0.0.1:443: connect: connection refused")},
 		"a ResourceQuota is exceeded":    {forbidden("exceeded quota: objects, requested: count/leases=1, used: count/leases=9, limited: count/leases=9")},
-		"the namespace is being deleted": {forbidden("unable to create new content in namespace clusters-blue because it is being terminated")},
+		"the namespace is being deleted": {terminating},
 		"a policy or missing rights forbid it": {
 			forbidden("ValidatingAdmissionPolicy 'oooi-edge-leases' denied request"),
 			forbidden(`User "oooi-edge" cannot create resource "leases"`),

@@ -12,29 +12,32 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// splitOpen is the lines that tell what is open, at most maxOpen, and the other problems. These lines stand in a
-// condition however many problems there are. What is open to anyone comes first.
-func splitOpen(problems network.Problems) (open []string, others network.Problems) {
+// standing are the lines about what is open, at most maxOpen, and about other clusters, and the other problems. These lines
+// stand in a condition however many problems there are. What is open to anyone comes first.
+func (r Report) standing() (lines []string, others []ReportProblem) {
 	const maxOpen, maxOpenLine = 2, 600
-	var all network.Problems
-	for _, p := range problems {
+	var open []ReportProblem
+	var shared []string
+	for _, p := range r.Problems {
 		switch {
+		case p.Reason == network.NetworkShared && p.Level() == network.SeverityInfo:
+			shared = append(shared, p.line())
 		case p.Reason != network.AccessOpened:
 			others = append(others, p)
 		case p.Cause == network.LoadBalancersOpen:
-			all = slices.Insert(all, 0, p)
+			open = slices.Insert(open, 0, p)
 		default:
-			all = append(all, p)
+			open = append(open, p)
 		}
 	}
-	for _, p := range all {
-		if len(open) == maxOpen {
-			open[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
+	for _, p := range open {
+		if len(lines) == maxOpen {
+			lines[maxOpen-1] = "Info AccessOpened: Management access is open on further networks, too. oooi plan lists all of it."
 			break
 		}
-		open = append(open, Shorten(Line(p), maxOpenLine))
+		lines = append(lines, Shorten(p.line(), maxOpenLine))
 	}
-	return open, others
+	return append(lines, shared...), others
 }
 
 // opened are the rows about management access: each destination, how it is reached, and by whom.

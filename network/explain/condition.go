@@ -1,6 +1,6 @@
 // This file renders the HostedCluster's condition: one summary line, one line for each
 // problem, what VMs may reach outside, and the hash of the settings. It decides the
-// condition's reason and never whether something is applied.
+// order of problems.
 
 package explain
 
@@ -41,55 +41,32 @@ type Status struct {
 	ReadyEdges map[string]int
 	// OtherClusters are hosted clusters that use the same networks.
 	OtherClusters []network.OtherCluster
-	// Settings is the hash of the annotations that Plan was made from.
+	// Settings is the hash of the annotations that Plan was made from. Empty: unknown.
 	Settings string
 }
 
-// A Condition is what a Kubernetes condition and its Event say.
-type Condition struct {
-	// Ready is the status.
-	Ready  bool
-	Reason network.Reason
-	// Severity is that of the first problem, SeverityInfo without one.
-	Severity network.Severity
-	// Message is at most 4 KiB, its last line "(settings <hash>)".
-	Message string
+// Message is the condition's message, at most 4 KiB. Its last line is "(settings <hash>)", for scripts.
+func (r Report) Message() string {
+	return strings.Join(append(r.lines(), r.hash()), "\n")
 }
 
-// Condition renders s.
-func (s Status) Condition() Condition {
-	problems := Ordered(s.Problems)
-	c := Condition{Ready: true, Reason: Ready, Severity: network.SeverityInfo}
-	if len(problems) > 0 {
-		c.Severity = problems[0].Level()
-	}
-	switch c.Severity {
-	case network.SeverityError, network.SeverityWaiting:
-		c.Ready, c.Reason = false, problems[0].Reason
-	case network.SeverityWarning:
-		c.Reason = ReadyWithWarnings
-	case network.SeverityInfo:
-		if s.offered() {
-			c.Severity, c.Reason = network.SeverityWarning, ReadyWithWarnings
-		}
-	}
-	if !s.Applied {
-		problems = s.unapplied(problems)
-	}
-	open, problems := splitOpen(problems)
-	offered, shared := s.sharing()
-	head := append([]string{s.summary(problems)}, offered...)
-	tail := slices.Concat(open, shared, s.closing())
-	room := maxMessage - len(strings.Join(slices.Concat(head, tail), "\n")) - 1
-	c.Message = strings.Join(slices.Concat(head, problemLines(problems, room), tail), "\n")
-	return c
+func (r Report) hash() string { return fmt.Sprintf("(settings %s)", cmp.Or(r.Settings, "unknown")) }
+
+// lines are those of the message without the hash.
+func (r Report) lines() []string {
+	standing, others := r.standing()
+	tail := append(standing, r.Notes...)
+	room := maxMessage - len(strings.Join(append([]string{r.Summary, r.hash()}, tail...), "\n")) - 1
+	return slices.Concat([]string{r.Summary}, problemLines(others, r.Omitted, room), tail)
 }
 
 // unapplied is ps without what does not matter until the plan is applied: all that is
 // less severe than the reason why it is not. Edges that run serve the plan before it,
 // so their problems stay.
 func (s Status) unapplied(ps network.Problems) network.Problems {
-	ofEdge := func(p network.Problem) bool { return s.Running && aboutEdges(p.Reason) }
+	ofEdge := func(p network.Problem) bool {
+		return s.Running && (aboutEdges(p.Reason) || p.Reason == network.AddressInUse && p.Level() == network.SeverityWarning)
+	}
 	i := slices.IndexFunc(ps, func(p network.Problem) bool { return !ofEdge(p) })
 	if i < 0 {
 		return ps
@@ -192,26 +169,35 @@ func sameness(p network.Problem) string {
 }
 
 // problemLines is a line for each problem, as far as they fit into room bytes. What
-// does not fit is counted, and where to read it is said.
-func problemLines(ps network.Problems, room int) []string {
+// does not fit is counted with what was omitted before, and where to read it is said.
+func problemLines(ps []ReportProblem, omitted, room int) []string {
 	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
 		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"
 	room -= len(rest)
 	var out []string
 	for i, p := range ps {
-		line := Shorten(Line(p), maxLine)
+		line := Shorten(p.line(), maxLine)
 		if room -= len(line) + 1; room < 0 {
-			return append(out, fmt.Sprintf(rest, len(ps)-i))
+			return append(out, fmt.Sprintf(rest, len(ps)-i+omitted))
 		}
 		out = append(out, line)
+	}
+	if omitted > 0 {
+		out = append(out, fmt.Sprintf(rest, omitted))
 	}
 	return out
 }
 
-// Line is p in one line: "Error AddressConflict: what, effect, fix."
-func Line(p network.Problem) string {
-	return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, capital(Problem(p).String()))
+// reported is p with its text.
+func reported(p network.Problem) ReportProblem {
+	return ReportProblem{p, Shorten(capital(Problem(p).String()), maxStoredText)}
 }
+
+// line is p in one line: "Error AddressConflict: what, effect, fix."
+func (p ReportProblem) line() string { return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, p.Text) }
+
+// Line is p in one line: "Error AddressConflict: what, effect, fix."
+func Line(p network.Problem) string { return reported(p).line() }
 
 // capital is s with a capital where it begins with a plain word.
 func capital(s string) string {

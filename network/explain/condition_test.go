@@ -79,15 +79,15 @@ func TestCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			c.status.Settings = "0123abcd"
-			got := c.status.Condition()
+			got := c.status.Report()
 			g.Expect(got.Reason).To(Equal(c.reason))
 			g.Expect(got.Ready).To(Equal(c.reason == explain.Ready || c.reason == explain.ReadyWithWarnings))
 			want := append(c.lines, "(settings 0123abcd)")
 			if c.status.Applied {
 				want = append(c.lines, "No external hosts are allowed.", "(settings 0123abcd)")
 			}
-			lines := strings.Split(got.Message, "\n")
-			g.Expect(lines).To(HaveLen(len(want)), got.Message)
+			lines := strings.Split(got.Message(), "\n")
+			g.Expect(lines).To(HaveLen(len(want)), got.Message())
 			for i := range want {
 				g.Expect(lines[i]).To(HavePrefix(want[i]))
 			}
@@ -136,10 +136,10 @@ func TestConditionHasALimit(t *testing.T) {
 		for i := range 200 {
 			s.Problems = append(s.Problems, problem(network.SeverityError, network.AddressConflict, fmt.Sprintf("%d %s.", i, strings.Repeat("ä", size))))
 		}
-		got := s.Condition()
-		g.Expect(len(got.Message)).To(And(BeNumerically("<=", 4096), BeNumerically(">", 2500)))
-		g.Expect(got.Message).NotTo(ContainSubstring("\ufffd"))
-		g.Expect(got.Message).To(MatchRegexp(`\n\d+ more problems are not shown\. .* run: kubectl get .* \| oooi plan -f -\n\(settings 0123abcd\)$`))
+		got := s.Report()
+		g.Expect(len(got.Message())).To(And(BeNumerically("<=", 4096), BeNumerically(">", 2500)))
+		g.Expect(got.Message()).NotTo(ContainSubstring("\ufffd"))
+		g.Expect(got.Message()).To(MatchRegexp(`\n\d+ more problems are not shown\. .* run: kubectl get .* \| oooi plan -f -\n\(settings 0123abcd\)$`))
 		g.Expect(len(got.Event())).To(BeNumerically("<=", 1024))
 	}
 }
@@ -151,15 +151,15 @@ func TestSharedNetworks(t *testing.T) {
 	n := served("vlan100", 1)
 	neighbour := network.OtherCluster{Name: "clusters/green", On: []network.Attachment{n.Attachment}}
 	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}, OtherClusters: []network.OtherCluster{neighbour}}
-	got := s.Condition()
-	g.Expect(got.Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. This cluster answers all clients there. " +
+	got := s.Report()
+	g.Expect(got.Message()).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. This cluster answers all clients there. " +
 		"To let the other one be served, set annotation unknown-clients to ignore."))
 	g.Expect(got.Reason).To(Equal(explain.Ready))
 	s.Plan.Networks[0].DHCP.IgnoreUnknownClients = true
-	g.Expect(s.Condition().Message).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. Each answers the VMs of its own cluster only."))
+	g.Expect(s.Report().Message()).To(ContainSubstring("Info NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too. Each answers the VMs of its own cluster only."))
 	s.OtherClusters[0].Serves = network.Plan{Networks: []network.Network{n}}
-	got = s.Condition()
-	g.Expect(got.Message).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and answers every VM there."))
+	got = s.Report()
+	g.Expect(got.Message()).To(ContainSubstring("Warning NetworkShared: HostedCluster clusters/green uses network clusters/vlan100, too, and answers every VM there."))
 	g.Expect(got.Reason).To(Equal(explain.ReadyWithWarnings))
 }
 
@@ -171,11 +171,11 @@ func TestAllowedHosts(t *testing.T) {
 		n.Backends = append(n.Backends, network.Backend{Kind: network.BackendExternal, Name: fmt.Sprintf("cdn%03d.quay.io:443", i)})
 	}
 	s := explain.Status{Plan: network.Plan{Networks: []network.Network{n, n}}, Applied: true, ReadyEdges: map[string]int{n.Name: 1}}
-	g.Expect(s.Condition().Message).To(ContainSubstring("\nAllowed external hosts: cdn000.quay.io:443, cdn001.quay.io:443, "))
-	g.Expect(s.Condition().Message).To(MatchRegexp(`cdn\d+\.quay\.io:443 and \d+ more\.\n`))
-	g.Expect(len(s.Condition().Message)).To(BeNumerically("<", 3000))
+	g.Expect(s.Report().Message()).To(ContainSubstring("\nAllowed external hosts: cdn000.quay.io:443, cdn001.quay.io:443, "))
+	g.Expect(s.Report().Message()).To(MatchRegexp(`cdn\d+\.quay\.io:443 and \d+ more\.\n`))
+	g.Expect(len(s.Report().Message())).To(BeNumerically("<", 3000))
 	s.Applied = false
-	g.Expect(s.Condition().Message).NotTo(ContainSubstring("quay"), "nothing is applied")
+	g.Expect(s.Report().Message()).NotTo(ContainSubstring("quay"), "nothing is applied")
 }
 
 // TestNetworkChanged: what VMs notice is told, and nothing else.
@@ -208,7 +208,7 @@ func TestOpenToAnyone(t *testing.T) {
 		}
 		s.Problems = append(s.Problems, p)
 	}
-	text := s.Condition().Message
+	text := s.Report().Message()
 	g.Expect(text).To(ContainSubstring("Anyone who reaches a load balancer"))
 	g.Expect(text).To(ContainSubstring("Management access is open on further networks, too."))
 }

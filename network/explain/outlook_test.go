@@ -17,7 +17,7 @@ func verdicts(p network.Plan, problems network.Problems) (condition, plan string
 	for _, n := range p.Networks {
 		ready[n.Name] = len(n.Edges)
 	}
-	condition, _, _ = strings.Cut(explain.Status{Plan: p, Applied: true, Running: true, ReadyEdges: ready, Problems: problems}.Condition().Message, "\n")
+	condition, _, _ = strings.Cut(explain.Status{Plan: p, Applied: true, Running: true, ReadyEdges: ready, Problems: problems}.Report().Message(), "\n")
 	var text strings.Builder
 	explain.WritePlan(&text, explain.Preview{Cluster: "clusters/blue", Plan: &p, Problems: problems, Created: true})
 	plan, _, _ = strings.Cut(text.String(), "\n")
@@ -87,7 +87,7 @@ func TestNothingIsApplied(t *testing.T) {
 		{[]network.Network{storage}, waits, "VMs boot from the pod network, and get no address on other networks until the items below exist.\n"},
 		{nil, refused, "Nodes that do not boot from the pod network cannot boot.\n"},
 	} {
-		NewWithT(t).Expect(explain.Status{Plan: network.Plan{Networks: c.networks}, Problems: c.problems}.Condition().Message).To(ContainSubstring(c.want))
+		NewWithT(t).Expect(explain.Status{Plan: network.Plan{Networks: c.networks}, Problems: c.problems}.Report().Message()).To(ContainSubstring(c.want))
 	}
 }
 
@@ -107,7 +107,7 @@ func TestGatewayCarriesTraffic(t *testing.T) {
 	isolated, routed := served("vlan100", 1), served("vlan200", 1)
 	routed.DHCP.Router = netip.MustParseAddr("192.168.100.1")
 	last := func(networks ...network.Network) string {
-		lines := strings.Split(explain.Status{Plan: network.Plan{Networks: networks}, Applied: true}.Condition().Message, "\n")
+		lines := strings.Split(explain.Status{Plan: network.Plan{Networks: networks}, Applied: true}.Report().Message(), "\n")
 		return lines[len(lines)-2]
 	}
 	g.Expect(last(isolated)).To(Equal("No external hosts are allowed."))

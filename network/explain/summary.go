@@ -1,5 +1,5 @@
-// This file renders the first and the last lines of a condition: whether nodes can
-// boot, which networks serve, who shares them, and which external hosts are allowed.
+// This file renders the summary and the notes of a Report: whether nodes can boot, which
+// networks serve, which clusters share them, and which external hosts are allowed.
 
 package explain
 
@@ -239,43 +239,38 @@ func networkNames(all []network.Network) string {
 	return "network " + strings.Join(words, "")
 }
 
-// sharing is a line for each network that another hosted cluster uses, too: first is
-// where that cluster answers VMs of this one, last where it does not. A cluster that
-// answers all clients keeps the other one waiting.
-func (s Status) sharing() (first, last []string) {
+// withSharing is ps with one problem for each network that another hosted cluster uses, too. It is the first Warning
+// if that cluster answers VMs of this one, else the last hint. A cluster that answers all clients keeps the other one waiting.
+func (s Status) withSharing(ps network.Problems) (out []ReportProblem) {
+	for _, p := range ps {
+		out = append(out, reported(p))
+	}
 	if !s.Applied {
-		return nil, nil
+		return out
+	}
+	warnings := slices.IndexFunc(out, func(p ReportProblem) bool { return p.Level().Compare(network.SeverityWarning) >= 0 })
+	if warnings < 0 {
+		warnings = len(out)
 	}
 	for _, n := range s.Plan.Networks {
 		by, with := n.OfferedBy(s.OtherClusters), n.SharedWith(s.OtherClusters)
-		line := func(severity network.Severity, others []string, text string) string {
-			return fmt.Sprintf("%s NetworkShared: HostedCluster %s uses network %s, too%s", severity, strings.Join(others, ", "), n.Attachment, text)
+		shared := func(severity network.Severity, others []string, text string) ReportProblem {
+			name := n.Attachment.String()
+			return ReportProblem{
+				network.Problem{Reason: network.NetworkShared, Severity: severity, Subject: network.Subject{Kind: "Network", Name: name}, Keys: []string{"unknown-clients"}},
+				fmt.Sprintf("HostedCluster %s uses network %s, too%s", strings.Join(others, ", "), name, text)}
 		}
 		switch {
 		case len(by) > 0:
-			first = append(first, line(network.SeverityWarning, by, ", and answers every VM there. Set annotation unknown-clients to ignore on it."))
+			out = slices.Insert(out, warnings, shared(network.SeverityWarning, by, ", and answers every VM there. Set annotation unknown-clients to ignore on it."))
+			warnings++
 		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
-			last = append(last, line(network.SeverityInfo, with, ". Each answers the VMs of its own cluster only."))
+			out = append(out, shared(network.SeverityInfo, with, ". Each answers the VMs of its own cluster only."))
 		case len(with) > 0:
-			last = append(last, line(network.SeverityInfo, with, ". This cluster answers all clients there. To let the other one be served, set annotation unknown-clients to ignore."))
+			out = append(out, shared(network.SeverityInfo, with, ". This cluster answers all clients there. To let the other one be served, set annotation unknown-clients to ignore."))
 		}
 	}
-	return first, last
-}
-
-// offered reports whether another hosted cluster answers VMs of this one.
-func (s Status) offered() bool {
-	return s.Applied && slices.ContainsFunc(s.Plan.Networks, func(n network.Network) bool { return len(n.OfferedBy(s.OtherClusters)) > 0 })
-}
-
-// closing are the last lines: external hosts where something is applied, and the hash
-// of the settings.
-func (s Status) closing() []string {
-	hash := fmt.Sprintf("(settings %s)", s.Settings)
-	if !s.Applied || !boots(s.Plan.Networks) {
-		return []string{hash}
-	}
-	return []string{allowed(s.Plan), hash}
+	return out
 }
 
 // allowed says which external hosts edges let VMs reach.

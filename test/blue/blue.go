@@ -30,7 +30,9 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/version"
 )
 
 // Key names the HostedCluster.
@@ -61,7 +63,16 @@ func Plan() network.Plan {
 	return network.Plan{Version: network.CurrentPlanVersion, Cluster: network.Cluster{Namespace: "clusters", Name: "blue"}, Networks: []network.Network{n}}
 }
 
-const message = "Nodes can boot: DHCP is ready.\nWarning EdgeUnavailable: Edge 2 is not ready. Check its node.\n3 more problems are not shown.\nExternal hosts: quay.io.\n(settings 01234567)"
+// Report is what the operator stores about it at that time.
+func Report() *explain.Report {
+	edge := network.Subject{Kind: "Edge", Namespace: "clusters-blue", Name: "oooi-edge-clusters-vlan100-2"}
+	return &explain.Report{
+		Version: explain.CurrentReportVersion, Cluster: Key.String(), Build: "v0.1.0", Written: At.Add(-9 * time.Minute), Generation: 3, Settings: "01234567", Inputs: "0123456789abcdef",
+		Plan: "fedcba9876543210", Ready: true, Reason: explain.ReadyWithWarnings, Boots: explain.Yes, Summary: "Nodes can boot: DHCP is ready.",
+		Problems: []explain.ReportProblem{{Problem: network.Problem{Severity: network.SeverityWarning, Reason: network.EdgeUnavailable, Subject: edge}, Text: "Edge 2 is not ready. Check its node."}},
+		Omitted:  3, UnavailableEdges: []explain.UnavailableEdge{{Subject: edge, Since: At.Add(-time.Hour)}}, Notes: []string{"Allowed external hosts: quay.io:443."},
+	}
+}
 
 // Access lets callers in. Load balancer shop/new does not lead to edges yet.
 func Access() network.Access {
@@ -84,7 +95,7 @@ func Running() hcp.Running {
 	r.OptedIn, r.Generation = true, 3
 	r.Conditions = []metav1.Condition{{
 		Type: controllers.ConditionType, Status: metav1.ConditionTrue, Reason: "ReadyWithWarnings", ObservedGeneration: 3,
-		LastTransitionTime: metav1.NewTime(At), Message: message,
+		LastTransitionTime: metav1.NewTime(At), Message: Report().Message(),
 	}}
 	return r
 }
@@ -219,7 +230,7 @@ func Objects(t *testing.T, c client.Client) hcp.Objects {
 	return o
 }
 
-// Tell writes the condition as the operator does.
+// Tell writes the condition and stores the Report as the operator does.
 func Tell(t *testing.T, c client.Client, hash string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -230,6 +241,23 @@ func Tell(t *testing.T, c client.Client, hash string) {
 		LastTransitionTime: metav1.Now(), Message: "Nodes can boot: all.\n(settings " + hash + ")",
 	}}
 	g.Expect(c.Status().Update(t.Context(), hc)).To(Succeed())
+	Store(t, c, hash, time.Now())
+}
+
+// Store stores the Report as the operator of this build does, about these annotations. A second time replaces it.
+func Store(t *testing.T, c client.Client, hash string, written time.Time) {
+	t.Helper()
+	g := NewWithT(t)
+	o, plan := Objects(t, c), &corev1.ConfigMap{}
+	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, plan)).To(Succeed())
+	r := explain.Report{
+		Version: explain.CurrentReportVersion, Cluster: Key.String(), Build: version.Number(), Written: written, Generation: o.HostedCluster.Generation, Settings: hash,
+		Inputs: controllers.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.",
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.StatusConfigMap}}
+	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), cm))).To(Succeed())
+	cm.ResourceVersion, cm.Data = "", map[string]string{wire.StatusKey: string(r.JSON())}
+	g.Expect(c.Create(t.Context(), cm)).To(Succeed())
 }
 
 // Change sets one annotation of o.

@@ -11,9 +11,9 @@ import (
 
 // Blue are all facts, of which edge 2 is gone.
 func Blue() status.Facts {
-	p := blue.Plan()
+	p, report := blue.Plan(), blue.Report()
 	f := status.Facts{
-		Running: blue.Running(), Read: true, Settings: "01234567", Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		Running: blue.Running(), Read: true, Settings: report.Settings, Stored: report, Inputs: report.Inputs, Build: report.Build, PlanHash: report.Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
 		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
 		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}

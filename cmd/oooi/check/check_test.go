@@ -177,7 +177,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 		{"a wrong annotation, that the operator has not seen", func(*WithT) {
 			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")
 		}, []string{
-			"  failure  AnnotationInvalid: ", "problems.md#annotationinvalid\n", "  warning  operator's report: The condition is about settings ",
+			"  failure  AnnotationInvalid: ", "problems.md#annotationinvalid\n", "  warning  operator's report: The operator's status is about settings ",
 		}, []string{"  ok       plan"}},
 		{"the NetworkAttachmentDefinition is gone", func(g *WithT) {
 			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/24")
@@ -265,7 +265,7 @@ func TestCheckOfACluster(t *testing.T) {
 			f.Ready, f.Pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
 		}), []string{"  failure  edges of clusters/vlan100: None is ready. Edge 1: 0/3 nodes are available. See "}, ""},
 		"paused": {running(func(f *status.Facts) {
-			f.Conditions[0].Message = "Nodes can boot: x.\nInfo Paused: The operator is paused.\n(settings 01234567)"
+			f.Stored.Problems = []explain.ReportProblem{{Problem: network.Problem{Severity: network.SeverityInfo, Reason: network.Paused}, Text: "The operator is paused."}}
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
 		"DHCP of others": {running(func(f *status.Facts) { f.Plan.Networks[0].Services = []network.Service{network.ServiceDNS} }),
 			[]string{"  warning  DHCP of clusters/vlan100: Edges run no DHCP server (annotation services). "}, "failure"},
@@ -279,7 +279,8 @@ func TestCheckOfACluster(t *testing.T) {
 		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. See " + command.Docs + "alerts.md#oooinoedge\n"}, ""},
 		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
 		"nodes do not boot": {running(func(f *status.Facts) {
-			f.Conditions[0].Status, f.Conditions[0].Message = "False", "Nodes cannot boot: x.\n(settings 01234567)"
+			f.Conditions[0].Status, f.Stored.Ready = "False", false
+			f.Stored.Boots, f.Stored.Summary = explain.No, "Nodes cannot boot: x."
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
 		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
 		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: network.Problems{{Severity: network.SeverityError, Reason: network.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right.\n"}, "failure"},

@@ -29,7 +29,7 @@ type Report struct {
 	Events []statusEvent `json:"events,omitempty"`
 	// EventsUnread says which events are missing.
 	EventsUnread []string `json:"eventsUnread,omitempty"`
-	// Notes are the other lines of the condition.
+	// Notes are about external hosts, and problems that are not shown.
 	Notes []string `json:"notes,omitempty"`
 	// Unread says what could not be read.
 	Unread []string `json:"unread,omitempty"`
@@ -46,8 +46,10 @@ type statusCondition struct {
 	Status string    `json:"status"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
-	// Current: the condition is about the generation and the annotations of now.
+	// Current: the condition and the operator's status are about the objects of now.
 	Current statusAnswer `json:"current"`
+	// Message has the lines of the condition's message if the operator's status does not count.
+	Message []string `json:"message,omitempty"`
 }
 
 // A Network is one that edges serve.
@@ -79,6 +81,8 @@ type Edge struct {
 	Level string `json:"level,omitempty"`
 	// NotServing is why its servers do not serve. Empty: they do, or it is unknown.
 	NotServing string `json:"notServing,omitempty"`
+	// UnavailableSince is when the operator lost it. Nil: it did not, or it is unknown.
+	UnavailableSince *time.Time `json:"unavailableSince,omitempty"`
 	// ReportedLast is when it reported last, if that is so long ago that the report counts for nothing.
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }

@@ -47,7 +47,7 @@ type Reader struct {
 
 // Read reads what is known of a HostedCluster.
 func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
-	r := Reader{API: api, Facts: Facts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), build: version.Number()}}
+	r := Reader{API: api, Facts: Facts{Running: hcp.UnreadRunning(hc.Namespace, hc.Name), Build: version.Number()}}
 	if hc.Object != nil {
 		running, err := hcp.ReadRunning(hc.Object)
 		if err != nil {
@@ -99,28 +99,34 @@ func (r *Reader) readPlan(ctx context.Context) error {
 	default:
 		r.Plan, r.PlanRead = plan, true
 		if len(plan.Networks) > 0 {
-			r.planHash = explain.PlanHash(stored.Data[wire.PlanKey])
+			r.PlanHash = explain.PlanHash(stored.Data[wire.PlanKey])
 		}
 	}
 	return nil
 }
 
-// readStored reads what the operator stored. Whether the user may read it is told with the plan.
+// readStored reads the Report that the operator stored.
 func (r *Reader) readStored(ctx context.Context) error {
 	var o corev1.ConfigMap
+	name := "ConfigMap " + r.ControlPlane + "/" + wire.StatusConfigMap
 	err := r.API.Get(ctx, client.ObjectKey{Namespace: r.ControlPlane, Name: wire.StatusConfigMap}, &o)
 	if apierrors.IsNotFound(err) {
+		r.noReport = name + " with the operator's status does not exist. Read the condition. If it does not say why, check that the operator runs."
 		return nil
 	}
 	if err != nil {
-		return r.misses("ConfigMap "+r.ControlPlane+"/"+wire.StatusConfigMap, err)
+		r.noReport, r.noReportRight = "Get the right to read "+name+", which has the operator's status.", true
+		return r.misses(name, err)
 	}
-	s, err := explain.ReadStatus([]byte(o.Data[wire.StatusKey]))
+	s, err := explain.ReadReport([]byte(o.Data[wire.StatusKey]))
 	switch {
 	case err != nil:
-		r.unread = append(r.unread, fmt.Sprintf("The operator's status in ConfigMap %s/%s is unreadable: %v.", r.ControlPlane, wire.StatusConfigMap, err))
-	case s.Cluster == r.Namespace+"/"+r.Name:
-		r.stored = &s
+		r.noReport = fmt.Sprintf("The operator's status in %s is unreadable: %v. Use the program of the operator's version.", name, err)
+		r.unread = append(r.unread, r.noReport)
+	case s.Cluster != r.Namespace+"/"+r.Name:
+		r.noReport = fmt.Sprintf("The operator's status in %s is about HostedCluster %s. Rename one of the two HostedClusters.", name, s.Cluster)
+	default:
+		r.Stored = &s
 	}
 	return nil
 }
@@ -264,7 +270,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	o := dump.Clusters()[0]
 	r.Settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.Plan)
 	if r.routesRead {
-		r.inputs = controllers.Inputs(o)
+		r.Inputs = controllers.Inputs(o)
 	}
 	return nil
 }

@@ -13,28 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cldmnky/oooi/controllers"
-	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/explain"
 	"github.com/cldmnky/oooi/test/apiserver"
 	"github.com/cldmnky/oooi/test/blue"
-	"github.com/cldmnky/oooi/version"
 )
-
-// store stores the status as the operator does. A second time replaces it.
-func store(t *testing.T, c client.Client, written time.Time) {
-	t.Helper()
-	g := NewWithT(t)
-	o := blue.Objects(t, c)
-	plan := &corev1.ConfigMap{}
-	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "clusters-blue", Name: wire.PlanConfigMap}, plan)).To(Succeed())
-	s := explain.StoredStatus{Version: 1, Cluster: "clusters/blue", Written: written, Generation: o.HostedCluster.Generation, Settings: controllers.Settings(o),
-		Inputs: controllers.Inputs(o), Plan: explain.PlanHash(plan.Data[wire.PlanKey]), Build: version.Number(), Ready: true, Reason: explain.Ready, Boots: explain.Yes, Summary: "Stored.", Problems: []explain.StoredProblem{}}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: wire.StatusConfigMap}}
-	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), cm))).To(Succeed())
-	cm.ResourceVersion, cm.Data = "", map[string]string{wire.StatusKey: string(s.JSON())}
-	g.Expect(c.Create(t.Context(), cm)).To(Succeed())
-}
 
 // storedCounts: --wait believes nothing from before a change of a spec, or of an operator that does not run. Rights on one
 // namespace show whether nodes boot.
@@ -68,7 +50,7 @@ func storedCounts(t *testing.T, admin client.Client) {
 		},
 	} {
 		g := NewWithT(t)
-		store(t, admin, time.Now())
+		blue.Store(t, admin, blue.Settings(t, admin), time.Now())
 		r := read()
 		g.Expect(settled([]Report{r})).To(BeTrue(), "%+v", r.Condition)
 		change(g)
@@ -77,9 +59,9 @@ func storedCounts(t *testing.T, admin client.Client) {
 		g.Expect(r.Condition.Current.Why).To(ContainSubstring("former NodePools"), what)
 	}
 	g := NewWithT(t)
-	store(t, admin, time.Now().Add(-time.Hour))
+	blue.Store(t, admin, blue.Settings(t, admin), time.Now().Add(-time.Hour))
 	g.Expect(read().Boot.Why).To(ContainSubstring("Check that the operator runs."))
-	store(t, admin, time.Now())
+	blue.Store(t, admin, blue.Settings(t, admin), time.Now())
 }
 
 // statusReads: on a real API server, a condition is believed until an annotation changes that it is about,

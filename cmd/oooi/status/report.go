@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/controllers"
@@ -33,15 +31,18 @@ type Facts struct {
 	Read bool
 	// Settings is the hash of the annotations as they are now. Empty: unknown.
 	Settings string
-	// inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
-	inputs string
-	// stored is what the operator stored about this cluster. Nil: nothing, as an earlier version, or it cannot be read.
-	stored *explain.StoredStatus
-	// build is the version of this program.
-	build string
-	// Plan in force, known if planRead. planHash is the explain.PlanHash of the text that is stored.
+	// Inputs is the hash of the other fields that plans are made from, as they are now. Empty: unknown.
+	Inputs string
+	// Stored is the Report that the operator stored about this cluster. Nil: none counts, and noReport says why and
+	// what to do, in whole sentences. noReportRight: the right to read it is missing.
+	Stored        *explain.Report
+	noReport      string
+	noReportRight bool
+	// Build is the version of this program.
+	Build string
+	// Plan in force, known if PlanRead. PlanHash is the explain.PlanHash of the text that is stored.
 	Plan     network.Plan
-	planHash string
+	PlanHash string
 	PlanRead bool
 	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
 	// could not be looked for.
@@ -75,10 +76,10 @@ const NoFault = "no fault reported"
 
 // ReportOf makes the report at now.
 func ReportOf(f Facts, now time.Time) Report {
-	f = f.WithoutOldReports(now)
+	f = f.WithoutOldReports(now).counting(now)
 	r := Report{
 		Version: statusVersion, Cluster: f.Namespace + "/" + f.Name, ControlPlane: f.ControlPlane,
-		Networks: []Network{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.Read || f.Settings == "",
+		Networks: []Network{}, Problems: []statusProblem{}, Events: f.recentEvents(), EventsUnread: f.eventsUnread, Unread: f.unread, Blind: !f.Read || f.Settings == "" || f.noReportRight,
 	}
 	if f.lacksPlan() {
 		r.Unread = append(slices.Clone(f.unread), f.NoPlan)
@@ -95,18 +96,25 @@ func ReportOf(f Facts, now time.Time) Report {
 			r.Other = append(r.Other, l.row(now))
 		}
 	}
-	var told explain.Told
 	if c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType); c != nil {
-		f, told = f.agreeing(*c), explain.ReadCondition(c.Message)
-		r.Condition = &statusCondition{Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.UTC(), Current: f.current(*c, told, now)}
+		r.Condition = &statusCondition{Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.UTC(), Current: f.current(*c)}
+		if f.Stored == nil {
+			for text := range strings.Lines(c.Message) {
+				r.Condition.Message = append(r.Condition.Message, strings.TrimSuffix(text, "\n"))
+			}
+		}
 	}
-	told = f.withStored(told, r.Condition)
-	r.Notes = told.Rest
-	for _, p := range told.Problems {
-		page := command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
-		r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
+	if f.Stored != nil {
+		r.Notes = f.Stored.Notes
+		if n := f.Stored.Omitted; n > 0 {
+			r.Notes = append(slices.Clone(r.Notes), fmt.Sprintf("%d more problems are not stored.", n))
+		}
+		for _, p := range f.Stored.Problems {
+			page := command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
+			r.Problems = append(r.Problems, statusProblem{p.Severity, p.Reason, p.Text, page})
+		}
 	}
-	r.Boot = f.boot(r, told, now)
+	r.Boot = f.boot(r)
 	return r
 }
 
@@ -129,13 +137,13 @@ func (f Facts) WithoutOldReports(now time.Time) Facts {
 }
 
 // boot answers whether nodes will boot.
-func (f Facts) boot(r Report, told explain.Told, now time.Time) statusAnswer {
+func (f Facts) boot(r Report) statusAnswer {
 	unknown := func(why string) statusAnswer { return statusAnswer{explain.Unknown, why} }
 	switch {
-	case !f.Read && f.stored != nil:
-		return f.bootAsStored(r, now)
+	case !f.Read && f.Stored != nil:
+		return f.bootAsStored(r)
 	case !f.Read:
-		return unknown("The HostedCluster cannot be read, and only its condition tells.")
+		return unknown("The HostedCluster cannot be read, and the operator's status is not known. " + f.noReport)
 	case r.Condition == nil && !f.OptedIn:
 		return unknown("The HostedCluster does not have the annotation " + settings.Prefix + settings.KeyNetwork + ", so oooi serves nothing.")
 	case r.Condition == nil:
@@ -143,32 +151,31 @@ func (f Facts) boot(r Report, told explain.Told, now time.Time) statusAnswer {
 	case r.Condition.Current.Answer != explain.Yes:
 		return unknown(r.Condition.Current.Why)
 	}
-	answer := told.Boots()
-	if f.stored != nil {
-		answer = f.stored.Boots
-	}
-	if answer != explain.Yes {
-		return statusAnswer{answer, told.Summary}
+	answer := statusAnswer{f.Stored.Boots, f.Stored.Summary}
+	if answer.Answer != explain.Yes {
+		return answer
 	}
 	if f.lacksPlan() {
-		return unknown("The condition says that nodes can boot, but no plan for edges is found. " + f.NoPlan)
+		return unknown("The operator's status says that nodes can boot, but no plan for edges is found. " + f.NoPlan)
 	}
 	for _, a := range f.unplanned {
-		if name := strings.TrimPrefix(a.String(), "/"); f.PlanRead && !tells(told, name) {
+		name := strings.TrimPrefix(a.String(), "/")
+		named := func(p explain.ReportProblem) bool { return p.IsAbout(name) }
+		if f.PlanRead && !slices.ContainsFunc(f.Stored.Problems, named) {
 			return unknown("NodePools name network " + name + ", which is not in the plan. The operator may not have seen that.")
 		}
 	}
 	if a, ok := f.contradiction(r.Networks); ok {
 		return a
 	}
-	return statusAnswer{answer, told.Summary}
+	return answer
 }
 
 // contradiction is what is known of the edges and of the Services now that a yes of the operator does not fit to.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
-			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
+			return statusAnswer{explain.Unknown, "The operator's status says that nodes can boot, but no edge of network " + n.Name + " is ready now. Check that the operator runs."}, true
 		}
 	}
 	for _, n := range f.Plan.Networks {
@@ -184,7 +191,7 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	}
 	for _, n := range f.Plan.Networks {
 		if _, checked := n.ReachBackend(); n.Primary && checked && !f.mayReach(n) {
-			return statusAnswer{explain.Unknown, "The condition says that nodes can boot, but no edge of network " + n.Attachment.String() +
+			return statusAnswer{explain.Unknown, "The operator's status says that nodes can boot, but no edge of network " + n.Attachment.String() +
 				" reports that it reaches the hosted API server. Look at their logs, and at the NetworkPolicies of namespace " + f.ControlPlane + "."}, true
 		}
 	}
@@ -219,36 +226,6 @@ func (f Facts) isDark(n network.Network, b network.Backend) bool {
 // whether they do.
 func (f Facts) lacksPlan() bool {
 	return f.NoPlan != "" && (f.Settings == "" || len(f.unplanned) > 0)
-}
-
-// tells reports whether the condition has a problem that names a network. Then the operator knows of it.
-func tells(t explain.Told, networkName string) bool {
-	ends := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)
-	}
-	return slices.ContainsFunc(t.Problems, func(p explain.ToldProblem) bool {
-		return slices.ContainsFunc(strings.FieldsFunc(p.Text, ends), func(word string) bool { return strings.TrimRight(word, ".") == networkName })
-	})
-}
-
-// current answers whether c is about the generation and the annotations of now.
-func (f Facts) current(c metav1.Condition, told explain.Told, now time.Time) statusAnswer {
-	switch {
-	case c.ObservedGeneration != f.Generation:
-		return statusAnswer{explain.No, fmt.Sprintf("The condition is about generation %d of the HostedCluster, which has %d. The operator has not seen the change.",
-			c.ObservedGeneration, f.Generation)}
-	case f.Settings == "":
-		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the condition may be about former ones."}
-	case told.Settings == "":
-		return statusAnswer{explain.Unknown, "The condition does not say which annotations it is about."}
-	case told.Settings != f.Settings && f.isOfAnotherBuild():
-		return f.anotherBuild()
-	case told.Settings != f.Settings:
-		return statusAnswer{explain.No, fmt.Sprintf("The condition is about settings %s, and the annotations of now are %s. The operator has not seen the change.", told.Settings, f.Settings)}
-	case f.stored != nil:
-		return f.storedIsCurrent(now)
-	}
-	return statusAnswer{explain.Yes, ""}
 }
 
 func (f Facts) network(n network.Network, now time.Time) Network {
@@ -304,9 +281,22 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 		out.ReportedLast = new(at.UTC())
 	}
 	if out.Ready == explain.No {
-		out.NotServing = cmp.Or(f.Pods[out.Deployment], r.NotServing)
+		out.NotServing, out.UnavailableSince = cmp.Or(f.Pods[out.Deployment], r.NotServing), f.unavailableSince(out.Deployment)
 	}
 	return out
+}
+
+// unavailableSince is since when an edge is unavailable, as the operator saw it. Nil: unknown.
+func (f Facts) unavailableSince(deployment string) *time.Time {
+	if f.Stored == nil {
+		return nil
+	}
+	for _, e := range f.Stored.UnavailableEdges {
+		if e.Name == deployment && !e.Since.IsZero() {
+			return new(e.Since.UTC())
+		}
+	}
+	return nil
 }
 
 // ReadyEdge answers whether e of n is ready.

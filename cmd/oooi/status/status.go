@@ -50,7 +50,8 @@ are counted, unless --all is set; JSON always has each.
 The operator stores its status next to the plan, at each change and every ten minutes. It and the
 condition NetworkReady count only if they are about the objects of now. Those are the HostedCluster,
 its NodePools, their NetworkAttachmentDefinitions, and Services and Routes of the control plane. A
-status that is older than twenty minutes does not count: the operator does not run. A network that
+status that is older than twenty minutes does not count: the operator does not run. Without a status
+that counts, the message of the condition is shown, and the answer is unknown. A network that
 NodePools name but that is not in the plan makes the answer unknown.
 
 Rights to read the control plane namespace are enough for everything but the condition: ConfigMaps,

@@ -22,7 +22,7 @@ import (
 func blueFacts() Facts {
 	p := blue.Plan()
 	f := Facts{
-		Running: blue.Running(), Read: true, Settings: "01234567", Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
+		Running: blue.Running(), Read: true, Settings: "01234567", Stored: blue.Report(), Inputs: blue.Report().Inputs, Build: blue.Report().Build, PlanHash: blue.Report().Plan, Plan: p, PlanRead: true, LeasesRead: true, Reports: blue.Reports(),
 		Slices: []discoveryv1.EndpointSlice{*blue.EndpointSlice("ignition-server-proxy", "10.0.0.9")},
 		Ready:  map[string]bool{wire.EdgeDeploymentName(p.Networks[0], p.Networks[0].Edges[0]): true},
 	}
@@ -44,7 +44,7 @@ NetworkReady: True (ReadyWithWarnings) since 2026-03-04T05:06:07Z, about the set
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
   EDGE   ADDRESS         READY   CARRIES VMS   REPORTS
   1      192.168.100.4   yes     yes           reaches
-  2      192.168.100.5   no      no            unknown
+  2      192.168.100.5   no      no            unavailable since 2026-03-04T04:06:07Z
   NAME                        ADDRESS             BACKEND                     HEALTH
   ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   no fault reported
   any name                    192.168.100.3:443   machines:443                unknown
@@ -64,8 +64,8 @@ Problems
   Warning EdgeUnavailable: Edge 2 is not ready. Check its node. See https://github.com/cldmnky/oooi/blob/main/docs/problems.md#edgeunavailable
 
 Notes
-  3 more problems are not shown.
-  External hosts: quay.io.
+  Allowed external hosts: quay.io:443.
+  3 more problems are not stored.
 `))
 }
 
@@ -73,10 +73,10 @@ Notes
 func TestStatusTextUnread(t *testing.T) {
 	var out bytes.Buffer
 	g := NewWithT(t)
-	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}}
+	f := Facts{Running: hcp.UnreadRunning("clusters", "blue"), Plan: blue.Plan(), unread: []string{noRight("HostedCluster clusters/blue")}, noReport: "Get the right."}
 	g.Expect(ReportOf(f, blue.At).write(&out, "text", false, true)).To(Succeed())
 	g.Expect("\n" + out.String()).To(Equal(`
-HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and only its condition tells.
+HostedCluster clusters/blue: will nodes boot: unknown. The HostedCluster cannot be read, and the operator's status is not known. Get the right.
 NetworkReady: unknown
 
 Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.168.100.2, service VIP 192.168.100.3
@@ -118,7 +118,9 @@ func TestStatusJSON(t *testing.T) {
 
 // TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
 func TestStatusBoot(t *testing.T) {
-	condition := func(f *Facts) *metav1.Condition { return &f.Conditions[0] }
+	about := func(nad string) explain.ReportProblem {
+		return explain.ReportProblem{Problem: network.Problem{Severity: network.SeverityWarning, Reason: network.NetworkMissing, Args: network.Args{"nad": nad}}}
+	}
 	for name, c := range map[string]struct {
 		change func(f *Facts)
 		want   explain.Answer
@@ -128,25 +130,26 @@ func TestStatusBoot(t *testing.T) {
 		"an older generation": {func(f *Facts) { f.Generation++ }, explain.Unknown, "generation 3"},
 		"former annotations":  {func(f *Facts) { f.Settings = "76543210" }, explain.Unknown, "settings 01234567"},
 		"annotations unread":  {func(f *Facts) { f.Settings = "" }, explain.Unknown, "cannot be read completely"},
-		"a message without hash": {func(f *Facts) { condition(f).Message = "Nodes can boot." }, explain.Unknown,
-			"does not say which annotations"},
+		"annotations that the operator could not read": {func(f *Facts) { f.Stored.Settings = "" }, explain.Unknown, "could not read all annotations"},
 		"no condition":      {func(f *Facts) { f.Conditions = nil }, explain.Unknown, "Check that the operator runs."},
 		"not opted in":      {func(f *Facts) { f.Conditions, f.OptedIn = nil, false }, explain.Unknown, "does not have the annotation"},
-		"unread":            {func(f *Facts) { f.Read, f.Conditions = false, nil }, explain.Unknown, "cannot be read"},
+		"unread":            {func(f *Facts) { f.Read, f.Conditions, f.Stored = false, nil, nil }, explain.Unknown, "cannot be read"},
+		"no Report":         {func(f *Facts) { f.Stored, f.noReport = nil, "Get the right." }, explain.Unknown, "Get the right."},
 		"no edge is ready":  {func(f *Facts) { f.Ready = map[string]bool{} }, explain.Unknown, "no edge of network clusters/vlan100 is ready"},
 		"edges are unknown": {func(f *Facts) { f.Ready = nil }, explain.Yes, "Nodes can boot"},
 		"the operator says no": {func(f *Facts) {
-			condition(f).Status, condition(f).Message = metav1.ConditionFalse, "Nothing is applied. Nodes cannot boot.\n(settings 01234567)"
-		}, explain.No, "Nothing is applied"},
+			f.Conditions[0].Status, f.Stored.Ready = metav1.ConditionFalse, false
+			f.Stored.Boots, f.Stored.Summary = explain.No, "In new words."
+		}, explain.No, "In new words."},
 		"a network that NodePools name now": {func(f *Facts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
 			explain.Unknown, "network clusters/vlan10, which is not in the plan"},
-		"a network that the plan leaves out, as the condition tells": {func(f *Facts) {
+		"a network that the plan leaves out, as a problem tells": {func(f *Facts) {
 			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
-			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan10.\n(settings 01234567)"
+			f.Stored.Problems = append(f.Stored.Problems, about("clusters/vlan10"))
 		}, explain.Yes, "Nodes can boot"},
 		"a network whose name another one begins with": {func(f *Facts) {
 			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
-			condition(f).Message = "Nodes can boot.\nWarning NADNotFound: NetworkAttachmentDefinition clusters/vlan100.\n(settings 01234567)"
+			f.Stored.Problems = append(f.Stored.Problems, about("clusters/vlan100"))
 		}, explain.Unknown, "not in the plan"},
 		"no plan": {func(f *Facts) {
 			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
@@ -158,7 +161,7 @@ func TestStatusBoot(t *testing.T) {
 		"no right to read the plan": {func(f *Facts) {
 			f.Plan, f.PlanRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
 		}, explain.Yes, "Nodes can boot"},
-		"only a part waits": {func(f *Facts) { condition(f).Status = metav1.ConditionFalse }, explain.Yes, "Nodes can boot"},
+		"only a part waits": {func(f *Facts) { f.Conditions[0].Status, f.Stored.Ready = metav1.ConditionFalse, false }, explain.Yes, "Nodes can boot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -1,112 +1,84 @@
-// This file decides what the status that the operator stores next to the plan counts for. It is pure.
+// This file decides what the Report that the operator stores next to the plan counts for. It is pure.
 
 package status
 
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/controllers"
 	"github.com/cldmnky/oooi/network/explain"
 )
 
-// oldStatus is the age from which a stored status counts for nothing: the operator stores it every ten minutes, and may be a
+// oldStatus is the age from which a stored Report counts for nothing: the operator stores it every ten minutes, and may be a
 // pass late.
 const oldStatus = 2 * controllers.StatusEvery
 
-// agreeing is f without a stored status that c contradicts. The operator writes the condition first, and may fail to store the
-// status then.
-func (f Facts) agreeing(c metav1.Condition) Facts {
-	if s := f.stored; s != nil && (s.Ready != (c.Status == metav1.ConditionTrue) || string(s.Reason) != c.Reason) {
-		f.stored = nil
+// counting is f without a Report that counts for nothing at now, and then with the reason. The operator writes the condition
+// first, and may fail to store the Report then.
+func (f Facts) counting(now time.Time) Facts {
+	if f.Stored == nil {
+		return f
+	}
+	c := meta.FindStatusCondition(f.Conditions, controllers.ConditionType)
+	switch s := f.Stored; {
+	case now.Sub(s.Written) > oldStatus:
+		f.Stored, f.noReport = nil, fmt.Sprintf("The operator stored its status at %s, and should have done so again every %s. Check that the operator runs.",
+			s.Written.UTC().Format(time.RFC3339), controllers.StatusEvery)
+	case c != nil && (s.Ready != (c.Status == metav1.ConditionTrue) || string(s.Reason) != c.Reason):
+		f.Stored, f.noReport = nil, fmt.Sprintf("The condition has reason %s, and the operator's status has %s. Read the condition, and try again in a minute. "+
+			"If they still differ, look at the operator's log: it cannot store its status.", c.Reason, s.Reason)
 	}
 	return f
 }
 
-// isOld answers why the stored status is too old at now. ok is false if it is not.
-func (f Facts) isOld(now time.Time) (why string, ok bool) {
-	age := now.Sub(f.stored.Written)
-	if age <= oldStatus {
-		return "", false
+// current answers whether c and the Report are about the objects of now.
+func (f Facts) current(c metav1.Condition) statusAnswer {
+	not := func(what string, values ...any) statusAnswer {
+		return statusAnswer{explain.No, fmt.Sprintf(what, values...) + " The operator has not seen the change."}
 	}
-	return fmt.Sprintf("The operator stored its status at %s, and should have done so again every %s. Check that the operator runs.",
-		f.stored.Written.UTC().Format(time.RFC3339), controllers.StatusEvery), true
-}
-
-// storedIsCurrent answers whether the stored status is about the objects of now.
-func (f Facts) storedIsCurrent(now time.Time) statusAnswer {
-	s := f.stored
-	not := func(what string) statusAnswer {
-		return statusAnswer{explain.No, "The operator's status is about " + what + " The operator has not seen the change."}
-	}
-	old, isOld := f.isOld(now)
+	s := f.Stored
 	switch {
-	case isOld:
-		return statusAnswer{explain.No, old}
+	case c.ObservedGeneration != f.Generation:
+		return not("The condition is about generation %d of the HostedCluster, which has %d.", c.ObservedGeneration, f.Generation)
+	case s == nil:
+		return statusAnswer{explain.Unknown, f.noReport}
 	case s.Generation != f.Generation:
-		return not(fmt.Sprintf("generation %d of the HostedCluster, which has %d.", s.Generation, f.Generation))
-	case f.isOfAnotherBuild() && (s.Settings != f.Settings || f.inputs != "" && s.Inputs != "" && s.Inputs != f.inputs):
-		return f.anotherBuild()
+		return not("The operator's status is about generation %d of the HostedCluster, which has %d.", s.Generation, f.Generation)
+	case f.Settings == "":
+		return statusAnswer{explain.Unknown, "The annotations of now cannot be read completely, so the operator's status may be about former ones."}
+	case s.Settings == "":
+		return statusAnswer{explain.Unknown, "The operator could not read all annotations. Look at the problems, and at the operator's log."}
+	case s.Build != f.Build && (s.Settings != f.Settings || f.Inputs != "" && s.Inputs != "" && s.Inputs != f.Inputs):
+		// Programs of two versions may make different hashes of equal objects.
+		return statusAnswer{explain.Unknown, fmt.Sprintf("The operator is of another version (%s) than this program (%s), and each may read objects in its own way. "+
+			"So the operator's status may be about former objects or not. Use the program of the operator's version.", cmp.Or(s.Build, "unknown"), f.Build)}
 	case s.Settings != f.Settings:
-		return not("other annotations than those of now.")
-	case f.inputs == "" || s.Inputs == "":
+		return not("The operator's status is about settings %s, and the annotations of now are %s.", s.Settings, f.Settings)
+	case f.Inputs == "" || s.Inputs == "":
 		return statusAnswer{explain.Unknown, "Not all NodePools, NetworkAttachmentDefinitions, Services and Routes can be read, so the operator's status may be about former ones."}
-	case s.Inputs != f.inputs:
-		return not("former NodePools, NetworkAttachmentDefinitions, Services or Routes.")
-	case f.PlanRead && s.Plan != f.planHash:
-		return not("another plan than the one in force.")
+	case s.Inputs != f.Inputs:
+		return not("The operator's status is about former NodePools, NetworkAttachmentDefinitions, Services or Routes.")
+	case f.PlanRead && s.Plan != f.PlanHash:
+		return not("The operator's status is about another plan than the one in force.")
 	}
 	return statusAnswer{explain.Yes, ""}
 }
 
-// isOfAnotherBuild reports whether the operator that stored the status is of another version than this program, or does not tell its
-// version. Programs of two versions may make different hashes of equal objects.
-func (f Facts) isOfAnotherBuild() bool { return f.stored != nil && f.stored.Build != f.build }
-
-// anotherBuild is the answer if hashes of the two differ.
-func (f Facts) anotherBuild() statusAnswer {
-	return statusAnswer{explain.Unknown, fmt.Sprintf("The operator is of another version (%s) than this program (%s), and each may read objects in its own way. "+
-		"So the operator's status may be about former objects or not. Use the program of the operator's version.", cmp.Or(f.stored.Build, "unknown"), f.build)}
-}
-
-// withStored is told with the problems and the summary of the stored status, which has all, unless c is not about the settings
-// of now.
-func (f Facts) withStored(told explain.Told, c *statusCondition) explain.Told {
-	if f.stored == nil || c != nil && c.Current.Answer == explain.No {
-		return told
-	}
-	out := explain.Told{Summary: f.stored.Summary, Settings: f.stored.Settings}
-	for _, p := range f.stored.Problems {
-		out.Problems = append(out.Problems, explain.ToldProblem{Severity: p.Severity, Reason: p.Reason, Text: p.Text})
-	}
-	for _, note := range told.Rest {
-		if !strings.Contains(note, " more problems are not shown.") {
-			out.Rest = append(out.Rest, note)
-		}
-	}
-	if n := f.stored.Omitted; n > 0 {
-		out.Rest = append(out.Rest, fmt.Sprintf("%d more problems are not stored.", n))
-	}
-	return out
-}
-
 // bootAsStored answers whether nodes boot for a reader that may not read the HostedCluster.
-func (f Facts) bootAsStored(r Report, now time.Time) statusAnswer {
-	if why, ok := f.isOld(now); ok {
-		return statusAnswer{explain.Unknown, why}
-	}
-	if f.PlanRead && f.stored.Plan != f.planHash {
+func (f Facts) bootAsStored(r Report) statusAnswer {
+	if f.PlanRead && f.Stored.Plan != f.PlanHash {
 		return statusAnswer{explain.Unknown, "The operator's status is about another plan than the one in force."}
 	}
-	if f.stored.Boots == explain.Yes {
+	if f.Stored.Boots == explain.Yes {
 		if a, ok := f.contradiction(r.Networks); ok {
 			return a
 		}
 	}
-	seen := " The operator saw that at " + f.stored.Written.UTC().Format(time.RFC3339) + ". The HostedCluster cannot be read, so a later change is not known."
-	return statusAnswer{f.stored.Boots, f.stored.Summary + seen}
+	seen := " The operator saw that at " + f.Stored.Written.UTC().Format(time.RFC3339) + ". The HostedCluster cannot be read, so a later change is not known."
+	return statusAnswer{f.Stored.Boots, f.Stored.Summary + seen}
 }

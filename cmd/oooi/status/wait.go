@@ -45,7 +45,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 		case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
 			return last, err
 		case unreadable(all):
-			return last, errors.New("--wait needs the right to read the condition and all annotations")
+			return last, errors.New("--wait needs the right to read the condition, all annotations and the operator's status")
 		case err == nil && settled(all):
 			return last, nil
 		}

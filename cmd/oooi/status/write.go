@@ -45,6 +45,9 @@ func (r Report) text(w io.Writer, all bool) {
 		command.Line(w, "NetworkReady: unknown")
 	} else {
 		command.Line(w, "NetworkReady: %s (%s) since %s, about the settings of now: %s", c.Status, c.Reason, c.Since.Format(time.RFC3339), c.Current.Answer)
+		for _, m := range c.Message {
+			command.Line(w, "  %s", m)
+		}
 	}
 	for _, n := range r.Networks {
 		n.text(w, all)
@@ -125,12 +128,15 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	command.Line(w, "  %d %s: %d with a fault, %d unknown. --all shows each.", len(rows), what, len(faulty), unknown)
 }
 
-// silence tells since when an edge has not reported. Empty: it has.
+// silence tells since when an edge has not reported, or is unavailable. Empty: it has reported, or it is unknown.
 func (e Edge) silence() string {
-	if e.ReportedLast == nil {
-		return ""
+	switch {
+	case e.ReportedLast != nil:
+		return "unknown: no report since " + e.ReportedLast.Format(time.RFC3339)
+	case e.UnavailableSince != nil:
+		return "unavailable since " + e.UnavailableSince.Format(time.RFC3339)
 	}
-	return "unknown: no report since " + e.ReportedLast.Format(time.RFC3339)
+	return ""
 }
 
 // leaseTable shows each of many leases only with all: else how many have each state.

@@ -23,8 +23,9 @@ const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: wil
 func hostileReport() Report {
 	f := blueFacts()
 	f.Leases[0].VM, f.Leases[0].MAC, f.Leases[3].VM = hostile, hostile, hostile
-	f.Conditions[0].Reason = hostile
-	f.Conditions[0].Message = "Nodes can boot" + strings.ReplaceAll(hostile, "\n", "") + "\nWarning X: " + strings.ReplaceAll(hostile, "\n", "") + "\nExternal" + hostile + "\n(settings 01234567)"
+	f.Conditions[0].Reason, f.Stored.Reason = hostile, hostile
+	f.Stored.Summary, f.Stored.Notes = hostile, []string{hostile}
+	f.Stored.Problems[0].Reason, f.Stored.Problems[0].Text = hostile, hostile
 	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{hostile}
 	f.Plan.Networks[0].Attachment.Name = hostile
 	for name, r := range f.Reports {
@@ -44,8 +45,7 @@ func TestStatusTextIsPrintable(t *testing.T) {
 		g.Expect(r == '\n' || unicode.IsPrint(r)).To(BeTrue(), "%q in %q", r, out.String())
 	}
 	f := blueFacts()
-	f.unread = []string{"x"}
-	f.Conditions[0].Message = strings.Replace(f.Conditions[0].Message, "External", "HostedCluster\nExternal", 1)
+	f.unread, f.Plan.Networks[0].Attachment.Name = []string{"x"}, "x"
 	g.Expect(ReportOf(f, blue.At).write(&plain, "text", false, true)).To(Succeed())
 	g.Expect(strings.Count(out.String(), "\n")).To(BeNumerically("<=", strings.Count(plain.String(), "\n")))
 }

@@ -1,0 +1,101 @@
+// This file refuses product code that decides by searching text that was made for people.
+
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// searches are functions and methods that look for something in a text. What only makes text, as Join, Fields, Lines and
+// Trim do, is none.
+var searches = []string{
+	"Contains", "ContainsAny", "ContainsFunc", "ContainsRune", "Count", "Cut", "CutPrefix", "CutSuffix", "EqualFold", "FieldsFunc",
+	"HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexFunc", "LastIndex", "Split", "SplitAfter", "SplitN", "SplitSeq",
+	"Match", "MatchString", "Find", "FindString", "FindStringIndex", "FindStringSubmatch", "FindAllString", "FindAllStringSubmatch",
+}
+
+// rendered are the fields, methods and variables that hold text for people: those of a condition, and of package explain.
+var rendered = []string{"Message", "message", "Summary", "summary", "Text", "Event", "What", "Effect", "Fix", "Detail", "NotServing", "notServing"}
+
+// TestRenderedTextIsNotSearched: values flow, and text ends. A decision that looks for words changes with the words. The
+// rule sees expressions, not types: a text that was given another name first escapes it.
+func TestRenderedTextIsNotSearched(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isProduct() {
+			for _, at := range searchesOfText(s.ast) {
+				t.Errorf("%s searches rendered text: decide from a value", s.fset.Position(at))
+			}
+		}
+	}
+}
+
+// TestRenderedTextIsNoticed: what was there once, and what is no search.
+func TestRenderedTextIsNoticed(t *testing.T) {
+	for line, found := range map[string]bool{
+		`strings.Contains(t.Summary, words)`:                               true,
+		`strings.Contains(message, " "+reason+": ")`:                       true,
+		`settingsIn.FindStringSubmatch(before.Message)`:                    true,
+		`text, _, _ = strings.Cut(c.Message, "\n(settings ")`:              true,
+		`strings.FieldsFunc(p.Text, ends)`:                                 true,
+		`strings.HasPrefix(explain.Problem(p).String(), "Nodes")`:          true,
+		`strings.HasPrefix(strings.ToLower(r.Message()), "nodes")`:         true,
+		`slices.Contains(words, p.Text)`:                                   false,
+		`strings.SplitN(lines.Text(), ":", 3)`:                             false,
+		`explain.Shorten(strings.Join(strings.Fields(e.Message), " "), 9)`: false,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f() {\n"+line+"\n}\n", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(searchesOfText(f)) > 0; got != found {
+			t.Errorf("%s: noticed %v", line, got)
+		}
+	}
+}
+
+// searchesOfText are the calls in f that search rendered text.
+func searchesOfText(f *ast.File) (at []token.Pos) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		fun, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || !slices.Contains(searches, fun.Sel.Name) || isPackage(fun.X, "slices", "maps") {
+			return true
+		}
+		if slices.ContainsFunc(call.Args, isRendered) {
+			at = append(at, call.Pos())
+		}
+		return true
+	})
+	return at
+}
+
+// isRendered reports whether an expression has rendered text in it. A scanner's Text() is what a program reads.
+func isRendered(e ast.Expr) (yes bool) {
+	read := map[ast.Node]bool{}
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if fun, ok := n.Fun.(*ast.SelectorExpr); ok {
+				yes = yes || isPackage(fun.X, "explain") && !strings.HasPrefix(fun.Sel.Name, "Read")
+				read[fun.Sel] = fun.Sel.Name == "Text"
+			}
+		case *ast.Ident:
+			yes = yes || slices.Contains(rendered, n.Name) && !read[n]
+		}
+		return true
+	})
+	return yes
+}
+
+func isPackage(e ast.Expr, names ...string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && slices.Contains(names, id.Name)
+}
