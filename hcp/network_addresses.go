@@ -33,15 +33,12 @@ func setAddresses(all []merged, home int, o Objects, base settings.Values) {
 		all[home].CIDRKeys = []string{settings.KeyCIDR, fieldMachineNetwork}
 	} else if home >= 0 && base.CIDR.IsValid() {
 		h := &all[home]
-		h.problems = append(h.problems, h.overriding(settings.KeyCIDR, h.CIDR.String(), base.CIDR.String(), h.withoutCIDR)...)
+		h.problems = append(h.problems, h.overriding(settings.KeyCIDR, h.CIDR.String(), base.CIDR.String())...)
 	}
 	for i := range all {
 		s := &all[i]
 		own := s.ofNAD
 		s.problems = append(slices.Clone(s.problems), s.ofNADProblems...)
-		if own.Services != nil && !s.ownServices {
-			s.Settings.Services = own.Services
-		}
 		switch {
 		case s.CIDR.IsValid():
 		case own.CIDR.IsValid():
@@ -54,38 +51,47 @@ func setAddresses(all []merged, home int, o Objects, base settings.Values) {
 		}
 	}
 	setContained(all, home, base)
-	for i := range all {
-		s := &all[i]
-		if !s.Gateway.IsValid() {
-			s.Gateway = s.ofNAD.Gateway
-		}
-	}
 	setClientNetworks(all, home, base)
 	for i := range all {
 		s := &all[i]
+		s.takeOfNAD()
 		s.problems = append(s.problems, unusedOfNAD(o, s.NetworkRequest, s.ofNAD)...)
 	}
+}
+
+// takeOfNAD sets the values of the NetworkAttachmentDefinition that no other object overrides.
+func (s *merged) takeOfNAD() {
+	all := values(s.NetworkRequest)
+	for _, k := range ofNetworkAttachmentDefinitions() {
+		overrides := k.NADFirst && !slices.Contains(s.ofNodePools, k.Name)
+		if k.IsSet(s.ofNAD) && (overrides || !k.IsSet(all)) {
+			k.Take(&all, s.ofNAD)
+		}
+	}
+	s.setValues(all)
+}
+
+// ofNetworkAttachmentDefinitions returns the keys of a network that its NetworkAttachmentDefinition can have.
+func ofNetworkAttachmentDefinitions() []settings.Key {
+	return slices.DeleteFunc(settings.Keys(), func(k settings.Key) bool {
+		return k.For == settings.WholeCluster || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition)
+	})
 }
 
 // setClientNetworks sets the client networks of each network without those of a NodePool. Those of
 // the HostedCluster apply to networks with a gateway that VMs boot from. Without any such network,
 // they are of the one at index home, where Derive says that it needs a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
-	answers := func(s merged) bool { return s.Primary && s.Gateway.IsValid() }
-	gateway := slices.ContainsFunc(all, answers)
+	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
+	gateway, k := slices.ContainsFunc(all, answers), settings.Named(settings.KeyClients)
 	for i := range all {
 		s := &all[i]
-		own, ofCluster := &s.Settings.ClientNetworks, base.ClientNetworks
-		if !answers(*s) && (gateway || i != home) {
-			ofCluster = nil
-		}
 		switch {
-		case len(*own) == 0 && len(ofCluster) > 0:
-			*own = ofCluster
-		case len(*own) == 0:
-			*own = s.ofNAD.ClientNetworks
-		case len(ofCluster) > 0 && !slices.Equal(sortedText(*own, true), sortedText(ofCluster, true)):
-			s.problems = append(s.problems, s.overriding(settings.KeyClients, prefixesText(*own), prefixesText(ofCluster), s.withoutClients)...)
+		case len(base.ClientNetworks) == 0 || !answers(*s) && (gateway || i != home):
+		case len(s.Settings.ClientNetworks) == 0:
+			s.Settings.ClientNetworks = base.ClientNetworks
+		default:
+			s.problems = append(s.problems, s.overriding(k.Name, k.Text(values(s.NetworkRequest)), k.Text(base))...)
 		}
 	}
 }
@@ -116,31 +122,21 @@ func cidrOptions(s network.NetworkRequest, first bool) (field string, keys []str
 func setContained(all []merged, home int, base settings.Values) {
 	for i := range all {
 		s := &all[i]
-		mine := func(addresses ...netip.Addr) bool {
-			return slices.ContainsFunc(addresses, s.CIDR.Contains) || i == home && !within(all, addresses)
+		others := func(p settings.Part) bool {
+			return !p.Within(s.CIDR) && (i != home || within(all, p.Addresses))
 		}
-		own, set := base.Settings, &s.Settings
-		switch {
-		case !base.Gateway.IsValid() || !mine(base.Gateway):
-		case !s.Gateway.IsValid():
-			s.Gateway = base.Gateway
-		default:
-			s.problems = append(s.problems, s.overriding(settings.KeyGateway, s.Gateway.String(), base.Gateway.String(), s.withoutGateway)...)
+		own := values(s.NetworkRequest)
+		for _, k := range settings.Keys() {
+			parts := slices.DeleteFunc(k.Parts(base), others)
+			switch {
+			case len(parts) == 0:
+			case !k.IsSet(own):
+				k.SetParts(&own, parts)
+			default:
+				s.problems = append(s.problems, s.overriding(k.Name, k.Text(own), k.Text(base))...)
+			}
 		}
-		if len(set.EdgeAddresses) == 0 && mine(own.EdgeAddresses...) {
-			set.EdgeAddresses = own.EdgeAddresses
-		}
-		if !set.DHCPRange.First.IsValid() && mine(own.DHCPRange.First, own.DHCPRange.Last) {
-			set.DHCPRange = own.DHCPRange
-		}
-		if len(set.DHCPExclude) == 0 {
-			set.DHCPExclude = slices.DeleteFunc(slices.Clone(own.DHCPExclude), func(r network.Range) bool {
-				return !mine(r.First, r.Last) && !r.Contains(s.CIDR.Addr())
-			})
-		}
-		if len(set.Reservations) == 0 {
-			set.Reservations = slices.DeleteFunc(slices.Clone(own.Reservations), func(r network.Reservation) bool { return !mine(r.Address) })
-		}
+		s.setValues(own)
 	}
 }
 

@@ -61,7 +61,8 @@ func nadValues(o Objects, a network.Attachment) (settings.Values, network.Proble
 // has annotation cidr, it is a problem that this has no effect.
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
-	s.CIDR, s.CIDRField, s.CIDRKeys, s.withoutCIDR = own.CIDR, own.CIDRField, []string{own.CIDRKey}, nil
+	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, []string{own.CIDRKey}
+	delete(s.without, settings.KeyCIDR)
 	if base.CIDR.IsValid() {
 		s.problems = append(slices.Clone(s.problems), networkProblem(network.ClusterCIDRNotTaken, s.Attachment,
 			network.Args{"value": base.CIDR.String(), "cidr": own.CIDR.String()}, settings.KeyCIDR))

@@ -24,11 +24,10 @@ type merged struct {
 	listedFirst bool
 	// otherRoute holds the NodePools whose VMs have a default route on another network.
 	otherRoute []string
-	// withoutCIDR, withoutGateway and withoutClients hold the NodePools that list the network
-	// first and have no such annotation.
-	withoutCIDR, withoutGateway, withoutClients []string
-	// ownServices is true if a NodePool that lists the network first has annotation services.
-	ownServices bool
+	// without holds the NodePools that list the network first and have no value, by key.
+	without map[string][]string
+	// ofNodePools are the keys of the annotations that such NodePools have.
+	ofNodePools []string
 	// ofNAD are the values of its NetworkAttachmentDefinition, and what is wrong with them.
 	ofNAD         settings.Values
 	ofNADProblems network.Problems
@@ -189,24 +188,40 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 		out.otherRoute = []string{np.Name}
 	}
 	if !first {
-		out.Settings = network.Settings{Services: base.Services, LeaseTime: base.LeaseTime, IgnoreUnknownClients: base.IgnoreUnknownClients}
+		var all settings.Values
+		for _, k := range settings.Keys() {
+			if k.For == settings.EachNetwork {
+				k.Take(&all, base)
+			}
+		}
+		out.setValues(all)
 		return out
 	}
-	out.CIDR, out.CIDRField, out.Gateway, out.Settings = s.CIDR, s.CIDRField, s.Gateway, s.Settings
+	out.setValues(s)
+	out.CIDRField = s.CIDRField
 	if s.CIDRKey != "" {
 		out.CIDRKeys = []string{s.CIDRKey}
 	}
-	if !s.CIDR.IsValid() {
-		out.withoutCIDR = []string{np.Name}
+	out.without = map[string][]string{}
+	for _, k := range settings.Keys() {
+		if k.PerNodePool && !k.IsSet(s) {
+			out.without[k.Name] = []string{np.Name}
+		}
+		if _, own := np.Annotations[settings.Prefix+k.Name]; own {
+			out.ofNodePools = append(out.ofNodePools, k.Name)
+		}
 	}
-	if !s.Gateway.IsValid() {
-		out.withoutGateway = []string{np.Name}
-	}
-	if len(s.ClientNetworks) == 0 {
-		out.withoutClients = []string{np.Name}
-	}
-	_, out.ownServices = np.Annotations[settings.Prefix+settings.KeyServices]
 	return out
+}
+
+// values returns what the user sets for s.
+func values(s network.NetworkRequest) settings.Values {
+	return settings.Values{CIDR: s.CIDR, Gateway: s.Gateway, Settings: s.Settings}
+}
+
+// setValues sets what the user sets for s.
+func (s *merged) setValues(v settings.Values) {
+	s.CIDR, s.Gateway, s.Settings = v.CIDR, v.Gateway, v.Settings
 }
 
 // fieldAdditionalNetworks is the field of a NodePool that names its networks.

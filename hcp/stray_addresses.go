@@ -3,7 +3,6 @@
 package hcp
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -23,31 +22,14 @@ func strayAddresses(all []merged, home int, o Objects, base settings.Values) net
 	if base.CIDR.IsValid() && home < 0 {
 		report(network.ClusterCIDRUnused, settings.KeyCIDR, base.CIDR.String())
 	}
-	isSet := func(matches func(network.Settings) bool) bool {
-		return slices.ContainsFunc(all, func(s merged) bool { return matches(s.Settings) })
-	}
-	for _, x := range []struct {
-		key       string
-		addresses []netip.Addr
-		used      bool
-	}{
-		{settings.KeyGateway, []netip.Addr{base.Gateway}, slices.ContainsFunc(all, func(s merged) bool { return s.Gateway == base.Gateway })},
-		{"edge-addresses", base.Settings.EdgeAddresses, isSet(func(s network.Settings) bool { return slices.Equal(s.EdgeAddresses, base.Settings.EdgeAddresses) })},
-		{"dhcp-range", []netip.Addr{base.Settings.DHCPRange.First, base.Settings.DHCPRange.Last},
-			isSet(func(s network.Settings) bool { return s.DHCPRange == base.Settings.DHCPRange })},
-	} {
-		if len(x.addresses) > 0 && x.addresses[0].IsValid() && !x.used && !within(all, x.addresses) {
-			report(network.ClusterAddressesUnused, x.key, x.addresses[0].String())
-		}
-	}
-	for _, r := range base.Settings.DHCPExclude {
-		if !isSet(func(s network.Settings) bool { return slices.Contains(s.DHCPExclude, r) }) && !within(all, []netip.Addr{r.First, r.Last}) {
-			report(network.ClusterAddressesUnused, "dhcp-exclude", r.String())
-		}
-	}
-	for _, r := range base.Settings.Reservations {
-		if !isSet(func(s network.Settings) bool { return slices.Contains(s.Reservations, r) }) && !within(all, []netip.Addr{r.Address}) {
-			report(network.ClusterAddressesUnused, "reservations", r.Address.String())
+	for _, k := range settings.Keys() {
+		for _, p := range k.Parts(base) {
+			used := slices.ContainsFunc(all, func(s merged) bool {
+				return slices.ContainsFunc(k.Parts(values(s.NetworkRequest)), p.Equal)
+			})
+			if !used && !within(all, p.Addresses) {
+				report(network.ClusterAddressesUnused, k.Name, p.Text)
+			}
 		}
 	}
 	return problems

@@ -56,10 +56,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	}
 	log = source.Log()
 	registry := prometheus.NewRegistry()
-	metrics, err := dhcp.NewMetrics(registry)
-	if err != nil {
-		return err
-	}
+	metrics := dhcp.NewMetrics(registry)
 	store, vms, cache, err := leases(ctx, f, source, kube, leaseDir, log)
 	if err != nil {
 		return err

@@ -79,16 +79,15 @@ type AccessLog struct {
 	limit lineLimit
 }
 
-// NewAccessLog returns a log of connections at level.
+// NewAccessLog returns a log of connections at level. It counts them from Proxy.Metrics on.
 func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
-	return &AccessLog{log: log, level: level, connections: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: "oooi", Subsystem: "proxy", Name: "access_log_connections_total",
-		Help: "Connections that ended and that the access log includes, by outcome: logged, or dropped (above the limit of lines).",
-	}, []string{"outcome"})}
+	return &AccessLog{log: log, level: level}
 }
 
 // Ended logs c, if the limits permit it.
 func (a *AccessLog) Ended(c accesslog.Connection) { a.ended(c, time.Now()) }
+
+func (a *AccessLog) count(outcome string) { a.connections.WithLabelValues(outcome).Inc() }
 
 func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	limit := failureLines
@@ -108,10 +107,10 @@ func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	a.mu.Unlock()
 	a.tell(missed)
 	if !take {
-		a.connections.WithLabelValues("dropped").Inc()
+		a.count("dropped")
 		return
 	}
-	a.connections.WithLabelValues("logged").Inc()
+	a.count("logged")
 	what := []any{
 		"source", c.Source, "address", c.Address, "serverName", c.ServerName, "backend", c.Backend, "upstream", c.Upstream,
 		"received", c.Received, "sent", c.Sent, "seconds", c.Duration.Seconds(), "flags", c.Flags,

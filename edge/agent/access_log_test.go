@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -10,10 +11,12 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/envoy/accesslog"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // from is a connection that a VM's name was refused on.
@@ -33,7 +36,7 @@ func TestAccessLogIsLimited(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			g := NewWithT(t)
 			var out bytes.Buffer
-			a := NewAccessLog(slog.New(slog.NewJSONHandler(&out, nil)), func() network.AccessLog { return level })
+			a := countedAccessLog(&out, func() network.AccessLog { return level })
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			lines := func(source string) int { return strings.Count(out.String(), `"source":"`+source+`:`) }
 			for range 50_000 {
@@ -57,13 +60,20 @@ func TestAccessLogIsLimited(t *testing.T) {
 	}
 }
 
+// countedAccessLog is an access log that writes to out.
+func countedAccessLog(out io.Writer, level func() network.AccessLog) *AccessLog {
+	a := NewAccessLog(slog.New(slog.NewJSONHandler(out, nil)), level)
+	a.connections = metrics.Register(prometheus.NewRegistry(), metrics.Proxy).Counter(metrics.ProxyAccessLogConnections)
+	return a
+}
+
 // TestResetsTakeNoLinesOfFailures: VMs whose programs exit by a reset do not use up the lines.
 func TestResetsTakeNoLinesOfFailures(t *testing.T) {
 	for level, want := range map[network.AccessLog]int{network.AccessLogFailures: 1, network.AccessLogAll: 201, "": 1, network.AccessLogNone: 0} {
 		t.Run(string(level), func(t *testing.T) {
 			g := NewWithT(t)
 			var out bytes.Buffer
-			a := NewAccessLog(slog.New(slog.NewJSONHandler(&out, nil)), func() network.AccessLog { return level })
+			a := countedAccessLog(&out, func() network.AccessLog { return level })
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			reset := from("192.168.100.20")
 			reset.Flags, reset.Sent = "UR", 2668
@@ -80,7 +90,7 @@ func TestResetsTakeNoLinesOfFailures(t *testing.T) {
 func TestAccessLogIsJSON(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
-	a := NewAccessLog(slog.New(slog.NewJSONHandler(&out, nil)), func() network.AccessLog { return "" })
+	a := countedAccessLog(&out, func() network.AccessLog { return "" })
 	a.Ended(from("192.168.100.20"))
 	var line map[string]any
 	g.Expect(json.Unmarshal(out.Bytes(), &line)).To(Succeed())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/envoy/admin"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 const (
@@ -107,16 +108,12 @@ func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)
 type endpointMetrics struct {
 	proxy *Proxy
 	ctx   context.Context
-	desc  *prometheus.Desc
-}
-
-func newEndpointMetrics(ctx context.Context, p *Proxy) endpointMetrics {
-	return endpointMetrics{p, ctx, prometheus.NewDesc("oooi_proxy_backend_endpoints",
-		"Endpoints of a backend, by state: healthy, or unhealthy. Unhealthy ones get connections only if no other is left.", []string{"backend", "state"}, nil)}
 }
 
 // Describe implements prometheus.Collector.
-func (m endpointMetrics) Describe(out chan<- *prometheus.Desc) { out <- m.desc }
+func (m endpointMetrics) Describe(out chan<- *prometheus.Desc) {
+	out <- metrics.ProxyBackendEndpoints.Desc()
+}
 
 // Collect implements prometheus.Collector. Without an answer of Envoy there is nothing.
 func (m endpointMetrics) Collect(out chan<- prometheus.Metric) {
@@ -126,8 +123,9 @@ func (m endpointMetrics) Collect(out chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
+	desc := metrics.ProxyBackendEndpoints.Desc()
 	for name, h := range seen {
-		out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(h.Healthy), name, "healthy")
-		out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(h.Endpoints-h.Healthy), name, "unhealthy")
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(h.Healthy), name, "healthy")
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(h.Endpoints-h.Healthy), name, "unhealthy")
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cldmnky/oooi/edge/failover"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // degradedInterval is how often announcements are checked: an administrator may change the
@@ -153,7 +154,7 @@ func (f *Failover) serves() error {
 // planHash returns a short name of the plan in force, for the peer and for logs.
 func (f *Failover) planHash() string {
 	hash := f.Source.Current().Network.Hash()
-	f.Metrics.plan.Set(float64(hash))
+	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(hash))
 	return fmt.Sprintf("%08x", hash)
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/cldmnky/oooi/edge/rundir"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // The limits of one program.
@@ -123,22 +124,17 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 // that this program gives it, or else the first one by name.
 func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
-	scraped := &dto.MetricFamily{
-		Name: new("oooi_program_scraped"), Type: dto.MetricType_GAUGE.Enum(), Help: new("1 if the program of the edge answered with its metrics."),
-	}
-	dropped := &dto.MetricFamily{
-		Name: new("oooi_program_series_dropped"), Type: dto.MetricType_GAUGE.Enum(), Help: new("Series of the program that were left out because it has too many."),
-	}
+	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()
 	var programs []string
 	for program := range of {
 		programs = append(programs, program)
 	}
 	slices.SortFunc(programs, func(a, b string) int {
-		return cmp.Or(cmp.Compare(gauge(b == wire.Failover), gauge(a == wire.Failover)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(metrics.Bool(b == wire.Failover), metrics.Bool(a == wire.Failover)), strings.Compare(a, b))
 	})
 	for _, program := range programs {
 		label := &dto.LabelPair{Name: new(programLabel), Value: new(program)}
-		scraped.Metric = append(scraped.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Gauge: &dto.Gauge{Value: new(gauge(of[program] != nil))}})
+		scraped.Metric = append(scraped.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Gauge: &dto.Gauge{Value: new(metrics.Bool(of[program] != nil))}})
 		families, tooMany := limited(of[program])
 		dropped.Metric = append(dropped.Metric, &dto.Metric{Label: []*dto.LabelPair{label}, Gauge: &dto.Gauge{Value: new(float64(tooMany))}})
 		for _, f := range families {
@@ -172,7 +168,7 @@ func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 	all, left := slices.Clone(all), maxSeries
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {
-		ofEnvoy := func(f *dto.MetricFamily) float64 { return gauge(strings.HasPrefix(f.GetName(), "envoy_")) }
+		ofEnvoy := func(f *dto.MetricFamily) float64 { return metrics.Bool(strings.HasPrefix(f.GetName(), "envoy_")) }
 		return cmp.Or(cmp.Compare(ofEnvoy(a), ofEnvoy(b)), strings.Compare(a.GetName(), b.GetName()))
 	})
 	for _, f := range all {
@@ -186,17 +182,12 @@ func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 	return out, tooMany
 }
 
-// passedOn reports whether a metric of program is its own, one that programs share, of Go, of the process, or of Envoy.
+// passedOn reports whether a metric of program is its own, of Go, of the process, or of Envoy.
 func passedOn(program, name string) bool {
-	for _, other := range []string{wire.Failover, string(network.ServiceDHCP), string(network.ServiceDNS), string(network.ServiceNTP), string(network.ServiceProxy), wire.Access} {
-		if strings.HasPrefix(name, "oooi_"+other+"_") {
-			return program == other
-		}
-	}
-	for _, prefix := range []string{"oooi_", "go_", "process_"} {
+	for _, prefix := range []string{"go_", "process_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
-	return program == string(network.ServiceProxy) && strings.HasPrefix(name, "envoy_")
+	return metrics.Exports(program, name) || program == string(network.ServiceProxy) && strings.HasPrefix(name, "envoy_")
 }

@@ -44,18 +44,18 @@ func TestAProgramThatWasTakenOverHidesNoMetrics(t *testing.T) {
 		"nonsense":                 {"\x00{{{\n", 0},
 		"endless":                  {strings.Repeat("# HELP oooi_x y\n", maxScrape), 0},
 		"many series":              {many.String(), 1},
-		"another type":             {"# TYPE oooi_dhcp_x histogram\noooi_dhcp_x_bucket{le=\"+Inf\"} 1\noooi_dhcp_x_sum 1\noooi_dhcp_x_count 1\n", 1},
-		"of later programs":        {"# TYPE oooi_failover_z counter\noooi_failover_z 9\n# TYPE oooi_ntp_x gauge\noooi_ntp_x 1\n# TYPE envoy_server_live gauge\nenvoy_server_live 1\n", 1},
+		"another type":             {"# TYPE oooi_dhcp_dropped_total histogram\noooi_dhcp_dropped_total_bucket{le=\"+Inf\"} 1\noooi_dhcp_dropped_total_sum 1\noooi_dhcp_dropped_total_count 1\n", 1},
+		"of later programs":        {"# TYPE oooi_failover_degraded counter\noooi_failover_degraded 9\n# TYPE oooi_ntp_clock_synchronized gauge\noooi_ntp_clock_synchronized 1\n# TYPE envoy_server_live gauge\nenvoy_server_live 1\n", 1},
 		"another name":             {"# TYPE up gauge\nup 0\n", 1},
-		"the label of another one": {"# TYPE oooi_dns_y gauge\noooi_dns_y{program=\"dhcp\"} 7\n", 1},
+		"the label of another one": {"# TYPE oooi_dns_cache_bytes gauge\noooi_dns_cache_bytes{program=\"dhcp\"} 7\n", 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
 			dir := fakes.RunDir(t)
-			answers(t, dir, "dhcp", "# TYPE oooi_dhcp_x counter\noooi_dhcp_x 3\n")
+			answers(t, dir, "dhcp", "# TYPE oooi_dhcp_dropped_total counter\noooi_dhcp_dropped_total 3\n")
 			answers(t, dir, "dns", c.text)
 			own := prometheus.NewRegistry()
-			own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "oooi_failover_z"}, func() float64 { return 5 }))
+			own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "oooi_failover_degraded"}, func() float64 { return 5 }))
 			s := Scrape{RunDir: dir, Own: own, Services: func() []network.Service {
 				return []network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceNTP}
 			}}
@@ -73,7 +73,7 @@ func TestAProgramThatWasTakenOverHidesNoMetrics(t *testing.T) {
 				}
 			}
 			want := map[string]float64{
-				"oooi_dhcp_x dhcp": 3, "oooi_failover_z failover": 5,
+				"oooi_dhcp_dropped_total dhcp": 3, "oooi_failover_degraded failover": 5,
 				"oooi_program_scraped dhcp": 1, "oooi_program_scraped dns": c.scraped, "oooi_program_scraped ntp": 0, "oooi_program_scraped failover": 1,
 			}
 			for _, program := range []string{"dhcp", "dns", "ntp", "failover"} {
@@ -83,7 +83,7 @@ func TestAProgramThatWasTakenOverHidesNoMetrics(t *testing.T) {
 				want["oooi_program_series_dropped dns"] = maxSeries + 1
 			}
 			if what == "the label of another one" {
-				want["oooi_dns_y dns"] = 7
+				want["oooi_dns_cache_bytes dns"] = 7
 			}
 			g.Expect(got).To(Equal(want))
 		})

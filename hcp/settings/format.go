@@ -5,6 +5,7 @@ package settings
 
 import (
 	"maps"
+	"reflect"
 	"strconv"
 
 	"github.com/cldmnky/oooi/network"
@@ -36,6 +37,7 @@ type Requirement struct {
 // A value connects a row of the table to the field of Values that it sets.
 type value struct {
 	set          func(*Values, string) error
+	field        func(*Values) reflect.Value
 	requirements []Requirement
 }
 
@@ -46,6 +48,7 @@ func into[T any](f format[T], field func(*Values) *T) value {
 			*field(s), err = f.parse(v)
 			return err
 		},
+		field:        func(s *Values) reflect.Value { return reflect.ValueOf(field(s)).Elem() },
 		requirements: f.requirements,
 	}
 }

@@ -101,6 +101,11 @@ func serviceLists() format[[]network.Service] {
 	return format[[]network.Service]{parse, []Requirement{wanted(what, valid)}}
 }
 
+// servicesBesidesTime are those that s selects. NTP is left out: edges run it if one NodePool of a network selects it.
+func servicesBesidesTime(s Values) any {
+	return slices.DeleteFunc(network.AllServices(), func(x network.Service) bool { return x == network.ServiceNTP || !s.Selects(x) })
+}
+
 func edgeCounts() format[int] {
 	choice := oneOf("1", "2")
 	parse := func(v string) (int, error) {

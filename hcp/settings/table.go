@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -79,20 +80,48 @@ func (ps Places) String() string {
 	return strings.Join(names, ", ")
 }
 
+// An Extent says which networks have a value of the HostedCluster.
+type Extent int
+
+// The extents. On a NodePool, a value applies to the network that the NodePool lists first.
+const (
+	// WholeCluster: no network has a value of its own.
+	WholeCluster Extent = iota
+	// EachNetwork: all networks of the hosted cluster.
+	EachNetwork
+	// FirstNetworks: the networks that NodePools list first.
+	FirstNetworks
+	// OneNetwork: the network whose CIDR contains the addresses.
+	OneNetwork
+)
+
 // A Key is one row of the table.
 type Key struct {
 	Name string
 	On   Places
-	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>".
+	For  Extent
+	// PerNodePool is true if the HostedCluster can also have "<name>.<nodepool>". NodePools of one network that have no
+	// value have that of the others. All other values must be the same on all NodePools of a network.
 	PerNodePool bool
-	Default     string
-	Meaning     string
-	Example     string
-	value       value
+	// NADFirst is true if the NetworkAttachmentDefinition overrides the HostedCluster. Otherwise it has the lowest precedence.
+	NADFirst bool
+	// Ordered is true if the order of a list has a meaning.
+	Ordered bool
+	Default string
+	Meaning string
+	Example string
+	value   value
+	// means, if set, returns what is equal for two values of one meaning.
+	means func(Values) any
 }
 
 // Keys returns the table in the order of the documentation.
 func Keys() []Key { return slices.Clone(table()) }
+
+// Named returns the row with a name, which exists.
+func Named(name string) Key {
+	return table()[slices.IndexFunc(table(), func(k Key) bool { return k.Name == name })]
+}
 
 // table is made once: each plan looks up many keys. It is not changed.
 var table = sync.OnceValue(rows)
@@ -104,53 +133,54 @@ func rows() []Key {
 		{Name: KeyNetwork, On: cluster, Default: "required", Example: "auto",
 			Meaning: "Enables oooi for this hosted cluster. `auto`: all networks that the NodePools name. `<namespace>/<name>`: only that NetworkAttachmentDefinition. Others that VMs use remain until no VM uses them. `none`: disables oooi and removes all its objects. Without the annotation they are removed, too, but after ten minutes of warning if VMs use a network.",
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
-		{Name: KeyCIDR, On: all, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
+		{Name: KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 CIDR of the network. On a NodePool it applies to the first network that the NodePool lists. Set it on the NetworkAttachmentDefinition for any further network. The NetworkAttachmentDefinition has the lowest precedence.",
 			value:   into(cidrs(), func(s *Values) *netip.Prefix { return &s.CIDR })},
-		{Name: KeyGateway, On: all, PerNodePool: true, Default: "none: the network is isolated", Example: "192.168.100.1",
+		{Name: KeyGateway, On: all, For: OneNetwork, PerNodePool: true, Default: "none: the network is isolated", Example: "192.168.100.1",
 			Meaning: "The address of a router on the network. DHCP sends it as the default route.",
 			value:   into(addresses(), func(s *Values) *netip.Addr { return &s.Gateway })},
-		{Name: KeyClients, On: all, PerNodePool: true, Default: "none", Example: "10.9.0.0/16",
+		{Name: KeyClients, On: all, For: OneNetwork, PerNodePool: true, Default: "none", Example: "10.9.0.0/16",
 			Meaning: "IPv4 networks behind the gateway whose hosts can reach the service VIP: clients that are no VMs, such as an office or a CI system. At most 64, each of 8 to 32 bits. Edges answer these hosts through the gateway, on the network's device. DNS answers them with the names of the hosted cluster, and refuses all others. It needs annotation `gateway`, and a network that OVN-Kubernetes does not provide.",
 			value:   into(limitedListOf(clientNetworks()), func(s *Values) *[]netip.Prefix { return &s.ClientNetworks })},
-		{Name: KeyServices, On: all, Default: "all", Example: "dns,proxy",
+		{Name: KeyServices, On: all, For: EachNetwork, NADFirst: true, Default: "all", Example: "dns,proxy",
 			Meaning: "The servers that edges run: `dhcp`, `dns`, `ntp` and `proxy`. Leave out a server that the network already has. `none`: oooi leaves the network alone, which is an error if VMs boot from it. On a NodePool it applies to the first network that the NodePool lists. On a NetworkAttachmentDefinition it overrides the HostedCluster.",
-			value:   into(serviceLists(), func(s *Values) *[]network.Service { return &s.Services })},
+			value:   into(serviceLists(), func(s *Values) *[]network.Service { return &s.Services }), means: servicesBesidesTime},
 		{Name: "edges", On: cluster, Default: "2, or 1 if spec.controllerAvailabilityPolicy is SingleReplica", Example: "2",
 			Meaning: "The number of edges of each network: `1` or `2`. With two edges, one keeps serving when the other fails. Changing the value does not change any address.",
 			value:   into(edgeCounts(), func(s *Values) *int { return &s.Edges })},
 		{Name: KeyEdgeNodeSelector, On: cluster, Default: "the node selectors of the network's NodePools", Example: "node-role.kubernetes.io/infra=,vlan100=yes",
 			Meaning: "The labels of management cluster nodes that can run edges. A node needs all the labels, and access to the network. Overrides the node selectors of the NodePools. The operator's flag `--permit-edge-node-labels` limits the keys. Edges of a cluster whose `spec.tolerations` tolerate control plane nodes avoid these nodes, unless the flag permits their labels.",
 			value:   into(nodeLabelLists(), func(s *Values) *map[string]string { return &s.EdgeNodes })},
-		{Name: "edge-addresses", On: both, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
+		{Name: "edge-addresses", On: both, For: OneNetwork, Ordered: true, Default: "the second to fifth usable address", Example: "192.168.100.2-192.168.100.5",
 			Meaning: "Four addresses for oooi, in this order: next-hop VIP, service VIP, and the two edge addresses.",
 			value:   into(addressLists(), func(s *Values) *[]netip.Addr { return &s.EdgeAddresses })},
-		{Name: "dhcp-range", On: both, Default: "the tenth to the second-to-last usable address", Example: "192.168.100.10-192.168.100.253",
+		{Name: "dhcp-range", On: both, For: OneNetwork, Default: "the tenth to the second-to-last usable address", Example: "192.168.100.10-192.168.100.253",
 			Meaning: "The DHCP pool: addresses that VMs can get.",
 			value:   into(addressRanges(), func(s *Values) *network.Range { return &s.DHCPRange })},
-		{Name: "dhcp-exclude", On: both, Default: "none", Example: "192.168.100.50-192.168.100.59",
+		{Name: "dhcp-exclude", On: both, For: OneNetwork, Default: "none", Example: "192.168.100.50-192.168.100.59",
 			Meaning: "Addresses in the pool that DHCP never assigns.",
 			value:   into(listOf(addressRanges()), func(s *Values) *[]network.Range { return &s.DHCPExclude })},
-		{Name: "reservations", On: both, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
+		{Name: "reservations", On: both, For: OneNetwork, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
 			Meaning: "Fixed addresses for MAC addresses.",
 			value:   into(listOf(reservations()), func(s *Values) *[]network.Reservation { return &s.Reservations })},
-		{Name: "lease-time", On: both, Default: "1h", Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
-			Meaning: "The DHCP lease time, from one minute to one week."},
-		{Name: "mtu", On: both, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
+		{Name: "lease-time", On: both, For: EachNetwork, Default: "1h", Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
+			Meaning: "The DHCP lease time, from one minute to one week.",
+			means:   func(s Values) any { return cmp.Or(s.LeaseTime, network.DefaultLeaseTime) }},
+		{Name: "mtu", On: both, For: FirstNetworks, Default: "the NetworkAttachmentDefinition's", Example: "9000", value: into(mtus(), func(s *Values) *int { return &s.MTU }),
 			Meaning: "The MTU in bytes (DHCP option 26), from 576 to 65535."},
-		{Name: KeyNTPServers, On: both, Default: "the service VIP, where edges answer NTP, if `services` has `ntp`", Example: "192.168.100.1",
+		{Name: KeyNTPServers, On: both, For: FirstNetworks, Default: "the service VIP, where edges answer NTP, if `services` has `ntp`", Example: "192.168.100.1",
 			Meaning: "NTP servers (DHCP option 42).",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.NTPServers })},
-		{Name: "dhcp-relays", On: both, Default: "none", Example: "192.168.100.1",
+		{Name: "dhcp-relays", On: both, For: FirstNetworks, Default: "none", Example: "192.168.100.1",
 			Meaning: "Addresses (`giaddr`) of the DHCP relays that edges answer, in the network's CIDR. Packets from other relays are dropped.",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.DHCPRelays })},
-		{Name: "search-domains", On: both, Default: "the domain of the hosted cluster", Example: "blue.example.com",
+		{Name: "search-domains", On: both, For: FirstNetworks, Ordered: true, Default: "the domain of the hosted cluster", Example: "blue.example.com",
 			Meaning: "DNS search domains (DHCP option 119).",
 			value:   into(listOf(domainNames()), func(s *Values) *[]string { return &s.SearchDomains })},
-		{Name: "dns-upstreams", On: both, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
+		{Name: "dns-upstreams", On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
 			Meaning: "The DNS servers for names that edges do not answer. `none`: such queries are refused. `management`: the management cluster's resolver. Or a list of addresses on the network or outside the management cluster, at port 53 or 853. Edges reach those in the CIDR on the network, and all others through the pod network. Names of the management cluster are never forwarded. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
 			value:   into(upstreamLists(), func(s *Values) **network.Upstreams { return &s.Upstreams })},
-		{Name: KeyDNSRecords, On: cluster, Default: "none", Example: "registry.example.com=192.168.100.1",
+		{Name: KeyDNSRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
 			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. New VMs do not get these addresses.",
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
 		{Name: KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
@@ -160,7 +190,7 @@ func rows() []Key {
 		{Name: KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
 			Meaning: "External hosts that VMs can reach without a gateway. Edges select them by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow; the default port is 443. `none`: no external host. The operator's flags `--permit-hosts` and `--permit-ports` limit them.",
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},
-		{Name: "unknown-clients", On: cluster, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
+		{Name: "unknown-clients", On: cluster, For: EachNetwork, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
 			Meaning: "Whether DHCP serves clients whose MAC address belongs to no VM of the cluster: `serve` or `ignore`."},
 		{Name: KeyAccessLog, On: cluster, Default: "failures", Example: "all", value: into(accessLogs(), func(s *Values) *network.AccessLog { return &s.AccessLog }),
 			Meaning: "Which connections through the proxy edges log when they end: `none`, `failures` or `all`. `failures`: connections that fail, such as those with a refused server name. A change disrupts no connection. Floods are logged in part only ([metrics.md](metrics.md#the-access-log))."},

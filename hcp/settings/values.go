@@ -114,9 +114,11 @@ func currentKey(name string, at Place, on network.Subject) (string, network.Prob
 // values on the HostedCluster are ignored here, because Overlay reports them.
 func ForNodePool(base Values, hostedCluster map[string]string, name string, own map[string]string) (Values, network.Problems) {
 	s := base
-	s.CIDR, s.Gateway, s.CIDRField, s.CIDRKey = netip.Prefix{}, netip.Addr{}, "", ""
-	s.EdgeAddresses, s.DHCPRange, s.DHCPExclude, s.Reservations, s.ClientNetworks = nil, network.Range{}, nil, nil, nil
+	s.CIDRField, s.CIDRKey = "", ""
 	for _, k := range table() {
+		if k.For == OneNetwork {
+			k.Take(&s, Values{})
+		}
 		key := k.Name + "." + name
 		if v, ok := hostedCluster[Prefix+key]; ok && k.PerNodePool {
 			_ = s.apply(k, strings.TrimSpace(v), key, network.Subject{Kind: "the HostedCluster"})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // loadBalancers is Target.Name of a tunnel of a load balancer. No other destination has this name.
@@ -56,7 +57,7 @@ func (s *Server) reserve(t *tunnel) (refused *Refusal) {
 	} else {
 		refused = s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
 	}
-	s.o.Metrics.tunnels.Set(float64(s.carried.count + s.balanced.count))
+	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
 	return refused
 }
 
@@ -69,7 +70,7 @@ func (s *Server) release(t *tunnel) {
 	} else {
 		s.carried.release(t.Caller.Addr())
 	}
-	s.o.Metrics.tunnels.Set(float64(s.carried.count + s.balanced.count))
+	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
 }
 
 // evict ends t so that another source has room, also while its destination is being dialed. The caller has s.mu.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 const (
@@ -199,7 +201,7 @@ func (s *Server) accept(c *call) (ok bool) {
 			evicted.evicted.Store(true)
 			_ = evicted.conn.Close()
 		}
-		s.o.Metrics.waiting.Set(float64(s.waiting.count))
+		s.o.Metrics.set(metrics.AccessWaiting, s.waiting.count)
 	}
 	s.running.Go(func() { s.handle(c) })
 	return true
@@ -210,7 +212,7 @@ func (s *Server) leave(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting.remove(c)
-	s.o.Metrics.waiting.Set(float64(s.waiting.count))
+	s.o.Metrics.set(metrics.AccessWaiting, s.waiting.count)
 }
 
 // handle opens a tunnel for c, which then runs by itself, or refuses it.
@@ -228,7 +230,7 @@ func (s *Server) handle(c *call) {
 		}
 		return
 	}
-	s.o.Metrics.requests.WithLabelValues(opened).Inc()
+	s.o.Metrics.count(opened)
 	s.running.Add(1)
 	t.run(first, s.buffers, s.o.Metrics, func(end End) {
 		defer s.running.Done()
@@ -236,7 +238,7 @@ func (s *Server) handle(c *call) {
 		delete(s.tunnels, t)
 		s.mu.Unlock()
 		s.release(t)
-		s.o.Metrics.ended.WithLabelValues(string(end)).Inc()
+		s.o.Metrics.Counter(metrics.AccessTunnelsEnded).WithLabelValues(string(end)).Inc()
 		s.o.Ended(t.result(end, time.Now()))
 	})
 }

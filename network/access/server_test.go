@@ -148,7 +148,7 @@ func TestUnsentBytes(t *testing.T) {
 	c, _, _ := s.connect("worker-1:22")
 	g.Expect(c.Close()).To(Succeed())
 	x := &tunnel{caller: c, destination: c, began: time.Now()}
-	d := &direction{t: x, from: c, to: c, buffers: newBuffers(), carried: &x.sent, metric: s.o.Metrics.toDestinations, b: new([bufferSize]byte), length: 5}
+	d := &direction{t: x, from: c, to: c, buffers: newBuffers(), carried: &x.sent, metric: s.o.Metrics.carried("destinations"), b: new([bufferSize]byte), length: 5}
 	g.Expect(d.send()).NotTo(Succeed())
 	g.Expect(x.sent.Load()).To(BeZero())
 }

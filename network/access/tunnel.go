@@ -93,8 +93,8 @@ func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	t.done = done
 	resetWhenKilled(t.caller)
 	resetWhenKilled(t.destination)
-	go (&direction{t: t, from: t.caller, to: t.destination, buffers: b, carried: &t.sent, metric: m.toDestinations}).run(first)
-	go (&direction{t: t, from: t.destination, to: t.caller, buffers: b, carried: &t.received, metric: m.toCallers}).run(nil)
+	go (&direction{t: t, from: t.caller, to: t.destination, buffers: b, carried: &t.sent, metric: m.carried("destinations")}).run(first)
+	go (&direction{t: t, from: t.destination, to: t.caller, buffers: b, carried: &t.received, metric: m.carried("callers")}).run(nil)
 }
 
 // ended is called by each direction once it has ended.

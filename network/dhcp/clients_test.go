@@ -132,10 +132,7 @@ func newSite(t testing.TB, on *netns.Segment, n network.Network, number int) sit
 // serve serves on sockets until the test or stop ends it.
 func (s *site) serve(server *dhcp.Server, sockets dhcp.Sockets) {
 	s.t.Helper()
-	var err error
-	if server.Metrics, err = dhcp.NewMetrics(s.counted); err != nil {
-		s.t.Fatal(err)
-	}
+	server.Metrics = dhcp.NewMetrics(s.counted)
 	if server.Network == nil {
 		server.Network = func() network.Network { return s.n }
 	}

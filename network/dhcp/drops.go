@@ -2,6 +2,8 @@
 
 package dhcp
 
+import "github.com/cldmnky/oooi/network/metrics"
+
 // A drop is why a message or a reply was dropped. Empty: it was not.
 type drop string
 
@@ -24,4 +26,4 @@ const (
 )
 
 // drops counts a message or a reply that is dropped.
-func (m *Metrics) drops(why drop) { m.dropped.WithLabelValues(string(why)).Inc() }
+func (m *Metrics) drops(why drop) { m.Counter(metrics.DHCPDropped).WithLabelValues(string(why)).Inc() }

@@ -41,7 +41,7 @@ func TestDropReasons(t *testing.T) {
 			continue
 		}
 		text := read(file)
-		if strings.Contains(text, "dropped.WithLabelValues") || regexp.MustCompile(`drops\("|return (v|nil), "[a-z]`).MatchString(text) {
+		if strings.Contains(text, "metrics.DHCPDropped") || regexp.MustCompile(`drops\("|return (v|nil), "[a-z]`).MatchString(text) {
 			t.Errorf("%s counts a reason that is not in drops.go", file)
 		}
 	}

@@ -97,10 +97,7 @@ func (s *schedule) starts(i int, file []network.Lease) {
 		l.Version = ""
 		e.store.Put(l)
 	}
-	metrics, err := dhcp.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	metrics := dhcp.NewMetrics(prometheus.NewRegistry())
 	e.server = (&dhcp.Server{
 		Network: func() network.Network { return e.plan }, Store: e.store, VMs: dhcp.NoVMs{}, Metrics: metrics,
 		Log: slog.New(slog.DiscardHandler), Edge: i + 1, PeerServes: func() bool { return e.peer },

@@ -68,10 +68,7 @@ func (s unwilling) Replace(context.Context, network.Lease, network.Lease) error 
 // processing is a server without sockets, for Process.
 func processing(t *testing.T, n network.Network, store dhcp.Store, all dhcp.VMs) *dhcp.Server {
 	t.Helper()
-	metrics, err := dhcp.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := dhcp.NewMetrics(prometheus.NewRegistry())
 	return (&dhcp.Server{
 		Network: func() network.Network { return n }, Store: store, VMs: all, Metrics: metrics, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return now },

@@ -193,10 +193,7 @@ func (silent) Fresh() error { return errCut }
 // BenchmarkRenewalUnwritten is one renewal while 4,000 others are not written.
 func BenchmarkRenewalUnwritten(b *testing.B) {
 	n, files := large(b, time.Minute)
-	metrics, err := dhcp.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		b.Fatal(err)
-	}
+	metrics := dhcp.NewMetrics(prometheus.NewRegistry())
 	s := (&dhcp.Server{
 		Network: func() network.Network { return n }, Store: silent{files}, VMs: dhcp.NoVMs{}, Metrics: metrics,
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },

@@ -11,11 +11,13 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"golang.org/x/sys/unix"
+
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // finish sends the reply, logs and counts.
 func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
-	s.Metrics.messages.WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
+	s.Metrics.Counter(metrics.DHCPMessages).WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
 	s.trouble.decided(v.Outcome, s.Now())
 	level := slog.LevelDebug
 	if v.Next.Address.IsValid() || v.Remove.Address.IsValid() || v.Outcome == Refused || v.Outcome == Exhausted {

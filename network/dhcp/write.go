@@ -146,7 +146,7 @@ func (s *Server) remove(ctx context.Context, l network.Lease) {
 // writeLate writes late leases whose address no other client has.
 func (s *Server) writeLate(ctx context.Context) {
 	all := s.late.All()
-	s.Metrics.late.Set(float64(len(all)))
+	s.Metrics.unwritten(len(all))
 	if s.Store.Fresh() != nil {
 		return // Each write would wait for its end.
 	}

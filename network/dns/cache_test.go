@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -151,7 +152,7 @@ func TestBytesOfTheCache(t *testing.T) {
 	n.DNS.Views = []network.View{{Name: "one", Clients: prefixes("127.0.0.1/32")}, {Name: "two", Clients: prefixes("127.0.0.2/32")}}
 	h, at := served(t, n, resolving(up.at))
 	g.Expect(exchangeFrom("127.0.0.1", at, "www.example.org.").Answer).To(HaveLen(1))
-	bytes := func() float64 { return gauge(t, h.metrics.cache, "one") }
+	bytes := func() float64 { return gauge(t, h.metrics.Gauge(metrics.DNSCacheBytes), "one") }
 	g.Eventually(bytes).Should(BeNumerically(">", entryBytes))
 	n.DNS.Views = []network.View{{Name: "one", Clients: prefixes("127.0.0.2/32")}, {Name: "two", Clients: prefixes("127.0.0.1/32")}}
 	h.Serve(n)
@@ -160,6 +161,6 @@ func TestBytesOfTheCache(t *testing.T) {
 	g.Eventually(bytes).Should(BeNumerically(">", entryBytes))
 	h.Serve(local(network.UpstreamNone))
 	left := make(chan prometheus.Metric, 10)
-	h.metrics.cache.Collect(left)
+	h.metrics.Gauge(metrics.DNSCacheBytes).Collect(left)
 	g.Expect(left).To(BeEmpty())
 }

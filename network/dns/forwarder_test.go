@@ -16,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // gauge is the value of the gauge that has these labels.
@@ -108,7 +109,7 @@ func TestStaleAnswers(t *testing.T) {
 	g.Expect(m.Answer).To(HaveLen(1), m.String())
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(30))
 	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeTrue())
-	before := counted(t, h.metrics.upstreams)
+	before := counted(t, h.metrics.Counter(metrics.DNSUpstreamQuestions))
 	for _, transport := range []string{"udp", "tcp"} {
 		m = exchange(t, at, transport, "www.example.org.")
 		g.Expect(m.Answer).To(HaveLen(1))
@@ -117,12 +118,12 @@ func TestStaleAnswers(t *testing.T) {
 	m = exchange(t, at, "udp", "other.example.org.")
 	g.Expect(m.Rcode).To(Equal(dns.RcodeServerFailure))
 	g.Expect(m.RecursionAvailable).To(BeTrue())
-	g.Expect(counted(t, h.metrics.upstreams)).To(Equal(before), "a dead server is only probed, and no client waits for it")
+	g.Expect(counted(t, h.metrics.Counter(metrics.DNSUpstreamQuestions))).To(Equal(before), "a dead server is only probed, and no client waits for it")
 	ageBy(h, 62*time.Minute)
 	m = exchange(t, at, "udp", "www.example.org.")
 	g.Expect(m.Rcode).To(Equal(dns.RcodeServerFailure), "after an hour")
 	// A question is counted after its answer is sent.
-	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(ContainSubstring("by=stale rcode=NOERROR view=vms 3"))
+	g.Eventually(func() string { return counted(t, h.metrics.Counter(metrics.DNSQuestions)) }).Should(ContainSubstring("by=stale rcode=NOERROR view=vms 3"))
 
 	two.silent.Store(false)
 	g.Eventually(h.serving.Load().forwarder.upstream.down).Should(BeFalse())
@@ -133,8 +134,8 @@ func TestStaleAnswers(t *testing.T) {
 		}
 		return m.Answer[0].Header().Ttl
 	}, longest, "200ms").Should(BeEquivalentTo(60), "the failure is remembered for five seconds")
-	g.Expect(gauge(t, h.metrics.up, one.at.String())).To(BeZero())
-	g.Expect(gauge(t, h.metrics.up, two.at.String())).To(BeEquivalentTo(1))
+	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), one.at.String())).To(BeZero())
+	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), two.at.String())).To(BeEquivalentTo(1))
 }
 
 // TestNamesThatUpstreamsCannotResolve: a VM that asks for names whose own servers are dead makes no resolver count as

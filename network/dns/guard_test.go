@@ -12,12 +12,13 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
 func panics(t *testing.T, h *Handler) float64 {
 	var m dto.Metric
-	NewWithT(t).Expect(h.metrics.panics.Write(&m)).To(Succeed())
+	NewWithT(t).Expect(h.metrics.Counter(metrics.DNSPanics).WithLabelValues().Write(&m)).To(Succeed())
 	return m.GetCounter().GetValue()
 }
 

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // exchangeFrom is exchange for a client with an address of its own. Nil: no answer.
@@ -35,7 +36,7 @@ func TestLostRoutesKeepAnswers(t *testing.T) {
 	g.Expect(m.Answer).To(HaveLen(1))
 	g.Expect(m.Answer[0].Header().Ttl).To(BeEquivalentTo(staleTTL))
 	g.Expect(exchange(t, at, "udp", "other.example.org.").Rcode).To(Equal(dns.RcodeServerFailure))
-	g.Expect(gauge(t, h.metrics.up, up.at.String())).To(BeZero())
+	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String())).To(BeZero())
 
 	n := local(network.UpstreamManagement)
 	n.DNS.Views[0].Clients = prefixes("127.0.0.0/8", "10.9.0.0/16")
@@ -45,7 +46,7 @@ func TestLostRoutesKeepAnswers(t *testing.T) {
 
 	up.silent.Store(false)
 	h.Serve(n)
-	g.Expect(gauge(t, h.metrics.up, up.at.String())).To(BeEquivalentTo(1))
+	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String())).To(BeEquivalentTo(1))
 	g.Expect(exchange(t, at, "udp", "www.example.org.").Answer[0].Header().Ttl).To(BeEquivalentTo(60))
 }
 

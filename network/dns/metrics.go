@@ -10,58 +10,16 @@ import (
 
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 // Metrics of one server.
-type Metrics struct {
-	questions *prometheus.CounterVec
-	seconds   *prometheus.HistogramVec
-	upstreams *prometheus.CounterVec
-	up        *prometheus.GaugeVec
-	cache     *prometheus.GaugeVec
-	evicted   *prometheus.CounterVec
-	dropped   *prometheus.CounterVec
-	panics    prometheus.Counter
-}
+type Metrics struct{ metrics.Set }
 
 // NewMetrics creates the metrics and registers them with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	m := &Metrics{
-		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_questions_total",
-			Help: "Questions that were answered. The view is pods for pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).",
-		}, []string{"view", "by", "rcode"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "oooi_dns_answer_seconds",
-			Help:    "Time from a question to its answer, as a histogram.",
-			Buckets: []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5},
-		}, []string{"by"}),
-		upstreams: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_upstream_questions_total",
-			Help: "Questions to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.",
-		}, []string{"server", "outcome"}),
-		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_dns_upstream_up", Help: "1 if the server answers; 0 if it is dead, and only probed, or if the edge has no route to it.",
-		}, []string{"server"}),
-		cache: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "oooi_dns_cache_bytes", Help: "Memory of the answers of upstream servers.",
-		}, []string{"view"}),
-		evicted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_cache_evicted_total", Help: "Answers that left the cache because it was full.",
-		}, []string{"view"}),
-		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "oooi_dns_shed_total", Help: "What was dropped because a resource was full.",
-		}, []string{"reason"}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "oooi_dns_panics_total", Help: "Questions that ended with a fault of the program. The client gets SERVFAIL. The log has one each minute.",
-		}),
-	}
-	r.MustRegister(m.all()...)
-	return m
-}
-
-func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.questions, m.seconds, m.upstreams, m.up, m.cache, m.evicted, m.dropped, m.panics}
+	return &Metrics{metrics.Register(r, metrics.DNS)}
 }
 
 // The reasons for which questions, answers and connections are dropped.
@@ -78,31 +36,29 @@ const (
 // shed counts what was dropped.
 func (m *Metrics) shed(reason string, count int) {
 	if count > 0 {
-		m.dropped.WithLabelValues(reason).Add(float64(count))
+		m.Counter(metrics.DNSShed).WithLabelValues(reason).Add(float64(count))
 	}
 }
 
 // cached counts what the cache of a view has, and what it lost.
 func (m *Metrics) cached(view string, bytes, lost int) {
-	m.cache.WithLabelValues(view).Set(float64(bytes))
-	m.evicted.WithLabelValues(view).Add(float64(lost))
+	m.Gauge(metrics.DNSCacheBytes).WithLabelValues(view).Set(float64(bytes))
+	m.Counter(metrics.DNSCacheEvicted).WithLabelValues(view).Add(float64(lost))
 }
 
-func (m *Metrics) cacheGone(view string) { m.cache.DeleteLabelValues(view) }
+func (m *Metrics) cacheGone(view string) { m.Gauge(metrics.DNSCacheBytes).DeleteLabelValues(view) }
 
 // serverUp sets whether an upstream server answers.
 func (m *Metrics) serverUp(server netip.AddrPort, up bool) {
-	value := 0.0
-	if up {
-		value = 1
-	}
-	m.up.WithLabelValues(server.String()).Set(value)
+	m.Gauge(metrics.DNSUpstreamUp).WithLabelValues(server.String()).Set(metrics.Bool(up))
 }
 
-func (m *Metrics) serverGone(server netip.AddrPort) { m.up.DeleteLabelValues(server.String()) }
+func (m *Metrics) serverGone(server netip.AddrPort) {
+	m.Gauge(metrics.DNSUpstreamUp).DeleteLabelValues(server.String())
+}
 
 func (m *Metrics) upstream(server, outcome string) {
-	m.upstreams.WithLabelValues(server, outcome).Inc()
+	m.Counter(metrics.DNSUpstreamQuestions).WithLabelValues(server, outcome).Inc()
 }
 
 // rcodeName returns the name of a response code ("NOERROR"), or its number.
@@ -140,9 +96,9 @@ type tally struct {
 func (m *Metrics) tally(view string) *tally {
 	t := &tally{metrics: m, view: view}
 	for b := range answerers {
-		t.seconds[b] = m.seconds.WithLabelValues(b.String())
+		t.seconds[b] = m.Histogram(metrics.DNSAnswerSeconds).WithLabelValues(b.String())
 		for rcode := range t.common[b] {
-			t.common[b][rcode] = m.questions.WithLabelValues(view, b.String(), rcodeName(rcode))
+			t.common[b][rcode] = m.Counter(metrics.DNSQuestions).WithLabelValues(view, b.String(), rcodeName(rcode))
 		}
 	}
 	return t
@@ -152,7 +108,7 @@ func (t *tally) count(b by, rcode int, since time.Time) {
 	if rcode < len(t.common[b]) {
 		t.common[b][rcode].Inc()
 	} else {
-		t.metrics.questions.WithLabelValues(t.view, b.String(), rcodeName(rcode)).Inc()
+		t.metrics.Counter(metrics.DNSQuestions).WithLabelValues(t.view, b.String(), rcodeName(rcode)).Inc()
 	}
 	t.seconds[b].Observe(time.Since(since).Seconds())
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 	waiting "github.com/cldmnky/oooi/test/patience"
 )
 
@@ -230,7 +231,7 @@ func TestMetricsCountAnswers(t *testing.T) {
 	dig(t, at, "api.blue.example.com")
 	dig(t, at, "nothing.blue.example.com")
 	dig(t, at, "www.example.org")
-	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal(
+	g.Eventually(func() string { return counted(t, h.metrics.Counter(metrics.DNSQuestions)) }).Should(Equal(
 		"by=none rcode=REFUSED view=vms 1\nby=plan rcode=NOERROR view=vms 1\nby=plan rcode=NXDOMAIN view=vms 1"))
 }
 

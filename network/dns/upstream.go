@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/cldmnky/oooi/network/metrics"
 )
 
 const (
@@ -63,7 +65,7 @@ type Upstream struct {
 // NewUpstream asks servers (at least one), each through sockets of its dialer. The caller calls retire once.
 func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log *slog.Logger) *Upstream {
 	u := &Upstream{
-		servers: servers, dialers: dialers, metrics: m, log: log, guard: &guard{panics: m.panics, log: log},
+		servers: servers, dialers: dialers, metrics: m, log: log, guard: &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: log},
 		health: make([]health, len(servers)), probing: make([]bool, len(servers)), answered: make([]*question, len(servers)), clients: newSample(),
 	}
 	u.ctx, u.stop = context.WithCancel(context.Background())

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
@@ -199,9 +200,9 @@ func TestSilentServer(t *testing.T) {
 	for i := range 3 {
 		g.Expect(dig(t, at, fmt.Sprintf("www%d.example.org", i))).To(ContainSubstring("IN A 192.0.2.1"))
 	}
-	g.Expect(counted(t, h.metrics.upstreams)).To(ContainSubstring("outcome=NOERROR server=%s 3", up.at))
-	g.Eventually(func() float64 { return gauge(t, h.metrics.up, dead.String()) }).Should(BeZero())
-	g.Expect(gauge(t, h.metrics.up, up.at.String())).To(BeEquivalentTo(1))
+	g.Expect(counted(t, h.metrics.Counter(metrics.DNSUpstreamQuestions))).To(ContainSubstring("outcome=NOERROR server=%s 3", up.at))
+	g.Eventually(func() float64 { return gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), dead.String()) }).Should(BeZero())
+	g.Expect(gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String())).To(BeEquivalentTo(1))
 }
 
 // TestServersThatRefuse: a server that will not answer gives way to one that
@@ -226,7 +227,7 @@ func TestNoServerAnswers(t *testing.T) {
 	closed.Close()
 	h, at := served(t, local(network.UpstreamManagement), resolving(closed.LocalAddr().(*net.UDPAddr).AddrPort()))
 	g.Expect(dig(t, at, "www.example.org")).To(And(ContainSubstring("status: SERVFAIL"), ContainSubstring("flags: qr rd ra;")))
-	g.Eventually(func() string { return counted(t, h.metrics.questions) }).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
+	g.Eventually(func() string { return counted(t, h.metrics.Counter(metrics.DNSQuestions)) }).Should(Equal("by=upstream rcode=SERVFAIL view=vms 1"))
 }
 
 func TestLongUpstreamAnswersComeByTCP(t *testing.T) {

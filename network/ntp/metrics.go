@@ -2,7 +2,11 @@
 
 package ntp
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cldmnky/oooi/network/metrics"
+)
 
 // An outcome is what became of a datagram.
 type outcome string
@@ -24,34 +28,21 @@ type Metrics struct {
 // NewMetrics creates the metrics of a server that tells the time of clock, and registers them
 // with r.
 func NewMetrics(r prometheus.Registerer, clock Clock) *Metrics {
-	questions := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "oooi_ntp_questions_total",
-		Help: "Questions by outcome: answered, unsynchronized (an answer without a time), dropped (above the limit of a client), " +
-			"invalid (no question), foreign (no client of the network) or failed (not sent).",
-	}, []string{"outcome"})
-	synchronized := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "oooi_ntp_clock_synchronized",
-		Help: "1 if the kernel says that the clock of the node is synchronized.",
-	}, func() float64 {
-		if s, err := clock(); err != nil || !s.Synchronized {
-			return 0
-		}
-		return 1
+	set := metrics.Register(r, metrics.NTP)
+	set.Compute(metrics.NTPClockSynchronized, func() float64 {
+		s, err := clock()
+		return metrics.Bool(err == nil && s.Synchronized)
 	})
-	maxError := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "oooi_ntp_clock_max_error_seconds",
-		Help: "The largest difference between the clock of the node and UTC, as the kernel estimates it. 16 if that is unknown.",
-	}, func() float64 {
+	set.Compute(metrics.NTPClockMaxErrorSeconds, func() float64 {
 		s, err := clock()
 		if err != nil {
 			return longestError.Seconds()
 		}
 		return s.MaxError.Seconds()
 	})
-	r.MustRegister(questions, synchronized, maxError)
 	m := &Metrics{questions: map[outcome]prometheus.Counter{}}
 	for _, o := range []outcome{answered, unsynchronized, dropped, invalid, foreign, failed} {
-		m.questions[o] = questions.WithLabelValues(string(o))
+		m.questions[o] = set.Counter(metrics.NTPQuestions).WithLabelValues(string(o))
 	}
 	return m
 }

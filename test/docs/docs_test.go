@@ -31,7 +31,7 @@ An annotation on a NodePool overrides the one on the HostedCluster. NodePools th
 values. A NodePool without a value has that of the HostedCluster. Different values are an error. If the HostedCluster has no
 ~cidr~ or ~gateway~, that of one NodePool applies to all NodePools of the network.
 
-The HostedCluster's ~gateway~, ~edge-addresses~, ~dhcp-range~, ~dhcp-exclude~ and ~reservations~ apply to the network
+The HostedCluster's PLACED apply to the network
 whose CIDR contains the addresses. Its ~client-networks~ apply to each network with a gateway that VMs boot from.
 
 The HostedCluster's ~cidr~ applies to the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network
@@ -83,10 +83,27 @@ This page is generated from the table in ~hcp/settings/table.go~ by ~make golden
 | --- | --- | --- | --- | --- |
 `
 
+// placed lists the keys whose values belong to the network that contains their addresses.
+func placed() string {
+	var names []string
+	for _, k := range settings.Keys() {
+		if values, _ := settings.Overlay(settings.Values{}, k.On[0], "x", map[string]string{settings.Prefix + k.Name: k.Example}); len(k.Parts(values)) > 0 {
+			names = append(names, "`"+k.Name+"`")
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // TestGoldenAnnotations checks that the page matches the table in the code.
 func TestGoldenAnnotations(t *testing.T) {
+	golden.Check(t, filepath.Join(root, "docs", "annotations.md"), []byte(annotationsPage()))
+}
+
+// annotationsPage is docs/annotations.md.
+func annotationsPage() string {
 	var b strings.Builder
-	b.WriteString(strings.NewReplacer("~", "`", "PREFIX", settings.Prefix).Replace(annotationsIntroduction))
+	b.WriteString(strings.NewReplacer("~", "`", "PREFIX", settings.Prefix, "PLACED", placed()).Replace(annotationsIntroduction))
 	for _, k := range settings.Keys() {
 		name := "`" + k.Name + "`"
 		if k.PerNodePool {
@@ -94,7 +111,7 @@ func TestGoldenAnnotations(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | `%s` |\n", name, k.On, k.Default, k.Meaning, k.Example)
 	}
-	golden.Check(t, filepath.Join(root, "docs", "annotations.md"), []byte(b.String()))
+	return b.String()
 }
 
 // TestGoldenStories: the index of stories is written from the comment at the top

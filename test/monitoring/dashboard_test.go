@@ -32,10 +32,10 @@ type dashboard struct {
 	}
 }
 
-// TestDashboard: promtool reads each expression, each metric is documented with the labels that are used, and no panel covers
+// TestDashboard: promtool reads each expression, each metric is in the table with the labels that are used, and no panel covers
 // another one. Module test/grafana reads it with the types that Grafana publishes. Grafana itself does not draw it.
 func TestDashboard(t *testing.T) {
-	g, known := NewWithT(t), documented(t)
+	g, known := NewWithT(t), labelled()
 	var d dashboard
 	g.Expect(json.Unmarshal([]byte(read(t, "config", "monitoring", "dashboard.json")), &d)).To(Succeed())
 	var variables []string

@@ -14,10 +14,11 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	controllermetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/test/programs"
 )
 
@@ -130,22 +131,18 @@ func selectors(expr string) (out []selector) {
 	return out
 }
 
-// documented are the metrics of docs/metrics.md, and the labels of each, after those that are added.
-func documented(t *testing.T) map[string][]string {
-	t.Helper()
-	quoted, out := regexp.MustCompile("`([a-z]+)`"), map[string][]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(oooi_[a-z_]+)` \\|([^|]*)\\|").FindAllStringSubmatch(read(t, "docs", "metrics.md"), -1) {
-		out[m[1]] = added()
-		for _, label := range quoted.FindAllStringSubmatch(m[2], -1) {
-			out[m[1]] = append(out[m[1]], label[1])
-		}
+// labelled are the metrics of the table, and the labels of each, after those that are added.
+func labelled() map[string][]string {
+	out := map[string][]string{}
+	for _, m := range metrics.Table() {
+		out[m.Name] = append(added(), m.Labels...)
 	}
 	return out
 }
 
-// TestAlertsReadDocumentedMetrics: each metric of an expression is in docs/metrics.md, with the labels that the expression selects.
-func TestAlertsReadDocumentedMetrics(t *testing.T) {
-	g, known := NewWithT(t), documented(t)
+// TestAlertsReadKnownMetrics: each metric of an expression is in the table of metrics, with the labels that the expression selects.
+func TestAlertsReadKnownMetrics(t *testing.T) {
+	g, known := NewWithT(t), labelled()
 	for _, r := range rulesOf(groups(t)) {
 		found := selectors(r.Expr)
 		g.Expect(found).NotTo(BeEmpty(), r.Alert)
@@ -161,7 +158,7 @@ func TestAlertsReadDocumentedMetrics(t *testing.T) {
 	}
 	// A metric that exists is refused with another help.
 	leads := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: upstream()[1], Help: "another"}, []string{"name"})
-	g.Expect(metrics.Registry.Register(leads)).To(MatchError(ContainSubstring("previously registered")))
+	g.Expect(controllermetrics.Registry.Register(leads)).To(MatchError(ContainSubstring("previously registered")))
 	overflow := strings.TrimPrefix(upstream()[2], "envoy_listener_")
 	g.Expect(read(t, "edge", "agent", "envoy_metrics.go")).To(ContainSubstring(`"`+overflow+`"`), "edges pass it on")
 	g.Expect(read(t, "docs", "metrics.md")).To(ContainSubstring("`" + upstream()[2] + "`"))
@@ -171,16 +168,23 @@ func TestAlertsReadDocumentedMetrics(t *testing.T) {
 // over neither silences nor forges an alert of the operator, or of another program.
 func TestSelectorsHaveAJob(t *testing.T) {
 	g := NewWithT(t)
-	programs := map[string]string{"oooi_dhcp_": "dhcp", "oooi_proxy_": "proxy", "envoy_": "proxy", "oooi_failover_": "failover"}
+	programs := map[string]string{}
+	for _, m := range metrics.Table() {
+		if m.Of != metrics.Operator && !slices.Contains(m.Labels, "program") {
+			programs[m.Name] = string(m.Of)
+		}
+	}
 	for _, r := range rulesOf(groups(t)) {
 		ofOperator := false
 		for _, s := range selectors(r.Expr) {
 			job := "oooi"
-			for prefix, program := range programs {
-				if strings.HasPrefix(s.metric, prefix) {
-					job = "oooi-edge"
-					g.Expect(s.matchers).To(ContainSubstring(`program="`+program+`"`), "%s: %s", r.Alert, s.metric)
-				}
+			program, ofEdge := programs[s.metric]
+			if strings.HasPrefix(s.metric, "envoy_") {
+				program, ofEdge = "proxy", true
+			}
+			if ofEdge {
+				job = "oooi-edge"
+				g.Expect(s.matchers).To(ContainSubstring(`program="`+program+`"`), "%s: %s", r.Alert, s.metric)
 			}
 			if s.metric == "oooi_program_scraped" || s.metric == "up" && r.Alert != "OooiOperatorDown" {
 				job = "oooi-edge"

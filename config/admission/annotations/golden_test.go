@@ -47,7 +47,7 @@ func TestGoldenVerdicts(t *testing.T) {
 		}
 	}
 	for _, k := range settings.Keys() {
-		v := cases()[k.Name]
+		v, _ := casesOf(k)
 		kind := string(k.On[0])
 		for _, value := range slices.Concat([]string{k.Example}, v.good, v.operatorOnly) {
 			add(verdict{Kind: kind, Key: settings.Prefix + k.Name, Value: value})

@@ -53,7 +53,7 @@ func denials() string {
 	}
 	for _, old := range renamed() {
 		now := settings.Renamed()[old]
-		k := keyNamed(now)
+		k := settings.Named(now)
 		p.judge(old, k, fmt.Sprintf("%s in variables.judged && !(%s in variables.annotations)", quote(old), quote(settings.Prefix+now)))
 	}
 	return p.yaml()
@@ -61,12 +61,6 @@ func denials() string {
 
 // renamed returns the former names of keys.
 func renamed() []string { return slices.Sorted(maps.Keys(settings.Renamed())) }
-
-// keyNamed returns a row of the table.
-func keyNamed(name string) settings.Key {
-	keys := settings.Keys()
-	return keys[slices.IndexFunc(keys, func(k settings.Key) bool { return k.Name == name })]
-}
 
 // variables returns what both policies derive from the request.
 func variables() []named {

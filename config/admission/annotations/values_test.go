@@ -2,6 +2,7 @@ package annotations_test
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -15,7 +16,21 @@ type values struct {
 	operatorOnly []string
 }
 
-// cases returns values for each key.
+// casesOf returns the values of a key, or of another key with the same format. ok is false if there are none.
+func casesOf(k settings.Key) (v values, ok bool) {
+	all := cases()
+	if v, ok = all[k.Name]; ok {
+		return v, true
+	}
+	for _, other := range settings.Keys() {
+		if v, ok = all[other.Name]; ok && reflect.DeepEqual(other.Requirements(), k.Requirements()) {
+			return v, true
+		}
+	}
+	return values{}, false
+}
+
+// cases returns values for at least one key of each format.
 func cases() map[string]values {
 	long := strings.Repeat("a", 64)
 	many := func(n int, entry string) string { return strings.TrimSuffix(strings.Repeat(entry+",", n), ",") }
@@ -64,7 +79,7 @@ func cases() map[string]values {
 			operatorOnly: []string{"9999999999h"},
 		},
 		"mtu":         {good: []string{"576", "1500", "65535", "+9000", "0001500"}, bad: []string{"", "575", "65536", "-1500", "1500 bytes", "1_500", "0x600", "1e3", strings.Repeat("9", 30)}},
-		"ntp-servers": addressLists, "dhcp-relays": addressLists, "infrastructure": {good: []string{"here", " external "}, bad: []string{"", "Here", "there", "here,external"}},
+		"ntp-servers": addressLists, "infrastructure": {good: []string{"here", " external "}, bad: []string{"", "Here", "there", "here,external"}},
 		"search-domains": {good: []string{"blue.example.com", "Blue.Example.COM., local", strings.Repeat("a.", 126) + "a"}, bad: []string{"", "*.example.com", "a..b", "-a.b", "a-.b", "a_b.c", long + ".b", strings.Repeat("a.", 127) + "a", "\u212aube.example.com", "example.com,"}},
 		"dns-upstreams": {
 			good: []string{"none", "management", "192.168.100.1", "192.168.100.1:53, 10.0.0.1:00853"},

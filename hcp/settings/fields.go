@@ -1,0 +1,141 @@
+// This file reads, compares and copies the field of Values that a row of the table sets.
+
+package settings
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+)
+
+// IsSet reports whether v has a value of the key.
+func (k Key) IsSet(v Values) bool { return !k.value.field(&v).IsZero() }
+
+// Take copies the value of the key from one object's values to those of another.
+func (k Key) Take(to *Values, from Values) { k.value.field(to).Set(k.value.field(&from)) }
+
+// Same reports whether the values of the key have one meaning in a and b.
+func (k Key) Same(a, b Values) bool { return reflect.DeepEqual(k.meaning(a), k.meaning(b)) }
+
+// Says reports whether text is how v's value of the key is written.
+func (k Key) Says(text string, v Values) bool {
+	var said Values
+	return k.value.set(&said, strings.TrimSpace(text)) == nil && k.Text(said) == k.Text(v)
+}
+
+// Text returns the value of the key as an annotation has it.
+func (k Key) Text(v Values) string {
+	switch f := k.value.field(&v); {
+	case f.Kind() != reflect.Slice:
+		return fmt.Sprint(f.Interface())
+	case f.Len() == 0:
+		return "none"
+	}
+	return strings.Join(k.entries(v), ",")
+}
+
+func (k Key) meaning(v Values) any {
+	switch f := k.value.field(&v); {
+	case k.means != nil:
+		return k.means(v)
+	case f.Kind() == reflect.Slice:
+		return k.entries(v)
+	default:
+		return f.Interface()
+	}
+}
+
+// entries returns those of a list as text, each once. They are sorted if their order has no meaning.
+func (k Key) entries(v Values) []string {
+	out := []string{}
+	for _, x := range k.value.field(&v).Seq2() {
+		out = append(out, fmt.Sprint(x.Interface()))
+	}
+	if !k.Ordered {
+		slices.Sort(out)
+	}
+	return slices.Compact(out)
+}
+
+// A Part of a value belongs to one network, because of its addresses.
+type Part struct {
+	// Text names the part in messages.
+	Text      string
+	Addresses []netip.Addr
+	value     any
+}
+
+// Within reports whether the part has an address in cidr, or covers it.
+func (p Part) Within(cidr netip.Prefix) bool {
+	r, isRange := p.value.(network.Range)
+	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())
+}
+
+// Equal reports whether p and other have the same value.
+func (p Part) Equal(other Part) bool { return reflect.DeepEqual(p.value, other.value) }
+
+// Parts returns the parts of v's value of the key: each entry of a list whose order has no meaning, or the whole value.
+// There are none if no address decides which network has the value.
+func (k Key) Parts(v Values) []Part {
+	if k.For != OneNetwork {
+		return nil
+	}
+	f := k.value.field(&v)
+	all := []reflect.Value{f}
+	if k.isList(f) {
+		all = nil
+		for _, x := range f.Seq2() {
+			all = append(all, x)
+		}
+	}
+	var out []Part
+	for _, x := range all {
+		if p, ok := part(x.Interface()); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// SetParts sets the key's value in v to parts.
+func (k Key) SetParts(v *Values, parts []Part) {
+	f := k.value.field(v)
+	f.SetZero()
+	for _, p := range parts {
+		if x := reflect.ValueOf(p.value); k.isList(f) {
+			f.Set(reflect.Append(f, x))
+		} else {
+			f.Set(x)
+		}
+	}
+}
+
+// isList reports whether each entry of the field is a part.
+func (k Key) isList(field reflect.Value) bool { return field.Kind() == reflect.Slice && !k.Ordered }
+
+// part returns x as a part. ok is false if x has no addresses.
+func part(x any) (p Part, ok bool) {
+	p.value = x
+	switch x := x.(type) {
+	case netip.Addr:
+		p.Addresses = []netip.Addr{x}
+	case []netip.Addr:
+		p.Addresses = x
+	case network.Range:
+		p.Addresses = []netip.Addr{x.First, x.Last}
+	case network.Reservation:
+		p.Addresses = []netip.Addr{x.Address}
+	}
+	if len(p.Addresses) == 0 || !p.Addresses[0].IsValid() {
+		return p, false
+	}
+	p.Text = p.Addresses[0].String()
+	if r, isRange := x.(network.Range); isRange {
+		p.Text = r.String()
+	}
+	return p, true
+}
