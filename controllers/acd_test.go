@@ -264,7 +264,6 @@ func TestStaleReports(t *testing.T) {
 		serving = append(serving, report.Name)
 		lease("oooi-report.gone "+report.Name, map[string]string{wire.LabelName: wire.NameReport, wire.LabelNetwork: "clusters.gone", wire.LabelEdge: report.Labels[wire.LabelEdge]})
 	}
-	lease(formerReport, acd.Labels)
 	names := func(d decision) []string {
 		var out []string
 		for _, o := range obsolete(w, d) {
@@ -272,30 +271,8 @@ func TestStaleReports(t *testing.T) {
 		}
 		return out
 	}
-	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1], formerReport}
+	gone := []string{"dhcp gone", "oooi-report.gone " + serving[0], "oooi-report.gone " + serving[1]}
 	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, acd.Name)))
 	w.edges = nil
 	g.Expect(names(decide(w, testOptions, testNow))).To(ConsistOf(append(gone, serving...)))
-}
-
-// formerReport is the Lease of the address conflict detection of a former version. Its
-// labels are those of today's.
-const formerReport = "oooi-report.oooi-ask-clusters-vlan100"
-
-// TestReportOfAFormerVersion: what it found in use may be free by now, so the condition omits it.
-func TestReportOfAFormerVersion(t *testing.T) {
-	g := NewWithT(t)
-	w := askFirst(t, "lb-ip")
-	w.created(time.Hour)
-	n := w.last.Networks[0]
-	told := func(name, report string) network.Problems {
-		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: wire.ACDReport(n).Labels,
-			Annotations: map[string]string{wire.AnnotationReport: report}}}
-		o.SetGroupVersionKind(leaseKind)
-		w.reports = reports(append(slices.Clone(w.owned), o), w.last)
-		return decide(w, testOptions, testNow).problems
-	}
-	report := `{"edge":0,"addressesInUse":[{"address":"` + n.NextHopVIP.String() + `","mac":"02:00:00:00:00:aa"}]}`
-	g.Expect(told(formerReport, report).Has(network.AddressInUse)).To(BeFalse())
-	g.Expect(told(wire.ACDReport(n).Name, report).Has(network.AddressInUse)).To(BeTrue(), "the ACD pod that runs says so")
 }

@@ -220,8 +220,7 @@ func obsolete(w world, d decision) []metav1.PartialObjectMetadata {
 	})
 }
 
-// reportLeases are the names of the Leases that the Deployments d wants report to. A
-// former version's Lease can have the same labels, so they identify none.
+// reportLeases are the names of the Leases that the Deployments d wants report to.
 func (d decision) reportLeases() map[string]bool {
 	wanted := func(deployment string) bool {
 		return slices.ContainsFunc(d.desired, func(u *unstructured.Unstructured) bool {

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -181,28 +180,6 @@ func TestPeerStarting(t *testing.T) {
 			w.set(first, c.one)
 			w.set(second, c.two)
 			NewWithT(t).Expect(heldOf(decide(w, testOptions, testNow))).To(Equal(c.held))
-		})
-	}
-}
-
-// TestAnEdgeWithoutAGuardIsMadeAnewFirst: the second one, which it would not know of,
-// comes after.
-func TestAnEdgeWithoutAGuardIsMadeAnewFirst(t *testing.T) {
-	for name, state := range map[string]func(appsv1.Deployment) appsv1.Deployment{"serves": upSince(time.Hour), "does not": stopped} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			w, _ := twoEdges(t)
-			w.edges = slices.DeleteFunc(w.edges, func(d Edge) bool { return d.Name == second || d.Name == second2 })
-			w.set(first, both(state, unguarded))
-			d := decide(w, testOptions, testNow)
-			g.Expect(heldOf(d)).To(Equal([]string{second}), "and not of another network, whose edge has a guard")
-			w = w.change(t, d)
-			_, there := w.deployment(second)
-			g.Expect(there).To(BeFalse())
-			d = decide(w, testOptions, testNow)
-			g.Expect(heldOf(d)).To(BeEmpty())
-			_, there = w.change(t, d).deployment(second)
-			g.Expect(there).To(BeTrue())
 		})
 	}
 }

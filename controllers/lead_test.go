@@ -89,7 +89,7 @@ func TestLeads(t *testing.T) {
 	w, plan := storyThere(t, "load-balancers", func(*world) {})
 	n := plan.Networks[0]
 	const web = "a11111111111111111111111111111111"
-	plan.Networks[0].Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: web, Guest: "shop/web", Ports: []uint16{31080}}, {Name: "gone", Ports: []uint16{1}}}}
+	plan.Networks[0].Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: web, HostedService: "shop/web", Ports: []uint16{31080}}, {Name: "gone", Ports: []uint16{1}}}}
 	edge := func(number int, available bool) Edge {
 		return Edge{Role: roleEdge, Network: wire.NetworkLabel(n.Name), Number: number, Seen: rollout.Seen{Available: available}}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // reports are those that the edges of p, and its address conflict detection, wrote, each
-// to the Lease of its own. A report in another Lease is a former version's, and is
+// to the Lease of its own. A report in another Lease is
 // ignored, as is one that cannot be read.
 func reports(owned []metav1.PartialObjectMetadata, p network.Plan) []reported {
 	type writer struct {

@@ -31,7 +31,7 @@ import (
 
 var (
 	images = network.Backend{Kind: network.BackendExternal, Name: "images.example.com:443", Host: "images.example.com", Port: 443}
-	allVMs = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
+	allVMs = network.Backend{Kind: network.BackendVMs, Name: "vms:443", Port: 443}
 	// led has edges in the EndpointSlices of its Service.
 	led = network.Backend{Kind: network.BackendVMs, Name: "led:443", Service: "default-ingress-passthrough", Port: 443, PortName: "https", TargetPort: 31999, ByLease: true}
 )

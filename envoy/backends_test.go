@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	images   = network.Backend{Kind: network.BackendExternal, Name: imageHost + ":443", Host: imageHost, Port: 443}
-	machines = network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
+	images = network.Backend{Kind: network.BackendExternal, Name: imageHost + ":443", Host: imageHost, Port: 443}
+	vms    = network.Backend{Kind: network.BackendVMs, Name: "vms:443", Port: 443}
 )
 
 // with is blue with one more name on 443.
@@ -68,7 +68,7 @@ func TestDeviceOfEachKind(t *testing.T) {
 	for _, c := range []struct {
 		backend network.Backend
 		device  string
-	}{{api, "eth0"}, {images, "eth0"}, {proxied, "eth0"}, {machines, "net1"}} {
+	}{{api, "eth0"}, {images, "eth0"}, {proxied, "eth0"}, {vms, "net1"}} {
 		r := resources.New(network.Network{Backends: []network.Backend{c.backend}}, options(), nil)
 		cluster := r.Clusters[resources.ClusterName(c.backend)]
 		g.Expect(string(cluster.UpstreamBindConfig.SocketOptions[0].GetBufValue())).To(Equal(c.device+"\x00"), c.backend.Name)
@@ -225,25 +225,25 @@ func TestUnansweredVMsAreSkipped(t *testing.T) {
 	w.pod(t, w.pods, netip.MustParseAddrPort("192.168.100.21:443"), "impostor")
 	w.edge.Route(t, "192.168.100.21/32", "10.128.0.1")
 	behind := pods()
-	behind[machines.Name] = []netip.AddrPort{
+	behind[vms.Name] = []netip.AddrPort{
 		netip.MustParseAddrPort("192.168.100.21:443"),
 		netip.MustParseAddrPort("192.168.100.22:443"), // closed
 		netip.MustParseAddrPort("192.168.100.99:443"), // no host
 	}
-	w.serves(t, with(routers, machines), behind)
+	w.serves(t, with(routers, vms), behind)
 	const name = "console.apps.blue.example.com"
 	for range 6 {
 		g.Expect(w.openssl(t, w.machine, onVLAN+":443", name)).To(Equal("first, asked for " + name))
 	}
-	g.Expect(w.counter(t, "cluster.machines_443.membership_total")).To(Equal("3"))
-	g.Expect(w.counter(t, "cluster.machines_443.membership_healthy")).To(Equal("1"))
-	g.Expect(w.counter(t, "cluster.machines_443.upstream_cx_connect_fail")).To(Equal("0"), "no connection met one that does not answer")
+	g.Expect(w.counter(t, "cluster.vms_443.membership_total")).To(Equal("3"))
+	g.Expect(w.counter(t, "cluster.vms_443.membership_healthy")).To(Equal("1"))
+	g.Expect(w.counter(t, "cluster.vms_443.upstream_cx_connect_fail")).To(Equal("0"), "no connection met one that does not answer")
 
 	second := w.pod(t, w.machine, netip.MustParseAddrPort("192.168.100.22:443"), "second")
 	first()
 	g.Eventually(func() (string, error) { return w.openssl(t, w.machine, onVLAN+":443", name) }, patient).Should(HavePrefix("second"))
 	second()
-	g.Eventually(func() string { return w.counter(t, "cluster.machines_443.membership_healthy") }, patient).Should(Equal("0"))
+	g.Eventually(func() string { return w.counter(t, "cluster.vms_443.membership_healthy") }, patient).Should(Equal("0"))
 	_, err := w.openssl(t, w.machine, onVLAN+":443", name)
 	g.Expect(err).To(HaveOccurred(), "nobody is asked where nobody answers")
 }
@@ -255,13 +255,13 @@ func TestAMachineThatIsNoneAnyMore(t *testing.T) {
 	w.machine.Address(t, "eth0", "192.168.100.21/24")
 	w.pod(t, w.machine, netip.MustParseAddrPort("192.168.100.21:443"), "stranger")
 	behind := pods()
-	behind[machines.Name] = []netip.AddrPort{netip.MustParseAddrPort("192.168.100.21:443")}
-	n := with(routers, machines)
+	behind[vms.Name] = []netip.AddrPort{netip.MustParseAddrPort("192.168.100.21:443")}
+	n := with(routers, vms)
 	w.serves(t, n, behind)
 	g.Expect(w.openssl(t, w.machine, onVLAN+":443", "x.apps.blue.example.com")).To(HavePrefix("stranger"))
-	behind[machines.Name] = []netip.AddrPort{}
+	behind[vms.Name] = []netip.AddrPort{}
 	w.serves(t, n, behind)
-	g.Eventually(func() string { return w.counter(t, "cluster.machines_443.membership_total") }, patient).Should(Equal("0"))
+	g.Eventually(func() string { return w.counter(t, "cluster.vms_443.membership_total") }, patient).Should(Equal("0"))
 	_, err := w.openssl(t, w.machine, onVLAN+":443", "x.apps.blue.example.com")
 	g.Expect(err).To(HaveOccurred())
 }

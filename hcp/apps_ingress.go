@@ -239,7 +239,7 @@ func allVMs(port uint16) network.Backend {
 	if port == 0 {
 		return network.Backend{}
 	}
-	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("machines:%d", port), Port: port}
+	return network.Backend{Kind: network.BackendVMs, Name: fmt.Sprintf("vms:%d", port), Port: port}
 }
 
 // hostNetworkIngress returns the VMs at the ports of a guest ingress of type HostNetwork.

@@ -71,7 +71,7 @@ func (c appsCase) run(t *testing.T) {
 // TestAppsBackend checks the precedence of the ways to serve *.apps.
 func TestAppsBackend(t *testing.T) {
 	viaService := network.Backend{Kind: network.BackendVMs, Name: "default-ingress-passthrough-service-plb4xffbdb:443", Service: "default-ingress-passthrough-service-plb4xffbdb", Port: 443, PortName: "https-443", TargetPort: 31443}
-	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}
+	viaNodes := network.Backend{Kind: network.BackendVMs, Name: "vms:443", Port: 443}
 	for name, c := range map[string]appsCase{
 		"unreachable":                  {func(o *hcp.Objects) {}, nil, "", network.AppsUnreachable},
 		"an annotation":                {func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }, nil, "192.168.100.6", ""},
@@ -79,7 +79,7 @@ func TestAppsBackend(t *testing.T) {
 		"passthrough":                  {func(o *hcp.Objects) { passthrough(o, true) }, &viaService, "192.168.100.3", ""},
 		"passthrough, Service missing": {func(o *hcp.Objects) { passthrough(o, false) }, nil, "", network.WaitingForEndpoint},
 		"the nodes' own port":          {func(o *hcp.Objects) { hostNetwork(o, 0) }, &viaNodes, "192.168.100.3", ""},
-		"the nodes' own port, chosen":  {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "machines:8443", Port: 8443}, "192.168.100.3", ""},
+		"the nodes' own port, chosen":  {func(o *hcp.Objects) { hostNetwork(o, 8443) }, &network.Backend{Kind: network.BackendVMs, Name: "vms:8443", Port: 8443}, "192.168.100.3", ""},
 		"an annotation wins": {func(o *hcp.Objects) {
 			passthrough(o, true)
 			hostNetwork(o, 0)

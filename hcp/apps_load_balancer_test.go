@@ -60,7 +60,7 @@ func TestAppsLoadBalancer(t *testing.T) {
 	viaCopy := network.Backend{Kind: network.BackendVMs, Name: "a0c1:443", Service: "a0c1", Port: 443, PortName: "https", TargetPort: 30443}
 	viaYounger := viaCopy
 	viaYounger.Name, viaYounger.Service = "a0b0:443", "a0b0"
-	documented := network.Backend{Kind: network.BackendVMs, Name: "machines:32443", Port: 32443}
+	documented := network.Backend{Kind: network.BackendVMs, Name: "vms:32443", Port: 32443}
 	for name, c := range map[string]appsCase{
 		"a load balancer of the guest": {func(o *hcp.Objects) { withRouter(o, "10.240.0.201") }, &viaCopy, "192.168.100.3", ""},
 		"its address is pending":       {func(o *hcp.Objects) { withRouter(o, "") }, &viaCopy, "192.168.100.3", ""},
@@ -109,11 +109,11 @@ func TestAppsPlainHTTP(t *testing.T) {
 	}{
 		"a load balancer of the guest":    {func(o *hcp.Objects) { withRouter(o, "") }, "a0c1:80"},
 		"on the network":                  {func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }, "a0c1:80"},
-		"a Service as documented":         {withDocumented, "machines:32080"},
-		"the nodes' own port":             {func(o *hcp.Objects) { hostNetwork(o, 0) }, "machines:80"},
-		"the nodes' own port, chosen":     {func(o *hcp.Objects) { hostNetwork(o, 0); o.GuestIngress.HostNetwork.HTTPPort = 8080 }, "machines:8080"},
+		"a Service as documented":         {withDocumented, "vms:32080"},
+		"the nodes' own port":             {func(o *hcp.Objects) { hostNetwork(o, 0) }, "vms:80"},
+		"the nodes' own port, chosen":     {func(o *hcp.Objects) { hostNetwork(o, 0); o.GuestIngress.HostNetwork.HTTPPort = 8080 }, "vms:8080"},
 		"passthrough":                     {func(o *hcp.Objects) { passthrough(o, true) }, ""},
-		"passthrough of the nodes' ports": {func(o *hcp.Objects) { passthrough(o, true); hostNetwork(o, 0) }, "machines:80"},
+		"passthrough of the nodes' ports": {func(o *hcp.Objects) { passthrough(o, true); hostNetwork(o, 0) }, "vms:80"},
 		"HTTPS only": {func(o *hcp.Objects) {
 			svc := withRouter(o, "")
 			svc.Spec.Ports = svc.Spec.Ports[1:]
@@ -259,7 +259,7 @@ func TestAppsLastKnownGood(t *testing.T) {
 
 		withDocumented(&o)
 		now, problems = replan()
-		g.Expect(now.Networks[0].Backends).To(ContainElement(HaveField("Name", "machines:32443")))
+		g.Expect(now.Networks[0].Backends).To(ContainElement(HaveField("Name", "vms:32443")))
 		g.Expect(problems).NotTo(ContainElement(HaveField("Cause", network.LastGoodIngress)))
 	}
 }

@@ -105,7 +105,7 @@ func loadBalancer(s *corev1.Service, all []ServiceSlice) network.LoadBalancer {
 		return x.Service == s.Name && x.ManagedBy == VMSlices
 	})}
 	if name := s.Labels[settings.LabelGuestService]; name != "" {
-		out.Guest = s.Labels[guestNamespaceLabel] + "/" + name
+		out.HostedService = s.Labels[guestNamespaceLabel] + "/" + name
 	}
 	switch {
 	case LeadsToEdges(s):

@@ -40,7 +40,7 @@ func TestLoadBalancerFacts(t *testing.T) {
 		return f.LoadBalancers
 	}
 	ports := []network.LoadBalancerPort{{Protocol: "TCP", Port: 80, Target: 31080}, {Protocol: "TCP", Port: 443, Target: 31443}}
-	g.Expect(facts(func(*corev1.Service) {})).To(Equal([]network.LoadBalancer{{Service: "a1", Guest: "shop/web", Ports: ports}}))
+	g.Expect(facts(func(*corev1.Service) {})).To(Equal([]network.LoadBalancer{{Service: "a1", HostedService: "shop/web", Ports: ports}}))
 	for what, c := range map[string]struct {
 		change func(*corev1.Service)
 		want   any
@@ -65,7 +65,7 @@ func TestLoadBalancerFacts(t *testing.T) {
 		"no known range":           {restrict(corev1.ServiceExternalTrafficPolicyLocal, "x"), HaveField("SourcesHidden", true)},
 		"too many ranges":          {restrict(corev1.ServiceExternalTrafficPolicyLocal, manyRanges()...), HaveField("SourcesHidden", true)},
 		"the range of all":         {restrict(corev1.ServiceExternalTrafficPolicyCluster, "192.0.2.0/24", "0.0.0.0/0"), And(HaveField("SourcesHidden", false), HaveField("Sources", BeEmpty()))},
-		"the ingress":              {func(s *corev1.Service) { s.Labels, s.Name = nil, "default-ingress-passthrough-service-x" }, HaveField("Guest", "")},
+		"the ingress":              {func(s *corev1.Service) { s.Labels, s.Name = nil, "default-ingress-passthrough-service-x" }, HaveField("HostedService", "")},
 	} {
 		g.Expect(facts(c.change)).To(ConsistOf(c.want), what)
 	}

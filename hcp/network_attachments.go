@@ -138,18 +138,6 @@ func findNAD(o Objects, a network.Attachment) (found nadv1.NetworkAttachmentDefi
 	return nadv1.NetworkAttachmentDefinition{}, false
 }
 
-// Unplanned returns the networks that o's NodePools name and annotation network selects, and that p does not
-// have, by another NetworkAttachmentDefinition either.
-func Unplanned(o Objects, p network.Plan) []network.Attachment {
-	return slices.DeleteFunc(NamedNADs(o), func(a network.Attachment) bool {
-		if found, ok := findNAD(o, a); ok {
-			a.Layer2 = Layer2(found)
-		}
-		planned := slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Attachment.SameNetwork(a) })
-		return planned || !selects(selected(o.HostedCluster), a)
-	})
-}
-
 // NamedNADs returns the NetworkAttachmentDefinitions that o's NodePools name, sorted.
 // Translate needs these objects.
 func NamedNADs(o Objects) []network.Attachment {

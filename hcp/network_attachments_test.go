@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -26,21 +25,6 @@ func TestUserDefinedNetworkIsNamed(t *testing.T) {
 	o.NetworkAttachmentDefinitions[0].OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterUserDefinedNetwork", Name: "vlan100"}}
 	_, problems := translated(o)
 	g.Expect(message(problems[0])).To(ContainSubstring("Replace ClusterUserDefinedNetwork vlan100"))
-}
-
-// TestUnplanned checks which networks of NodePools a plan lacks: none that it serves through another
-// NetworkAttachmentDefinition, and none that annotation network does not select.
-func TestUnplanned(t *testing.T) {
-	g := NewWithT(t)
-	o := served(t)
-	a := hcp.NamedNADs(o)[0]
-	g.Expect(hcp.Unplanned(o, network.Plan{})).To(ContainElement(a))
-	g.Expect(hcp.Unplanned(o, network.Plan{Networks: []network.Network{{Attachment: a}}})).NotTo(ContainElement(a))
-	twin := network.Attachment{Namespace: a.Namespace, Name: "twin", Layer2: hcp.Layer2(o.NetworkAttachmentDefinitions[0])}
-	g.Expect(twin.Layer2).NotTo(BeEmpty())
-	g.Expect(hcp.Unplanned(o, network.Plan{Networks: []network.Network{{Attachment: twin}}})).NotTo(ContainElement(a))
-	o.HostedCluster.Annotations[settings.Prefix+settings.KeyNetwork] = a.Namespace + "/other"
-	g.Expect(hcp.Unplanned(o, network.Plan{})).NotTo(ContainElement(a))
 }
 
 // TestSRIOV checks that some node must offer virtual functions.

@@ -43,7 +43,7 @@ func Translate(o Objects, last network.Plan) (network.Request, network.Facts) {
 	}
 	problems = append(problems, recordProblems(set.Records, f.Endpoints)...)
 	f.Reserved = reservedDestinations(o, f.Endpoints)
-	f.Guest, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
+	f.InHostedCluster, f.NodeAPI = guestNetworks(o.HostedCluster), nodeAPI(o.HostedCluster)
 	if usesNetworks(r) {
 		f.Announced = announcedAddresses(o.HostedCluster)
 	}

@@ -51,8 +51,8 @@ type BalancedAccess struct {
 // A BalancedService is one Service of the control plane namespace.
 type BalancedService struct {
 	Name string `json:"name"`
-	// Guest is the Service of the hosted cluster, "namespace/name". Empty: the ingress, by base domain passthrough.
-	Guest string `json:"guest,omitempty"`
+	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: the ingress, by base domain passthrough.
+	HostedService string `json:"hostedService,omitempty"`
 	// Ports, sorted: edges listen there on the pod network, and dial the same ports of VMs.
 	Ports []uint16 `json:"ports"`
 	// Sources that the NetworkPolicy admits to Ports, sorted. Empty: anyone.

@@ -103,7 +103,7 @@ func TestEachEntryOfAccess(t *testing.T) {
 		"the ingress at node ports": {entry: to("apps", 443, 0), change: func(in *given) { in.Endpoints = []network.Endpoint{ingress(443, router)} },
 			want: network.AccessDestination{Name: "apps", Port: 443, Names: []string{"*.apps.blue.example.com"}, TargetPort: 30443}},
 		"the ingress at host ports": {entry: to("apps", 443, 0), change: func(in *given) {
-			in.Endpoints = []network.Endpoint{ingress(443, network.Backend{Name: "machines:8443", Port: 8443})}
+			in.Endpoints = []network.Endpoint{ingress(443, network.Backend{Name: "vms:8443", Port: 8443})}
 		}, want: network.AccessDestination{Name: "apps", Port: 443, Names: []string{"*.apps.blue.example.com"}, TargetPort: 8443}},
 		"the ingress at its load balancer": {entry: to("apps", 443, 0), change: func(in *given) {
 			e := ingress(443, router)

@@ -103,7 +103,7 @@ func (n Network) LoadBalancersPending(services []BalancedService) Problem {
 func namesOf(services []BalancedService) string {
 	var names []string
 	for _, s := range services {
-		names = append(names, cmp.Or(s.Guest, s.Name))
+		names = append(names, cmp.Or(s.HostedService, s.Name))
 	}
 	return listed(names)
 }
@@ -131,7 +131,7 @@ func (x balancer) services() ([]BalancedService, Problems) {
 	left := map[string][]BalancedService{}
 	ports := map[uint16]LoadBalancer{}
 	for _, s := range x.inOrder() {
-		if s.Guest == "" && !x.Access.names(AccessApps) {
+		if s.HostedService == "" && !x.Access.names(AccessApps) {
 			problems = append(problems, s.problem(IngressLoadBalancerToAdd, nil))
 			continue
 		}
@@ -140,7 +140,7 @@ func (x balancer) services() ([]BalancedService, Problems) {
 		if len(taken) == 0 {
 			continue
 		}
-		led := BalancedService{Name: s.Service, Guest: s.Guest, Ports: taken, Sources: s.Sources}
+		led := BalancedService{Name: s.Service, HostedService: s.HostedService, Ports: taken, Sources: s.Sources}
 		if limit := balancedLimit(len(out)+1, len(ports)+len(taken)); limit != "" {
 			left[limit] = append(left[limit], led)
 			continue
@@ -186,7 +186,7 @@ func (x balancer) lastGood(have []BalancedService) []BalancedService {
 			continue
 		}
 		for _, s := range n.Access.LoadBalancers.Services {
-			has := slices.ContainsFunc(have, func(o BalancedService) bool { return o.Name == s.Name || o.Guest == s.Guest })
+			has := slices.ContainsFunc(have, func(o BalancedService) bool { return o.Name == s.Name || o.HostedService == s.HostedService })
 			exists := slices.ContainsFunc(x.facts.LoadBalancers, func(o LoadBalancer) bool { return o.Service == s.Name })
 			waits := slices.ContainsFunc(x.plan.Endpoints, func(e Endpoint) bool {
 				return e.Origin == OriginApps && e.Backend.Service == s.Name && slices.Contains(s.Ports, e.vmPort())
@@ -222,7 +222,7 @@ func (x balancer) portsOf(s LoadBalancer, taken map[uint16]LoadBalancer) ([]uint
 			problems = append(problems, s.problem(LoadBalancerPortInvalid, Args{"port": strconv.Itoa(int(p.Port))}))
 		case use != "":
 			problems = append(problems, s.problem(LoadBalancerPortInUse, Args{"port": port, "use": use}))
-		case shared && other.Guest != s.Guest && other.Guest != "" && s.Guest != "":
+		case shared && other.HostedService != s.HostedService && other.HostedService != "" && s.HostedService != "":
 			problems = append(problems, s.problem(LoadBalancerPortShared, Args{"port": port, "other": other.Service}))
 		default:
 			out = append(out, p.Target)
@@ -253,8 +253,8 @@ func (x balancer) use(port uint16) string {
 // problem returns a problem about s, which is named in its arguments.
 func (s LoadBalancer) problem(c Cause, args Args) Problem {
 	name := s.Service
-	if s.Guest != "" {
-		name += " (" + s.Guest + " in the hosted cluster)"
+	if s.HostedService != "" {
+		name += " (" + s.HostedService + " in the hosted cluster)"
 	}
 	all := Args{"service": name}
 	for key, value := range args {
@@ -276,7 +276,7 @@ func (f Facts) unreachedLoadBalancers(r Request) Problems {
 	var names []string
 	for _, s := range f.LoadBalancers {
 		if s.Leads != LeadsElsewhere && !slices.ContainsFunc(s.Addresses, on) {
-			names = append(names, cmp.Or(s.Guest, s.Service))
+			names = append(names, cmp.Or(s.HostedService, s.Service))
 		}
 	}
 	if len(names) == 0 {
@@ -307,7 +307,7 @@ func (in input) led(b Backend, last Plan) bool {
 		return was
 	}
 	s := in.LoadBalancers[i]
-	leads := in.Access.balances() && s.Leads != LeadsElsewhere && !s.NoIPv4 && !s.SourcesHidden && (s.Guest != "" || in.Access.names(AccessApps)) &&
+	leads := in.Access.balances() && s.Leads != LeadsElsewhere && !s.NoIPv4 && !s.SourcesHidden && (s.HostedService != "" || in.Access.names(AccessApps)) &&
 		slices.ContainsFunc(in.Networks, func(n NetworkRequest) bool { return n.Primary && n.Settings.Selects(ServiceDHCP) })
 	return leads || s.Leads == LeadsToEdges || was && !s.Endpoints
 }

@@ -20,7 +20,7 @@ func balancing(all []network.LoadBalancer, entries ...network.AccessEntry) given
 
 // web is a load balancer with these TCP ports.
 func web(name string, targets ...uint16) network.LoadBalancer {
-	s := network.LoadBalancer{Service: name, Guest: "shop/" + name}
+	s := network.LoadBalancer{Service: name, HostedService: "shop/" + name}
 	for i, target := range targets {
 		s.Ports = append(s.Ports, network.LoadBalancerPort{Protocol: "TCP", Port: uint16(80 + i), Target: target})
 	}
@@ -74,7 +74,7 @@ func TestEachLoadBalancer(t *testing.T) {
 		"a port of edges":                    {all: []network.LoadBalancer{web("a", 9753, 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortInvalid, says: "Port 80"},
 		"a port of an entry":                 {all: []network.LoadBalancer{web("a", 31080)}, entries: []network.AccessEntry{to("nodes", 22, 31080)}, cause: network.LoadBalancerPortInUse, says: "31080=nodes:22"},
 		"a port of another one":              {all: []network.LoadBalancer{web("b", 31080), web("a", 31080)}, want: map[string][]uint16{"a": {31080}}, cause: network.LoadBalancerPortShared, says: "b (shop/b"},
-		"two of one guest Service":           {all: []network.LoadBalancer{{Service: "a", Guest: "x/y", Ports: web("", 31080).Ports}, {Service: "b", Guest: "x/y", Ports: web("", 31080).Ports}}, want: map[string][]uint16{"a": {31080}, "b": {31080}}},
+		"two of one guest Service":           {all: []network.LoadBalancer{{Service: "a", HostedService: "x/y", Ports: web("", 31080).Ports}, {Service: "b", HostedService: "x/y", Ports: web("", 31080).Ports}}, want: map[string][]uint16{"a": {31080}, "b": {31080}}},
 		"IPv6 only":                          {all: []network.LoadBalancer{six}, cause: network.LoadBalancerOnlyIPv6, says: "IPv6 addresses only"},
 		"ranges of clients that are hidden":  {all: []network.LoadBalancer{hidden}, cause: network.LoadBalancerSourcesHidden, says: "externalTrafficPolicy: Local"},
 		"IPv4 and IPv6":                      {all: []network.LoadBalancer{dual}, want: map[string][]uint16{"dual": {31080}}, cause: network.LoadBalancerIPv6},

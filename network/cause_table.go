@@ -211,7 +211,6 @@ func annotationsCauses() []CauseInfo {
 		{HostInHostedCluster, AnnotationInvalid, SeverityError, "value"},
 		{HostIsAddress, AnnotationInvalid, SeverityError, "value"},
 		{HostHasOneLabel, AnnotationInvalid, SeverityError, "value"},
-		{AnnotationRenamed, AnnotationInvalid, SeverityWarning, "newKey"},
 		{AnnotationMisplaced, AnnotationUnknown, SeverityWarning, "places"},
 		{AnnotationMisspelled, AnnotationUnknown, SeverityWarning, "meant"},
 		{AnnotationNotKnown, AnnotationUnknown, SeverityWarning, ""},

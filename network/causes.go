@@ -148,7 +148,6 @@ const (
 	HostInHostedCluster     Cause = "HostInHostedCluster"
 	HostIsAddress           Cause = "HostIsAddress"
 	HostHasOneLabel         Cause = "HostHasOneLabel"
-	AnnotationRenamed       Cause = "AnnotationRenamed"
 	AnnotationMisplaced     Cause = "AnnotationMisplaced"
 	AnnotationMisspelled    Cause = "AnnotationMisspelled"
 	AnnotationNotKnown      Cause = "AnnotationNotKnown"

@@ -73,7 +73,7 @@ func (n Network) hiddenBy(p netip.Prefix, in input) (what string, ok bool) {
 	for i, r := range hidden {
 		hidden[i].Required = r.Required || !r.Observed && !r.Prefix.IsSingleIP()
 	}
-	return overlaps(p, slices.Concat(hidden, in.Guest))
+	return overlaps(p, slices.Concat(hidden, in.InHostedCluster))
 }
 
 // withoutContained returns all prefixes that no other one contains, sorted.

@@ -20,7 +20,7 @@ func behindGateway(clients ...string) given {
 		{What: "the management cluster's pods", Prefix: netip.MustParsePrefix("10.128.0.0/14")},
 		{What: "pods or Services of the management cluster", Prefix: netip.MustParsePrefix("10.9.0.9/32")},
 	}
-	in.Guest = []network.ReservedDestination{{What: "pods of the hosted cluster", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true}}
+	in.InHostedCluster = []network.ReservedDestination{{What: "pods of the hosted cluster", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true}}
 	return in
 }
 

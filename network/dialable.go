@@ -48,7 +48,7 @@ func (n Network) MayDial(a netip.Addr) bool {
 }
 
 // UpstreamServers returns the upstream DNS servers of n that edges may dial, in their order.
-// A plan of an earlier version can have others. Edges dial each on the network or through the
+// What is permitted may have changed since the plan was made. Edges dial each on the network or through the
 // pod network, see Reach.FromEdge.
 func (n Network) UpstreamServers() []netip.AddrPort {
 	reach := n.Reach()

@@ -22,9 +22,9 @@ type Facts struct {
 	// Reserved destinations are in the management cluster: those that edges reach through
 	// the pod network, and all others that they must not dial for VMs.
 	Reserved []ReservedDestination `json:"reserved,omitempty"`
-	// Guest destinations are inside the hosted cluster: its pods and Services. Its
+	// InHostedCluster are its pods and Services. Its
 	// nodes never use the network for them.
-	Guest []ReservedDestination `json:"guest,omitempty"`
+	InHostedCluster []ReservedDestination `json:"inHostedCluster,omitempty"`
 	// NodeAPI is the address at which each node of the hosted cluster reaches its API server.
 	// The node has it on its loopback interface. Zero: unknown.
 	NodeAPI netip.Addr `json:"nodeAPI,omitzero"`
@@ -75,9 +75,9 @@ type VMAddress struct {
 // A LoadBalancer is a Service of the control plane namespace that stands for one of the hosted cluster.
 type LoadBalancer struct {
 	Service string `json:"service"`
-	// Guest is the Service of the hosted cluster, "namespace/name". Empty: its ingress, by base domain passthrough.
-	Guest string             `json:"guest,omitempty"`
-	Ports []LoadBalancerPort `json:"ports,omitempty"`
+	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: its ingress, by base domain passthrough.
+	HostedService string             `json:"hostedService,omitempty"`
+	Ports         []LoadBalancerPort `json:"ports,omitempty"`
 	// NoIPv4: its addresses are IPv6 only. IPv6: it has an IPv6 address.
 	NoIPv4 bool `json:"noIPv4,omitempty"`
 	IPv6   bool `json:"ipv6,omitempty"`

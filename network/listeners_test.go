@@ -275,13 +275,13 @@ func TestAPIPortWithoutServerNames(t *testing.T) {
 // TestBackendNameInUse: a Service called machines is not the backend of all VMs.
 func TestBackendNameInUse(t *testing.T) {
 	g := NewWithT(t)
-	svc := network.Endpoint{Name: "machines/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,
-		Backend: network.Backend{Name: "machines:443", Service: "machines", Port: 443}}
+	svc := network.Endpoint{Name: "vms/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,
+		Backend: network.Backend{Name: "vms:443", Service: "vms", Port: 443}}
 	apps := network.Endpoint{Name: "apps", Origin: network.OriginApps, Hosts: []string{"*.apps.example.com"}, Port: 443, Match: network.MatchServerName,
-		Backend: network.Backend{Kind: network.BackendVMs, Name: "machines:443", Port: 443}}
+		Backend: network.Backend{Kind: network.BackendVMs, Name: "vms:443", Port: 443}}
 	plan, problems := derived(serving(svc, apps))
 	g.Expect(problems).To(ConsistOf(And(HaveField("Reason", network.AddressConflict), HaveField("Blocks()", false))))
-	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "machines:443"}), "never the one's names to the other")
+	g.Expect(plan.Networks[0].Listeners[0].Forwards).To(HaveExactElements(network.Forward{ServerNames: []string{"x.example.com"}, Backend: "vms:443"}), "never the one's names to the other")
 }
 
 // TestManyEndpoints: the time to plan grows with the number of endpoints, not with its square.

@@ -262,16 +262,16 @@ const (
 	// BackendVMs are VMs of the cluster, dialed on the network itself. They are those in
 	// the EndpointSlices of Service. If Service is empty, they are all VMs with a lease,
 	// at Port.
-	BackendVMs BackendKind = "machines"
+	BackendVMs BackendKind = "vms"
 	// BackendExternal is Host at Port, dialed through the pod network. The management
 	// cluster's resolver resolves Host.
-	BackendExternal BackendKind = "outside"
+	BackendExternal BackendKind = "external"
 )
 
 // A Backend is the target of connections.
 type Backend struct {
 	Kind BackendKind `json:"kind,omitempty"`
-	// Name is unique in a network: "<service>:<port>", "machines:<port>" or
+	// Name is unique in a network: "<service>:<port>", "vms:<port>" or
 	// "<host>:<port>".
 	Name    string `json:"name"`
 	Service string `json:"service,omitempty"`

@@ -43,13 +43,13 @@ type Reach struct {
 	Links []netip.Prefix
 	// Unserved: all VMs are also on networks whose addresses are unknown.
 	Unserved bool
-	// Guest are the destinations inside the hosted cluster.
-	Guest []netip.Prefix
+	// InHostedCluster are the destinations inside the hosted cluster.
+	InHostedCluster []netip.Prefix
 	// NodeAPI is an address that each VM has itself. Zero: unknown.
 	NodeAPI netip.Addr
 }
 
-// Reach returns what n's plan knows. It has no Links and no Guest.
+// Reach returns what n's plan knows. It has no Links and no InHostedCluster.
 func (n Network) Reach() Reach {
 	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.heldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
 	if n.Primary && n.DHCP.Router != n.NextHopVIP {
@@ -71,8 +71,8 @@ func (in input) reach(n Network, s NetworkRequest) Reach {
 		}
 	}
 	r.Unserved, r.NodeAPI = s.UnservedNetworks, in.NodeAPI
-	for _, g := range in.Guest {
-		r.Guest = append(r.Guest, g.Prefix)
+	for _, g := range in.InHostedCluster {
+		r.InHostedCluster = append(r.InHostedCluster, g.Prefix)
 	}
 	return r
 }
@@ -88,7 +88,7 @@ func (r Reach) FromVM(a netip.Addr) Way {
 		return AtEdges
 	case r.CIDR.Contains(a):
 		return hostOn(r.CIDR, a)
-	case anyContains(r.Guest, a):
+	case anyContains(r.InHostedCluster, a):
 		return InCluster
 	case anyContains(r.Links, a):
 		return hostOn(r.Links[slices.IndexFunc(r.Links, func(p netip.Prefix) bool { return p.Contains(a) })], a)

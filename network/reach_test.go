@@ -10,7 +10,7 @@ import (
 func TestReach(t *testing.T) {
 	isolated := network.Reach{
 		CIDR: netip.MustParsePrefix("192.168.100.0/24"), Held: []netip.Addr{netip.MustParseAddr("192.168.100.2"), netip.MustParseAddr("192.168.100.3"), netip.MustParseAddr("203.0.113.10")},
-		Links: []netip.Prefix{netip.MustParsePrefix("10.50.0.0/24")}, Guest: []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")},
+		Links: []netip.Prefix{netip.MustParsePrefix("10.50.0.0/24")}, InHostedCluster: []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")},
 	}
 	routed := isolated
 	routed.Gateway = netip.MustParseAddr("192.168.100.1")

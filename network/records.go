@@ -18,7 +18,7 @@ func names(n Network, s NetworkRequest, in input) (DNS, Problems) {
 	if _, ours := appsAddressIsEdge(n, in); !ours && in.Apps.Name != "" {
 		own = slices.Concat(own, []Record{in.Apps})
 	}
-	v := View{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
+	v := View{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
 	if up.Mode == UpstreamNone && in.Cluster.Domain != "" {
 		v.Zones = []string{in.Cluster.Domain}
 	}

@@ -30,7 +30,7 @@ func conflicts(n Network, s NetworkRequest, in input) Problems {
 	}
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
-	ps = append(ps, checkGuest(n, s, held, in.Guest)...)
+	ps = append(ps, checkGuest(n, s, held, in.InHostedCluster)...)
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 

@@ -52,7 +52,7 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(p.Validate()).To(Succeed())
 		n := p.Networks[0]
 		g.Expect(n.DNS.Views).To(BeEmpty())
-		g.Expect(n.DHCP.DNSServers).To(Equal([]netip.Addr{netip.MustParseAddr("192.168.100.53")}), "machines ask no other port")
+		g.Expect(n.DHCP.DNSServers).To(Equal([]netip.Addr{netip.MustParseAddr("192.168.100.53")}), "VMs ask no other port")
 		g.Expect(n.Listeners).To(HaveLen(2))
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(message(problems[0])).To(ContainSubstring("must resolve oauth.example.com to 192.168.100.3"))

@@ -44,8 +44,7 @@ type Trial struct {
 
 // A TrialResult is what became of a Trial.
 type TrialResult struct {
-	// Kind is empty in results of earlier versions.
-	Kind TrialKind `json:"kind,omitempty"`
+	Kind TrialKind `json:"kind"`
 	// Name is what was tried.
 	Name string `json:"name"`
 	// Verdict is "ok", "warning", "failure", or "unknown" if it was not tried.

@@ -76,7 +76,7 @@ func TestAddressesThatVMsReach(t *testing.T) {
 		{Name: "blocked.example.com", Addresses: addressesOf("0.0.0.0")}, {Name: "edge.example.com", Addresses: addressesOf("192.168.100.3")}}})
 	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "storage"},
 		NodePools: []string{"other", "workers"}, CIDR: netip.MustParsePrefix("10.50.0.0/24")})
-	in.Guest = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true}}
+	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true}}
 	_, problems := derived(in)
 	g.Expect(problems).To(BeEmpty())
 	in.Networks[1].NodePools = []string{"other"}

@@ -19,7 +19,7 @@ func (d door) balance(t *testing.T, ports ...uint16) {
 		n.Primary = true
 		n.Access = network.Access{LoadBalancers: &network.BalancedAccess{Here: true}}
 		if len(ports) > 0 {
-			n.Access.LoadBalancers.Services = []network.BalancedService{{Name: "a1", Guest: "shop/web", Ports: ports}}
+			n.Access.LoadBalancers.Services = []network.BalancedService{{Name: "a1", HostedService: "shop/web", Ports: ports}}
 		}
 	})
 }

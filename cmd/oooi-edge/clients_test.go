@@ -74,7 +74,7 @@ func tenantPlan(t *testing.T, dir string, upstreams ...netip.AddrPort) string {
 		n.DNS = network.DNS{
 			Upstreams: network.Upstreams{Mode: network.UpstreamServers, Servers: upstreams},
 			Views: []network.View{
-				{Name: "machines", Clients: []netip.Prefix{n.CIDR}, Records: records},
+				{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records},
 				{Name: "clients", Clients: []netip.Prefix{office, netip.MustParsePrefix(gatewayAddress + "/32")}, Zones: []string{"blue.example.com"},
 					Records: records, OwnNamesOnly: true},
 			},

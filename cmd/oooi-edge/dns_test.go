@@ -60,7 +60,7 @@ func bluePlan(t *testing.T, file string, service netip.Addr, record string) {
 			DNS: network.DNS{
 				Upstreams: network.Upstreams{Mode: network.UpstreamNone},
 				Views: []network.View{{
-					Name: "machines", Clients: []netip.Prefix{cidr}, Zones: []string{"blue.example.com"},
+					Name: "vms", Clients: []netip.Prefix{cidr}, Zones: []string{"blue.example.com"},
 					Records: []network.Record{{Name: record, Addresses: []netip.Addr{service}}},
 				}},
 			},

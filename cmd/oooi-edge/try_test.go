@@ -42,7 +42,7 @@ func triedPlan(t *testing.T) string {
 			DNS: network.DNS{
 				Upstreams: network.Upstreams{Mode: network.UpstreamNone},
 				Views: []network.View{{
-					Name: "machines", Clients: []netip.Prefix{cidr}, Zones: []string{"example.com"},
+					Name: "vms", Clients: []netip.Prefix{cidr}, Zones: []string{"example.com"},
 					Records: []network.Record{{Name: "api.example.com", Addresses: []netip.Addr{service}}, {Name: "*.apps.example.com", Addresses: []netip.Addr{service}}},
 				}},
 			},

@@ -3,7 +3,7 @@
 // pure: it knows no Kubernetes types, no labels and no clock but the time passed in.
 //
 // Next looks at one network. What it sees of each edge is a version (Current,
-// Outdated, Legacy or Unwanted) and a health (Absent, Serving, Starting, Failed or
+// Outdated or Unwanted) and a health (Absent, Serving, Starting, Failed or
 // Stuck). A wanted edge that is Current is applied again, which changes nothing. All
 // other wanted edges are due. An edge that is due waits for its peer where the table
 // says so:
@@ -11,18 +11,15 @@
 //	the peer is      |          the edge is
 //	                 |  Absent    Serving     not Serving
 //	-----------------+------------------------------------------
-//	Absent           |  create    hold *      hold *        the peer is created first
-//	Legacy           |  hold      recreate    recreate      the peer is recreated first
+//	Absent           |  create    hold        hold          the peer is created first
 //	Outdated         |  create    recreate    recreate      the peer's turn comes later
-//	recreated now    |  create    hold        hold **       one at a time
+//	recreated now    |  create    hold        hold *        one at a time
 //	Current Serving  |  create    recreate    recreate
 //	Current Starting |  create    hold        hold          the peer may start soon
 //	Current Failed   |  create    hold        recreate      the version may be at fault
 //	Current Stuck    |  create    recreate    recreate      the node or the API is at fault
 //
-//	*  recreate where the edge is Legacy: its failover agent knows no peer, so
-//	   the peer is created only once this edge runs the wanted version.
-//	** recreate where the peer was Failed or Stuck before.
+//	* recreate where the peer was Failed or Stuck before.
 //
 // An edge without a wanted peer never waits, because no other edge would come.
 // Turn gives the order among edges that are due. An edge that is postponed is not due while
@@ -78,7 +75,7 @@ type Edge struct {
 // Seen is what is known of an edge's Deployment.
 type Seen struct {
 	Exists bool
-	// Version that was last applied. Empty: an operator made it that knew no versions.
+	// Version that was last applied. Empty: none.
 	Version string
 	// Drifted says that someone else changed what runs, so that to apply even the
 	// same version again recreates the pod.

@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 	}{
 		"Absent": {Seen{}, [3]Action{Create, Hold, Hold}},
 		// The peer's turn is first, so it is "recreated now" in the other two columns.
-		"Legacy":           {with("", Stuck), [3]Action{Hold, Hold, Recreate}},
+		"recreated now":    {with("old", Stuck), [3]Action{Create, Hold, Recreate}},
 		"Current Serving":  {with("new", Serving), [3]Action{Create, Recreate, Recreate}},
 		"Current Starting": {with("new", Starting), [3]Action{Create, Hold, Hold}},
 		"Current Failed":   {with("new", Failed), [3]Action{Create, Hold, Recreate}},

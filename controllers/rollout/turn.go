@@ -12,12 +12,10 @@ import (
 // A Version is what an edge runs, compared with what is wanted.
 type Version string
 
-// The versions. Legacy is Outdated, made by an operator that knew no versions: its
-// pod has no failover agent. Of an edge that does not exist the version is Outdated.
+// The versions. Of an edge that does not exist the version is Outdated.
 const (
 	Current  Version = "Current"
 	Outdated Version = "Outdated"
-	Legacy   Version = "Legacy"
 	Unwanted Version = "Unwanted"
 )
 
@@ -32,8 +30,6 @@ func versionOf(e Edge) Version {
 	switch {
 	case e.Wanted == "":
 		return Unwanted
-	case e.Seen.Exists && e.Seen.Version == "":
-		return Legacy
 	case e.Seen.Exists && e.Seen.Version == e.Wanted && !e.Seen.Drifted:
 		return Current
 	}
@@ -86,9 +82,9 @@ func turn(a, b edge) int {
 func waits(e, peer edge, recreated bool) bool {
 	switch {
 	case e.health == Absent:
-		return peer.version == Legacy
+		return false
 	case peer.health == Absent:
-		return e.version != Legacy
+		return true
 	case recreated:
 		return e.health == Serving || peer.health == Serving || peer.health == Starting
 	case peer.version != Current:

@@ -89,11 +89,10 @@ func (v view) served(err error, now time.Time) view {
 	return v
 }
 
-// differ reports whether both edges serve, and name different plans. An earlier version may
-// name the same plan otherwise.
+// differ reports whether both edges serve, and name different plans.
 func differ(s failover.State) bool {
 	serve := s.Self.Phase == failover.Serving && s.Peer.Phase == failover.Serving
-	return s.PeerHeard() && serve && s.Peer.Level != "" && s.Self.Plan != "" && s.Peer.Plan != "" && s.Self.Plan != s.Peer.Plan
+	return s.PeerHeard() && serve && s.Self.Plan != "" && s.Peer.Plan != "" && s.Self.Plan != s.Peer.Plan
 }
 
 // peerServes returns nil if the peer answers DHCP clients, else why it does not. A peer that

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,10 +90,7 @@ func TestFullSources(t *testing.T) {
 	gate.Reset = func(s []Senders) error { fulls <- s; return errors.New("not permitted") }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	dir, err := os.MkdirTemp("", "oooi-gate-")
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = os.RemoveAll(dir) }()
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	go func() { ended <- gate.Run(ctx, l) }()
 	for range 2 { // It goes on after an error.

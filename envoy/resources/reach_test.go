@@ -18,7 +18,7 @@ func TestReachNeedsAControlPlane(t *testing.T) {
 	n := blue()
 	g.Expect(New(n, o, nil).Listeners).To(HaveKey(reach))
 	g.Expect(New(n, Options{}, nil).Listeners).NotTo(HaveKey(reach))
-	n.Backends = []network.Backend{ingress, {Kind: network.BackendVMs, Name: "machines:443", Service: network.APIService, Port: 443}}
+	n.Backends = []network.Backend{ingress, {Kind: network.BackendVMs, Name: "vms:443", Service: network.APIService, Port: 443}}
 	r := New(n, o, nil)
 	g.Expect(r.Listeners).NotTo(HaveKey(reach))
 	g.Expect(r.Clusters).NotTo(HaveKey(reach))

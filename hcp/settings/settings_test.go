@@ -1,7 +1,6 @@
 package settings_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -41,37 +40,6 @@ func TestInvalidPublish(t *testing.T) {
 			g.Expect(problems.Blocking()).To(BeTrue(), "accepted")
 			g.Expect(problems[0].Subject.String() + " " + problems[0].Keys[0]).To(Equal("Service git publish"))
 			g.Expect(message(problems[0])).To(ContainSubstring(". Set "))
-		})
-	}
-}
-
-// TestRenamedKey checks that the key of an earlier version still applies where it
-// did, with a warning that names the new key. The new key wins if both are set.
-func TestRenamedKey(t *testing.T) {
-	const old, now = settings.Prefix + "registries", settings.Prefix + "allowed-hosts"
-	for _, c := range []struct {
-		name, kind  string
-		annotations map[string]string
-		cause       network.Cause
-		host        string
-	}{
-		{"alone", "HostedCluster", map[string]string{old: "auto,old.example.com"}, network.AnnotationRenamed, "old.example.com"},
-		{"both", "HostedCluster", map[string]string{old: "auto,old.example.com", now: "auto,new.example.com"}, network.AnnotationRenamed, "new.example.com"},
-		{"misplaced", "NodePool", map[string]string{old: "auto,old.example.com"}, network.AnnotationMisplaced, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g := NewWithT(t)
-			values, problems := settings.Overlay(settings.Values{}, settings.Place(c.kind), "blue", c.annotations)
-			g.Expect(problems).To(HaveLen(1))
-			g.Expect(problems[0].Cause).To(Equal(c.cause))
-			g.Expect(problems.Blocking()).To(BeFalse(), "an upgrade must not stop a running cluster")
-			if c.host == "" {
-				g.Expect(values.AllowedHosts).To(BeNil())
-				g.Expect(message(problems[0])).To(ContainSubstring("HostedCluster"))
-				return
-			}
-			g.Expect(message(problems[0])).To(ContainSubstring("was renamed to allowed-hosts"))
-			g.Expect(fmt.Sprint(*values.AllowedHosts)).To(ContainSubstring(c.host))
 		})
 	}
 }

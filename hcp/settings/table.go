@@ -46,9 +46,6 @@ const (
 // annotations of copies are neither read nor judged.
 const LabelGuestService = "cluster.x-k8s.io/tenant-service-name"
 
-// Renamed returns the keys that an earlier version used, with their current names.
-func Renamed() map[string]string { return map[string]string{"registries": KeyAllowedHosts} }
-
 // A Place is the kind of an object that can have annotations of oooi.
 type Place string
 
@@ -199,11 +196,17 @@ func rows() []Key {
 		{Name: KeyPaused, On: cluster, Default: "spec.pausedUntil", Example: "true",
 			Meaning: "Pauses oooi for this hosted cluster: nothing is changed but the condition. `true`, or an RFC 3339 time at which the pause ends.",
 			value:   into(pauses(), func(s *Values) *string { return &s.Paused })},
+	}, slices.Concat(keysOfOthers(), accessKeys())...)
+}
+
+// keysOfOthers are the rows of objects that are neither a HostedCluster nor a NodePool.
+func keysOfOthers() []Key {
+	return []Key{
 		{Name: KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all for `default` and the global namespaces of OpenShift's Multus", Example: "clusters-blue",
 			Meaning: "The control plane namespaces of the hosted clusters whose edges can join this network.",
 			value:   into(listOf(namespaces()), func(s *Values) *[]string { return &s.Namespaces })},
 		{Name: KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
 			Meaning: "Names and ports at which VMs reach the Service, at most 64. All Services of a cluster together can have 256. On port 443, edges select the Service by TLS server name. On any other port, all connections go to the Service. It has no effect on copies of the hosted cluster's own Services.",
 			value:   into(limitedListOf(publishedHosts()), func(s *Values) *[]HostPort { return &s.Publish })},
-	}, accessKeys()...)
+	}
 }

@@ -69,17 +69,13 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 		if !ours {
 			continue
 		}
-		current, p := currentKey(name, at, on)
-		problems = append(problems, p...)
-		if _, both := annotations[Prefix+current]; both && current != name {
-			continue // the current key wins
-		}
-		k, known := find(current, at)
+		k, known := find(name, at)
 		if !known {
+			problems = append(problems, unknown(on, name, at))
 			continue
 		}
 		into := &s
-		if k.Name != current {
+		if k.Name != name {
 			into = &Values{} // the value is for one NodePool
 		}
 		if err := into.apply(k, strings.TrimSpace(annotations[full]), name, on); err != nil {
@@ -87,25 +83,6 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 		}
 	}
 	return s, problems
-}
-
-// currentKey returns the current name of a key. The problems say whether it was
-// renamed, or has no effect at that place. The value of a renamed key still applies.
-func currentKey(name string, at Place, on network.Subject) (string, network.Problems) {
-	now, old := Renamed()[name]
-	if !old {
-		now = name
-	}
-	switch k, known := find(now, at); {
-	case !known && old:
-		k, _ = nearest(now, at)
-		return now, network.Problems{network.NewProblem(network.AnnotationMisplaced, on, network.Args{"places": k.On.String()}, name)}
-	case !known:
-		return now, network.Problems{unknown(on, name, at)}
-	case old:
-		return now, network.Problems{network.NewProblem(network.AnnotationRenamed, on, network.Args{"newKey": now}, name)}
-	}
-	return now, nil
 }
 
 // ForNodePool returns the values of one NodePool. The NodePool's own annotations

@@ -18,7 +18,7 @@ import (
 func balancing() Policy {
 	p := blue()
 	p.Network.Access.Accounts, p.Network.Access.Audience = []string{"backup/tool"}, "oooi-access.clusters-blue"
-	p.Network.Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: "a", Guest: "shop/web", Ports: []uint16{31080}}}}
+	p.Network.Access.LoadBalancers = &network.BalancedAccess{Here: true, Services: []network.BalancedService{{Name: "a", HostedService: "shop/web", Ports: []uint16{31080}}}}
 	return p
 }
 

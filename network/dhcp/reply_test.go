@@ -131,8 +131,7 @@ func full(a string) string {
 
 const us = "192.168.100.3"
 
-// ofMAC1 is the place of mac1 in the range where everything is free: a promise
-// to vms that were served by an earlier version.
+// ofMAC1 is the place of mac1 in the range where everything is free.
 const ofMAC1 = "47"
 
 const (

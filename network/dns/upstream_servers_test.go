@@ -23,8 +23,8 @@ func TestServers(t *testing.T) {
 	g.Expect(pod.Servers).To(HaveLen(2))
 }
 
-// TestServersThatEdgesMustNotDial are left out, even if the plan names them: an earlier version
-// derived it, or the management cluster has grown since.
+// TestServersThatEdgesMustNotDial are left out, even if the plan names them: the management
+// cluster may have grown since.
 func TestServersThatEdgesMustNotDial(t *testing.T) {
 	g := NewWithT(t)
 	n := blue(network.UpstreamServers)

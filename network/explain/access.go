@@ -83,7 +83,7 @@ func (v view) balanced() []row {
 		for _, p := range s.Ports {
 			ports = append(ports, strconv.Itoa(int(p)))
 		}
-		rows = append(rows, row{"", fmt.Sprintf("%s (%s) -> VMs, node port %s", cmp.Or(s.Guest, "the ingress"), s.Name, strings.Join(ports, ", "))})
+		rows = append(rows, row{"", fmt.Sprintf("%s (%s) -> VMs, node port %s", cmp.Or(s.HostedService, "the ingress"), s.Name, strings.Join(ports, ", "))})
 	}
 	if len(balanced.Services) == 0 {
 		rows = append(rows, row{"", "none exists yet"})

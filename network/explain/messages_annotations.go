@@ -53,11 +53,6 @@ func annotationsMessages() map[network.Cause]Message {
 			What: "Annotation {key} of {subject} has {value}, which is not a full DNS name.",
 			Fix:  "Set a DNS name, such as registry.example.com.",
 		},
-		network.AnnotationRenamed: {
-			What:   "Annotation {key} of {subject} was renamed to {newKey}.",
-			Effect: "Its value still applies, unless {newKey} is set, too.",
-			Fix:    "Set annotation {newKey} and remove {key}.",
-		},
 		network.AnnotationMisplaced: {
 			What: "Annotation {key} has no effect on {subject}.",
 			Fix:  "Set it on one of: {places}.",

@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/cldmnky/oooi/network"
@@ -75,15 +73,6 @@ type ReportProblem struct {
 	network.Problem
 	// Text is what happened, what it means and what to do, at most 2 KiB.
 	Text string `json:"text"`
-}
-
-// IsAbout reports whether p names an object: "namespace/name", or its name only.
-func (p ReportProblem) IsAbout(object string) bool {
-	names := []string{p.Subject.Name, strings.TrimPrefix(p.Subject.Namespace+"/"+p.Subject.Name, "/")}
-	for _, value := range p.Args {
-		names = append(names, strings.Split(value, ", ")...)
-	}
-	return slices.Contains(names, object)
 }
 
 // An UnavailableEdge is one edge, as problems name it.

@@ -55,13 +55,6 @@ func TestReportHasProblemsAsValues(t *testing.T) {
 	g.Expect(r.Message()).To(And(ContainSubstring("\n"+explain.Line(p)+"\n"), HaveSuffix("\n(settings unknown)")))
 	g.Expect(explain.Line(p)).To(HaveSuffix(": " + r.Problems[0].Text))
 	g.Expect(r.Settings).To(BeEmpty())
-	for object, about := range map[string]bool{network.APIService: true, "Service": false, "kube": false} {
-		g.Expect(r.Problems[0].IsAbout(object)).To(Equal(about), object)
-	}
-	several := explain.ReportProblem{Problem: network.Problem{Subject: network.Subject{Kind: "NetworkAttachmentDefinition", Namespace: "clusters", Name: "b"}, Args: network.Args{"network": "clusters/vlan10, clusters/vlan20"}}}
-	for object, about := range map[string]bool{"clusters/b": true, "clusters/vlan20": true, "clusters/vlan2": false} {
-		g.Expect(several.IsAbout(object)).To(Equal(about), object)
-	}
 }
 
 // TestReportHasALimit: what does not fit into a ConfigMap is counted, and the condition counts it, too.

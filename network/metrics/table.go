@@ -133,7 +133,7 @@ var (
 // Metrics of the NTP server.
 var (
 	NTPQuestions = counter(NTP, "oooi_ntp_questions_total",
-		"Questions by outcome: answered, unsynchronized (an answer without a time), dropped (above the limit of a client), invalid (no question), foreign (no client of the network) or failed (not sent).", "outcome")
+		"Questions. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (no question), foreign (not a client) or failed (not sent).", "outcome")
 	NTPClockSynchronized = function(NTP, "oooi_ntp_clock_synchronized",
 		"1 if the kernel says that the clock of the node is synchronized.")
 	NTPClockMaxErrorSeconds = function(NTP, "oooi_ntp_clock_max_error_seconds",

@@ -49,14 +49,14 @@ func Plan() network.Plan {
 		CIDR: netip.MustParsePrefix("192.168.100.0/24"), NextHopVIP: netip.MustParseAddr("192.168.100.2"), ServiceVIP: vip,
 		Edges: []network.Edge{{Number: 1, Address: netip.MustParseAddr("192.168.100.4")}, {Number: 2, Address: netip.MustParseAddr("192.168.100.5")}},
 		Listeners: []network.Listener{
-			{Address: vip, Port: 443, Default: "machines:443", Forwards: []network.Forward{
+			{Address: vip, Port: 443, Default: "vms:443", Forwards: []network.Forward{
 				{ServerNames: []string{"ignition.blue.example.com"}, Backend: "ignition-server-proxy:443"},
 				{ServerNames: []string{"quay.io"}, Backend: "quay.io:443"},
 			}},
 		},
 		Backends: []network.Backend{
 			{Name: "ignition-server-proxy:443", Service: "ignition-server-proxy", Port: 443},
-			{Name: "machines:443", Kind: network.BackendVMs, Port: 443},
+			{Name: "vms:443", Kind: network.BackendVMs, Port: 443},
 			{Name: "quay.io:443", Kind: network.BackendExternal, Host: "quay.io", Port: 443},
 		},
 	}
@@ -84,7 +84,7 @@ func Access() network.Access {
 			{Name: "nodes", Port: 10250},
 		},
 		LoadBalancers: &network.BalancedAccess{Here: true, Services: []network.BalancedService{
-			{Name: "a1", Guest: "shop/web", Ports: []uint16{31080, 31443}}, {Name: "a2", Guest: "shop/new", Ports: []uint16{31999}},
+			{Name: "a1", HostedService: "shop/web", Ports: []uint16{31080, 31443}}, {Name: "a2", HostedService: "shop/new", Ports: []uint16{31999}},
 		}},
 	}
 }

@@ -1,4 +1,4 @@
-// This file adds a setting and a metric to copies of the files that somebody would edit, and tests what follows from these.
+// This file adds a setting and a metric to copies of the files that a new one changes, and tests what follows from these.
 
 package docs
 

@@ -31,7 +31,7 @@ func TestDocumentedIngress(t *testing.T) {
 			world = s.Read(t, "objects.yaml")
 		}
 	}
-	for text, leads := range map[string]string{"": "", service: "machines:32443"} {
+	for text, leads := range map[string]string{"": "", service: "vms:32443"} {
 		d := &hcp.Dump{}
 		g.Expect(d.Add(world)).To(Succeed())
 		g.Expect(d.Add([]byte(text))).To(Succeed())

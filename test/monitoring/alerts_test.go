@@ -105,7 +105,7 @@ func allIsWell() world {
 		world{problem("UpdatePending", "Info"): "1"},
 		both("oooi_program_scraped", `,program="dhcp"`, "1"), both("oooi_program_scraped", `,program="proxy"`, "1"),
 		both("up", "", "1"), both("oooi_failover_ready", "", "1"), both("oooi_failover_degraded", "", "0"), both("oooi_proxy_resources_refused", "", "0"),
-		backend("kube-apiserver:6443", "2", "0"), backend("oauth-openshift:6443", "1", "0"), backend("machines:443", "1", "0"),
+		backend("kube-apiserver:6443", "2", "0"), backend("oauth-openshift:6443", "1", "0"), backend("vms:443", "1", "0"),
 		both(overflow, of443, "7"), both(refused, `,reason="share",port="other"`, "7"), both(refused, `,reason="connections",port="other"`, "7"),
 		both("oooi_dhcp_addresses", `,state="declined"`, "1"), pool("80", "119"), both("oooi_dhcp_other_servers", "", "0"),
 	)

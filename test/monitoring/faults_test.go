@@ -91,7 +91,7 @@ func faultsOfBackends() map[string]fault {
 		"OAuth is cut off":                   {is: backend(oauth, "0", "0")},
 		"one edge is cut off from the API":   {is: world{of("edge-1", endpoints, healthy(api)): "0"}},
 		"an endpoint of the API server ends": {is: backend(api, "1", "1")},
-		"no VM runs the ingress":             {is: backend("machines:443", "0", "1")},
+		"no VM runs the ingress":             {is: backend("vms:443", "0", "1")},
 	}
 }
 

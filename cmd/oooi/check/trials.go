@@ -14,7 +14,7 @@ import (
 // A trialPage is what to do about a trial that is not ok, and where that is told in full.
 type trialPage struct{ fix, page string }
 
-// trialsPage is about trials of an unknown kind, as those of earlier versions.
+// trialsPage is about trials of an unknown kind.
 var trialsPage = command.Docs + "check.md#from-the-network"
 
 var trialPages = map[network.TrialKind]trialPage{

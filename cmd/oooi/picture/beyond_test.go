@@ -64,7 +64,7 @@ func hostilePicture() picture {
 	n.Listeners[0].Forwards[0].ServerNames = []string{strings.Repeat("s", 63) + "." + strings.Repeat("t-", 90) + "u", odd}
 	n.Access = facts.Open().Plan.Networks[0].Access
 	n.Access.Destinations[0].Name, n.Access.Accounts = strings.Repeat("d", 63)+"."+strings.Repeat("e-", 90)+"f", []string{strings.Repeat("a", 63) + "/" + strings.Repeat("b", 253)}
-	n.Access.LoadBalancers.Services[0].Guest = strings.Repeat("g", 63) + "/" + strings.Repeat("h", 63)
+	n.Access.LoadBalancers.Services[0].HostedService = strings.Repeat("g", 63) + "/" + strings.Repeat("h", 63)
 	n.Listeners[0].Forwards[0].Backend, n.Backends[0].Name = strings.Repeat("b", 90), strings.Repeat("b", 90)
 	return pictureOf(status.ReportOf(f, blue.At), f.Plan)
 }

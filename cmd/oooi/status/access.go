@@ -43,8 +43,8 @@ type statusDestination struct {
 // A statusBalanced is a Service of the control plane that stands for one of the hosted cluster.
 type statusBalanced struct {
 	Service string `json:"service"`
-	// Guest is NAMESPACE/NAME in the hosted cluster. Empty: the ingress, by base domain passthrough.
-	Guest string `json:"guest,omitempty"`
+	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: the ingress, by base domain passthrough.
+	HostedService string `json:"hostedService,omitempty"`
 	// Ports are the node ports.
 	Ports        []uint16       `json:"ports"`
 	LeadsToEdges explain.Answer `json:"leadsToEdges"`
@@ -76,7 +76,7 @@ func (f Facts) access(i int, n network.Network) *Access {
 	}
 	out.LoadBalancers, out.LoadBalancersElsewhere = []statusBalanced{}, !a.LoadBalancers.Here
 	for _, s := range a.LoadBalancers.Services {
-		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.Guest, s.Ports, f.leads(s.Name), f.listen(n, s.Ports)})
+		out.LoadBalancers = append(out.LoadBalancers, statusBalanced{s.Name, s.HostedService, s.Ports, f.leads(s.Name), f.listen(n, s.Ports)})
 	}
 	return out
 }
@@ -164,7 +164,7 @@ func (a *Access) Balanced() string {
 }
 
 // GuestName is what the hosted cluster calls b.
-func (b statusBalanced) GuestName() string { return cmp.Or(b.Guest, "the ingress") }
+func (b statusBalanced) GuestName() string { return cmp.Or(b.HostedService, "the ingress") }
 
 // Joined is numbers with commas.
 func Joined[T int | uint16](all []T) string {

@@ -69,7 +69,7 @@ func TestStatusOfManyLoadBalancers(t *testing.T) {
 	for i := range 20 {
 		name := fmt.Sprintf("b%d", i)
 		b := f.Plan.Networks[0].Access.LoadBalancers
-		b.Services = append(b.Services, network.BalancedService{Name: name, Guest: "shop/" + name, Ports: []uint16{31080}})
+		b.Services = append(b.Services, network.BalancedService{Name: name, HostedService: "shop/" + name, Ports: []uint16{31080}})
 		f.Led[name] = true
 	}
 	g.Expect(accessText(t, f, false)).To(And(ContainSubstring("shop/new"), Not(ContainSubstring("shop/b7")),
@@ -93,7 +93,7 @@ func TestStatusAccessJSON(t *testing.T) {
 		HaveKeyWithValue("namespaces", []any{"clusters-blue", "backup", "openshift-monitoring"})))
 	g.Expect(a["destinations"].([]any)[0]).To(Equal(map[string]any{"name": "db.example.com:5432", "leadsTo": "192.168.100.60", "plainTCP": "oooi-access.clusters-blue.svc:5432"}))
 	g.Expect(a["loadBalancers"].([]any)).To(Equal([]any{
-		map[string]any{"service": "a1", "guest": "shop/web", "ports": []any{31080.0, 31443.0}, "leadsToEdges": "yes", "edges": []any{1.0}},
-		map[string]any{"service": "a2", "guest": "shop/new", "ports": []any{31999.0}, "leadsToEdges": "no", "edges": []any{}},
+		map[string]any{"service": "a1", "hostedService": "shop/web", "ports": []any{31080.0, 31443.0}, "leadsToEdges": "yes", "edges": []any{1.0}},
+		map[string]any{"service": "a2", "hostedService": "shop/new", "ports": []any{31999.0}, "leadsToEdges": "no", "edges": []any{}},
 	}))
 }

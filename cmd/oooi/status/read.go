@@ -268,7 +268,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 		}
 	}
 	o := dump.Clusters()[0]
-	r.Settings, r.unplanned = controllers.Settings(o), hcp.Unplanned(o, r.Plan)
+	r.Settings = controllers.Settings(o)
 	if r.routesRead {
 		r.Inputs = controllers.Inputs(o)
 	}

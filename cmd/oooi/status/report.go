@@ -47,15 +47,12 @@ type Facts struct {
 	// NoPlan is why no plan of the cluster is where it should be, a whole sentence. Empty: there is one, or it
 	// could not be looked for.
 	NoPlan string
-	// unplanned are the networks that NodePools name now and that plan does not have. They are known if
-	// settings are.
-	unplanned []network.Attachment
 	// Ready are the edges by their Deployment, nil: unknown. Pods tell why an edge's pod does not run, by the same.
 	Ready map[string]bool
 	Pods  map[string]string
 	// Reports of edges by the name of their Lease.
 	Reports map[string]network.Report
-	// reported is when each report was renewed. Edges of an earlier version do not renew it, and have no time.
+	// reported is when each report was renewed. Zero: unknown.
 	reported map[string]time.Time
 	Leases   []Leased
 	// LeasesRead: leases and reports are known.
@@ -158,13 +155,6 @@ func (f Facts) boot(r Report) statusAnswer {
 	if f.lacksPlan() {
 		return unknown("The operator's status says that nodes can boot, but no plan for edges is found. " + f.NoPlan)
 	}
-	for _, a := range f.unplanned {
-		name := strings.TrimPrefix(a.String(), "/")
-		named := func(p explain.ReportProblem) bool { return p.IsAbout(name) }
-		if f.PlanRead && !slices.ContainsFunc(f.Stored.Problems, named) {
-			return unknown("NodePools name network " + name + ", which is not in the plan. The operator may not have seen that.")
-		}
-	}
 	if a, ok := f.contradiction(r.Networks); ok {
 		return a
 	}
@@ -222,10 +212,14 @@ func (f Facts) isDark(n network.Network, b network.Backend) bool {
 	return dark > 0
 }
 
-// lacksPlan reports whether edges have no plan although they need one: NodePools name networks, or it is unknown
-// whether they do.
+// lacksPlan reports whether edges have no plan although they need one: the operator stored that there is one, or it is
+// unknown whether there should be.
 func (f Facts) lacksPlan() bool {
-	return f.NoPlan != "" && (f.Settings == "" || len(f.unplanned) > 0)
+	needed := !f.Read || f.OptedIn
+	if f.Stored != nil {
+		needed = f.Stored.Plan != ""
+	}
+	return f.NoPlan != "" && needed
 }
 
 func (f Facts) network(n network.Network, now time.Time) Network {

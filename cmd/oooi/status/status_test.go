@@ -47,7 +47,7 @@ Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.
   2      192.168.100.5   no      no            unavailable since 2026-03-04T04:06:07Z
   NAME                        ADDRESS             BACKEND                     HEALTH
   ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   no fault reported
-  any name                    192.168.100.3:443   machines:443                unknown
+  any name                    192.168.100.3:443   vms:443                     unknown
   ALLOWED HOST   ADDRESS             BACKEND       HEALTH
   quay.io        192.168.100.3:443   quay.io:443   edge 1: its address is refused
   LEASE            VM              MAC                 UNTIL                  STATE
@@ -85,7 +85,7 @@ Network clusters/vlan100 (192.168.100.0/24): VMs boot from it. Next-hop VIP 192.
   2      192.168.100.5   unknown   unknown       unknown
   NAME                        ADDRESS             BACKEND                     HEALTH
   ignition.blue.example.com   192.168.100.3:443   ignition-server-proxy:443   unknown
-  any name                    192.168.100.3:443   machines:443                unknown
+  any name                    192.168.100.3:443   vms:443                     unknown
   ALLOWED HOST   ADDRESS             BACKEND       HEALTH
   quay.io        192.168.100.3:443   quay.io:443   unknown
   Edges report an allowed host only if they refuse its address. Whether the others resolve is unknown.
@@ -118,9 +118,6 @@ func TestStatusJSON(t *testing.T) {
 
 // TestStatusBoot: a condition counts only if it is about the settings of now, and what is not known is unknown.
 func TestStatusBoot(t *testing.T) {
-	about := func(nad string) explain.ReportProblem {
-		return explain.ReportProblem{Problem: network.Problem{Severity: network.SeverityWarning, Reason: network.NetworkMissing, Args: network.Args{"nad": nad}}}
-	}
 	for name, c := range map[string]struct {
 		change func(f *Facts)
 		want   explain.Answer
@@ -141,27 +138,15 @@ func TestStatusBoot(t *testing.T) {
 			f.Conditions[0].Status, f.Stored.Ready = metav1.ConditionFalse, false
 			f.Stored.Boots, f.Stored.Summary = explain.No, "In new words."
 		}, explain.No, "In new words."},
-		"a network that NodePools name now": {func(f *Facts) { f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}} },
-			explain.Unknown, "network clusters/vlan10, which is not in the plan"},
-		"a network that the plan leaves out, as a problem tells": {func(f *Facts) {
-			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
-			f.Stored.Problems = append(f.Stored.Problems, about("clusters/vlan10"))
-		}, explain.Yes, "Nodes can boot"},
-		"a network whose name another one begins with": {func(f *Facts) {
-			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan10"}}
-			f.Stored.Problems = append(f.Stored.Problems, about("clusters/vlan100"))
-		}, explain.Unknown, "not in the plan"},
 		"no plan": {func(f *Facts) {
 			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
-			f.unplanned = []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
 		}, explain.Unknown, "ConfigMap x does not exist."},
 		"no plan, as no network is asked for": {func(f *Facts) {
+			f.Stored.Plan = ""
 			f.Plan, f.PlanRead, f.NoPlan = network.Plan{}, false, "ConfigMap x does not exist."
 		}, explain.Yes, "Nodes can boot"},
-		"no right to read the plan": {func(f *Facts) {
-			f.Plan, f.PlanRead, f.unplanned = network.Plan{}, false, []network.Attachment{{Namespace: "clusters", Name: "vlan100"}}
-		}, explain.Yes, "Nodes can boot"},
-		"only a part waits": {func(f *Facts) { f.Conditions[0].Status, f.Stored.Ready = metav1.ConditionFalse, false }, explain.Yes, "Nodes can boot"},
+		"no right to read the plan": {func(f *Facts) { f.Plan, f.PlanRead = network.Plan{}, false }, explain.Yes, "Nodes can boot"},
+		"only a part waits":         {func(f *Facts) { f.Conditions[0].Status, f.Stored.Ready = metav1.ConditionFalse, false }, explain.Yes, "Nodes can boot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -176,7 +161,7 @@ func TestStatusBoot(t *testing.T) {
 	}
 }
 
-// TestStatusCarries: of two edges that both serve, that with connections. Edges of an earlier version do not say it.
+// TestStatusCarries: of two edges that both serve, that with connections.
 func TestStatusCarries(t *testing.T) {
 	p := blue.Plan()
 	n := p.Networks[0]
@@ -240,7 +225,7 @@ func TestStatusWithoutReach(t *testing.T) {
 	one := wire.EdgeReport(f.Plan.Networks[0], f.Plan.Networks[0].Edges[0]).Name
 	for level, want := range map[string]explain.Answer{
 		network.LevelReaches: explain.Yes, network.LevelServes: explain.Unknown, network.LevelNothing: explain.Unknown,
-		"": explain.Yes, // An edge of an earlier version does not report it.
+		"": explain.Yes, // It does not report yet.
 	} {
 		g := NewWithT(t)
 		f.Reports[one] = network.Report{Edge: 1, Level: level}

@@ -20,12 +20,13 @@ import (
 // starts a line of its own, and reverses the rest, with C0 and C1 control, bidi, tag and invalid characters.
 const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b2J\nHostedCluster clusters/blue: will nodes boot: yes.\td\u202ee\u2066f\x7fg\u200b\U000e0041h\xff\r"
 
+// hostileReport has that wherever others choose a text.
 func hostileReport() Report {
 	f := blueFacts()
 	f.Leases[0].VM, f.Leases[0].MAC, f.Leases[3].VM = hostile, hostile, hostile
-	f.Conditions[0].Reason, f.Stored.Reason = hostile, hostile
+	f.Conditions[0].Reason, f.Stored.Reason = hostile, network.Reason(hostile)
 	f.Stored.Summary, f.Stored.Notes = hostile, []string{hostile}
-	f.Stored.Problems[0].Reason, f.Stored.Problems[0].Text = hostile, hostile
+	f.Stored.Problems[0].Reason, f.Stored.Problems[0].Text = network.Reason(hostile), hostile
 	f.Plan.Networks[0].Listeners[0].Forwards[0].ServerNames = []string{hostile}
 	f.Plan.Networks[0].Attachment.Name = hostile
 	for name, r := range f.Reports {
@@ -39,15 +40,12 @@ func hostileReport() Report {
 // TestStatusTextIsPrintable: nothing that an object has in it controls the terminal or adds a line.
 func TestStatusTextIsPrintable(t *testing.T) {
 	g := NewWithT(t)
-	var plain, out bytes.Buffer
+	var out bytes.Buffer
 	g.Expect(hostileReport().write(&out, "text", false, true)).To(Succeed())
 	for _, r := range out.String() {
 		g.Expect(r == '\n' || unicode.IsPrint(r)).To(BeTrue(), "%q in %q", r, out.String())
 	}
-	f := blueFacts()
-	f.unread, f.Plan.Networks[0].Attachment.Name = []string{"x"}, "x"
-	g.Expect(ReportOf(f, blue.At).write(&plain, "text", false, true)).To(Succeed())
-	g.Expect(strings.Count(out.String(), "\n")).To(BeNumerically("<=", strings.Count(plain.String(), "\n")))
+	g.Expect(strings.Count("\n"+out.String(), "\nHostedCluster ")).To(Equal(1))
 }
 
 // TestStatusJSONIsPrintable: a line of JSON has escapes for the same characters, and a script reads them as they are.

@@ -250,7 +250,7 @@ func (s *server) warned(t *testing.T) (client.Client, *warnings) {
 	return c, w
 }
 
-// testKeys: a key that has no effect, or has another name now, is a warning with the words of the condition.
+// testKeys: a key that has no effect is a warning with the words of the condition.
 func testKeys(t *testing.T, s *server) {
 	g := NewWithT(t)
 	c, w := s.warned(t)
@@ -278,9 +278,6 @@ func testKeys(t *testing.T, s *server) {
 	}
 	two := warn(s.objects[settings.OnHostedCluster], map[string]string{"gatway": "x", "edgse": "2", "mtu": "1500"})
 	g.Expect(two).To(ConsistOf(And(ContainSubstring("Did you mean gateway?"), ContainSubstring("Did you mean edges?"))), "all keys in one warning")
-	g.Expect(warn(s.objects[settings.OnHostedCluster], map[string]string{"registries": "auto", "allowed-hosts": "auto"})).To(ConsistOf(ContainSubstring("was renamed to allowed-hosts")))
-	g.Expect(s.annotate(t, s.objects[settings.OnHostedCluster], map[string]string{"registries": "quay.io"})).NotTo(Succeed(), "the value still applies")
-	g.Expect(s.annotate(t, s.objects[settings.OnHostedCluster], map[string]string{"registries": "quay.io", "allowed-hosts": "auto"})).To(Succeed(), "the value no longer applies")
 }
 
 // testSimilarKeys: "Did you mean" finds each key that has one wrong letter, as the operator does.

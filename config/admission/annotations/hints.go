@@ -16,19 +16,10 @@ import (
 // warnings returns the policy that warns about keys, as YAML.
 func warnings() string {
 	p := policy{name: admission.AnnotationKeys, action: "Warn", variables: variables(), comment: `
-# Warns about annotations of oooi that have no effect, or were renamed. The write succeeds.`}
+# Warns about annotations of oooi that have no effect. The write succeeds.`}
 	places := map[string]string{}
 	for _, k := range settings.Keys() {
 		places[k.Name] = k.On.String()
-	}
-	for _, old := range renamed() {
-		now := settings.Renamed()[old]
-		places[old] = places[now]
-		m := message{key: quote(old), args: map[string]string{"newKey": quote(now)}}
-		p.validations = append(p.validations, validation{
-			expression: fmt.Sprintf("!(%s in variables.judged)", quote(old)), message: m.text(network.AnnotationRenamed),
-			fallback: "annotation " + old + " was renamed to " + now,
-		})
 	}
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(places)) {

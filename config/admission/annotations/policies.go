@@ -5,7 +5,6 @@ package annotations
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -51,16 +50,8 @@ func denials() string {
 	for _, k := range settings.Keys() {
 		p.judge(k.Name, k, fmt.Sprintf("%s in variables.judged", quote(k.Name)))
 	}
-	for _, old := range renamed() {
-		now := settings.Renamed()[old]
-		k := settings.Named(now)
-		p.judge(old, k, fmt.Sprintf("%s in variables.judged && !(%s in variables.annotations)", quote(old), quote(settings.Prefix+now)))
-	}
 	return p.yaml()
 }
-
-// renamed returns the former names of keys.
-func renamed() []string { return slices.Sorted(maps.Keys(settings.Renamed())) }
 
 // variables returns what both policies derive from the request.
 func variables() []named {
@@ -69,11 +60,6 @@ func variables() []named {
 		for _, k := range settings.Keys() {
 			if slices.Contains(k.On, at) {
 				names = append(names, k.Name)
-			}
-		}
-		for _, old := range renamed() {
-			if slices.Contains(names, settings.Renamed()[old]) {
-				names = append(names, old)
 			}
 		}
 		return list(names)
