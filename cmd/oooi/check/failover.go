@@ -100,20 +100,23 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 }
 
 // evict evicts the edge with a MAC by the Eviction API, which respects PodDisruptionBudgets. It reads immediately before
-// whether the other edge can take over.
+// whether the other edge can take over. An API server that has not answered until before ends it.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
+	ctx, cancel := context.WithDeadline(ctx, before)
+	defer cancel()
 	now := status.Reader{API: t.api, Facts: status.Facts{Running: s.Running}}
 	pods, err := t.edgePods(ctx, s.ControlPlane, n)
-	if err := errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx)); err != nil {
+	err = errors.Join(err, now.ReadEdges(ctx), now.ReadLeases(ctx))
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod began, so no edge is evicted", t.evicts.until)
+	}
+	if err != nil {
 		return edgePod{}, err
 	}
 	now.Plan = s.Plan
 	taken, why := edgeToEvict(now.WithoutOldReports(time.Now()), n, pods, mac)
-	switch {
-	case why != "":
+	if why != "" {
 		return edgePod{}, errors.New(why)
-	case time.Now().After(before):
-		return edgePod{}, fmt.Errorf("reading the state of the edges took until %v after the pod began, so no edge is evicted", t.evicts.until)
 	}
 	o := metav1.ObjectMeta{Namespace: taken.pod.Namespace, Name: taken.pod.Name}
 	err = t.api.SubResource("eviction").Create(ctx, &taken.pod, &policyv1.Eviction{ObjectMeta: o,

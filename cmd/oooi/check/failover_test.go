@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -68,6 +69,25 @@ func TestEdgeToEvict(t *testing.T) {
 			g.Expect(taken.edge).To(Equal(c.want))
 		})
 	}
+}
+
+// A silent is an API server that answers nothing. It leaves out all else.
+type silent struct{ client.Client }
+
+func (silent) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestSilentAPIServer: no edge is evicted once the pod that would see it has almost ended.
+func TestSilentAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, began := NewWithT(t), time.Now()
+		try := trier{api: silent{}, evicts: evictionTimes{until: failoverUntil}}
+		_, err := try.evict(t.Context(), status.Facts{}, blue.Plan().Networks[0], macOfEdge(1), began.Add(failoverUntil))
+		g.Expect(err).To(MatchError("reading the state of the edges took until 15s after the pod began, so no edge is evicted"))
+		g.Expect(time.Since(began)).To(Equal(failoverUntil))
+	})
 }
 
 // A playedFailover gives the pod of Try a state and a log, until the pod of an edge is gone. Then it has ended.
