@@ -44,9 +44,9 @@ func (p Plan) OpensAccess() bool {
 	return slices.ContainsFunc(p.Networks, func(n Network) bool { return n.Access.Opens() })
 }
 
-// opened returns p with what r opens on each network, and why entries are left out. Retained
+// openAccess returns p with what r opens on each network, and why entries are left out. Retained
 // networks are among them.
-func (p Plan) opened(r Request) (Plan, Problems) {
+func (p Plan) openAccess(r Request) (Plan, Problems) {
 	step := accessStep{Request: r, plan: p, opens: map[string][]AccessDestination{}}
 	problems := r.accessUnused()
 	for _, e := range r.accessEntries() {

@@ -40,8 +40,8 @@ func (a Access) Balanced() []uint16 {
 	return slices.Compact(out)
 }
 
-// balanced returns p with the load balancers that lead to edges, and why others are left out. last is the plan in force.
-func (p Plan) balanced(r Request, f Facts, last Plan) (Plan, Problems) {
+// openLoadBalancers returns p with the load balancers that lead to edges, and why others are left out. last is the plan in force.
+func (p Plan) openLoadBalancers(r Request, f Facts, last Plan) (Plan, Problems) {
 	if !r.Access.balances() {
 		return p, f.unreachedLoadBalancers(r)
 	}
@@ -286,9 +286,9 @@ func (f Facts) unreachedLoadBalancers(r Request) Problems {
 	return Problems{NewProblem(LoadBalancersToNoRoute, r.cluster(), Args{"services": listed(names)}, keyAccess)}
 }
 
-// withLedIngress returns in with the ingress at VMs with a lease, wherever the EndpointSlices of its Service have edges, will have
+// leadIngress returns in with the ingress at VMs with a lease, wherever the EndpointSlices of its Service have edges, will have
 // them, or are not written again since. last is the plan in force.
-func (in input) withLedIngress(last Plan) input {
+func (in input) leadIngress(last Plan) input {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
 	for i, e := range out.Endpoints {

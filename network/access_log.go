@@ -30,9 +30,9 @@ func (l AccessLog) Level() AccessLog {
 	return AccessLogFailures
 }
 
-// logging is p with the AccessLog that r asks for on each network that runs the proxy. Retained
+// logConnections is p with the AccessLog that r asks for on each network that runs the proxy. Retained
 // networks are among them.
-func (p Plan) logging(r Request) Plan {
+func (p Plan) logConnections(r Request) Plan {
 	return p.withEach(func(n *Network) {
 		n.AccessLog = ""
 		if n.runs(ServiceProxy) {

@@ -52,25 +52,23 @@ func (o outcome) checked(fault func(Network) Problems) outcome {
 	return out
 }
 
-// confined is the outcome for in without the networks that have an Error of their own, and
+// decideNetworks decides in without the networks that have an Error of their own, and returns
 // those Errors. A refused network that runs stays as it is. If VMs boot from no other
-// network, it is the outcome with all networks, and ok is false: each Error refuses it.
-func (in input) confined(last Plan, others []OtherCluster) (out outcome, ok bool) {
+// network, all networks are decided, and boots is false: each Error refuses the plan.
+func (in input) decideNetworks(last Plan, others []OtherCluster) (p Plan, ps Problems, boots bool) {
 	in.refused = slices.Clone(in.Refused)
-	all := in.outcome(last, others)
+	all := in.decideWanted(last, others)
 	rest, errors := all, Problems(nil)
 	for len(rest.refused) > 0 {
 		errors = append(errors, rest.problems.onlyConfined()...)
 		in.refused = append(in.refused, rest.refused...)
-		rest = in.outcome(last, others)
+		rest = in.decideWanted(last, others)
 	}
-	boots := func(n Network) bool { return n.Primary && !slices.Contains(in.refused, n.Name) }
-	if !slices.ContainsFunc(rest.plan.Networks, boots) {
-		all.problems = all.problems.unconfined()
-		return all, false
+	from := func(n Network) bool { return n.Primary && !slices.Contains(in.refused, n.Name) }
+	if !slices.ContainsFunc(rest.plan.Networks, from) {
+		return all.plan, all.problems.unconfined(), false
 	}
-	rest.problems = append(errors, rest.problems...)
-	return rest, true
+	return rest.plan, append(errors, rest.problems...), true
 }
 
 // confined returns ps with each Error as one that concerns one network only.

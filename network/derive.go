@@ -12,74 +12,80 @@ import (
 
 // Derive decides what is served to a hosted cluster. It takes what the user requests, the
 // observed state, last (the plan in force; zero if there is none), and the other hosted
-// clusters on the same networks. The steps, in this order:
+// clusters on the same networks. The steps, one statement each:
 //
 //  1. An endpoint that is missing now keeps its last known good state, and one without
 //     the address of its load balancer keeps that address (lastgood.go).
-//  2. A load balancer whose address another host has is not used (load_balancer.go). A
-//     network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
+//  2. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
 //     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
-//  3. Each requested network gets addresses (addresses.go), servers (services.go),
-//     listeners (listeners.go), records (records.go) and options (dhcp_options.go). It
-//     waits if its CIDR overlaps an older network (overlap.go). It gives way to another NAD
-//     of the same layer-2 network (twins.go). It must not hide a destination that edges or
-//     nodes use (reserved.go).
-//  4. A network whose addresses another hosted cluster has waits (sharing.go).
-//  5. A network of which a VM has an edge's address is refused (inuse.go).
-//  6. A network in force that can't be decided now, and is still wanted, is retained
-//     unchanged (lastgood.go).
-//  7. On a network that another hosted cluster was on first, only own VMs get an address
+//  3. A load balancer whose address another host has is not used (load_balancer.go).
+//  4. Networks are decided. One with an Error is left out, or stays as it runs, if VMs boot
+//     from another one, and the others are decided again without it (confined.go).
+//  5. On a network that another hosted cluster was on first, only own VMs get an address
 //     (sharing.go).
-//  8. A network with an Error is left out, or stays as it runs, if VMs boot from another
-//     one. Steps 3 to 6 are then done without it (confined.go).
-//  9. Each network's edges are placed on nodes (placement.go), and get the list of
-//     destinations that they never dial for VMs (dialable.go), and the names that pods of the
-//     management cluster get (pod_names.go), which connections are logged (access_log.go), where
-//     metrics are served (metrics.go), and what the management cluster reaches (access_destinations.go), also
-//     through the hosted cluster's load balancers (access_load_balancers.go).
-//  10. A plan that a ConfigMap cannot hold is refused (plan_size.go).
+//  6. Each network's edges are placed on nodes (placement.go).
+//  7. They get the list of destinations that they never dial for VMs (dialable.go).
+//  8. They get the names that pods of the management cluster may ask (pod_names.go).
+//  9. They get which connections to log (access_log.go).
+//  10. They get where they serve metrics (metrics.go).
+//  11. The management cluster reaches what the user opens (access_destinations.go), and
+//     also through the hosted cluster's load balancers (access_load_balancers.go).
+//  12. A plan that a ConfigMap cannot hold is refused (plan_size.go).
 //
 // It is total and has no other inputs: equal arguments, in any order, give equal
 // decisions. With its own plan as last, it returns the same plan. It changes no argument.
 func Derive(r Request, f Facts, last Plan, others []OtherCluster) Decision {
-	observed := input{Request: r, Facts: f}
-	seen := observed.withLastKnownGood(last).withLedIngress(last)
-	in, pinned := seen.withPinned(last)
-	in, taken := in.withoutTakenLoadBalancers(others)
-	out, ok := in.confined(last, others)
-	noted := slices.Concat(seen.stale(last), observed.staleLoadBalancers(last), seen.notSelected(last))
-	if !ok {
-		noted = noted.unconfined()
+	in, kept := input{Request: r, Facts: f}.keepLastKnownGood(last)
+	in, pinned := in.keepInUse(last)
+	in, taken := in.leaveTakenLoadBalancers(others)
+	draft, decided, boots := in.decideNetworks(last, others)
+	draft = draft.answerOwnVMs(others, last)
+	draft = draft.placeEdges(r.Placement, r.Permissions)
+	draft = draft.reserve(f.Reserved, r.Permissions.Destinations)
+	draft = draft.answerPods(r, f.Endpoints)
+	draft = draft.logConnections(r)
+	draft = draft.serveMetrics()
+	draft, opened := draft.openAccess(r)
+	draft, balanced := draft.openLoadBalancers(r, f, last)
+	large := draft.tooLarge()
+	if !boots {
+		kept = kept.unconfined()
 	}
-	draft := out.plan.answeringOwnVMs(others, last).placed(r.Placement, r.Permissions).withDestinations(f.Reserved, r.Permissions.Destinations).answeringPods(r, f.Endpoints).logging(r).withMetrics()
-	draft, opened := draft.opened(r)
-	draft, balanced := draft.balanced(r, f, last)
-	return Decision{draft: draft, Problems: slices.Concat(noted, pinned, taken, out.problems, opened, balanced, draft.tooLarge())}
+	return Decision{draft: draft, Problems: slices.Concat(kept, pinned, taken, decided, opened, balanced, large)}
 }
 
-// outcome is the result of steps 3 to 6 for the networks of in that are not refused yet. A
-// network that steps 4 and 5 leave out may run, and then keeps its CIDR. So the others are
-// decided again without it: they may have got that CIDR.
-func (in input) outcome(last Plan, others []OtherCluster) outcome {
+// decideWanted decides the networks of in that are not refused yet, and retains those in force
+// that can't be decided now and are still wanted (lastgood.go). A network that is left out for
+// its addresses may run, and then keeps its CIDR. So the others are decided again without it:
+// they may have got that CIDR.
+func (in input) decideWanted(last Plan, others []OtherCluster) outcome {
 	var left Problems
-	out := in.decided(last, others)
+	out := in.decideOnce(last, others)
 	for len(out.left) > 0 {
 		in.refused = slices.Concat(in.refused, out.left)
 		left = append(left, out.leftProblems...)
-		out = in.decided(last, others)
+		out = in.decideOnce(last, others)
 	}
 	out.problems = append(left, out.problems...)
-	whole := out.plan.retaining(last.Restricted(in.Reserved, in.Permissions), in.Wanted)
-	out.problems = append(out.problems, out.plan.displaced(whole)...)
+	whole := out.plan.retain(last.Restricted(in.Reserved, in.Permissions), in.Wanted)
+	out.problems = append(out.problems, out.plan.displacedBy(whole)...)
 	out.plan = whole
 	return out
 }
 
-// decided is the result of steps 3 to 5.
-func (in input) decided(last Plan, others []OtherCluster) outcome {
-	out := settled(in)
-	out = out.yielding(others, last)
-	return out.withoutInUse(in.VMAddresses, last)
+// decideOnce decides the networks of in that are not refused yet:
+//
+//  1. Each requested network gets addresses (addresses.go), servers (services.go),
+//     listeners (listeners.go), records (records.go) and options (dhcp_options.go). It
+//     waits if its CIDR overlaps an older network (overlap.go). It gives way to another NAD
+//     of the same layer-2 network (twins.go). It must not hide a destination that edges or
+//     nodes use (reserved.go).
+//  2. A network whose addresses another hosted cluster has waits (sharing.go).
+//  3. A network of which a VM has an edge's address is refused (inuse.go).
+func (in input) decideOnce(last Plan, others []OtherCluster) outcome {
+	out := in.moveCIDRs()
+	out = out.yieldTo(others, last)
+	return out.refuseInUse(in.VMAddresses, last)
 }
 
 // A Decision is a plan, and the problems why it differs from the request.
@@ -119,10 +125,10 @@ type input struct {
 	refused []string
 }
 
-// settled are the requested networks, after the networks that change their CIDR have
+// moveCIDRs makes the requested networks, after the networks that change their CIDR have
 // done so: their former CIDRs are free at once, not only in the next plan.
-func settled(in input) outcome {
-	out := requested(in)
+func (in input) moveCIDRs() outcome {
+	out := in.newNetworks()
 	for range in.running {
 		moved := slices.Clone(in.running)
 		for i, n := range moved {
@@ -134,14 +140,14 @@ func settled(in input) outcome {
 			break
 		}
 		in.running = moved
-		out = requested(in)
+		out = in.newNetworks()
 	}
 	return out
 }
 
-// requested are the networks that in requests. A secondary network with an Error is left
+// newNetworks makes the networks that in requests. A secondary network with an Error is left
 // out, and the others are served.
-func requested(in input) outcome {
+func (in input) newNetworks() outcome {
 	out := outcome{plan: Plan{Version: CurrentPlanVersion, Cluster: in.Cluster, Endpoints: sortedEndpoints(in.Endpoints), Networks: []Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
 		name := s.Attachment.NetworkName()

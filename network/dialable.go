@@ -79,9 +79,9 @@ func (n Network) RefusedHosts(names []string) Problems {
 	return Problems{n.problem(cause, Args{"hosts": strings.Join(known, ", ")}, keyAllowedHosts)}
 }
 
-// withDestinations is p with what each network never dials, and what it may dial all the same. Retained
+// reserve is p with what each network never dials, and what it may dial all the same. Retained
 // networks get the present state, too.
-func (p Plan) withDestinations(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
+func (p Plan) reserve(reserved []ReservedDestination, permitted []netip.Prefix) Plan {
 	return p.withEach(func(n *Network) {
 		n.ReservedDestinations, n.PermittedDestinations = nil, nil
 		if n.dialsForVMs() {

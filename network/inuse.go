@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// withoutInUse is o without the secondary networks of which a VM has an edge's address. Such
+// refuseInUse is o without the secondary networks of which a VM has an edge's address. Such
 // a primary network is refused. Addresses that edges already hold in last, the plan in
 // force, stay with the edges.
-func (o outcome) withoutInUse(seen []VMAddress, last Plan) outcome {
+func (o outcome) refuseInUse(seen []VMAddress, last Plan) outcome {
 	out := o.checked(func(n Network) Problems {
 		var ps Problems
 		for _, h := range n.claimsOf(seen) {

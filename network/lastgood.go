@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// withLastKnownGood is in with the wanted networks of last, the plan in force, and with
+// keepLastKnownGood returns in with the wanted networks of last, the plan in force, and with
 // last's endpoints in place of the waiting ones. An address that is missing for a
-// moment does not change what is served.
-func (in input) withLastKnownGood(last Plan) input {
+// moment does not change what is served. The problems are those of in, and what is kept.
+func (in input) keepLastKnownGood(last Plan) (input, Problems) {
 	out := in
 	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.leavesAlone)
 	out.running = slices.DeleteFunc(slices.Clone(last.Networks), func(n Network) bool { return !slices.Contains(out.Wanted, n.Name) })
@@ -29,7 +29,8 @@ func (in input) withLastKnownGood(last Plan) input {
 			out.Endpoints = append(out.Endpoints, e)
 		}
 	}
-	return out
+	problems := slices.Concat(out.stale(last), in.staleLoadBalancers(last), out.notSelected(last))
+	return out.leadIngress(last), problems
 }
 
 // keepsLoadBalancer returns the address that the load balancer of e has in last, if it has none now:
@@ -91,10 +92,10 @@ func (in input) waitsFor(name string) bool {
 	})
 }
 
-// retaining is p with the networks of last that p lacks and whose Names are wanted.
+// retain is p with the networks of last that p lacks and whose Names are wanted.
 // Two NADs of one network would have the same addresses. The one in p waits until the
 // running one is removed, which meanwhile serves the VMs of both.
-func (p Plan) retaining(last Plan, wanted []string) Plan {
+func (p Plan) retain(last Plan, wanted []string) Plan {
 	var kept []Network
 	for _, n := range last.Networks {
 		has := slices.ContainsFunc(p.Networks, func(x Network) bool { return x.Name == n.Name })
@@ -113,9 +114,9 @@ func (p Plan) retaining(last Plan, wanted []string) Plan {
 	return out
 }
 
-// displaced returns a problem for each network of p that is left out of kept, the
-// result of p.retaining, because another NAD of the same network runs.
-func (p Plan) displaced(kept Plan) Problems {
+// displacedBy returns a problem for each network of p that is left out of kept, the
+// result of p.retain, because another NAD of the same network runs.
+func (p Plan) displacedBy(kept Plan) Problems {
 	var ps Problems
 	for _, x := range p.Networks {
 		i := slices.IndexFunc(kept.Networks, func(n Network) bool { return n.Attachment.SameNetwork(x.Attachment) })

@@ -51,9 +51,9 @@ func loadBalancerIsEdge(n Network, s NetworkRequest, endpoints []Endpoint) Probl
 	return ps
 }
 
-// withoutTakenLoadBalancers is in without the load balancers whose addresses another host of a
+// leaveTakenLoadBalancers is in without the load balancers whose addresses another host of a
 // network has, and the problems that say so.
-func (in input) withoutTakenLoadBalancers(others []OtherCluster) (input, Problems) {
+func (in input) leaveTakenLoadBalancers(others []OtherCluster) (input, Problems) {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
 	var ps Problems

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// withPinned is in, with the NADs and the addresses of last, the plan in force, for the
+// keepInUse is in, with the NADs and the addresses of last, the plan in force, for the
 // networks in use where they would change. Each change is a problem, and takes effect
 // when no VM is on the network.
-func (in input) withPinned(last Plan) (input, Problems) {
+func (in input) keepInUse(last Plan) (input, Problems) {
 	var problems Problems
 	var pinned []Attachment
 	var booted []string

@@ -53,10 +53,10 @@ func controlPlaneRoles() []string {
 	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 }
 
-// placed is p with a Placement by r on each network, as far as permitted. The author of a
+// placeEdges is p with a Placement by r on each network, as far as permitted. The author of a
 // HostedCluster can set tolerations and name a node by any label, such as its host name. So
 // edges that tolerate the taints of control plane nodes stay away from them by their labels.
-func (p Plan) placed(r PlacementRequest, permitted Permissions) Plan {
+func (p Plan) placeEdges(r PlacementRequest, permitted Permissions) Plan {
 	var without []string
 	if slices.ContainsFunc(r.Tolerations, Toleration.ofControlPlane) && !slices.ContainsFunc(controlPlaneRoles(), permitted.NodeLabel) {
 		without = controlPlaneRoles()

@@ -20,10 +20,10 @@ func (n Network) AnswersPods() bool { return n.DNS.Pods.Name != "" }
 // AnswersPods reports whether edges of p answer DNS questions of pods.
 func (p Plan) AnswersPods() bool { return slices.ContainsFunc(p.Networks, Network.AnswersPods) }
 
-// answeringPods is p with the view of pods on each network that runs DNS if r asks for it, else
+// answerPods is p with the view of pods on each network that runs DNS if r asks for it, else
 // without one. Retained networks are among them. Endpoints are those that exist now: the ClusterIP
 // of a Service that is gone may be another one's by then.
-func (p Plan) answeringPods(r Request, endpoints []Endpoint) Plan {
+func (p Plan) answerPods(r Request, endpoints []Endpoint) Plan {
 	var view View
 	if r.ManagementDNS {
 		// The NetworkPolicy decides which pods may ask. Their addresses are not known.

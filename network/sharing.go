@@ -35,9 +35,9 @@ func (a Attachment) SameNetwork(b Attachment) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name || a.Layer2 != "" && a.Layer2 == b.Layer2
 }
 
-// yielding is o without the secondary networks that another cluster has precedence on. Such
+// yieldTo is o without the secondary networks that another cluster has precedence on. Such
 // a primary network is refused. last is this cluster's plan in force.
-func (o outcome) yielding(others []OtherCluster, last Plan) outcome {
+func (o outcome) yieldTo(others []OtherCluster, last Plan) outcome {
 	return o.checked(func(n Network) Problems {
 		var ps Problems
 		for _, u := range others {
@@ -51,9 +51,9 @@ func (o outcome) yielding(others []OtherCluster, last Plan) outcome {
 	})
 }
 
-// answeringOwnVMs is p with unknown clients ignored on each network that another cluster
+// answerOwnVMs is p with unknown clients ignored on each network that another cluster
 // was on first. last is this cluster's plan in force.
-func (p Plan) answeringOwnVMs(others []OtherCluster, last Plan) Plan {
+func (p Plan) answerOwnVMs(others []OtherCluster, last Plan) Plan {
 	return p.withEach(func(n *Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return n.joins(u, last) }) {
 			n.DHCP.IgnoreUnknownClients = true
