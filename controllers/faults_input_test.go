@@ -43,7 +43,6 @@ func faultsOfInput() []fault {
 		{name: "The DHCP pool is smaller than the NodePools", sees: "Warning RangeTooSmall", words: "dhcp-range", keeps: "everything for the VMs that have an address", inject: annotation("dhcp-range", "192.168.100.10-192.168.100.10")},
 		{name: "Another cluster asks for the same network", sees: "Info NetworkShared", words: "uses network", keeps: "everything; the other cluster waits", inject: secondCluster},
 		{name: "An annotation has a wrong value", sees: "Error AnnotationInvalid", words: "lease-time", keeps: "everything, with the previous plan", inject: annotation("lease-time", "soon")},
-		{name: "An annotation was renamed", sees: "Warning AnnotationInvalid", words: "allowed-hosts", keeps: "everything: the value still applies", inject: annotation("registries", "auto")},
 		{name: "An annotation is misspelled", sees: "Warning AnnotationUnknown", words: "lease-time", keeps: "everything, without the annotation", inject: annotation("leasetime", "30m")},
 		{name: "A gateway is outside of the CIDR", sees: "Error AddressConflict", words: "10.0.0.1", keeps: "everything, with the previous plan", inject: annotation("gateway", "10.0.0.1")},
 	}

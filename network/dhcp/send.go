@@ -15,9 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// finish sends the reply, logs and counts.
+// finish logs, counts, and sends the reply.
 func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
-	s.Metrics.Counter(metrics.DHCPMessages).WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
 	s.trouble.decided(v.Outcome, s.Now())
 	level := slog.LevelDebug
 	if v.Next.Address.IsValid() || v.Remove.Address.IsValid() || v.Outcome == Refused || v.Outcome == Exhausted {
@@ -29,6 +28,7 @@ func (s *Server) finish(request *dhcpv4.DHCPv4, v Verdict) {
 	if len(v.LeftOut) > 0 {
 		s.line(slog.LevelWarn, "requested options do not fit", v.MAC, "options", "options", v.LeftOut)
 	}
+	s.Metrics.Counter(metrics.DHCPMessages).WithLabelValues(request.MessageType().String(), string(v.Outcome)).Inc()
 	if v.Answer == nil {
 		return
 	}
